@@ -1,0 +1,103 @@
+# How to do everything. Each target sets itself up: a virtual environment in .venv, the
+# tools that it needs, and the package compiled from the sources as they are now. A second
+# call does only what has become necessary. Needs Python >= 3.11, a C compiler and make.
+
+PYTHON ?= python3
+VENV ?= .venv
+WORKERS ?= auto
+# Extra words for the command that a target runs, e.g. make test ARGS="-k walk -x"
+ARGS ?=
+
+RUN := $(VENV)/bin/python
+PIP := $(RUN) -m pip --disable-pip-version-check --quiet
+BUILD := build/$(notdir $(VENV))
+
+# Folders count too: their times change when a file comes or goes.
+SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
+	$(shell find src -not -path '*/__pycache__*')
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint docs bench bench-quick sanitize clean
+.DELETE_ON_ERROR:
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+demo: $(VENV)/.package ## fit trees on data that need no network and show them
+	@$(RUN) examples/demo.py $(ARGS)
+
+test: $(VENV)/.package $(VENV)/.group-test ## run the tests
+	@$(RUN) -m pytest -q -n $(WORKERS) $(ARGS)
+
+lint: $(VENV)/.package $(VENV)/.group-lint ## check style and types
+	@$(RUN) -m ruff check --quiet .
+	@$(RUN) -m ruff format --check --quiet .
+	@$(VENV)/bin/cython-lint src
+	@$(RUN) -m mypy --no-error-summary
+	@echo "lint: clean"
+
+docs: $(VENV)/.package $(VENV)/.group-docs ## build the documentation in build/docs/html
+	@$(RUN) -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
+	@echo "docs: open build/docs/html/index.html"
+
+bench: $(VENV)/.package $(VENV)/.peers ## measure against other libraries, write the README's table
+	@$(RUN) -m benchmarks.run $(ARGS)
+	@$(RUN) -m benchmarks.report
+
+bench-quick: $(VENV)/.package ## the same on small data, to see that it runs
+	@$(RUN) -m benchmarks.run --quick $(ARGS)
+
+# The address and undefined-behaviour sanitizers in an environment of their own. Python
+# itself is not built with them, so their libraries are loaded before it; leaks are not
+# looked for, because the interpreter frees little at its end. Undefined behaviour is fatal.
+# A sanitizer writes its report below Python: --capture=sys lets it through.
+SANITIZE_TESTS ?= tests/core tests/properties
+sanitize: ## run the compiled room's tests with sanitizers (gcc)
+	@$(MAKE) --no-print-directory VENV=.venv-sanitize sanitized
+
+SANITIZE_FLAGS = -Csetup-args=-Dbuildtype=debugoptimized \
+	-Csetup-args=-Db_sanitize=address,undefined -Csetup-args=-Db_lundef=false \
+	-Csetup-args=-Ddebug_checks=true \
+	"-Csetup-args=-Dc_args=-fno-sanitize-recover=all -fno-omit-frame-pointer -fsanitize=float-cast-overflow"
+
+.PHONY: sanitized
+sanitized: INSTALL_FLAGS = $(SANITIZE_FLAGS)
+sanitized: $(VENV)/.package $(VENV)/.group-test
+	@LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
+	 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
+	 $(RUN) -m pytest -q -n $(WORKERS) --capture=sys $(SANITIZE_TESTS) $(ARGS)
+
+clean: ## remove everything that make made
+	rm -rf .venv .venv-sanitize build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+# --- setting up -------------------------------------------------------------------------
+
+# pip learnt to read dependency groups in 25.1; the one that comes with Python may be older.
+$(VENV)/.made:
+	@echo "making $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	 { echo "obliqua needs Python 3.11 or newer; say which with make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/.group-%: pyproject.toml $(VENV)/.made
+	@echo "installing what '$*' needs"
+	@$(PIP) install --group $*
+	@touch $@
+
+# The libraries to compare with have no wheels for some platforms. Each is tried alone, and
+# one that cannot be had is left out of the benchmark.
+$(VENV)/.peers: pyproject.toml $(VENV)/.made
+	@for peer in $$($(RUN) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["bench"])'); do \
+	  $(PIP) install "$$peer" || echo "bench: $$peer cannot be installed here and is left out"; done
+	@touch $@
+
+# A plain install, not an editable one: the tests see what a user would get. The build
+# folder is kept, so only what changed is compiled again.
+$(VENV)/.package: $(SOURCES) $(VENV)/.made $(VENV)/.group-build
+	@echo "compiling obliqua"
+	@mkdir -p build
+	@PATH="$(abspath $(VENV))/bin:$$PATH" \
+	 $(PIP) install --no-build-isolation -Cbuild-dir=$(BUILD) $(INSTALL_FLAGS) .
+	@touch $@

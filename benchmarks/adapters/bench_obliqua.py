@@ -1,0 +1,62 @@
+"""obliqua itself."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.adapters.base import Adapter
+from benchmarks.problems import Features, Labels
+
+
+class Obliqua(Adapter):
+    """An estimator of obliqua, grown in full."""
+
+    library = "obliqua"
+    module = "obliqua"
+    threads = (1, 2)
+
+    def __init__(self, name: str, estimator: str, **parameters: Any) -> None:
+        self.name = name
+        self.estimator = estimator
+        self.parameters = parameters
+
+    def missing(self) -> str | None:
+        reason = super().missing()
+        if reason is None:
+            import obliqua
+
+            if not hasattr(obliqua, self.estimator):
+                reason = f"this version has no {self.estimator}"
+        return reason
+
+    def fit(self, X: Features, y: Labels, n_threads: int) -> Any:
+        import obliqua
+
+        estimator = getattr(obliqua, self.estimator)
+        parameters = {**self.parameters, "n_jobs": n_threads}
+        # Estimators that can prune do so by default, as their papers do.
+        if "pruning" in inspect.signature(estimator).parameters:
+            parameters["pruning"] = None
+        return estimator(**parameters).fit(X, y)
+
+    def predict(self, model: Any, X: Features, n_threads: int = 1) -> npt.NDArray[np.int64]:
+        labels: npt.NDArray[np.int64] = model.predict(X)
+        return labels
+
+    def leaves(self, model: Any) -> int:
+        return int(model.get_n_leaves())
+
+    def depth(self, model: Any) -> int:
+        return int(model.get_depth())
+
+    def walk(self, model: Any, row: Features) -> Callable[[], Any]:
+        tree = model.tree_
+        return lambda: tree.apply(row)
+
+
+ADAPTERS = (Obliqua("obliqua CART", "CartClassifier", criterion="gini"),)

@@ -1,0 +1,36 @@
+"""Settings of the documentation. Built with -W: a warning is an error."""
+
+from importlib.metadata import version as installed_version
+
+project = "obliqua"
+author = "the obliqua developers"
+project_copyright = "2026, the obliqua developers"
+release = installed_version("obliqua")
+version = release
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings give types in words
+numpydoc_show_class_members = False  # our own class template lists them
+numpydoc_class_members_toctree = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "obliqua"
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+}
+# No page needs the network to be built.

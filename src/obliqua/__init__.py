@@ -1,0 +1,70 @@
+"""Oblique decision trees: exact, fast, reproducible, with scikit-learn's interface."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from obliqua.errors import (
+        MissingDependency,
+        NodeViewClosed,
+        ObliquaError,
+        ProposerError,
+        TreeError,
+    )
+    from obliqua.estimators.cart import CartClassifier
+    from obliqua.estimators.oblique import ObliqueTreeClassifier
+    from obliqua.proposals import Directions
+    from obliqua.tree import Tree, TreeBuilder, collapse, fold
+
+    __version__: str
+
+__all__ = [
+    "CartClassifier",
+    "Directions",
+    "MissingDependency",
+    "NodeViewClosed",
+    "ObliquaError",
+    "ObliqueTreeClassifier",
+    "ProposerError",
+    "Tree",
+    "TreeBuilder",
+    "TreeError",
+    "__version__",
+    "collapse",
+    "fold",
+]
+
+# Each name is fetched from its module when it is first asked for: a program that only
+# predicts never loads what grows trees.
+_HOMES = {
+    "CartClassifier": "obliqua.estimators.cart",
+    "Directions": "obliqua.proposals",
+    "MissingDependency": "obliqua.errors",
+    "NodeViewClosed": "obliqua.errors",
+    "ObliquaError": "obliqua.errors",
+    "ObliqueTreeClassifier": "obliqua.estimators.oblique",
+    "ProposerError": "obliqua.errors",
+    "Tree": "obliqua.tree",
+    "TreeBuilder": "obliqua.tree",
+    "TreeError": "obliqua.errors",
+    "collapse": "obliqua.tree",
+    "fold": "obliqua.tree",
+}
+
+
+def __getattr__(name: str) -> Any:
+    value: Any
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value = version("obliqua")
+    elif name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module 'obliqua' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

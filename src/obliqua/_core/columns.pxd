@@ -1,0 +1,28 @@
+"""Axis-parallel columns, sorted once and kept sorted while nodes are divided."""
+
+from obliqua._core.types cimport Cut, Scorer, View, i64, u8, u64
+
+
+cdef class Columns:
+    cdef readonly i64 n_rows
+    cdef readonly i64 n_cols
+    cdef readonly bint wide
+    cdef int row_bits
+    cdef u64 row_mask
+    cdef u64 class_mask
+    cdef void* entries
+    cdef u8* side
+    cdef View view
+    cdef const i64* weights
+    cdef object held
+    cdef public bint stop            # set to make growing threads give up
+    cdef public object reason        # the exception to raise then
+
+    cpdef int entry_size(self)
+
+    cdef void scan(self, i64 col, i64 start, i64 end, const Scorer* scorer, bint exhaustive,
+                   i64* scratch, Cut* best, bint* constant) noexcept nogil
+    cdef void neighbours(self, i64 col, i64 cut, double* below, double* above) noexcept nogil
+    cdef void mark_sides(self, i64 col, i64 start, i64 cut, i64 end, const Scorer* scorer,
+                         i64* left) noexcept nogil
+    cdef void divide(self, i64 col, i64 start, i64 end, void* scratch) noexcept nogil

@@ -1,0 +1,365 @@
+"""Axis-parallel columns, sorted once and kept sorted while nodes are divided.
+
+Each column is a list of entries in order of value; a node is the same window [start, end) of
+every list:
+
+    column 0   | node A           | node B      | node C |
+    column 1   | node A           | node B      | node C |      start and end are shared
+
+An entry packs what a scan needs, so that a scan reads one stream of 4 bytes a row:
+
+    | new value : 1 bit | class | row |
+
+"New value" says that the value differs from the entry before it *in the same window*: dividing a
+window carries the bit on, so the values themselves are read only for the winner's threshold.
+Entries are 32 bits where row and class fit in 31, else 64.
+"""
+
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from obliqua._core.criterion cimport (
+    GINI, TWOING, goodness, is_convex, is_narrow,
+)
+from obliqua._core.sort cimport Packed, packed_free, packed_reserve, sort_order
+from obliqua._core.types cimport Cut, Scorer, View, earlier, i32, i64, u8, u32, u64, view_at
+from obliqua._core.view cimport make_view
+
+ctypedef fused entry:
+    u32
+    u64
+
+cdef enum:
+    COLUMNS_AT_ONCE = 4      # columns gathered in one pass over row-major data
+
+# A filter may only reject what is worse beyond doubt; the exact score decides the rest.
+cdef double SLACK = 1.0 - 1e-12
+
+
+cdef int bits_for(u64 largest) noexcept nogil:
+    cdef int bits = 0
+    while largest >> bits:
+        bits += 1
+    return bits
+
+
+cdef inline void offer(const Scorer* scorer, const i64* left, i64 weight_left, i64 col,
+                       i64 rows_left, i64* scratch, Cut* best) noexcept nogil:
+    """Scores a cut exactly and keeps it if it is better, or as good and earlier."""
+    cdef double score = goodness(scorer.code, left, scorer.counts, scorer.n_classes, weight_left,
+                                 scorer.weight, scratch)
+    if score > best.score or (score == best.score and earlier(col, rows_left, best)):
+        best.score = score
+        best.direction = col
+        best.rows_left = rows_left
+
+
+cdef void scan_two_classes(const entry* list, i64 n, int row_bits, u64 row_mask, const i64* weights,
+                           const Scorer* scorer, i64 col, Cut* best) noexcept nogil:
+    """Gini and twoing of two classes order cuts alike: by d^2 / (i (n - i)), d = excess left.
+
+    The filter needs no division; d changes by a constant with each row.
+    """
+    cdef int top = 8 * sizeof(entry) - 1
+    cdef i64 k, w, d = 0, weight = 0, class_one = 0
+    cdef i64 first = max(scorer.min_rows, 1)
+    cdef i64 last = n - scorer.min_rows
+    cdef i64 n_weight = scorer.weight
+    cdef i64 up = scorer.counts[0]           # d falls by this with a row of class 1
+    cdef i64 down = scorer.counts[1]         # and rises by this with a row of class 0
+    cdef i64 min_weight = scorer.min_weight
+    cdef i64[2] left
+    cdef double unit = (<double> n_weight) * (<double> n_weight)
+    cdef double bar, dd, sides
+    cdef u64 e, c
+    if scorer.code == GINI:
+        unit = unit / 2
+    bar = best.score * unit * SLACK
+    for k in range(n):
+        e = list[k]
+        c = (e >> row_bits) & 1
+        if (e >> top) and k >= first and k <= last:
+            dd = <double> d
+            sides = (<double> weight) * (<double> (n_weight - weight))
+            if (dd * dd >= bar * sides and weight >= min_weight
+                    and n_weight - weight >= min_weight):
+                left[1] = class_one
+                left[0] = weight - class_one
+                offer(scorer, left, weight, col, k, NULL, best)
+                bar = best.score * unit * SLACK
+        if weights == NULL:
+            weight += 1
+            class_one += <i64> c
+            d += -up if c else down
+        else:
+            w = weights[e & row_mask]
+            weight += w
+            if c:
+                class_one += w
+                d -= up * w
+            else:
+                d += down * w
+
+
+cdef void scan_gini(const entry* list, i64 n, int row_bits, u64 class_mask, const Scorer* scorer,
+                    i64 col, i64* left, Cut* best) noexcept nogil:
+    """Gini of unit weights: sums of squares change by one term with each row."""
+    cdef int top = 8 * sizeof(entry) - 1
+    cdef i64 k, c, squares_left = 0, squares_right = 0
+    cdef i64 first = max(scorer.min_rows, 1)
+    cdef i64 last = n - scorer.min_rows
+    cdef i64 min_weight = scorer.min_weight
+    cdef double m = <double> n
+    cdef double base, bar, i, r
+    cdef u64 e
+    memset(left, 0, scorer.n_classes * sizeof(i64))
+    for k in range(scorer.n_classes):
+        squares_right += scorer.counts[k] * scorer.counts[k]
+    base = (<double> squares_right) / m
+    bar = (best.score * m + base) * SLACK
+    for k in range(n):
+        e = list[k]
+        if (e >> top) and k >= first and k <= last and k >= min_weight and n - k >= min_weight:
+            i = <double> k
+            r = <double> (n - k)
+            if (<double> squares_left) * r + (<double> squares_right) * i >= bar * i * r:
+                offer(scorer, left, k, col, k, NULL, best)
+                bar = (best.score * m + base) * SLACK
+        c = <i64> ((e >> row_bits) & class_mask)
+        squares_left += 2 * left[c] + 1
+        squares_right -= 2 * (scorer.counts[c] - left[c]) - 1
+        left[c] += 1
+
+
+cdef void scan_any(const entry* list, i64 n, int row_bits, u64 row_mask, u64 class_mask,
+                   const i64* weights, const Scorer* scorer, bint skip_runs, i64 col, i64* left,
+                   i64* scratch, Cut* best) noexcept nogil:
+    """Any criterion, any weights. Convex criteria skip cuts inside a run of one class."""
+    cdef int top = 8 * sizeof(entry) - 1
+    cdef i64 k, c, w, group = -1, next_class, weight = 0
+    cdef i64 first = max(scorer.min_rows, 1)
+    cdef i64 last = n - scorer.min_rows
+    cdef i64 min_weight = scorer.min_weight
+    cdef i64 n_weight = scorer.weight
+    cdef i64 ahead
+    cdef bint mixed
+    cdef u64 e
+    memset(left, 0, scorer.n_classes * sizeof(i64))
+    k = 0
+    while k < n:
+        # [k, ahead) is a group of equal values; `next_class` its class, -1 if mixed
+        next_class = <i64> ((list[k] >> row_bits) & class_mask)
+        ahead = k + 1
+        mixed = False
+        while ahead < n and not list[ahead] >> top:
+            if <i64> ((list[ahead] >> row_bits) & class_mask) != next_class:
+                mixed = True
+            ahead += 1
+        if mixed:
+            next_class = -1
+        if (k >= first and k <= last and weight >= min_weight and n_weight - weight >= min_weight
+                and not (skip_runs and next_class >= 0 and next_class == group)):
+            offer(scorer, left, weight, col, k, scratch, best)
+        group = next_class
+        while k < ahead:
+            e = list[k]
+            c = <i64> ((e >> row_bits) & class_mask)
+            w = 1 if weights == NULL else weights[e & row_mask]
+            left[c] += w
+            weight += w
+            k += 1
+
+
+cdef void divide_list(entry* list, i64 n, const u8* side, u64 row_mask,
+                      entry* scratch) noexcept nogil:
+    """Stable division of a window: left rows stay in front, right rows follow.
+
+    Written without branches: each entry is stored on both sides and only one index moves on.
+    A "new value" bit that was passed over belongs to the next entry of each side.
+    """
+    cdef int top = 8 * sizeof(entry) - 1
+    cdef entry bit = <entry> ((<u64> 1) << top)
+    cdef entry owed_left = 0, owed_right = 0, e, flag, go
+    cdef entry rows = <entry> row_mask
+    cdef i64 k, n_left = 0, n_right = 0
+    for k in range(n):
+        e = list[k]
+        flag = e & bit
+        go = side[e & rows]                       # 0 left, 1 right
+        owed_left |= flag
+        owed_right |= flag
+        go = -go                                  # all ones for right
+        e = (e & ~bit) | (owed_left & ~go) | (owed_right & go)
+        owed_left &= go
+        owed_right &= ~go
+        list[n_left] = e
+        scratch[n_right] = e
+        n_right += go & 1
+        n_left += 1 - (go & 1)
+    memcpy(list + n_left, scratch, n_right * sizeof(entry))
+
+
+cdef void fill_entries(entry* list, const u32* order, i64 n, int row_bits, int top,
+                       const i32* classes) noexcept nogil:
+    cdef i64 k
+    cdef u32 row
+    for k in range(n):
+        row = order[k] & 0x7FFFFFFF
+        list[k] = <entry> (((<u64> (order[k] >> 31)) << top)
+                           | ((<u64> classes[row]) << row_bits) | <u64> row)
+
+
+cdef class Columns:
+    """All columns of a problem as sorted lists of entries."""
+
+    def __cinit__(self, Z, const i32[::1] classes, weights, int n_classes):
+        cdef const i64[::1] w
+        self.entries = NULL
+        self.side = NULL
+        self.view = make_view(Z)
+        self.held = (Z, classes, weights)
+        self.n_rows = self.view.n_rows
+        self.n_cols = self.view.n_cols
+        self.weights = NULL
+        if weights is not None:
+            w = weights
+            self.weights = &w[0]
+        self.row_bits = bits_for(<u64> max(self.n_rows - 1, 1))
+        cdef int class_bits = bits_for(<u64> max(n_classes - 1, 1))
+        self.wide = self.row_bits + class_bits > 31
+        if self.wide:
+            self.row_bits = 32
+        self.row_mask = ((<u64> 1) << self.row_bits) - 1
+        self.class_mask = ((<u64> 1) << class_bits) - 1
+        self.entries = malloc(self.n_rows * self.n_cols * self.entry_size())
+        self.side = <u8*> calloc(self.n_rows, 1)
+        if self.entries == NULL or self.side == NULL:
+            raise MemoryError("no room for the sorted columns")
+
+    def __dealloc__(self):
+        free(self.entries)
+        free(self.side)
+
+    cpdef int entry_size(self):
+        return sizeof(u64) if self.wide else sizeof(u32)
+
+    def presort(self, i64 first, i64 last):
+        """Sorts the columns first..last-1. Different columns may be sorted by different threads."""
+        cdef const i32[::1] classes = self.held[1]
+        cdef i64 n = self.n_rows
+        cdef Packed buffers
+        cdef double* values = <double*> malloc(COLUMNS_AT_ONCE * n * sizeof(double))
+        cdef u32* order = <u32*> malloc(n * sizeof(u32))
+        cdef i64 col, k, group, count
+        memset(&buffers, 0, sizeof(buffers))
+        if values == NULL or order == NULL or not packed_reserve(&buffers, n):
+            free(values)
+            free(order)
+            packed_free(&buffers)
+            raise MemoryError("no room to sort the columns")
+        with nogil:
+            group = first
+            while group < last:
+                count = min(COLUMNS_AT_ONCE, last - group)
+                for k in range(n):
+                    for col in range(count):
+                        values[col * n + k] = view_at(&self.view, k, group + col)
+                for col in range(count):
+                    sort_order(values + col * n, order, n, &buffers)
+                    if self.wide:
+                        fill_entries(<u64*> self.entries + (group + col) * n, order, n,
+                                     self.row_bits, 63, &classes[0])
+                    else:
+                        fill_entries(<u32*> self.entries + (group + col) * n, order, n,
+                                     self.row_bits, 31, &classes[0])
+                group += count
+        free(values)
+        free(order)
+        packed_free(&buffers)
+
+    cdef void scan(self, i64 col, i64 start, i64 end, const Scorer* scorer, bint exhaustive,
+                   i64* scratch, Cut* best, bint* constant) noexcept nogil:
+        """Offers every legal cut of the column in the window to `best`.
+
+        `scratch` has room for two vectors of class sums. `exhaustive` looks at cuts that a
+        positive score never needs (for the first cut without gain).
+        """
+        if self.wide:
+            scan_list(<const u64*> self.entries + col * self.n_rows + start, end - start,
+                      self.row_bits, self.row_mask, self.class_mask, self.weights, scorer,
+                      exhaustive, col, scratch, best, constant)
+        else:
+            scan_list(<const u32*> self.entries + col * self.n_rows + start, end - start,
+                      self.row_bits, self.row_mask, self.class_mask, self.weights, scorer,
+                      exhaustive, col, scratch, best, constant)
+
+    cdef void neighbours(self, i64 col, i64 cut, double* below, double* above) noexcept nogil:
+        """The values on both sides of position `cut` of a column."""
+        cdef u64 a, b
+        if self.wide:
+            a = (<u64*> self.entries)[col * self.n_rows + cut - 1]
+            b = (<u64*> self.entries)[col * self.n_rows + cut]
+        else:
+            a = (<u32*> self.entries)[col * self.n_rows + cut - 1]
+            b = (<u32*> self.entries)[col * self.n_rows + cut]
+        below[0] = view_at(&self.view, a & self.row_mask, col)
+        above[0] = view_at(&self.view, b & self.row_mask, col)
+
+    cdef void mark_sides(self, i64 col, i64 start, i64 cut, i64 end, const Scorer* scorer,
+                         i64* left) noexcept nogil:
+        """Marks each row of the window as left or right of a cut, and sums the left classes."""
+        cdef i64 k
+        cdef u64 e
+        memset(left, 0, scorer.n_classes * sizeof(i64))
+        for k in range(start, end):
+            if self.wide:
+                e = (<u64*> self.entries)[col * self.n_rows + k]
+            else:
+                e = (<u32*> self.entries)[col * self.n_rows + k]
+            self.side[e & self.row_mask] = k >= cut
+            if k < cut:
+                left[(e >> self.row_bits) & self.class_mask] += (
+                    1 if self.weights == NULL else self.weights[e & self.row_mask])
+
+    def mark(self, const i32[::1] rows, const u8[::1] right):
+        """Marks rows as left (0) or right (1) of a split that is not a column's."""
+        cdef i64 k
+        with nogil:
+            for k in range(rows.shape[0]):
+                self.side[rows[k]] = right[k]
+
+    cdef void divide(self, i64 col, i64 start, i64 end, void* scratch) noexcept nogil:
+        """Divides a column's window by the marked sides, keeping the order of values."""
+        if self.wide:
+            divide_list(<u64*> self.entries + col * self.n_rows + start, end - start, self.side,
+                        self.row_mask, <u64*> scratch)
+        else:
+            divide_list(<u32*> self.entries + col * self.n_rows + start, end - start, self.side,
+                        self.row_mask, <u32*> scratch)
+
+
+cdef void scan_list(const entry* list, i64 n, int row_bits, u64 row_mask, u64 class_mask,
+                    const i64* weights, const Scorer* scorer, bint exhaustive, i64 col,
+                    i64* scratch, Cut* best, bint* constant) noexcept nogil:
+    """Chooses the cheapest scan that is exact for this criterion."""
+    cdef int top = 8 * sizeof(entry) - 1
+    cdef i64 k
+    cdef bint plain, skip_runs
+    constant[0] = True
+    for k in range(1, n):
+        if list[k] >> top:
+            constant[0] = False
+            break
+    if constant[0]:
+        return
+    plain = not exhaustive and is_narrow(scorer.weight)
+    if plain and scorer.n_classes == 2 and (scorer.code == GINI or scorer.code == TWOING):
+        scan_two_classes(list, n, row_bits, row_mask, weights, scorer, col, best)
+    elif plain and scorer.code == GINI and weights == NULL:
+        scan_gini(list, n, row_bits, class_mask, scorer, col, scratch, best)
+    else:
+        # With a smallest side, the ends of a run may be forbidden and its inside allowed.
+        skip_runs = (not exhaustive and is_convex(scorer.code) and scorer.min_rows <= 1
+                     and scorer.min_weight <= 1)
+        scan_any(list, n, row_bits, row_mask, class_mask, weights, scorer, skip_runs, col,
+                 scratch, scratch + scorer.n_classes, best)

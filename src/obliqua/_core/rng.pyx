@@ -1,0 +1,49 @@
+"""Random numbers that depend on nothing but a seed, a node and the content of a row."""
+
+from libc.string cimport memcpy
+
+import numpy as np
+
+from obliqua._core.types cimport View, i64, u64, view_at
+from obliqua._core.view cimport make_view
+
+
+cdef inline u64 scramble(u64 x) noexcept nogil:
+    """A bijection of 64 bits in which every input bit reaches every output bit (splitmix64)."""
+    x ^= x >> 30
+    x *= 0xBF58476D1CE4E5B9ULL
+    x ^= x >> 27
+    x *= 0x94D049BB133111EBULL
+    x ^= x >> 31
+    return x
+
+
+cdef inline u64 mix(u64 key, u64 value) noexcept nogil:
+    return scramble(key + 0x9E3779B97F4A7C15ULL * (value + 1))
+
+
+def child_key(u64 key, u64 side):
+    """The random key of a child: a function of its path from the root and of the seed."""
+    return mix(scramble(key + 0x9E3779B97F4A7C15ULL), side)
+
+
+def row_hashes(Z, const i64[::1] labels, u64 seed):
+    """A number per row that depends on its values, its label and the seed only.
+
+    Equal rows get equal numbers, in any order and on any machine; 0.0 and -0.0 are equal.
+    """
+    cdef View view = make_view(Z)
+    cdef i64 row, col
+    cdef u64 state, bits
+    cdef double value
+    hashes = np.empty(view.n_rows, dtype=np.uint64)
+    cdef u64[::1] out = hashes
+    with nogil:
+        for row in range(view.n_rows):
+            state = mix(seed, <u64> labels[row])
+            for col in range(view.n_cols):
+                value = view_at(&view, row, col) + 0.0
+                memcpy(&bits, &value, sizeof(bits))
+                state = mix(state, bits)
+            out[row] = state
+    return hashes

@@ -1,0 +1,202 @@
+"""The layout of a tree's arrays, and the one implementation of its numbering.
+
+A tree is a set of arrays with one entry per node, per plane, per coefficient or per entry of a
+level table::
+
+    node i      -> planes       plane_ptr[i] : plane_ptr[i + 1]
+    plane q     -> coefficients coef_ptr[q]  : coef_ptr[q + 1]
+    coefficient -> level table  table_ptr[k] : table_ptr[k + 1]
+
+Nodes stand in level order: the root, then its children, then theirs. Hence the children of
+all inner nodes follow one another without gaps, and where they start is a running sum of how
+many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from obliqua._typing import AnyArray, Int64Array
+from obliqua.errors import TreeError
+
+
+class NodeKind(IntEnum):
+    """What a node asks.
+
+    ``LEAF`` asks nothing. ``HYPERPLANE`` sends a row left if its value along a normal is at
+    most a threshold. ``LEVELS`` has a branch for each set of levels of one qualitative column.
+    ``MACHINE`` is a linear machine: the branch whose plane gives the largest value wins.
+    """
+
+    LEAF = 0
+    HYPERPLANE = 1
+    LEVELS = 2
+    MACHINE = 3
+
+
+KIND_NAMES = {
+    NodeKind.LEAF: "a leaf",
+    NodeKind.HYPERPLANE: "a hyperplane",
+    NodeKind.LEVELS: "a set of levels",
+    NodeKind.MACHINE: "a linear machine",
+}
+
+# Every array of a tree with its type, in the order of the tree's fields.
+ARRAYS: dict[str, np.dtype[Any]] = {
+    name: np.dtype(dtype)
+    for name, dtype in {
+        "kind": np.uint8,
+        "first_child": np.int32,
+        "n_children": np.int32,
+        "plane_ptr": np.int32,
+        "coef_ptr": np.int64,
+        "coef_idx": np.int32,
+        "coef": np.float64,
+        "fill": np.float64,
+        "table_ptr": np.int64,
+        "table": np.float64,
+        "threshold": np.float64,
+        "stats": np.float64,
+        "n_samples": np.int64,
+        "gain": np.float64,
+        "axis_gain": np.float64,
+        "origin": np.int32,
+    }.items()
+}
+
+# What a leaf has in the arrays that speak of splits.
+NO_CHILD = -1
+NO_ORIGIN = -1
+
+
+def as_field(name: str, value: ArrayLike) -> AnyArray:
+    """Return the value as a contiguous array of the field's type, without changing a number."""
+    dtype = ARRAYS[name]
+    try:
+        array: AnyArray = np.asarray(value)
+        if array.dtype != dtype:
+            with np.errstate(invalid="ignore"):
+                converted = array.astype(dtype)
+            if not ((converted == array) | ((converted != converted) & (array != array))).all():
+                raise ValueError("some numbers do not fit that type")
+            array = converted
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TreeError(
+            f"The array {name!r} of a tree must be of type {dtype}: {error}."
+        ) from error
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def pointers(counts: ArrayLike, dtype: Any = np.int64) -> AnyArray:
+    """Return where each of several runs of these lengths starts, and the end of the last."""
+    lengths = np.asarray(counts)
+    ptr = np.zeros(len(lengths) + 1, dtype=dtype)
+    np.cumsum(lengths, out=ptr[1:])
+    return ptr
+
+
+def ranges(starts: ArrayLike, counts: ArrayLike) -> Int64Array:
+    """Return ``start, start + 1, ..., start + count - 1`` for every pair, one after another."""
+    first = np.asarray(starts, dtype=np.int64)
+    length = np.asarray(counts, dtype=np.int64)
+    before = np.cumsum(length) - length
+    return np.arange(int(length.sum()), dtype=np.int64) + np.repeat(first - before, length)
+
+
+def child_lists(first_child: AnyArray, n_children: AnyArray) -> tuple[Int64Array, Int64Array]:
+    """Return the children of all nodes as one list, and where each node's part of it is."""
+    inner = np.asarray(n_children) > 0
+    return pointers(n_children), ranges(first_child[inner], n_children[inner])
+
+
+def level_order(
+    child_ptr: AnyArray, children: AnyArray, root: int = 0, stop: AnyArray | None = None
+) -> Int64Array:
+    """Find the level order of nodes that are numbered in another way.
+
+    Parameters
+    ----------
+    child_ptr, children : ndarray of int
+        The children of node ``i`` are ``children[child_ptr[i] : child_ptr[i + 1]]``. The nodes
+        themselves may be numbered in any way.
+    root : int, default=0
+        The node to start from.
+    stop : ndarray of bool, default=None
+        Nodes whose children are left out.
+
+    Returns
+    -------
+    ndarray of int64
+        The numbers of the reached nodes in level order: entry ``i`` is the old number of the
+        node whose new number is ``i``.
+    """
+    counts = np.diff(child_ptr)
+    if stop is not None:
+        counts = np.where(stop, 0, counts)
+    level = np.array([root], dtype=np.int64)
+    levels = []
+    while len(level):
+        levels.append(level)
+        level = np.asarray(children[ranges(child_ptr[level], counts[level])], dtype=np.int64)
+    return np.concatenate(levels)
+
+
+def renumber(
+    arrays: Mapping[str, Any], order: Int64Array, cut: AnyArray | None = None
+) -> dict[str, Any]:
+    """Take nodes out of a tree's arrays in a new order.
+
+    Parameters
+    ----------
+    arrays : mapping
+        All arrays of a tree; `first_child` is not read. Other entries are passed on.
+    order : ndarray of int64
+        The old numbers of the nodes to take, in the level order of the result.
+    cut : ndarray of bool, default=None
+        Old nodes that become leaves.
+
+    Returns
+    -------
+    dict
+        The arrays of the new tree.
+    """
+    new = dict(arrays)
+    for name in ("kind", "n_children", "stats", "n_samples", "gain", "axis_gain", "origin"):
+        new[name] = np.asarray(arrays[name])[order]
+    n_planes = np.diff(arrays["plane_ptr"])[order]
+    if cut is not None:
+        leaf = np.asarray(cut)[order]
+        n_planes = np.where(leaf, 0, n_planes)
+        for name, value in (
+            ("kind", NodeKind.LEAF),
+            ("n_children", 0),
+            ("gain", 0.0),
+            ("axis_gain", np.nan),
+            ("origin", NO_ORIGIN),
+        ):
+            new[name][leaf] = value
+    new["first_child"] = first_children(new["n_children"])
+    planes = ranges(np.asarray(arrays["plane_ptr"])[order], n_planes)
+    n_coef = np.diff(arrays["coef_ptr"])[planes]
+    coefficients = ranges(np.asarray(arrays["coef_ptr"])[planes], n_coef)
+    n_entries = np.diff(arrays["table_ptr"])[coefficients]
+    new["plane_ptr"] = pointers(n_planes, np.int32)
+    new["threshold"] = np.asarray(arrays["threshold"])[planes]
+    new["coef_ptr"] = pointers(n_coef)
+    for name in ("coef_idx", "coef", "fill"):
+        new[name] = np.asarray(arrays[name])[coefficients]
+    new["table_ptr"] = pointers(n_entries)
+    entries = ranges(np.asarray(arrays["table_ptr"])[coefficients], n_entries)
+    new["table"] = np.asarray(arrays["table"])[entries]
+    return new
+
+
+def first_children(n_children: AnyArray) -> AnyArray:
+    """Return where the children of each node start, for nodes in level order."""
+    counts = np.asarray(n_children, dtype=np.int64)
+    return np.where(counts > 0, 1 + np.cumsum(counts) - counts, NO_CHILD).astype(np.int32)

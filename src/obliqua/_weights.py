@@ -1,0 +1,176 @@
+"""Weights on a grid: whole multiples of one power of two, so that sums of them are exact."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
+
+# The largest sum of weights in grid units: every sum of weights is then exact in int64 and
+# in float64.
+MAX_TOTAL = 2**52
+
+_SMALLEST = float(np.nextafter(0.0, 1.0))
+
+
+def put_on_grid(
+    codes: Int32Array,
+    n_classes: int,
+    sample_weight: ArrayLike | None,
+    class_weight: ArrayLike | None,
+) -> tuple[BoolArray, Int64Array | None, float]:
+    """Check weights and turn them into grid units, as `obliqua.data.encode` describes it.
+
+    Parameters
+    ----------
+    codes : ndarray of int32, of shape (n_rows,)
+        Class codes.
+    n_classes : int
+        The number of classes.
+    sample_weight : array-like of shape (n_rows,) or None
+        Weights of the rows.
+    class_weight : array-like of shape (n_classes,) or None
+        Weights of the classes.
+
+    Returns
+    -------
+    kept : ndarray of bool, of shape (n_rows,)
+        Which rows have a positive weight.
+    weights : ndarray of int64, of shape (n_kept,), or None
+        Their weights in units; None if all weigh the same.
+    unit : float
+        What one unit weighs.
+    """
+    kept = np.ones(len(codes), dtype=bool)
+    by_row = by_class = None
+    if sample_weight is not None:
+        by_row = _checked(sample_weight, len(codes), "sample_weight", "row")
+        kept &= by_row > 0
+    if class_weight is not None:
+        by_class = _checked(class_weight, n_classes, "class_weight", "class")[codes]
+        kept &= by_class > 0
+    if not kept.any():
+        raise ValueError(
+            f"All weights are zero (of {len(codes)} rows), so there is nothing to grow from. "
+            "Give at least one row a positive weight."
+        )
+    # Bringing the largest weight near 1 first keeps every product in the range of float64.
+    weights, exponent = np.ones(int(kept.sum())), 0
+    if by_row is not None:
+        weights, exponent = _near_one(by_row[kept])
+    if by_class is not None:
+        factors, more = _near_one(by_class[kept])
+        weights = _never_zero(weights * round_to_24_bits(factors))
+        exponent += more
+    units, unit = _on_grid(weights, exponent)
+    return kept, units, unit
+
+
+def round_to_24_bits(values: ArrayLike) -> FloatArray:
+    """Round numbers to 24 significant bits, half to even.
+
+    That is float32's precision with float64's range.
+
+    Parameters
+    ----------
+    values : array-like
+        The numbers; infinities and NaN stay as they are.
+
+    Returns
+    -------
+    ndarray of float64
+        The rounded numbers.
+    """
+    significand, exponent = np.frexp(np.asarray(values, dtype=np.float64))
+    with np.errstate(over="ignore"):
+        return np.asarray(np.ldexp(np.rint(significand * 2.0**24), exponent - 24))
+
+
+def _checked(weights: ArrayLike, length: int, name: str, per: str) -> FloatArray:
+    try:
+        w = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}.") from error
+    if w.shape != (length,):
+        raise ValueError(
+            f"{name} must hold one number per {per}; got shape {w.shape}, expected ({length},)."
+        )
+    bad = ~np.isfinite(w) | (w < 0)
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise ValueError(
+            f"{name} must be finite and not negative; got {w[first]} for {per} {first}. Use 0 "
+            "to leave something out."
+        )
+    return w
+
+
+def _near_one(weights: FloatArray) -> tuple[FloatArray, int]:
+    """Scale so that the largest weight lies in [0.5, 1); the scale is the returned exponent."""
+    exponent = int(np.frexp(weights.max())[1])
+    return _never_zero(np.ldexp(weights, -exponent)), exponent
+
+
+def _never_zero(weights: FloatArray) -> FloatArray:
+    """Keep a positive weight positive where it is too small for float64 beside the others."""
+    return np.maximum(weights, _SMALLEST)
+
+
+def _on_grid(weights: FloatArray, exponent: int) -> tuple[Int64Array | None, float]:
+    """Turn positive weights times ``2**exponent`` into grid units and the size of a unit."""
+    units: Int64Array | None = None
+    if (weights == weights[0]).all():
+        unit = _scaled(float(weights[0]), exponent)
+        _check_total(len(weights), unit)
+        return units, unit
+    step = _largest_common_power(weights)
+    with np.errstate(over="ignore"):
+        exact = np.ldexp(weights, -step)
+        # Whole numbers below 2**53 add up without rounding, so this test is exact.
+        fits = exact.sum() <= MAX_TOTAL
+    if fits:
+        units = exact.astype(np.int64)
+    else:
+        step, units = _rounded(weights)
+    unit = _scaled(1.0, step + exponent)
+    _check_total(int(units.sum()), unit)
+    return units, unit
+
+
+def _largest_common_power(weights: FloatArray) -> int:
+    """Exponent of the largest power of two of which all weights are whole multiples."""
+    fraction, exponent = np.frexp(weights)
+    whole = np.ldexp(fraction, 53).astype(np.int64)
+    lowest_bit = np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    return int((exponent - 53 + lowest_bit).min())
+
+
+def _rounded(weights: FloatArray) -> tuple[int, Int64Array]:
+    """Round to the smallest power of two with which the sum is at most MAX_TOTAL units.
+
+    The floating-point sum depends on the order of the rows. It only says where to start, one
+    step too low; integer sums decide.
+    """
+    step = int(np.frexp(weights.sum())[1]) - 54
+    while True:
+        units = np.maximum(np.rint(np.ldexp(weights, -step)), 1.0).astype(np.int64)
+        if int(units.sum()) <= MAX_TOTAL:
+            return step, units
+        step += 1
+
+
+def _scaled(value: float, exponent: int) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(value, exponent))
+
+
+def _check_total(units: int, unit: float) -> None:
+    with np.errstate(over="ignore"):
+        total = np.float64(units) * np.float64(unit)
+    if unit == 0 or not np.isfinite(total):
+        size = "small" if unit == 0 else "large"
+        raise ValueError(
+            f"The weights are too {size}: their sum is {total:g} in float64. Multiply all of "
+            "them by a constant; that does not change the tree."
+        )

@@ -1,0 +1,149 @@
+"""Text that the docstrings of several estimators share, written once.
+
+An estimator's docstring holds the marker lines ``[parameters]`` and ``[attributes]``; the
+decorator :func:`document` puts the sections there. The parameters are taken from the
+constructor, in its order and with its defaults, so that none can be forgotten or misstated.
+"""
+
+import inspect
+from collections.abc import Callable
+from textwrap import indent
+from typing import TypeVar
+
+from obliqua.criteria import CRITERIA
+
+Class = TypeVar("Class", bound=type)
+
+# name: (type, description)
+PARAMETERS: dict[str, tuple[str, str]] = {
+    "criterion": (
+        f"{{{', '.join(map(repr, CRITERIA))}}} or callable",
+        """\
+How good a split is: goodness, the larger the better. A function is called with two
+vectors, the weighted class counts left and right of the split, and returns a number;
+a split is made only where the number is positive.""",
+    ),
+    "max_depth": (
+        "int or None",
+        """\
+The depth at which a node becomes a leaf; the root has depth 0. `None` sets no limit.""",
+    ),
+    "max_leaf_nodes": (
+        "int or None",
+        """\
+The largest number of leaves. If it is given, the node with the largest gain is split
+first (best-first growth) until this number is reached. `None` sets no limit.""",
+    ),
+    "min_samples_split": (
+        "int or float",
+        """\
+The smallest number of rows that a node must hold to be split. A float is a fraction of
+the rows, rounded up. (The papers' MinParent is this number minus one.)""",
+    ),
+    "min_samples_leaf": (
+        "int or float",
+        """\
+The smallest number of rows that each side of a split must hold. A float is a fraction of
+the rows, rounded up.""",
+    ),
+    "min_weight_fraction_leaf": (
+        "float",
+        """\
+The smallest share of the total weight that each side of a split must hold, at most 0.5.""",
+    ),
+    "min_impurity_decrease": (
+        "float",
+        """\
+A node is split only if its gain is at least this. The gain is the goodness of the split
+times the node's share of the total weight.""",
+    ),
+    "max_leaf_error": (
+        "float",
+        """\
+A node becomes a leaf when the weighted share of its rows outside its largest class is at
+most this (the papers' MisRate).""",
+    ),
+    "zero_gain_splits": (
+        "bool",
+        """\
+Whether a node in which no split has a positive goodness is split nevertheless, at the
+first split found. This lets a tree get past patterns such as exclusive or, in which only
+two splits together help.""",
+    ),
+    "class_weight": (
+        "dict, 'balanced' or None",
+        """\
+Weights of the classes, as `{label: weight}`; a class that is left out has weight 1.
+'balanced' weighs each class by `total / (number of classes * weight of the class)`, sample
+weights included. They are multiplied with `sample_weight`.""",
+    ),
+    "random_state": (
+        "int, RandomState instance or None",
+        """\
+The seed of all that is random. The same seed gives the same tree, whatever the number of
+threads and the order of the rows.""",
+    ),
+    "n_jobs": (
+        "int or None",
+        """\
+The number of threads for fitting and predicting: `None` means 1 unless a
+`joblib.parallel_config` context says otherwise, -1 all cores. It never changes a result.""",
+    ),
+}
+
+# name: (type, description)
+ATTRIBUTES: dict[str, tuple[str, str]] = {
+    "tree_": ("Tree", "The tree, an immutable set of arrays."),
+    "model_": ("Model", "The tree together with the classes and the encoding of the columns."),
+    "classes_": ("ndarray of shape (n_classes,)", "The class labels, sorted."),
+    "n_classes_": ("int", "The number of classes."),
+    "n_features_in_": ("int", "The number of columns seen in `fit`."),
+    "feature_names_in_": (
+        "ndarray of shape (n_features_in_,)",
+        """\
+The names of the columns. Only there if X was a data frame whose column names are all
+strings.""",
+    ),
+}
+
+
+def entry(name: str, kind: str, text: str) -> str:
+    """Write one entry of a numpydoc section."""
+    return f"{name} : {kind}\n{indent(text, '    ')}\n"
+
+
+def section(title: str, entries: list[str]) -> str:
+    """Write a numpydoc section."""
+    return "\n".join([title, "-" * len(title), *entries]).rstrip()
+
+
+def document(**own: tuple[str, str]) -> Callable[[Class], Class]:
+    """Make a class decorator that fills the marked sections of a docstring.
+
+    Parameters
+    ----------
+    **own : (type, description)
+        Entries for parameters of this class alone, or that it explains differently.
+
+    Returns
+    -------
+    callable
+        The decorator. A parameter that nobody describes is a KeyError at import.
+    """
+
+    def decorate(cls: Class) -> Class:
+        if cls.__doc__ is None:  # python -OO takes docstrings away
+            return cls
+        texts = PARAMETERS | own
+        parameters = [
+            entry(name, f"{texts[name][0]}, default={parameter.default!r}", texts[name][1])
+            for name, parameter in inspect.signature(cls).parameters.items()
+        ]
+        attributes = [entry(name, kind, text) for name, (kind, text) in ATTRIBUTES.items()]
+        doc = inspect.cleandoc(cls.__doc__)
+        doc = doc.replace("[parameters]", section("Parameters", parameters))
+        doc = doc.replace("[attributes]", section("Attributes", attributes))
+        cls.__doc__ = doc
+        return cls
+
+    return decorate

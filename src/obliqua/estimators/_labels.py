@@ -1,0 +1,109 @@
+"""Class labels and class weights: from what the user gives to codes and one number per class."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target
+
+from obliqua._typing import AnyArray, FloatArray, Int32Array
+
+
+def encode_labels(y: AnyArray) -> tuple[AnyArray, Int32Array]:
+    """Replace labels by numbers of classes.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        The labels.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+        The labels that occur, sorted.
+    codes : ndarray of int32, of shape (n_samples,)
+        The position of each label in `classes`.
+    """
+    # Integers, bools and strings are classes whatever their values, so only the others
+    # need scikit-learn's look at each value.
+    if y.dtype.kind not in "biuU":
+        kind = type_of_target(y, input_name="y")
+        if kind not in ("binary", "multiclass"):
+            raise ValueError(
+                f"Unknown label type: {kind}. A classifier expects class labels (integers, "
+                "strings or bools); for other numbers use a regressor or make classes of them."
+            )
+    classes, codes = _number_integers(y) if y.dtype.kind in "iu" else _number(y)
+    if len(y) > 20 and 2 * len(classes) > len(y):
+        warnings.warn(
+            "The number of unique classes is greater than 50% of the number of samples: "
+            f"{len(classes)} classes in {len(y)} rows. If y is a quantity and not a class, "
+            "use a regressor.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return classes, codes
+
+
+def _number(y: AnyArray) -> tuple[AnyArray, Int32Array]:
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.int32)
+
+
+def _number_integers(y: AnyArray) -> tuple[AnyArray, Int32Array]:
+    """Do the same by a table: sorting a million integers takes five times longer."""
+    low, high = int(y.min()), int(y.max())
+    if high - low > 4 * len(y):
+        return _number(y)
+    # Unsigned integers cannot overflow here; signed ones of a narrow type could.
+    places = (y.astype(np.int64) if y.dtype.kind == "i" else y) - low
+    present = np.zeros(high - low + 1, dtype=bool)
+    present[places] = True
+    classes = np.array([low + place for place in np.flatnonzero(present).tolist()], y.dtype)
+    return classes, (np.cumsum(present, dtype=np.int32) - 1)[places]
+
+
+def class_weights(
+    class_weight: dict[Any, float] | str | None,
+    classes: AnyArray,
+    codes: Int32Array,
+    sample_weight: FloatArray | None,
+) -> FloatArray | None:
+    """Return one weight per class, or None if classes are not weighted.
+
+    Parameters
+    ----------
+    class_weight : dict, 'balanced' or None
+        The estimator's parameter.
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    codes : ndarray of shape (n_samples,)
+        The class number of each row.
+    sample_weight : ndarray of shape (n_samples,) or None
+        The weights of the rows, which 'balanced' takes into account: a weight of 2 is the
+        same as having the row twice.
+    """
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):  # 'balanced': the parameter constraints allow no other
+        counts = np.bincount(codes, weights=sample_weight, minlength=len(classes))
+        present = counts > 0
+        weights = np.ones(len(classes))
+        weights[present] = counts.sum() / (present.sum() * counts[present])
+        return weights
+    labels = classes.tolist()
+    unknown = sorted(class_weight.keys() - set(labels), key=str)
+    unweighted = [label for label in labels if label not in class_weight]
+    # A label that this part of the data lacks is no mistake (cross-validation), nor is a
+    # label without a weight of its own. Both together look like labels of another type.
+    if unknown and unweighted:
+        raise ValueError(
+            f"The labels {unknown} in class_weight are not in y, whose labels {unweighted} "
+            "have no weight. Write the labels as they are in y, with their type."
+        )
+    weights = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise ValueError(
+            f"The weights in class_weight must be finite and not negative. Got {class_weight}."
+        )
+    return weights

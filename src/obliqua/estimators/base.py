@@ -1,0 +1,321 @@
+"""What all tree classifiers share: checking input, growing, predicting."""
+
+from abc import ABCMeta, abstractmethod
+from copy import copy
+from math import ceil
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from obliqua._core.walk import all_finite
+from obliqua._typing import AnyArray, FloatArray, GoodnessFunction, Int64Array, Rows
+from obliqua.criteria import CRITERIA, Criterion, get_criterion
+from obliqua.data import Problem, encode
+from obliqua.estimators._labels import class_weights, encode_labels
+from obliqua.model import Model
+
+if TYPE_CHECKING:
+    from obliqua.grow import Rules
+    from obliqua.tree import Tree
+
+CriterionLike = str | GoodnessFunction | Criterion
+SeedLike = int | np.random.RandomState | None
+
+# Both widths go through the engine as they are; anything else becomes the first.
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+# Fewer rows than this are walked before a second thread would have started.
+ROWS_WORTH_THREADS = 10_000
+
+
+class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+    """Base of the tree classifiers.
+
+    A method states what it proposes in :meth:`_proposer`; where its limits of growth differ
+    from scikit-learn's it overrides :meth:`_rules`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "criterion": [StrOptions(set(CRITERIA)), callable, Criterion],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "min_samples_split": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+        ],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
+        ],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
+        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "max_leaf_error": [Interval(Real, 0.0, 1.0, closed="both")],
+        "zero_gain_splits": ["boolean"],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    @abstractmethod
+    def __init__(
+        self,
+        *,
+        criterion: CriterionLike,
+        max_depth: int | None,
+        max_leaf_nodes: int | None,
+        min_samples_split: float,
+        min_samples_leaf: float,
+        min_weight_fraction_leaf: float,
+        min_impurity_decrease: float,
+        max_leaf_error: float,
+        zero_gain_splits: bool,
+        class_weight: dict[object, float] | str | None,
+        random_state: SeedLike,
+        n_jobs: int | None,
+    ) -> None:
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.max_leaf_error = max_leaf_error
+        self.zero_gain_splits = zero_gain_splits
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @abstractmethod
+    def _proposer(self) -> object:
+        """Return what proposes the directions at a node."""
+
+    # --- fitting -------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The training rows: an array or a pandas or polars frame of finite numbers.
+            float64 and float32 are used as they are, without a copy.
+        y : array-like of shape (n_samples,)
+            The class labels: integers, strings or bools.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Rows of weight 0 count as absent; a weight of 2 is the
+            same as having the row twice. Negative weights are an error.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        # grow and the methods are not needed for predicting, hence not imported above.
+        from obliqua.grow import grow
+
+        # validate_data writes what it saw on the estimator that it is given. It gets a copy:
+        # self changes in one step at the end, so that an error, or Ctrl-C, on the way leaves
+        # an earlier fit untouched.
+        seen = copy(self)
+        X, y = validate_data(seen, X, y, dtype=FLOATS)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        classes, codes = encode_labels(y)
+        problem = encode(
+            X,
+            codes,
+            len(classes),
+            sample_weight=sample_weight,
+            class_weight=class_weights(self.class_weight, classes, codes, sample_weight),
+            names=getattr(seen, "feature_names_in_", None),
+        )
+        tree = grow(
+            problem,
+            self._proposer(),
+            get_criterion(self.criterion),
+            self._rules(problem),
+            n_threads=effective_n_jobs(self.n_jobs),
+            key=int(check_random_state(self.random_state).randint(2**63 - 1, dtype=np.int64)),
+        )
+        self._keep(seen, tree, problem, classes)
+        return self
+
+    def _rules(self, problem: Problem) -> "Rules":
+        """Return the limits of growth for a problem."""
+        from obliqua.grow import Rules
+
+        n_rows = problem.n_rows
+        return Rules(
+            max_depth=self.max_depth,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_split=max(2, number_of_rows(self.min_samples_split, n_rows)),
+            min_samples_leaf=number_of_rows(self.min_samples_leaf, n_rows),
+            min_weight_leaf=ceil(self.min_weight_fraction_leaf * problem.total_weight),
+            min_gain=self.min_impurity_decrease,
+            max_leaf_error=self.max_leaf_error,
+            zero_gain=self.zero_gain_splits,
+            best_first=self.max_leaf_nodes is not None,
+        )
+
+    def _keep(self, seen: Self, tree: "Tree", problem: Problem, classes: AnyArray) -> None:
+        """Set all fitted attributes, at once."""
+        fitted = {
+            "tree_": tree,
+            "model_": Model((tree,), "single", problem.encoding, classes),
+            "classes_": classes,
+            "n_classes_": len(classes),
+            "n_features_in_": seen.n_features_in_,
+        }
+        if hasattr(seen, "feature_names_in_"):
+            fitted["feature_names_in_"] = seen.feature_names_in_
+        else:
+            vars(self).pop("feature_names_in_", None)
+        vars(self).update(fitted)
+
+    # --- predicting ----------------------------------------------------------------------
+
+    def predict(self, X: Any) -> AnyArray:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class with the largest weight in the leaf that the row reaches, the first
+            of them at ties.
+        """
+        Z = self._check_rows(X)
+        return self.classes_.take(self.model_.predict_index(Z, self._n_threads(Z)))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Predict the share of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The weighted share of each class in the leaf that the row reaches, in the order
+            of `classes_`.
+        """
+        Z = self._check_rows(X)
+        return self.model_.predict_proba(Z, self._n_threads(Z))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Predict the logarithm of the share of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The logarithm of `predict_proba`, minus infinity for a share of 0.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def apply(self, X: Any) -> Int64Array:
+        """Say which leaf each row reaches.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The leaf's node number in `tree_`.
+        """
+        Z = self._check_rows(X)
+        return self.model_.apply(Z, self._n_threads(Z))
+
+    def decision_path(self, X: Any) -> csr_array:
+        """Say which nodes each row passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        sparse array of shape (n_samples, n_nodes)
+            CSR with a 1 where a row passes a node, root and leaf included.
+        """
+        Z = self._check_rows(X)
+        return self.tree_.decision_path(Z)
+
+    def get_depth(self) -> int:
+        """Return the depth of the tree: 0 for a single leaf.
+
+        Returns
+        -------
+        int
+            The largest number of splits between the root and a leaf.
+        """
+        check_is_fitted(self)
+        return max(tree.depth for tree in self.model_.trees)
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves.
+
+        Returns
+        -------
+        int
+            The number of leaves.
+        """
+        check_is_fitted(self)
+        return sum(tree.n_leaves for tree in self.model_.trees)
+
+    def _check_rows(self, X: Any) -> Rows:
+        """Check rows to predict and return them as the engine takes them.
+
+        scikit-learn's checks cost more than predicting one row. A plain array in which
+        there is nothing to convert, to warn about or to refuse needs none of them; all
+        else takes the usual way, so that results and messages are the usual ones.
+        """
+        fitted = vars(self)
+        if (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and X.dtype in FLOATS
+            and X.shape[1] == fitted.get("n_features_in_")
+            and X.shape[0] > 0
+            and X.flags.aligned
+            and "feature_names_in_" not in fitted
+            and all_finite(X)
+        ):
+            return X
+        check_is_fitted(self)
+        # Numbers that lie across the machine's words are copied, all else is used as it is.
+        return np.require(validate_data(self, X, reset=False, dtype=FLOATS), requirements="A")
+
+    def _n_threads(self, Z: Rows) -> int:
+        """Return how many threads walk the rows."""
+        return effective_n_jobs(self.n_jobs) if len(Z) >= ROWS_WORTH_THREADS else 1
+
+
+def number_of_rows(limit: float, n_rows: int) -> int:
+    """Turn a limit that may be a fraction of the rows into a number of rows."""
+    return int(limit) if isinstance(limit, Integral) else ceil(limit * n_rows)

@@ -1,0 +1,80 @@
+"""CART: the tree whose splits ask about one feature."""
+
+from obliqua.estimators._docs import document
+from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, SeedLike
+
+
+@document()
+class CartClassifier(BaseTreeClassifier):
+    """Axis-parallel classification tree (CART).
+
+    Every split compares one feature with a threshold; rows with a value less than or
+    equal to it go left. All features and all thresholds are tried, and the best split
+    wins; among equals the earlier feature, then the smaller threshold. Nothing is random:
+    the same data give the same tree, bit for bit, in any order of the rows.
+
+    [parameters]
+
+    [attributes]
+
+    See Also
+    --------
+    ObliqueTreeClassifier : Splits along directions that any function may propose.
+
+    Notes
+    -----
+    The default criterion is twoing, as in the papers on oblique trees; for two classes it
+    chooses the same splits as gini. The tree is not pruned.
+
+    References
+    ----------
+    .. [1] L. Breiman, J. H. Friedman, R. A. Olshen, C. J. Stone (1984). *Classification and
+       Regression Trees*. Wadsworth.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from obliqua import CartClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = CartClassifier(max_depth=2).fit(X, y)
+    >>> tree.get_n_leaves()
+    3
+    >>> tree.predict(X[:2])
+    array([0, 0])
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: CriterionLike = "twoing",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        max_leaf_error: float = 0.0,
+        zero_gain_splits: bool = True,
+        class_weight: dict[object, float] | str | None = None,
+        random_state: SeedLike = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            criterion=criterion,
+            max_depth=max_depth,
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            min_impurity_decrease=min_impurity_decrease,
+            max_leaf_error=max_leaf_error,
+            zero_gain_splits=zero_gain_splits,
+            class_weight=class_weight,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+
+    def _proposer(self) -> object:
+        from obliqua.methods.axis import AXIS
+
+        return AXIS

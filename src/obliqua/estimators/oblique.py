@@ -1,0 +1,114 @@
+"""A tree whose directions come from any proposer, a Python function for instance."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import HasMethods
+
+from obliqua.estimators._docs import document
+from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, SeedLike
+
+
+@document(
+    proposer=(
+        "callable, object with a method `propose`, or None",
+        """\
+What directions to try at a node: a function of a node, or an object whose method
+`propose` is one. It may look at `node.X`, `node.y`, `node.sample_weight`, `node.counts`
+and draw random numbers from `node.rng`, and returns the normals as an array of shape
+(n_directions, n_features), or :class:`Directions` with thresholds or labels, or `None`.
+The engine finds the best threshold of each direction. `None` takes the differences of
+the class means (:func:`obliqua.methods.means.class_means`).""",
+    ),
+    axis_parallel=(
+        "bool",
+        """\
+Whether splits along single features compete with the proposed directions. At equal
+goodness they win, because they are easier to read.""",
+    ),
+)
+class ObliqueTreeClassifier(BaseTreeClassifier):
+    """Classification tree whose directions come from a proposer of your own.
+
+    At each node the proposer says where to look for a hyperplane, the engine scores the
+    directions exactly and splits the node by the best one. Ten lines make a new kind of
+    tree; :func:`obliqua.testing.check_proposer` tells what is wrong with a proposer.
+
+    [parameters]
+
+    [attributes]
+
+    See Also
+    --------
+    CartClassifier : Splits along single features only.
+    obliqua.testing.check_proposer : Try a proposer on toy data.
+
+    Notes
+    -----
+    The proposer is called for one node at a time, in the order in which the tree grows.
+    The node that it gets is dead after the call. An error that it raises ends the fit, and
+    what an earlier fit has set stays as it was.
+
+    Examples
+    --------
+    Directions between the means of the first class and of the others:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from obliqua import ObliqueTreeClassifier
+    >>> def first_against_rest(node):
+    ...     first = node.y == node.y.min()
+    ...     return node.X[first].mean(axis=0) - node.X[~first].mean(axis=0)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ObliqueTreeClassifier(first_against_rest).fit(X, y)
+    >>> tree.score(X, y)
+    1.0
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseTreeClassifier._parameter_constraints,
+        "proposer": [callable, HasMethods("propose"), None],
+        "axis_parallel": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        proposer: Callable[[Any], Any] | Any | None = None,
+        *,
+        axis_parallel: bool = True,
+        criterion: CriterionLike = "twoing",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        max_leaf_error: float = 0.0,
+        zero_gain_splits: bool = False,
+        class_weight: dict[object, float] | str | None = None,
+        random_state: SeedLike = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            criterion=criterion,
+            max_depth=max_depth,
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            min_impurity_decrease=min_impurity_decrease,
+            max_leaf_error=max_leaf_error,
+            zero_gain_splits=zero_gain_splits,
+            class_weight=class_weight,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.proposer = proposer
+        self.axis_parallel = axis_parallel
+
+    def _proposer(self) -> object:
+        from obliqua.methods.means import class_means
+        from obliqua.proposals import Proposals
+
+        proposer = class_means if self.proposer is None else self.proposer
+        return Proposals(proposer, axis_parallel=self.axis_parallel)

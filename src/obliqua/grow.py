@@ -1,0 +1,499 @@
+"""Growing a tree: problem + proposals + criterion + rules -> Tree.
+
+Axis-parallel trees are grown by compiled code alone. A proposer or a criterion written in Python
+is asked node by node by the loop in this file; the loop also starts large trees with several
+threads (over columns in large nodes, then over subtrees). Both ways give the same tree, bit for
+bit, because every choice is a function of exact sums.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from obliqua._assemble import Block, Records, assemble
+from obliqua._core.columns import Columns
+from obliqua._core.grow import (
+    Subtree,
+    best_axis_cut,
+    divide_columns,
+    leaf_without_search,
+    make_axis_cut,
+)
+from obliqua._core.rng import child_key
+from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua.criteria import Criterion, get_criterion
+from obliqua.data import Problem
+from obliqua.proposals import (
+    Directions,
+    NodeView,
+    Planes,
+    Proposals,
+    identity_planes,
+    read_directions,
+)
+from obliqua.search import Split, best_split, search_node
+from obliqua.tree import Tree
+
+__all__ = ["Directions", "NodeView", "Proposals", "Rules", "grow"]
+
+Words = NDArray[np.uint64]
+T = TypeVar("T")
+
+SERIAL_ROWS = 20_000  # smaller problems are not worth a second thread
+AXIS_LABEL = "axis-parallel"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When to stop, and in which order to grow.
+
+    Parameters
+    ----------
+    max_depth, max_leaf_nodes : int or None
+        Largest depth and number of leaves; None for no limit.
+    min_samples_split, min_samples_leaf : int
+        Rows that a node needs to be divided, and that each side keeps.
+    min_weight_leaf : int
+        Weight that each side keeps, in grid units.
+    min_gain : float
+        Smallest gain of a split: (node weight / total weight) x goodness.
+    max_leaf_error : float
+        A node whose share of rows outside its majority class is not larger stays a leaf.
+    zero_gain : bool
+        Whether an impure node whose cuts all have goodness 0 is divided by the first of them.
+    best_first : bool
+        Divide the node with the largest gain next, instead of depth first.
+    """
+
+    max_depth: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_leaf: int = 0
+    min_gain: float = 0.0
+    max_leaf_error: float = 0.0
+    zero_gain: bool = False
+    best_first: bool = False
+
+
+def grow(
+    problem: Problem,
+    proposer: Any = None,
+    criterion: str | Callable[..., Any] | Criterion = "twoing",
+    rules: Rules | None = None,
+    n_threads: int = 1,
+    key: int = 0,
+) -> Tree:
+    """Grow a tree.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    proposer : Proposals, proposer or function of a node, or None
+        Where directions come from. None and `obliqua.methods.axis.AXIS` grow axis-parallel
+        trees. A bare proposer competes with axis-parallel splits; say
+        ``Proposals(proposer, axis_parallel=False)`` if it should not.
+    criterion : str, Criterion or function
+        How good a split is.
+    rules : Rules
+        When to stop.
+    n_threads : int
+        Threads to use. The tree does not depend on it.
+    key : int
+        Seed of the nodes' random numbers.
+
+    Returns
+    -------
+    Tree
+        The grown tree.
+    """
+    proposals = proposer if isinstance(proposer, Proposals) else Proposals(proposer)
+    measure = get_criterion(criterion)
+    rules = Rules() if rules is None else rules
+    if problem.n_rows < SERIAL_ROWS and proposals.proposer is None:
+        n_threads = 1
+    growth = _Growth(problem, proposals, measure, rules, n_threads)
+    with growth.threads():
+        return growth.run(key & (2**64 - 1))
+
+
+@dataclass
+class _Pending:
+    """A node that waits: its window, and what its parent knows of it."""
+
+    start: int
+    end: int
+    depth: int
+    counts: Int64Array
+    active: Words
+    key: int
+    parent: int
+    split: Split | None = None
+
+    @property
+    def rows(self) -> int:
+        return self.end - self.start
+
+
+class _Growth:
+    """One growing tree: the engine's state and the loop over its nodes."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        proposals: Proposals,
+        criterion: Criterion,
+        rules: Rules,
+        n_threads: int,
+    ) -> None:
+        self.problem = problem
+        self.proposals = proposals
+        self.criterion = criterion
+        self.rules = rules
+        self.n_threads = max(1, n_threads)
+        self.pool: ThreadPoolExecutor | None = None
+        self.compiled = criterion.code >= 0
+        self.has_proposer = proposals.proposer is not None
+        # Sorted columns serve axis-parallel cuts; the row numbers serve everything else.
+        self.columns: Columns | None = None
+        self.row_numbers: Int32Array | None = None
+        self.records = Records(problem.n_classes)
+        self.blocks: list[Block] = []
+
+    @contextmanager
+    def threads(self) -> Iterator[None]:
+        """Keep a pool while growing; whatever goes wrong, its threads are told to stop."""
+        if self.n_threads == 1:
+            yield
+            return
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            self.pool = pool
+            try:
+                yield
+            except BaseException:
+                if self.columns is not None:
+                    self.columns.stop = True
+                raise
+
+    def each(self, task: Callable[..., T], items: Iterable[Any]) -> list[T]:
+        """Run a task for each item, on the pool if there is one."""
+        if self.pool is None:
+            return [task(item) for item in items]
+        return list(self.pool.map(task, items))
+
+    # -- the whole tree ---------------------------------------------------------------------
+
+    def run(self, key: int) -> Tree:
+        problem = self.problem
+        root = _Pending(
+            start=0,
+            end=problem.n_rows,
+            depth=0,
+            counts=_class_sums(problem),
+            active=_all_columns(problem.n_features),
+            key=key,
+            parent=-1,
+        )
+        if self.compiled and self.proposals.axis_parallel:
+            self.columns = Columns(problem.Z, problem.y, problem.weights, problem.n_classes)
+            self._presort()
+        if self.has_proposer or not self.compiled:
+            self.row_numbers = np.arange(problem.n_rows, dtype=np.int32)
+        in_python = self.has_proposer or not self.compiled
+        limited = self.rules.best_first and self.rules.max_leaf_nodes is not None
+        if not in_python and (self.n_threads == 1 or (limited and root.rows < 5 * SERIAL_ROWS)):
+            self._grow_subtree(root)
+        elif limited:
+            self._best_first(root)
+        else:
+            # Without a limit, the order of growth does not matter: depth first it is.
+            self._depth_first(root, hand_over=not in_python)
+        return assemble(self.records, self.blocks, problem, AXIS_LABEL)
+
+    def _presort(self) -> None:
+        assert self.columns is not None
+        n = self.problem.n_features
+        step = n if self.pool is None else max(1, min(4, n // (4 * self.n_threads)))
+        starts = range(0, n, max(step, 1))
+        columns = self.columns
+        self.each(lambda first: columns.presort(first, min(first + step, n)), starts)
+
+    def _grow_subtree(self, node: _Pending) -> None:
+        subtree = Subtree(
+            self.columns,
+            self.rules,
+            self.criterion.code,
+            self.problem.n_classes,
+            self.problem.total_weight,
+            node.rows,
+        )
+        best_first = self.rules.best_first and self.rules.max_leaf_nodes is not None
+        grown = subtree.grow(
+            node.start, node.end, node.depth, node.counts, node.active, best_first
+        )
+        self.blocks.append(Block(node.parent, *grown))
+
+    def _depth_first(self, root: _Pending, *, hand_over: bool) -> None:
+        """Divide nodes here; with `hand_over`, small ones become subtrees for the threads."""
+        small = max(root.rows // (8 * self.n_threads), SERIAL_ROWS // 8)
+        waiting, subtrees = [root], []
+        while waiting:
+            node = waiting.pop()
+            if hand_over and node.rows <= small:
+                subtrees.append(node)
+                continue
+            self._consider(node)
+            if node.split is None:
+                self.records.leaf(node)
+            else:
+                waiting.extend(reversed(self._divide(node)))
+        # The largest first, so that no thread is left with a long task at the end.
+        subtrees.sort(key=lambda node: -node.rows)
+        self.each(self._grow_subtree, subtrees)
+
+    def _best_first(self, root: _Pending) -> None:
+        assert self.rules.max_leaf_nodes is not None
+        waiting: list[tuple[float, int, _Pending]] = []
+        leaves = 1
+
+        def put(node: _Pending) -> None:
+            self._consider(node)
+            if node.split is None:
+                self.records.leaf(node)
+            else:
+                # Equal gains: the node first in path order; windows never overlap.
+                heapq.heappush(waiting, (-node.split.gain, node.start, node))
+
+        put(root)
+        while waiting and leaves < self.rules.max_leaf_nodes:
+            node = heapq.heappop(waiting)[2]
+            leaves += 1
+            for child in self._divide(node):
+                put(child)
+        for _, _, node in waiting:
+            self.records.leaf(node)
+
+    # -- one node ---------------------------------------------------------------------------
+
+    def _consider(self, node: _Pending) -> None:
+        """Find the node's split, if the rules and its cuts allow one."""
+        if leaf_without_search(self.rules, node.counts, node.rows, node.depth):
+            return
+        weight = int(node.counts.sum())
+        share = weight / self.problem.total_weight
+        split = self._search(node)
+        if split is None:
+            return
+        split.gain = share * split.goodness
+        if split.gain < self.rules.min_gain:
+            return
+        split.axis_gain = share * split.axis_goodness
+        node.split = split
+
+    def _search(self, node: _Pending) -> Split | None:
+        """The best split; without any gain in sight, the first cut if the rules want one."""
+        planes = self._ask(node) if self.has_proposer else None
+        split = best_split(self._candidates(node, planes, exhaustive=False))
+        if split is None and self.rules.zero_gain:
+            split = min(
+                self._candidates(node, planes, exhaustive=True),
+                key=lambda found: found.order,
+                default=None,
+            )
+        return split
+
+    def _candidates(
+        self, node: _Pending, planes: Planes | None, *, exhaustive: bool
+    ) -> list[Split]:
+        """The best axis-parallel split and the best proposed one, as far as there are any."""
+        axis = None
+        if self.columns is not None:
+            axis = self._search_columns(node, exhaustive=exhaustive)
+        elif self.proposals.axis_parallel:
+            axis = self._search_planes(node, identity_planes(self.problem.n_features), exhaustive)
+            if axis is not None:
+                axis.label = AXIS_LABEL
+        found = [] if axis is None else [axis]
+        if planes is not None:
+            split = self._search_planes(node, planes, exhaustive)
+            if split is not None:
+                split.order += self.problem.n_features  # after every feature
+                found.append(split)
+        for split in found:
+            if self.proposals.axis_parallel:
+                split.axis_goodness = 0.0 if axis is None else axis.goodness
+        return found
+
+    def _search_planes(
+        self, node: _Pending, planes: Planes, exhaustive: bool
+    ) -> Split | None:
+        return search_node(
+            self.problem,
+            self._rows(node),
+            node.counts,
+            planes,
+            self.criterion,
+            self.rules,
+            exhaustive,
+            self.pool,
+            self.n_threads,
+        )
+
+    def _search_columns(self, node: _Pending, *, exhaustive: bool) -> Split | None:
+        columns = self.columns
+        assert columns is not None
+        groups = self._shares(node)
+
+        def task(group: Words) -> tuple[float, int, int, Words]:
+            cut: tuple[float, int, int, Words] = best_axis_cut(
+                columns,
+                group,
+                node.start,
+                node.end,
+                node.counts,
+                self.criterion.code,
+                self.rules.min_samples_leaf,
+                self.rules.min_weight_leaf,
+                exhaustive,
+            )
+            return cut
+
+        cuts = self.each(task, groups) if len(groups) > 1 else [task(groups[0])]
+        node.active = np.bitwise_or.reduce([cut[3] for cut in cuts])
+        best = min((cut for cut in cuts if cut[1] >= 0), key=lambda c: (-c[0], c[1]), default=None)
+        if best is None:
+            return None
+        return Split(
+            goodness=best[0],
+            order=best[1],
+            rows_left=best[2],
+            column=best[1],
+            label=AXIS_LABEL,
+        )
+
+    def _shares(self, node: _Pending) -> list[Words]:
+        """The node's columns, dealt out to the threads if there is enough work for them."""
+        if self.pool is None or node.rows < SERIAL_ROWS // 4:
+            return [node.active]
+        bits = np.unpackbits(node.active.view(np.uint8), bitorder="little")
+        columns = np.flatnonzero(bits)
+        groups = []
+        for k in range(min(self.n_threads, len(columns))):
+            share = np.zeros_like(bits)
+            share[columns[k :: self.n_threads]] = 1
+            groups.append(np.packbits(share, bitorder="little").view(np.uint64))
+        return groups or [node.active]
+
+    def _ask(self, node: _Pending) -> Planes | None:
+        """Ask the proposer about a node; its view dies with the answer."""
+        problem = self.problem
+        rows = self._rows(node)
+
+        def weights() -> FloatArray:
+            if problem.weights is None:
+                return np.full(len(rows), problem.unit)
+            return problem.weights[rows] * problem.unit
+
+        view = NodeView(
+            rows=lambda: np.array(problem.Z[rows], dtype=np.float64),
+            y=problem.y[rows],
+            sample_weight=weights,
+            counts=node.counts * problem.unit,
+            n_features=problem.n_features,
+            depth=node.depth,
+            key=node.key,
+        )
+        try:
+            return read_directions(self.proposals.ask(view), problem.n_features)
+        except Exception as error:
+            error.add_note(
+                f"(while the proposer looked at a node of {node.rows} rows at depth {node.depth})"
+            )
+            raise
+        finally:
+            view.close()
+
+    def _rows(self, node: _Pending) -> Int32Array:
+        assert self.row_numbers is not None
+        return self.row_numbers[node.start : node.end]
+
+    # -- dividing ---------------------------------------------------------------------------
+
+    def _divide(self, node: _Pending) -> list[_Pending]:
+        """Divide the node's rows by its split and return its two children."""
+        split = node.split
+        assert split is not None
+        left = self._mark(node, split)
+        middle = node.start + split.rows_left
+        number = self.records.split(node)
+        children = [
+            _Pending(
+                start=start,
+                end=end,
+                depth=node.depth + 1,
+                counts=counts,
+                active=node.active,
+                key=child_key(node.key, side) if self.has_proposer else 0,
+                parent=number,
+            )
+            for side, (start, end, counts) in enumerate(
+                [(node.start, middle, left), (middle, node.end, node.counts - left)]
+            )
+        ]
+        if self.columns is not None:
+            columns = self.columns
+            groups = self._shares(node)
+
+            def task(group: Words) -> None:
+                divide_columns(columns, group, split.column, node.start, node.end)
+
+            if len(groups) > 1:
+                self.each(task, groups)
+            else:
+                task(groups[0])
+        return children
+
+    def _mark(self, node: _Pending, split: Split) -> Int64Array:
+        """Decide each row's side by the canonical value; returns the left class sums."""
+        if split.column >= 0 and self.columns is not None:
+            left, split.threshold = make_axis_cut(
+                self.columns, split.column, node.start, node.end, split.rows_left, node.counts
+            )
+            if self.row_numbers is not None:
+                rows = self._rows(node)
+                values = self.problem.Z[rows, split.column]
+                _reorder(rows, values > split.threshold)
+            return np.asarray(left)
+        rows = self._rows(node)
+        right, left = split.divide(self.problem, rows, node.counts)
+        split.rows_left = len(rows) - int(right.sum())
+        if self.columns is not None:
+            self.columns.mark(rows, right)
+        _reorder(rows, right.astype(bool))
+        return left
+
+
+def _reorder(rows: Int32Array, right: NDArray[np.bool_]) -> None:
+    """Divide a window of row numbers in place; both sides keep their order."""
+    rows[:] = np.concatenate([rows[~right], rows[right]])
+
+
+def _class_sums(problem: Problem) -> Int64Array:
+    sums = np.zeros(problem.n_classes, dtype=np.int64)
+    np.add.at(sums, problem.y, 1 if problem.weights is None else problem.weights)
+    return sums
+
+
+def _all_columns(n: int) -> Words:
+    bits = np.zeros(-(-n // 64) * 64, dtype=np.uint8)
+    bits[:n] = 1
+    return np.packbits(bits, bitorder="little").view(np.uint64)

@@ -1,0 +1,1 @@
+"""One file per method: what is proposed at a node."""

@@ -1,0 +1,56 @@
+"""Directions between class means: the simplest oblique proposal, and a model for others.
+
+For each class at the node, one direction: from the mean of all other rows to the mean of the
+class, each feature divided by its variance within the classes. For two classes this is
+Fisher's direction with the covariances left out.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from obliqua._typing import FloatArray
+
+if TYPE_CHECKING:
+    from obliqua.proposals import NodeView
+
+# A feature that is constant within the classes separates them alone; this share of its total
+# variance stands in for a variance of 0, so that the other features keep a say.
+FLOOR = 1e-6
+
+
+def class_means(node: "NodeView") -> FloatArray:
+    """Propose one direction per class, or a single one for two classes.
+
+    Parameters
+    ----------
+    node : NodeView
+        The rows, their classes and their weights.
+
+    Returns
+    -------
+    ndarray of shape (n_directions, n_features)
+        The normals.
+    """
+    # Each feature relative to its largest value: squares can neither overflow nor vanish.
+    scale = np.abs(node.X).max(axis=0)
+    used = scale > 0
+    X = node.X[:, used] / scale[used]
+
+    order = np.argsort(node.y, kind="stable")  # each class becomes one run of rows
+    starts = np.flatnonzero(np.diff(node.y[order], prepend=-1))
+    weight = node.sample_weight[order, None]
+    mass = np.add.reduceat(weight, starts)
+    sums = np.add.reduceat(weight * X[order], starts)
+    means = sums / mass
+    centred = X[order] - np.repeat(means, np.diff(starts, append=len(X)), axis=0)
+    within = (weight * centred**2).sum(axis=0) / mass.sum()
+    total = within + (mass * (means - sums.sum(axis=0) / mass.sum()) ** 2).sum(axis=0) / mass.sum()
+    others = (sums.sum(axis=0) - sums) / (mass.sum() - mass)
+
+    spread = np.maximum(within, FLOOR * total) * scale[used]
+    normals = np.zeros((len(starts), node.n_features))
+    with np.errstate(all="ignore"):  # a constant feature gives 0/0, a denormal one 1/0
+        normals[:, used] = (means - others) / spread
+    normals[~np.isfinite(normals)] = 0.0
+    return normals[:1] if len(normals) == 2 else normals

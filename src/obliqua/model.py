@@ -1,0 +1,191 @@
+"""`Model`: one or more trees, how their answers are combined, and what they are about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua.data import Encoding
+from obliqua.errors import TreeError
+from obliqua.tree import Tree
+
+__all__ = ["COMBINATIONS", "Model"]
+
+#: How the trees of a model can be combined.
+COMBINATIONS = ("single", "vote", "mean")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """What a fitted classifier is.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        The trees, over the same columns and classes.
+    combine : {"single", "vote", "mean"}
+        With one tree ``"single"``: the answer is the tree's. With several, ``"vote"`` counts
+        for how many trees a class is the largest in the leaf, ``"mean"`` takes the mean of the
+        shares of the classes in the leaves. Ties go to the first class.
+    encoding : Encoding
+        What the columns are.
+    classes : ndarray of shape (n_classes,)
+        The labels of the classes.
+    """
+
+    trees: tuple[Tree, ...]
+    combine: str
+    encoding: Encoding
+    classes: AnyArray
+
+    def __post_init__(self) -> None:
+        own = self.__dict__  # frozen: fields are set here and nowhere else
+        own["trees"] = tuple(self.trees)
+        own["classes"] = np.asarray(self.classes)
+        if self.combine not in COMBINATIONS:
+            raise ValueError(
+                f"combine must be one of {', '.join(COMBINATIONS)}; got {self.combine!r}."
+            )
+        if not self.trees or (self.combine == "single" and len(self.trees) != 1):
+            raise ValueError(
+                "A model has at least one tree, and exactly one if combine is 'single'; got "
+                f"{len(self.trees)} and combine={self.combine!r}."
+            )
+        expected = (self.encoding.n_columns, len(self.classes))
+        for number, tree in enumerate(self.trees):
+            if (tree.n_features, tree.n_stats) != expected:
+                raise TreeError(
+                    f"The trees of this model must have {expected[0]} columns and {expected[1]} "
+                    f"classes; tree {number} has {tree.n_features} and {tree.n_stats}."
+                )
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.classes)
+
+    @cached_property
+    def _only(self) -> Tree | None:
+        """The tree whose answer is the model's, if there is one."""
+        return self.trees[0] if len(self.trees) == 1 else None
+
+    @cached_property
+    def _only_label(self) -> Int64Array:
+        """The answer in each leaf of the only tree."""
+        return self.trees[0].leaf_label
+
+    def predict_index(self, Z: AnyArray, n_threads: int = 1) -> Int64Array:
+        """Predict the number of each row's class.
+
+        Parameters
+        ----------
+        Z : array of shape (n_rows, n_features)
+            The rows.
+        n_threads : int, default=1
+            How many threads may share the work.
+
+        Returns
+        -------
+        ndarray of int64, of shape (n_rows,)
+            Positions in `classes`.
+        """
+        tree = self._only
+        if tree is not None:
+            return self._only_label.take(tree.apply(Z, n_threads))
+        index: Int64Array = self._sums(Z, n_threads).argmax(axis=1).astype(np.int64, copy=False)
+        return index
+
+    def predict(self, Z: AnyArray, n_threads: int = 1) -> AnyArray:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        Z : array of shape (n_rows, n_features)
+            The rows.
+        n_threads : int, default=1
+            How many threads may share the work.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels out of `classes`.
+        """
+        return self.classes.take(self.predict_index(Z, n_threads))
+
+    def predict_proba(self, Z: AnyArray, n_threads: int = 1) -> FloatArray:
+        """Predict the share of each class.
+
+        Parameters
+        ----------
+        Z : array of shape (n_rows, n_features)
+            The rows.
+        n_threads : int, default=1
+            How many threads may share the work.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The shares, which add up to 1. With ``"vote"`` they are shares of the votes.
+        """
+        tree = self._only
+        if tree is not None and self.combine != "vote":
+            return tree.proportion.take(tree.apply(Z, n_threads), axis=0)
+        return self._sums(Z, n_threads) / len(self.trees)
+
+    def apply(self, Z: AnyArray, n_threads: int = 1) -> Int64Array:
+        """Find the leaf that each row reaches in each tree.
+
+        Parameters
+        ----------
+        Z : array of shape (n_rows, n_features)
+            The rows.
+        n_threads : int, default=1
+            How many threads may share the work.
+
+        Returns
+        -------
+        ndarray of int64, of shape (n_rows,) or (n_rows, n_trees)
+            Node numbers. One dimension if `combine` is ``"single"``.
+        """
+        if self.combine == "single":
+            return self.trees[0].apply(Z, n_threads)
+        return np.stack([tree.apply(Z, n_threads) for tree in self.trees], axis=1)
+
+    def _sums(self, Z: AnyArray, n_threads: int) -> FloatArray:
+        """Add up what the trees say, one after another: votes, or shares."""
+        total = np.zeros((len(Z), self.n_classes))
+        for tree in self.trees:
+            leaves = tree.apply(Z, n_threads)
+            if self.combine == "vote":
+                total[np.arange(len(total)), tree.leaf_label.take(leaves)] += 1.0
+            else:
+                total += tree.proportion.take(leaves, axis=0)
+        return total
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Only the fields, not what was computed from them.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Model):
+            return NotImplemented
+        return (
+            self.combine == other.combine
+            and self.encoding == other.encoding
+            and self.classes.dtype == other.classes.dtype
+            and np.array_equal(self.classes, other.classes)
+            and self.trees == other.trees
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        trees = "1 tree" if len(self.trees) == 1 else f"{len(self.trees)} trees"
+        return (
+            f"Model({trees}, combine={self.combine!r}, {self.encoding.n_columns} columns, "
+            f"{self.n_classes} classes)"
+        )

@@ -1,0 +1,261 @@
+"""What a method says to the engine: a node in, directions out.
+
+A proposer is an object with ``propose(node)``, or a function of a node. It looks at a `NodeView`
+and returns `Directions` (or a plain array of normals). Where the thresholds are, how good the
+splits are and whether the tree goes on is the engine's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua.errors import NodeViewClosed, ProposerError
+
+__all__ = ["Directions", "NodeView", "Planes", "Proposals", "Proposer", "round_normals"]
+
+SIGNIFICANT_BITS = 24
+
+
+class NodeView:
+    """What a proposer sees of a node. It is dead after the call: use it, do not keep it.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The node's rows, float64, read-only.
+    y : ndarray of int32, of shape (n_samples,)
+        Class codes 0, 1, ..., n_classes - 1; not every class need be there.
+    sample_weight : ndarray of shape (n_samples,)
+        Weights of the rows.
+    counts : ndarray of shape (n_classes,)
+        Weight of each class in the node.
+    n_samples, n_features, n_classes, depth : int
+        Sizes; the root has depth 0.
+    rng : numpy.random.Generator
+        Random numbers that depend on the seed and on the node's place in the tree only.
+    """
+
+    def __init__(
+        self,
+        rows: Callable[[], FloatArray],
+        y: Int32Array,
+        sample_weight: Callable[[], FloatArray],
+        counts: FloatArray,
+        n_features: int,
+        depth: int,
+        key: int,
+    ) -> None:
+        self._makers: dict[str, Callable[[], Any]] = {
+            "X": rows,
+            "y": lambda: y,
+            "sample_weight": sample_weight,
+            "counts": lambda: counts,
+            "n_samples": lambda: len(y),
+            "n_features": lambda: n_features,
+            "n_classes": lambda: len(counts),
+            "depth": lambda: depth,
+            "rng": lambda: np.random.Generator(np.random.Philox(key=key)),
+        }
+        self._made: dict[str, Any] = {}
+        self._title = f"{len(y)} rows at depth {depth}"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self._made:
+            return self._made[name]
+        if not self._makers:
+            raise NodeViewClosed(
+                f"The view of a node was asked for {name!r} after the proposer had returned. "
+                "Copy what you need while the proposer runs."
+            )
+        if name not in self._makers:
+            raise AttributeError(f"A node has no {name!r}. It has {', '.join(self._makers)}.")
+        value = self._makers[name]()
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        self._made[name] = value
+        return value
+
+    def __repr__(self) -> str:
+        return f"<NodeView: {self._title}{'' if self._makers else ', closed'}>"
+
+    def close(self) -> None:
+        """End the view: from now on reading it raises `NodeViewClosed`."""
+        self._makers = {}
+        self._made = {}
+
+
+class Proposer(Protocol):
+    """Anything that proposes directions for a node."""
+
+    def propose(self, node: NodeView) -> Any:
+        """Return `Directions`, an array of normals, or None for no proposal."""
+        ...  # pragma: no cover
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Proposed normals of hyperplanes.
+
+    Parameters
+    ----------
+    normals : array-like or sparse matrix of shape (n_directions, n_features)
+        One normal per row; a single normal may be a plain vector. Length does not matter.
+        Normals are rounded to 24 significant bits before they are scored. Rows that are zero
+        or not finite are passed over.
+    thresholds : array-like of shape (n_directions,), default=None
+        If given, the split ``x @ normal <= threshold`` is only scored; else every threshold
+        is searched.
+    labels : sequence of str, default=None
+        What each direction is, for the tree's memory of where a split came from.
+    """
+
+    normals: Any
+    thresholds: ArrayLike | None = None
+    labels: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """A proposer, and whether axis-parallel splits compete with what it proposes.
+
+    Parameters
+    ----------
+    proposer : Proposer or callable or None
+        Where oblique directions come from; None for none.
+    axis_parallel : bool, default=True
+        Whether every feature is a candidate too. They come first, so they win ties.
+    """
+
+    proposer: Any = None
+    axis_parallel: bool = True
+
+    def ask(self, node: NodeView) -> Any:
+        """Return what the proposer says of a node."""
+        if self.proposer is None:
+            return None
+        propose = getattr(self.proposer, "propose", self.proposer)
+        return propose(node)
+
+
+class Planes(NamedTuple):
+    """Normals as CSR rows, ready for the engine."""
+
+    ptr: Int64Array
+    idx: Int32Array
+    coef: FloatArray
+    thresholds: FloatArray | None
+    labels: tuple[str, ...] | None
+
+    def __len__(self) -> int:
+        return len(self.ptr) - 1
+
+    def row(self, d: int) -> tuple[Int32Array, FloatArray]:
+        """Return columns and coefficients of direction d."""
+        window = slice(self.ptr[d], self.ptr[d + 1])
+        return self.idx[window], self.coef[window]
+
+
+def round_normals(coef: ArrayLike) -> FloatArray:
+    """Round numbers to 24 significant bits: float32's precision with float64's range.
+
+    Noise in the last bits, from another BLAS or another order of sums, then hardly ever reaches
+    a tree, and exports in float32 keep the coefficients exactly.
+    """
+    mantissa, exponent = np.frexp(np.asarray(coef, dtype=np.float64))
+    whole = np.rint(np.ldexp(mantissa, SIGNIFICANT_BITS))
+    result: FloatArray = np.ldexp(whole, exponent - SIGNIFICANT_BITS)
+    return result
+
+
+def identity_planes(n_features: int) -> Planes:
+    """Every feature as a direction of its own."""
+    return Planes(
+        np.arange(n_features + 1, dtype=np.int64),
+        np.arange(n_features, dtype=np.int32),
+        np.ones(n_features),
+        None,
+        None,
+    )
+
+
+def read_directions(said: Any, n_features: int) -> Planes | None:
+    """Check what a proposer returned and make CSR rows of it; None if it proposed nothing."""
+    if said is None:
+        return None
+    if not isinstance(said, Directions):
+        said = Directions(said)
+    normals = said.normals
+    if normals is None:
+        return None
+    matrix = _as_csr(normals, n_features)
+    k = matrix.shape[0]
+    thresholds = _checked_thresholds(said.thresholds, k)
+    labels = None if said.labels is None else tuple(str(label) for label in said.labels)
+    if labels is not None and len(labels) != k:
+        raise ProposerError(
+            f"A proposer must give one label per direction; got {len(labels)} labels for {k} "
+            "directions."
+        )
+    if k == 0:
+        return None
+    coef = round_normals(matrix.data)
+    sizes = np.diff(matrix.indptr)
+    number = np.repeat(np.arange(k), sizes)
+    # A row that is not finite is passed over whole; its place in the order stays.
+    bad = np.zeros(k, dtype=bool)
+    bad[number[~np.isfinite(coef)]] = True
+    keep = ~bad[number] & (coef != 0)
+    ptr = np.concatenate([[0], np.cumsum(np.bincount(number[keep], minlength=k))])
+    return Planes(
+        ptr.astype(np.int64),
+        matrix.indices[keep].astype(np.int32),
+        np.ascontiguousarray(coef[keep]),
+        thresholds,
+        labels,
+    )
+
+
+def _as_csr(normals: Any, n_features: int) -> Any:
+    if not sparse.issparse(normals):
+        try:
+            dense: NDArray[np.float64] = np.asarray(normals, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ProposerError(
+                f"A proposer must return numbers (an array of normals); got "
+                f"{type(normals).__name__}, which is not: {error}"
+            ) from error
+        if dense.ndim == 1 and dense.size:
+            dense = dense[None, :]
+        if dense.size == 0:
+            return sparse.csr_array((0, n_features))
+        normals = dense
+    if normals.ndim != 2 or normals.shape[1] != n_features:
+        raise ProposerError(
+            f"A proposer must return normals of shape (n_directions, {n_features}); got shape "
+            f"{tuple(normals.shape)}. One row per direction, one column per feature."
+        )
+    matrix = sparse.csr_array(normals, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    matrix.sort_indices()
+    return matrix
+
+
+def _checked_thresholds(thresholds: ArrayLike | None, k: int) -> FloatArray | None:
+    if thresholds is None:
+        return None
+    values = np.ascontiguousarray(thresholds, dtype=np.float64).ravel()
+    if len(values) != k:
+        raise ProposerError(
+            f"A proposer must give one threshold per direction or none at all; got {len(values)} "
+            f"thresholds for {k} directions."
+        )
+    return values

@@ -1,0 +1,363 @@
+"""Tools for the tests of those who extend obliqua."""
+
+import gc
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from obliqua._typing import AnyArray, FloatArray
+from obliqua.criteria import get_criterion
+from obliqua.data import Problem, encode
+from obliqua.errors import ProposerError
+from obliqua.grow import Rules, grow
+from obliqua.proposals import Directions, NodeView, Proposals
+
+__all__ = ["Report", "check_proposer"]
+
+ARRAYS = ("X", "y", "sample_weight", "counts")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What :func:`check_proposer` has seen.
+
+    Parameters
+    ----------
+    n_nodes : int
+        How many nodes the proposer was called for.
+    n_directions : int
+        How many directions it proposed that the engine could use.
+    n_wins : int
+        How many splits of the toy trees are along proposed directions; at the others a
+        single feature was at least as good.
+    problems : tuple of str
+        What is wrong: fitting fails, or its result cannot be relied on.
+    remarks : tuple of str
+        What the engine puts up with, but is probably not intended.
+    """
+
+    n_nodes: int
+    n_directions: int
+    n_wins: int
+    problems: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are no problems."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        lines = [f"{self.n_nodes} nodes, {self.n_directions} directions, {self.n_wins} wins"]
+        lines += [f"problem: {text}" for text in self.problems]
+        lines += [f"remark: {text}" for text in self.remarks]
+        return "\n".join(lines)
+
+
+def check_proposer(
+    proposer: Any, *, n_features: int = 4, n_classes: int = 3, random_state: int = 0
+) -> Report:
+    """Try a proposer on toy data and say what is wrong with it.
+
+    Small trees are grown with it on clouds of two and of several classes, with weights,
+    constant columns, equal rows with different labels, whole numbers, and very few rows.
+    At each node it is called twice.
+
+    Parameters
+    ----------
+    proposer : callable or object with a method `propose`
+        The proposer, as for :class:`obliqua.ObliqueTreeClassifier`.
+    n_features : int, default=4
+        The number of columns of the toy data, if the proposer needs a certain one.
+    n_classes : int, default=3
+        The number of classes of the larger toy data, at least 2.
+    random_state : int, default=0
+        The seed of the toy data and of the nodes' random numbers.
+
+    Returns
+    -------
+    Report
+        What was seen. It has no problems, but perhaps remarks.
+
+    Raises
+    ------
+    ProposerError
+        If there are problems. Its text lists all of them, its attribute `report` is the
+        report, and its cause is the proposer's own exception if it raised one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from obliqua.testing import check_proposer
+    >>> def diagonal(node):
+    ...     return np.ones((1, node.n_features))
+    >>> check_proposer(diagonal).ok
+    True
+    >>> check_proposer(lambda node: np.ones((1, 2)))
+    Traceback (most recent call last):
+        ...
+    obliqua.errors.ProposerError: ...
+    """
+    if n_features < 1 or n_classes < 2:
+        raise ValueError(
+            "check_proposer needs at least one feature and two classes. Got "
+            f"n_features={n_features}, n_classes={n_classes}."
+        )
+    watch = Watch(find_call(proposer))
+    n_wins = 0
+    for name, problem in toy_problems(n_features, n_classes, random_state):
+        watch.data = name
+        n_wins += count_wins(watch, problem, random_state)
+        watch.look_for_kept(problem)
+    if watch.n_nodes and not watch.n_directions and not watch.problems:
+        watch.problems.add(
+            "proposes no usable direction at any node; return the normals as an array of shape "
+            "(n_directions, n_features)",
+            "all data",
+        )
+    report = Report(
+        watch.n_nodes, watch.n_directions, n_wins, watch.problems.texts(), watch.remarks.texts()
+    )
+    if not report.ok:
+        error = ProposerError(f"{name_of(proposer)} is not a sound proposer\n{report}")
+        error.report = report  # type: ignore[attr-defined]
+        raise error from watch.error
+    return report
+
+
+def find_call(proposer: Any) -> Callable[[NodeView], Any]:
+    """Return the function of a node that a proposer is."""
+    if isinstance(proposer, type):
+        raise ProposerError(
+            f"A proposer is a function of a node or an object with a method 'propose'. Got the "
+            f"class {proposer.__name__}: give an object of it, {proposer.__name__}()."
+        )
+    call = getattr(proposer, "propose", proposer)
+    if not callable(call):
+        raise ProposerError(
+            "A proposer is a function of a node or an object with a method 'propose'. Got "
+            f"{proposer!r}."
+        )
+    return call  # type: ignore[no-any-return]
+
+
+def name_of(proposer: Any) -> str:
+    """Return what to call a proposer in a message."""
+    return str(getattr(proposer, "__name__", None) or type(proposer).__name__)
+
+
+# --- toy data -------------------------------------------------------------------------------
+
+
+def toy_problems(n_features: int, n_classes: int, seed: int) -> Iterator[tuple[str, Problem]]:
+    """Make small problems, each with something that a proposer may not have thought of."""
+    rng = np.random.default_rng(seed)
+
+    def clouds(n_rows: int, n_groups: int) -> tuple[FloatArray, AnyArray]:
+        y = np.arange(n_rows) % n_groups
+        centres = rng.normal(scale=1.5, size=(n_groups, n_features))
+        return centres[y] + rng.normal(size=(n_rows, n_features)), y
+
+    X, y = clouds(60, 2)
+    yield "two classes", encode(X, y, 2)
+    X, y = clouds(80, n_classes)
+    yield f"{n_classes} classes", encode(X, y, n_classes)
+    yield "weights", encode(X, y, n_classes, sample_weight=rng.integers(1, 9, len(y)) / 4)
+    constant = X.copy()
+    constant[:, ::2] = 3.0
+    yield "constant columns", encode(constant, y, n_classes)
+    yield "whole numbers", encode(np.round(X), y, n_classes)
+    repeated = np.repeat(X[:20], 2, axis=0)
+    yield "equal rows", encode(repeated, rng.integers(0, n_classes, 40), n_classes)
+    yield "a class without rows", encode(X, np.where(y == 0, 1, y), n_classes + 1)
+    for n_rows in (2, 3):
+        X, y = clouds(n_rows, 2)
+        yield f"{n_rows} rows", encode(X, y, 2)
+
+
+# --- watching -------------------------------------------------------------------------------
+
+
+@dataclass
+class Findings:
+    """Texts, each with the first place where it was found and how often."""
+
+    found: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+    def add(self, text: str, where: str) -> None:
+        """Note something; the same text again only counts."""
+        first, times = self.found.get(text, (where, 0))
+        self.found[text] = first, times + 1
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def texts(self) -> tuple[str, ...]:
+        """Write what was found."""
+        return tuple(
+            f"{text} ({where}{f'; {times} times in all' if times > 1 else ''})"
+            for text, (where, times) in self.found.items()
+        )
+
+
+class Watch:
+    """A proposer that calls another one, and looks at what it does and returns."""
+
+    def __init__(self, call: Callable[[NodeView], Any]) -> None:
+        self.call = call
+        self.data = ""
+        self.problems, self.remarks = Findings(), Findings()
+        self.error: Exception | None = None
+        self.n_nodes = self.n_directions = 0
+        self.views: list[weakref.ref[Any]] = []
+        self.arrays: list[weakref.ref[Any]] = []
+
+    def propose(self, node: NodeView) -> Any:
+        """Call the proposer twice; pass its directions on if they are sound."""
+        self.n_nodes += 1
+        where = f"{self.data}, node of {node.n_samples} rows at depth {node.depth}"
+        self.views.append(weakref.ref(node))
+        self.arrays += [weakref.ref(owner(getattr(node, name))) for name in ARRAYS]
+        before = {name: getattr(node, name).copy() for name in ARRAYS}
+        state = node.rng.bit_generator.state
+        first = self.attempt(node, where)
+        for name, array in before.items():
+            if not np.array_equal(getattr(node, name), array):
+                self.problems.add(f"changes node.{name}; work on a copy", where)
+        node.rng.bit_generator.state = state
+        again = self.attempt(node, where)
+        if first is None or again is None:
+            return None
+        if not same(first, again):
+            self.problems.add(
+                "gives other directions when called again for the same node; draw all random "
+                "numbers from node.rng and keep nothing between calls",
+                where,
+            )
+        return self.usable(first, where)
+
+    def attempt(self, node: NodeView, where: str) -> Directions | None:
+        """Call the proposer once and read its answer; note what is wrong with it."""
+        try:
+            answer = self.call(node)
+        except Exception as error:
+            # Its traceback holds the node, so what the proposer itself keeps cannot be told.
+            self.error = self.error or error
+            self.views, self.arrays = [], []
+            if isinstance(error, ValueError) and "read-only" in str(error):
+                text = "writes to an array of the node; they are read-only, so work on a copy"
+            else:
+                text = f"raises {type(error).__name__}: {error}"
+            self.problems.add(text, where)
+            return None
+        if answer is None:
+            return None
+        try:
+            return read(answer, node.n_features)
+        except ValueError as error:
+            self.problems.add(str(error), where)
+            return None
+
+    def usable(self, directions: Directions, where: str) -> Directions | None:
+        """Count the directions that the engine can use, and remark on the others."""
+        normals = dense(directions.normals)
+        finite = np.isfinite(normals).all(axis=1)
+        zero = finite & ~normals.any(axis=1)
+        if not finite.all():
+            self.remarks.add(
+                "proposes directions with NaN or infinity, which are skipped; a division by a "
+                "spread of 0 is a common reason",
+                where,
+            )
+        if zero.any():
+            self.remarks.add("proposes directions that are all zero, which are skipped", where)
+        if directions.thresholds is not None and not np.isfinite(directions.thresholds).all():
+            self.remarks.add("gives thresholds that are NaN or infinite", where)
+        self.n_directions += int((finite & ~zero).sum())
+        return directions
+
+    def look_for_kept(self, problem: Problem) -> None:
+        """See whether something of a node outlives the growth of its tree."""
+        gc.collect()
+        if any(view() is not None for view in self.views):
+            self.problems.add(
+                "keeps a node after the call, when it is dead; keep copies of what is needed",
+                self.data,
+            )
+        mine = {id(array) for array in (owner(problem.Z), owner(problem.y))}
+        if any(array() is not None and id(array()) not in mine for array in self.arrays):
+            self.problems.add(
+                "keeps an array of a node after the call, or a view of one; keep a copy of it",
+                self.data,
+            )
+        self.views, self.arrays = [], []
+
+
+def count_wins(watch: Watch, problem: Problem, seed: int) -> int:
+    """Grow a tree in which axis-parallel splits compete, and count what the proposer won."""
+    proposals = Proposals(watch, axis_parallel=True)
+    tree = grow(problem, proposals, get_criterion("gini"), Rules(), key=seed)
+    return int((tree.feature == -3).sum())
+
+
+# --- reading what a proposer returns ----------------------------------------------------------
+
+
+def read(answer: Any, n_features: int) -> Directions:
+    """Read a proposer's answer as directions; say precisely why it cannot be read."""
+    given = answer if isinstance(answer, Directions) else None
+    normals = given.normals if given is not None else answer
+    if not sp.issparse(normals):
+        try:
+            normals = np.asarray(normals, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"returns {type(answer).__name__}, which cannot be read as numbers; return an "
+                "array of shape (n_directions, n_features), Directions or None"
+            ) from None
+        if normals.ndim == 1:
+            normals = normals[None, :]
+    if normals.ndim != 2 or normals.shape[1] != n_features:
+        raise ValueError(
+            f"returns normals of shape {np.shape(answer) if given is None else normals.shape} for "
+            f"{n_features} features; the shape must be (n_directions, {n_features}), or "
+            f"({n_features},) for a single one"
+        )
+    thresholds = None if given is None else given.thresholds
+    labels = None if given is None else given.labels
+    for name, values in (("thresholds", thresholds), ("labels", labels)):
+        if values is not None and len(values) != normals.shape[0]:
+            raise ValueError(
+                f"returns {len(values)} {name} for {normals.shape[0]} directions; give one each"
+            )
+    return Directions(normals, thresholds=thresholds, labels=labels)
+
+
+def dense(normals: Any) -> FloatArray:
+    """Return normals as a plain array."""
+    array = normals.toarray() if sp.issparse(normals) else normals
+    return np.asarray(array, dtype=np.float64)
+
+
+def same(first: Directions, second: Directions) -> bool:
+    """Whether two answers are equal, bit for bit except for NaN."""
+    one, other = dense(first.normals), dense(second.normals)
+    if (first.thresholds is None) != (second.thresholds is None):
+        return False
+    return np.array_equal(one, other, equal_nan=True) and (
+        first.thresholds is None
+        or np.array_equal(
+            np.asarray(first.thresholds), np.asarray(second.thresholds), equal_nan=True
+        )
+    )
+
+
+def owner(array: AnyArray) -> AnyArray:
+    """Return the array that owns the memory of another."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array

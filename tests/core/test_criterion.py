@@ -1,0 +1,232 @@
+"""Criteria: the twin against the definitions, the engine and the formulas against the twin."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from obliqua._core.criterion import bound, goodness
+from obliqua.criteria import CRITERIA, get_criterion, vectorized
+from problems import examples
+from reference import criteria as twin
+
+NAMES = tuple(twin.CODES)
+Sums = list[int]
+
+
+def compiled(code: int, left: Sums, right: Sums) -> float:
+    return float(goodness(code, np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)))
+
+
+@st.composite
+def sides(draw: st.DrawFn, largest: int = 40, max_classes: int = 6) -> tuple[Sums, Sums]:
+    """Class sums of two sides, neither of which is empty."""
+    n_classes = draw(st.integers(2, max_classes))
+    count = st.one_of(st.just(0), st.integers(0, largest))
+    side = st.lists(count, min_size=n_classes, max_size=n_classes).filter(any)
+    return draw(side), draw(side)
+
+
+# --- the twin is what the definitions say -----------------------------------------------------
+
+
+@examples(150)
+@given(sides(largest=1000))
+@pytest.mark.parametrize("code", twin.RATIONAL)
+def test_twin_is_the_fraction(code: int, pair: tuple[Sums, Sums]) -> None:
+    left, right = pair
+    value, fraction = twin.goodness(code, left, right), float(twin.exact(code, left, right))
+    # variances are small differences of sums of squares of class numbers
+    slack = 1e-12 * len(left) ** 2 if code == twin.SUM_VARIANCES else 0.0
+    assert math.isclose(value, fraction, rel_tol=1e-14, abs_tol=slack)
+
+
+@examples(100)
+@given(sides(largest=1000))
+def test_twin_entropy_is_mutual_information(pair: tuple[Sums, Sums]) -> None:
+    table = np.array(pair, dtype=np.float64)
+    joint = table / table.sum()
+    alone = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    seen = joint > 0
+    information = float(np.sum(joint[seen] * np.log2(joint[seen] / alone[seen])))
+    side = joint.sum(axis=1)
+    spread = float(-np.sum(side * np.log2(side)))
+    assert math.isclose(twin.entropy(*pair), information, rel_tol=1e-9, abs_tol=1e-14)
+    assert math.isclose(twin.gain_ratio(*pair), information / spread, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def test_known_values() -> None:
+    assert twin.goodness(twin.GINI, [1, 0], [0, 1]) == 0.5
+    assert twin.goodness(twin.TWOING, [1, 0], [0, 1]) == 0.25
+    assert twin.goodness(twin.ENTROPY, [1, 0], [0, 1]) == 1.0
+    assert twin.goodness(twin.GAIN_RATIO, [1, 0], [0, 1]) == 1.0
+    assert twin.goodness(twin.MAX_MINORITY, [3, 1], [1, 3]) == 3 / 8
+    assert twin.goodness(twin.SUM_MINORITY, [3, 1], [1, 3]) == 2 / 8
+    assert twin.goodness(twin.SUM_VARIANCES, [1, 0], [0, 1]) == 0.25
+
+
+# --- the engine is the twin -------------------------------------------------------------------
+
+
+@examples(150)
+@given(sides())
+@pytest.mark.parametrize("name", NAMES)
+def test_small_sums_agree_to_the_last_bit(name: str, pair: tuple[Sums, Sums]) -> None:
+    code = twin.CODES[name]
+    assert compiled(code, *pair) == twin.goodness(code, *pair)
+
+
+@examples(100)
+@given(sides(largest=2**48))
+@pytest.mark.parametrize("name", NAMES)
+def test_large_sums_agree(name: str, pair: tuple[Sums, Sums]) -> None:
+    """Products of class sums here exceed 64 bits: they must neither wrap nor lose the sign."""
+    code = twin.CODES[name]
+    assert math.isclose(
+        compiled(code, *pair), twin.goodness(code, *pair), rel_tol=1e-12, abs_tol=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_largest_weight_that_the_grid_allows(name: str) -> None:
+    code, half = twin.CODES[name], 2**51
+    left, right = [half - 7, 3], [4, half]
+    assert compiled(code, left, right) == twin.goodness(code, left, right)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_more_than_a_thousand_classes(name: str) -> None:
+    rng = np.random.default_rng(0)
+    left = rng.integers(0, 4, size=1500).tolist()
+    right = rng.integers(0, 4, size=1500).tolist()
+    code = twin.CODES[name]
+    assert compiled(code, left, right) == twin.goodness(code, left, right)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("scale", [1, 3, 7, 1000])
+def test_equal_shares_are_worth_nothing(name: str, scale: int) -> None:
+    left = [1, 2, 5]
+    right = [scale * v for v in left]
+    value = compiled(twin.CODES[name], left, right)
+    if name in ("twoing", "gini", "entropy", "gain_ratio", "sum_minority"):
+        assert value == 0.0
+    assert value == twin.goodness(twin.CODES[name], left, right)
+
+
+@examples(60)
+@given(sides())
+@pytest.mark.parametrize("name", ["twoing", "gini", "max_minority", "sum_minority"])
+def test_sides_may_be_exchanged(name: str, pair: tuple[Sums, Sums]) -> None:
+    code = twin.CODES[name]
+    assert compiled(code, *pair) == compiled(code, pair[1], pair[0])
+
+
+# --- the bound of a bin -----------------------------------------------------------------------
+
+
+@st.composite
+def bins(draw: st.DrawFn, largest: int = 4, max_classes: int = 4) -> tuple[Sums, Sums, Sums]:
+    """Class sums left of a bin, in it, and right of it."""
+    n_classes = draw(st.integers(2, max_classes))
+    outside = st.lists(st.integers(0, 5 * largest), min_size=n_classes, max_size=n_classes)
+    inside = st.lists(st.integers(0, largest), min_size=n_classes, max_size=n_classes)
+    return draw(outside), draw(inside.filter(any)), draw(outside)
+
+
+def bound_of(code: int, left: Sums, inside: Sums, right: Sums) -> float:
+    total = [a + b + c for a, b, c in zip(left, inside, right, strict=True)]
+    arrays = (np.array(v, dtype=np.int64) for v in (left, inside, total))
+    return float(bound(code, *arrays))
+
+
+def cut(left: Sums, inside: Sums, right: Sums, part: Any) -> tuple[Sums, Sums]:
+    """Sums of the two sides when ``part`` of the bin goes left."""
+    one = [a + s for a, s in zip(left, part, strict=True)]
+    other = [b + v - s for b, v, s in zip(right, inside, part, strict=True)]
+    return one, other
+
+
+@examples(120)
+@given(bins())
+@pytest.mark.parametrize("code", twin.CONVEX)
+def test_no_cut_inside_a_bin_beats_its_bound(code: int, three: tuple[Sums, Sums, Sums]) -> None:
+    """Whatever the order of the rows in the bin, the class sums of a cut lie in this box."""
+    limit = bound_of(code, *three)
+    for part in itertools.product(*(range(v + 1) for v in three[1])):
+        one, other = cut(*three, part)
+        if any(part) and list(part) != three[1]:
+            assert twin.goodness(code, one, other) <= limit
+
+
+@examples(100)
+@given(bins(largest=10**6, max_classes=8), st.randoms(use_true_random=False))
+@pytest.mark.parametrize("code", twin.CONVEX)
+def test_bound_holds_for_large_sums(
+    code: int, three: tuple[Sums, Sums, Sums], random: Any
+) -> None:
+    limit = bound_of(code, *three)
+    for _ in range(20):
+        # corners are where a convex function is largest, so most trials are corners
+        part = [random.choice((0, v, random.randint(0, v))) for v in three[1]]
+        one, other = cut(*three, part)
+        if any(part) and part != three[1]:
+            assert twin.goodness(code, one, other) <= limit
+
+
+@examples(60)
+@given(bins(max_classes=2))
+@pytest.mark.parametrize("code", twin.CONVEX)
+def test_bound_says_something(code: int, three: tuple[Sums, Sums, Sums]) -> None:
+    """A bound that is always infinite would be safe and useless."""
+    assert 0.0 <= bound_of(code, *three) <= 1.0 + 1e-9
+
+
+# --- the NumPy formulas and the table ---------------------------------------------------------
+
+
+@examples(60)
+@given(sides())
+@pytest.mark.parametrize("name", NAMES)
+def test_formulas_agree(name: str, pair: tuple[Sums, Sums]) -> None:
+    left, right = np.array(pair, dtype=np.float64)
+    value = CRITERIA[name].function(left, right)
+    expected = twin.goodness(twin.CODES[name], *pair)
+    assert math.isclose(float(value), expected, rel_tol=1e-12, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_formulas_take_stacks(name: str) -> None:
+    rng = np.random.default_rng(1)
+    left = rng.integers(1, 9, size=(2, 3, 4)).astype(np.float64)
+    right = rng.integers(1, 9, size=(2, 3, 4)).astype(np.float64)
+    values = CRITERIA[name].function(left, right)
+    assert values.shape == (2, 3)
+    for place in np.ndindex(2, 3):
+        ints = left[place].astype(int).tolist(), right[place].astype(int).tolist()
+        expected = twin.goodness(twin.CODES[name], *ints)
+        assert math.isclose(values[place], expected, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def test_table_matches_the_twins() -> None:
+    assert {name: c.code for name, c in CRITERIA.items()} == twin.CODES
+    assert {c.code for c in CRITERIA.values() if c.convex} == set(twin.CONVEX)
+
+
+def test_functions_become_criteria() -> None:
+    def own(left: Any, right: Any) -> float:
+        return float(left[0])
+
+    made = get_criterion(own)
+    assert (made.code, made.convex, made.vectorized) == (-1, False, False)
+    assert get_criterion(vectorized(own)).vectorized
+    assert get_criterion(made) is made
+    assert get_criterion("gini") is CRITERIA["gini"]
+    with pytest.raises(ValueError, match="twoing"):
+        get_criterion("ginni")

@@ -1,0 +1,61 @@
+"""All estimators of the package, so that a new one joins every test here by being public."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+import obliqua
+
+
+def is_estimator(thing: object) -> bool:
+    return isinstance(thing, type) and issubclass(thing, BaseEstimator)
+
+
+ESTIMATORS: list[Any] = [
+    getattr(obliqua, name) for name in obliqua.__all__ if is_estimator(getattr(obliqua, name))
+]
+
+each_estimator = pytest.mark.parametrize(
+    "Estimator", ESTIMATORS, ids=[cls.__name__ for cls in ESTIMATORS]
+)
+
+
+def full_grown(Estimator: Any, **params: Any) -> Any:
+    """An estimator that grows until its leaves are pure, also if it would prune by default."""
+    params = {"random_state": 0, **params}
+    if "pruning" in Estimator().get_params():
+        params["pruning"] = None
+    return Estimator(**params)
+
+
+def blobs(
+    n_rows: int = 120, n_features: int = 4, n_classes: int = 3, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Overlapping clouds, one per class, with integer labels."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_rows) % n_classes
+    centres = rng.normal(scale=2.0, size=(n_classes, n_features))
+    return centres[y] + rng.normal(size=(n_rows, n_features)), y
+
+
+def assert_sound(model: Any, X: Any, y: Any, sample_weight: Any = None) -> None:
+    """A fitted tree has counted each training row in the leaf that the row reaches now."""
+    tree = model.tree_
+    leaf = model.apply(X)
+    weight = np.ones(len(leaf)) if sample_weight is None else np.asarray(sample_weight, float)
+    codes = np.searchsorted(model.classes_, np.asarray(y))
+    stats = np.zeros((tree.n_nodes, model.n_classes_))
+    np.add.at(stats, (leaf, codes), weight)
+    leaves = tree.is_leaf
+    assert not stats[~leaves].any(), "rows must end in leaves"
+    np.testing.assert_allclose(stats[leaves], tree.stats[leaves], rtol=1e-9)
+    counted = np.bincount(leaf[weight > 0], minlength=tree.n_nodes)
+    np.testing.assert_array_equal(counted[leaves], tree.n_samples[leaves])
+    proba = model.predict_proba(X)
+    assert proba.shape == (len(leaf), model.n_classes_)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[proba.argmax(axis=1)])

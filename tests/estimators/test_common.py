@@ -1,0 +1,65 @@
+"""scikit-learn's own checks, for every estimator and for settings that change its ways."""
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+
+from estimators.registry import ESTIMATORS
+
+VARIANTS: tuple[dict[str, Any], ...] = (
+    {},
+    {"max_leaf_nodes": 8},
+    {"class_weight": "balanced", "criterion": "entropy"},
+    {"n_jobs": 2, "min_weight_fraction_leaf": 0.01},
+)
+ALL = [cls(**variant) for cls in ESTIMATORS for variant in VARIANTS]
+
+# Needs SciPy imported with SCIPY_ARRAY_API set, so it has an interpreter of its own below.
+OTHER_ARRAYS = "check_array_api_input"
+
+
+def name_of(check: Any) -> str:
+    name: str = getattr(check, "func", check).__name__
+    return name
+
+
+def regular_checks() -> pytest.MarkDecorator:
+    """What parametrize_with_checks gives, without the check that this process cannot run."""
+    every = parametrize_with_checks(ALL)
+    names, pairs = every.args
+    kept = [pair for pair in pairs if name_of(pair[1]) != OTHER_ARRAYS]
+    return pytest.mark.parametrize(names, kept, **every.kwargs)
+
+
+@regular_checks()
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def run_check(name: str) -> int:
+    """Run one check for all estimators; return how many times it ran."""
+    pairs = [pair for estimator in ALL for pair in estimator_checks_generator(estimator)]
+    chosen = [(estimator, check) for estimator, check in pairs if name_of(check) == name]
+    for estimator, check in chosen:
+        check(estimator)
+    return len(chosen)
+
+
+def test_arrays_of_other_libraries():
+    if OTHER_ARRAYS not in {name_of(check) for _, check in estimator_checks_generator(ALL[0])}:
+        return  # this scikit-learn has no such check
+    program = f"from estimators.test_common import *; print(run_check({OTHER_ARRAYS!r}))"
+    path = os.pathsep.join([os.path.dirname(os.path.dirname(__file__)), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == len(ALL)

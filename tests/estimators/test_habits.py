@@ -1,0 +1,359 @@
+"""What users of scikit-learn do with an estimator works here too."""
+
+import copy
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from sklearn.base import clone, is_classifier
+from sklearn.ensemble import BaggingClassifier
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+from sklearn.utils.class_weight import compute_sample_weight
+
+from estimators.registry import blobs, each_estimator, full_grown
+from obliqua import grow as growing
+
+X, Y = blobs(150, 4, 3)
+NAMES = ["age", "bmi", "blood pressure", "weight"]
+WEIGHTS = np.random.default_rng(0).integers(1, 5, len(Y)).astype(float)
+
+
+def same(one, other):
+    return one.tree_ == other.tree_ and np.array_equal(one.classes_, other.classes_)
+
+
+# --- frames ---------------------------------------------------------------------------------
+
+
+@each_estimator
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_in_names_kept(Estimator, library):
+    if library == "pandas":
+        frame, labels = pd.DataFrame(X, columns=NAMES), pd.Series(Y)
+    else:
+        frame, labels = pl.DataFrame(X, schema=NAMES), pl.Series(Y)
+    model = full_grown(Estimator).fit(frame, labels)
+    assert model.feature_names_in_.tolist() == NAMES
+    assert model.model_.encoding.names == tuple(NAMES)
+    assert model.n_features_in_ == 4
+    plain = full_grown(Estimator).fit(X, Y)
+    assert same(model, plain)
+    np.testing.assert_array_equal(model.predict(frame), plain.predict(X))
+    np.testing.assert_array_equal(model.predict_proba(frame), plain.predict_proba(X))
+    np.testing.assert_array_equal(model.apply(frame), plain.apply(X))
+
+
+@each_estimator
+def test_frames_with_other_names_are_refused(Estimator):
+    model = full_grown(Estimator).fit(pd.DataFrame(X, columns=NAMES), Y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(pd.DataFrame(X, columns=NAMES[::-1]))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(pl.DataFrame(X, schema=["a", "b", "c", "d"]))
+
+
+@each_estimator
+def test_a_fit_without_names_forgets_them(Estimator):
+    model = full_grown(Estimator).fit(pd.DataFrame(X, columns=NAMES), Y)
+    model.fit(X[:, :2], Y)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.n_features_in_ == 2
+    assert model.model_.encoding.names == ("x0", "x1")
+
+
+@each_estimator
+def test_frames_of_mixed_numbers(Estimator):
+    frame = pd.DataFrame(
+        {
+            "int": np.arange(60),
+            "float32": np.linspace(0, 1, 60, dtype=np.float32),
+            "bool": np.arange(60) % 2 == 0,
+            "nullable": pd.array(range(60), dtype="Int64"),
+        }
+    )
+    labels = np.arange(60) // 20
+    model = full_grown(Estimator).fit(frame, labels)
+    np.testing.assert_array_equal(model.predict(frame), labels)
+    frame.loc[3, "nullable"] = pd.NA
+    with pytest.raises(ValueError, match="NaN"):
+        full_grown(Estimator).fit(frame, labels)
+
+
+SERIES = {
+    "pandas strings": pd.Series(["a", "b", "c"]).iloc[Y].reset_index(drop=True),
+    "pandas categories": pd.Series(pd.Categorical.from_codes(Y, ["low", "mid", "top"])),
+    "pandas nullable integers": pd.Series(Y, dtype="Int64"),
+    "pandas bools": pd.Series(Y > 0),
+    "pandas nullable bools": pd.Series(Y > 0, dtype="boolean"),
+    "polars strings": pl.Series([["a", "b", "c"][k] for k in Y]),
+    "polars bools": pl.Series(Y > 0),
+    "a list of strings": [["a", "b", "c"][k] for k in Y],
+    "a tuple": tuple(Y.tolist()),
+}
+
+
+@each_estimator
+@pytest.mark.parametrize("name", SERIES)
+def test_labels_of_many_kinds(Estimator, name):
+    labels = SERIES[name]
+    model = full_grown(Estimator).fit(X, labels)
+    assert sorted(set(labels)) == model.classes_.tolist()
+    assert model.predict(X).tolist() == list(labels)
+    assert model.score(X, labels) == 1.0
+
+
+# --- weights --------------------------------------------------------------------------------
+
+
+@each_estimator
+def test_sample_weights_count_rows(Estimator):
+    counts = WEIGHTS.astype(int)
+    limits = {"min_weight_fraction_leaf": 0.02, "max_depth": 3}
+    weighted = full_grown(Estimator, **limits).fit(X, Y, sample_weight=WEIGHTS)
+    repeated = full_grown(Estimator, **limits).fit(np.repeat(X, counts, 0), np.repeat(Y, counts))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X))
+    np.testing.assert_allclose(weighted.tree_.stats, repeated.tree_.stats)
+
+
+@each_estimator
+def test_zero_weights_are_absent_rows(Estimator):
+    keep = np.arange(len(Y)) % 3 > 0
+    limits = {"min_samples_leaf": 0.05, "max_depth": 4}
+    weighted = full_grown(Estimator, **limits).fit(X, Y, sample_weight=keep.astype(float))
+    assert same(weighted, full_grown(Estimator, **limits).fit(X[keep], Y[keep]))
+
+
+@each_estimator
+@pytest.mark.parametrize("weight", [{0: 1.0, 1: 4.0, 2: 0.5}, {1: 4.0}, {0: 0.0}, "balanced"])
+def test_class_weights_are_sample_weights(Estimator, weight):
+    rows, labels = X[10:], Y[10:]
+    by_class = full_grown(Estimator, class_weight=weight, max_depth=3).fit(rows, labels)
+    expanded = compute_sample_weight(weight, labels)
+    by_row = full_grown(Estimator, max_depth=3).fit(rows, labels, sample_weight=expanded)
+    np.testing.assert_allclose(by_class.predict_proba(X), by_row.predict_proba(X), rtol=1e-6)
+
+
+@each_estimator
+def test_class_weights_multiply_sample_weights(Estimator):
+    both = full_grown(Estimator, class_weight={0: 2.0, 1: 1.0, 2: 8.0}, max_depth=3)
+    both.fit(X, Y, sample_weight=WEIGHTS)
+    product = WEIGHTS * np.array([2.0, 1.0, 8.0])[Y]
+    assert same(both, full_grown(Estimator, max_depth=3).fit(X, Y, sample_weight=product))
+
+
+@each_estimator
+def test_balanced_heeds_sample_weights(Estimator):
+    counts = WEIGHTS.astype(int)
+    balanced = {"class_weight": "balanced", "max_depth": 3}
+    weighted = full_grown(Estimator, **balanced).fit(X, Y, sample_weight=WEIGHTS)
+    repeated = full_grown(Estimator, **balanced).fit(np.repeat(X, counts, 0), np.repeat(Y, counts))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X))
+
+
+@each_estimator
+def test_balanced_classes_weigh_the_same(Estimator):
+    labels = (np.arange(len(Y)) < 20).astype(int)
+    model = full_grown(Estimator, class_weight="balanced").fit(X, labels)
+    np.testing.assert_allclose(model.tree_.stats[0], [75.0, 75.0], rtol=1e-6)
+
+
+@each_estimator
+@pytest.mark.parametrize("labels", [np.array(["1", "2", "x"])[Y], Y > 0], ids=["strings", "bools"])
+def test_class_weights_by_any_label(Estimator, labels):
+    first = labels.max()
+    model = full_grown(Estimator, class_weight={first: 3.0}).fit(X, labels)
+    expected = (
+        np.where(model.classes_ == first, 3.0, 1.0) * np.unique(labels, return_counts=True)[1]
+    )
+    np.testing.assert_allclose(model.tree_.stats[0], expected)
+
+
+@each_estimator
+def test_class_weights_of_absent_classes_do_no_harm(Estimator):
+    model = full_grown(Estimator, class_weight={0: 1.0, 1: 2.0, 2: 1.0, 9: 5.0})
+    assert model.fit(X, Y).score(X, Y) == 1.0
+
+
+# --- seeds, copies, files -------------------------------------------------------------------
+
+
+@each_estimator
+def test_seeds(Estimator):
+    model = Estimator(random_state=7).fit(X, Y)
+    assert same(model, Estimator(random_state=7).fit(X, Y))
+    assert same(model, Estimator(random_state=np.random.RandomState(7)).fit(X, Y))
+    Estimator(random_state=None).fit(X, Y)
+
+
+@each_estimator
+def test_refitting_forgets(Estimator):
+    model = full_grown(Estimator).fit(X[:50, :2], Y[:50] > 0)
+    assert same(model.fit(X, Y), full_grown(Estimator).fit(X, Y))
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    "carry",
+    [copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))],
+    ids=["copy", "deepcopy", "pickle"],
+)
+def test_copies_predict_the_same(Estimator, carry):
+    model = full_grown(Estimator).fit(pd.DataFrame(X, columns=NAMES), np.array(["a", "b", "c"])[Y])
+    frame = pd.DataFrame(X, columns=NAMES)
+    expected = model.predict_proba(frame)
+    other = carry(model)
+    assert same(other, model)
+    assert other.feature_names_in_.tolist() == NAMES
+    np.testing.assert_array_equal(other.predict_proba(frame), expected)
+    np.testing.assert_array_equal(other.predict(frame), model.predict(frame))
+
+
+@each_estimator
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_every_pickle_protocol(Estimator, protocol):
+    model = full_grown(Estimator).fit(X, Y)
+    assert same(pickle.loads(pickle.dumps(model, protocol)), model)
+
+
+@each_estimator
+def test_joblib_files(Estimator, tmp_path):
+    model = full_grown(Estimator).fit(X, Y)
+    joblib.dump(model, tmp_path / "model")
+    for mode in (None, "r"):
+        back = joblib.load(tmp_path / "model", mmap_mode=mode)
+        np.testing.assert_array_equal(back.predict(X), model.predict(X))
+
+
+@each_estimator
+def test_clone_takes_the_parameters_only(Estimator):
+    model = Estimator(max_depth=3, class_weight={0: 2.0}, random_state=1).fit(X, Y)
+    other = clone(model)
+    assert not hasattr(other, "tree_")
+    assert other.get_params() == model.get_params()
+    assert same(other.fit(X, Y), model)
+
+
+@each_estimator
+def test_repr_and_parameters(Estimator):
+    assert repr(Estimator()) == f"{Estimator.__name__}()"
+    assert "max_depth=2" in repr(Estimator(max_depth=2))
+    assert Estimator().set_params(max_depth=5).max_depth == 5
+    assert "<style>" in Estimator()._repr_html_()
+
+
+@each_estimator
+def test_tags_are_honest(Estimator):
+    tags = get_tags(Estimator())
+    assert is_classifier(Estimator())
+    assert tags.target_tags.required
+    assert tags.classifier_tags.multi_class
+    assert not tags.classifier_tags.multi_label
+    assert not tags.target_tags.multi_output
+    assert not tags.input_tags.sparse
+    assert not tags.input_tags.allow_nan
+    assert not tags.non_deterministic
+
+
+# --- inside other estimators ----------------------------------------------------------------
+
+
+@each_estimator
+def test_pipelines(Estimator):
+    model = make_pipeline(StandardScaler(), full_grown(Estimator)).fit(X, Y)
+    assert model.score(X, Y) == 1.0
+    frames = make_pipeline(StandardScaler(), full_grown(Estimator)).set_output(transform="pandas")
+    frames.fit(pd.DataFrame(X, columns=NAMES), Y)
+    assert frames[-1].feature_names_in_.tolist() == NAMES
+
+
+@each_estimator
+def test_grid_search(Estimator):
+    grid = {"max_depth": [1, 3], "criterion": ["gini", "entropy"], "min_samples_leaf": [1, 0.1]}
+    search = GridSearchCV(Estimator(random_state=0), grid, cv=3).fit(X, np.array(list("abc"))[Y])
+    assert search.best_params_.keys() == grid.keys()
+    assert search.best_score_ > 0.7
+    assert set(search.predict(X)) <= set("abc")
+
+
+@each_estimator
+def test_cross_validation_in_two_processes(Estimator):
+    model = Estimator(random_state=0)
+    alone = cross_val_score(model, X, Y, cv=4)
+    np.testing.assert_array_equal(cross_val_score(model, X, Y, cv=4, n_jobs=2), alone)
+
+
+@each_estimator
+@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", "roc_auc_ovr", "f1_macro"])
+def test_scorers(Estimator, scoring):
+    scores = cross_val_score(Estimator(max_depth=3, random_state=0), X, Y, cv=3, scoring=scoring)
+    assert np.isfinite(scores).all()
+
+
+@each_estimator
+def test_other_meta_estimators(Estimator):
+    tree = Estimator(max_depth=4, random_state=0)
+    assert BaggingClassifier(tree, n_estimators=3, random_state=0).fit(X, Y).score(X, Y) > 0.7
+    assert OneVsRestClassifier(tree).fit(X, Y).score(X, Y) > 0.7
+    assert cross_val_predict(tree, X, Y, cv=3, method="predict_proba").shape == (len(Y), 3)
+
+
+@each_estimator
+def test_parallel_config_sets_the_threads(Estimator, monkeypatch):
+    grown = []
+    original = growing.grow
+
+    def spy(*args, n_threads, **kwargs):
+        grown.append(n_threads)
+        return original(*args, n_threads=n_threads, **kwargs)
+
+    monkeypatch.setattr(growing, "grow", spy)
+    Estimator(max_depth=2).fit(X, Y)
+    Estimator(max_depth=2, n_jobs=2).fit(X, Y)
+    Estimator(max_depth=2, n_jobs=-1).fit(X, Y)
+    with joblib.parallel_config(backend="threading", n_jobs=3):
+        Estimator(max_depth=2).fit(X, Y)
+    assert grown == [1, 2, joblib.cpu_count(), 3]
+
+
+# --- metadata routing -----------------------------------------------------------------------
+
+
+@each_estimator
+def test_weights_are_routed_through_pipeline_and_search(Estimator):
+    with sklearn.config_context(enable_metadata_routing=True):
+        tree = Estimator(max_depth=2, random_state=0).set_fit_request(sample_weight=True)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipeline = Pipeline([("scale", scaler), ("tree", tree)])
+        routed = pipeline.fit(X, Y, sample_weight=WEIGHTS)["tree"]
+        direct = clone(tree).fit(StandardScaler().fit_transform(X), Y, sample_weight=WEIGHTS)
+        assert same(routed, direct)
+
+        tree.set_score_request(sample_weight=False)
+        search = GridSearchCV(pipeline, {"tree__max_depth": [2]}, cv=3)
+        search.fit(X, Y, sample_weight=WEIGHTS)
+        assert same(search.best_estimator_["tree"], direct)
+
+
+@each_estimator
+def test_weights_without_a_request_are_refused(Estimator):
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(Estimator(), {"max_depth": [2]}, cv=3)
+        with pytest.raises(Exception, match="sample_weight"):
+            search.fit(X, Y, sample_weight=WEIGHTS)
+
+
+@each_estimator
+def test_weights_may_be_ignored_on_request(Estimator):
+    with sklearn.config_context(enable_metadata_routing=True):
+        tree = Estimator(max_depth=2, random_state=0).set_fit_request(sample_weight=False)
+        tree.set_score_request(sample_weight=False)
+        scores = cross_val_score(tree, X, Y, params={}, cv=3)
+    np.testing.assert_array_equal(scores, cross_val_score(tree, X, Y, cv=3))
