@@ -81,8 +81,8 @@ def measure(problem: problems.Problem, options: argparse.Namespace) -> dict[str,
         for case in cases[start:] + cases[:start]:
             attempt(case, problem)
             if case.failure is None:
-                seconds = f"{case.figures['fit_cpu']:.3f} s CPU"
-                say(f"  {problem.name} {number + 1}/{rounds} {case.label}: {seconds}")
+                least = f"least so far {case.figures['fit_cpu']:.3f} s CPU"
+                say(f"  {problem.name} {number + 1}/{rounds} {case.label}: {least}")
     if options.memory:
         measure_memory(cases, problem)
     checks = check_trees(cases, problem) if options.checks else {}
@@ -147,7 +147,12 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
+    words = parser()
+    options = words.parse_args(arguments)
+    try:
+        adapters.choose(options.adapters)
+    except KeyError as error:
+        words.error(error.args[0])
     if options.quick:
         options.rounds = options.rounds or 1
     folder = options.results or (None if options.quick else report.RESULTS)
@@ -156,9 +161,11 @@ def main(arguments: list[str] | None = None) -> int:
     for name in names:
         try:
             result = measure(problems.load(name), options)
-        except (problems.DataMissing, KeyError) as error:
-            say(f"{name}: {error.args[0]}")
-            return 2
+        except problems.DataMissing as error:
+            say(f"{name} is left out: {error}")
+            if options.problems:
+                return 2
+            continue
         found += troubles(result)
         if folder is None:
             print(report.section(result))

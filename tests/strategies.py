@@ -27,12 +27,11 @@ codes = st.integers(-1, N_LEVELS + 1).map(float)
 class _Growing:
     """Adds random nodes to a builder; columns from `n_numeric` on hold level codes."""
 
-    def __init__(self, draw: Any, n_numeric: int, n_coded: int, filled: bool) -> None:
+    def __init__(self, draw: Any, shape: tuple[int, int, int], filled: bool) -> None:
         self.draw = draw
-        self.n_numeric = n_numeric
-        self.n_features = n_numeric + n_coded
+        self.n_numeric, n_coded, self.n_stats = shape
+        self.n_features = self.n_numeric + n_coded
         self.filled = filled
-        self.n_stats = draw(st.integers(1, 4))
         self.builder = TreeBuilder(self.n_features, self.n_stats)
 
     def normal(self) -> dict[int, float]:
@@ -94,17 +93,21 @@ def trees(
     kinds: Collection[NodeKind] = ALL_KINDS,
     tables: bool = True,
     filled: bool | None = None,
+    shape: tuple[int, int, int] | None = None,
     max_splits: int = 5,
 ) -> Tree:
     """Draw a valid tree.
 
     The last columns hold level codes if `tables` is true. `filled` says whether the nodes have
-    fill values; None leaves it to chance.
+    fill values; None leaves it to chance. `shape` is the number of numeric columns, of columns
+    of codes and of stats.
     """
     if filled is None:
         filled = draw(st.booleans())
-    n_coded = draw(st.integers(1, 2)) if tables else 0
-    growing = _Growing(draw, draw(st.integers(1, 3)), n_coded, filled)
+    if shape is None:
+        n_coded = draw(st.integers(1, 2)) if tables else 0
+        shape = (draw(st.integers(1, 3)), n_coded, draw(st.integers(1, 4)))
+    growing = _Growing(draw, shape, filled)
     allowed = [kind for kind in kinds if tables or kind != NodeKind.LEVELS]
     open_nodes = ["r"]
     for _ in range(draw(st.integers(0, max_splits))):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import doctest
 import io
+import pkgutil
 import re
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,18 @@ def test_code_runs_and_prints_what_the_page_shows(page: Path) -> None:
 def test_the_pages_with_code_are_found() -> None:
     names = {name_of(page) for page in RUNNABLE}
     assert {"README.md", "docs/guides/own_method.md"} <= names
+
+
+MODULES = [
+    found.name for found in pkgutil.walk_packages(obliqua.__path__, "obliqua.") if not found.ispkg
+]
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if "._core." not in name])
+def test_examples_in_docstrings(name: str) -> None:
+    module = __import__(name, fromlist=["_"])
+    done = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert done.failed == 0
 
 
 def reference() -> set[str]:

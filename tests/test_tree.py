@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import itertools
 import pickle
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from obliqua._layout import child_lists, level_order, renumber
@@ -46,7 +47,7 @@ def machine_tree() -> Tree:
 # --- walking -----------------------------------------------------------------------------
 
 
-@examples(400)
+@examples(200)
 @given(st.data())
 def test_walks_like_the_twin(data: Any) -> None:
     tree = data.draw(trees())
@@ -54,7 +55,7 @@ def test_walks_like_the_twin(data: Any) -> None:
     assert tree.apply(Z).tolist() == walk.apply(tree, Z)
 
 
-@examples(300)
+@examples(150)
 @given(st.data())
 def test_missing_values_walk_like_the_twin(data: Any) -> None:
     tree = data.draw(trees())
@@ -62,7 +63,7 @@ def test_missing_values_walk_like_the_twin(data: Any) -> None:
     try:
         expected = walk.apply(tree, Z)
     except walk.NoFillValue:
-        with pytest.raises(TreeError, match="missing .NaN. in columns.*no fill value"):
+        with pytest.raises(TreeError, match=r"missing \(NaN\) in columns.*no fill value"):
             tree.apply(Z)
     else:
         assert tree.apply(Z).tolist() == expected
@@ -79,6 +80,25 @@ def test_decision_path_is_the_way_of_the_twin(data: Any) -> None:
     for row, passed in zip(Z, dense, strict=True):
         assert np.flatnonzero(passed).tolist() == walk.path(tree, row)
     assert set(np.unique(dense)) <= {0, 1}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_sum_is_the_canonical_one_to_the_last_bit(dtype: Any) -> None:
+    """From the first coefficient to the last, with two roundings each."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        order = rng.permutation(6)
+        normal = (order, rng.normal(size=6) * 10.0 ** rng.integers(-3, 4, size=6))
+        Z = rng.normal(size=(1, 6)).astype(dtype)
+        total = 0.0
+        for column, factor in zip(*normal, strict=True):
+            total += float(factor) * float(Z[0, column])
+        for threshold, leaf in ((total, 1), (np.nextafter(total, -np.inf), 2)):
+            builder = TreeBuilder(n_features=6, n_stats=1)
+            builder.add_split("root", normal, threshold, ("a", "b"))
+            builder.set_leaf("a", [1])
+            builder.set_leaf("b", [1])
+            assert builder.build().apply(Z).tolist() == [leaf]
 
 
 @pytest.mark.parametrize("code", [-np.inf, -1e300, -1.0, -0.5, 3.0, 1e18, 1e300, np.inf])
@@ -166,7 +186,7 @@ def test_arrays_make_the_same_tree(tree: Tree) -> None:
     arrays = tree.to_arrays()
     again = Tree.from_arrays(arrays)
     assert again == tree
-    assert all(not np.shares_memory(again.coef, array) for array in [tree.coef] if array.size)
+    assert not np.shares_memory(again.stats, tree.stats)
     tree.validate()
 
 
@@ -339,7 +359,7 @@ def test_any_numbering_becomes_level_order(tree: Tree, seed: int) -> None:
     assert Tree(**renumber(arrays, order)) == tree
 
 
-@examples(200)
+@examples(100)
 @given(st.data())
 def test_collapse(data: Any) -> None:
     tree = data.draw(trees(filled=True))
@@ -375,7 +395,7 @@ def test_collapse_the_root_and_nothing() -> None:
         collapse(tree, [0.5])
 
 
-@examples(200)
+@examples(100)
 @given(st.data())
 def test_a_part_grafted_back_is_the_whole(data: Any) -> None:
     tree = data.draw(trees())
@@ -385,7 +405,7 @@ def test_a_part_grafted_back_is_the_whole(data: Any) -> None:
     below = [n for n in range(tree.n_nodes) if node in _way(tree, n)]
     assert part.n_nodes == len(below)
     cut = collapse(tree, node)
-    # nodes above and left of it keep their order, so find the new leaf by its way
+    # other nodes went away, so the leaf is found by the way that leads to it
     leaf = _follow(cut, _turns(tree, node))
     whole = cut.graft(leaf, part)
     whole.validate()
@@ -401,10 +421,7 @@ def _way(tree: Tree, node: int) -> list[int]:
 
 def _turns(tree: Tree, node: int) -> list[int]:
     way = _way(tree, node)
-    return [
-        below - int(tree.first_child[above])
-        for above, below in zip(way[:-1], way[1:], strict=True)
-    ]
+    return [below - int(tree.first_child[above]) for above, below in itertools.pairwise(way)]
 
 
 def _follow(tree: Tree, turns: list[int]) -> int:
@@ -417,15 +434,13 @@ def _follow(tree: Tree, turns: list[int]) -> int:
 @examples(100)
 @given(st.data())
 def test_a_grafted_tree_is_walked_on(data: Any) -> None:
-    tree, other = data.draw(trees(filled=True)), data.draw(trees(filled=True))
-    assume(tree.n_features == other.n_features and tree.n_stats == other.n_stats)
+    both = trees(filled=True, shape=(2, 1, 2))
+    tree, other = data.draw(both), data.draw(both)
     leaf = data.draw(st.sampled_from(np.flatnonzero(tree.is_leaf).tolist()))
     joined = tree.graft(leaf, other)
     joined.validate()
     assert joined.n_nodes == tree.n_nodes + other.n_nodes - 1
-    # codes may now meet tables of the other tree, so all columns hold codes
-    Z = data.draw(st.lists(st.lists(st.integers(-1, 4), min_size=5, max_size=5), min_size=1))
-    Z = np.array(Z, dtype=float)[:, : tree.n_features]
+    Z = data.draw(rows(joined, missing=True))
     for row, got in zip(Z, joined.apply(Z).tolist(), strict=True):
         first = walk.path(tree, row)[-1]
         source, old = (other, walk.path(other, row)[-1]) if first == leaf else (tree, first)

@@ -245,10 +245,13 @@ BAD: list[tuple[str, list[tuple[str, tuple[Any, ...], dict[str, Any]]], str]] = 
 def test_what_is_wrong_is_said(
     builder: TreeBuilder, calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=message):
+    def describe_and_build() -> None:
         for method, arguments, options in calls:
             getattr(builder, method)(*arguments, **options)
         builder.build()
+
+    with pytest.raises(ValueError, match=message):
+        describe_and_build()
 
 
 @pytest.mark.parametrize(

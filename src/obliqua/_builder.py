@@ -334,6 +334,7 @@ def _assemble(specs: Mapping[Key, _NodeSpec], n_features: int, n_stats: int) -> 
             f"Node {lost!r} cannot be reached from the root {root!r}: it is among its own "
             "descendants."
         )
+    specs = {key: replace(spec) for key, spec in specs.items()}  # sums are filled in below
     in_order = [specs[keys[i]] for i in order.tolist()]
     _sum_up(in_order, [[number[c] for c in spec.children] for spec in in_order], order)
     arrays = _node_arrays(list(specs.values()), n_stats) | _plane_arrays(list(specs.values()))

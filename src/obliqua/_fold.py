@@ -117,6 +117,8 @@ def _as_matrix(matrix: Any, n: int) -> Any:
         raise TreeError(
             f"The matrix must have one row per column of the tree, {n}; got shape {rows.shape}."
         )
+    if rows.shape[1] == 0:
+        raise TreeError("The matrix must have at least one column; got none.")
     if not np.isfinite(rows.data).all():
         raise TreeError("The matrix must be finite; it is not.")
     rows = rows.astype(np.float64)
@@ -158,8 +160,8 @@ def _fold_columns(tree: Tree, shift: FloatArray, scale: FloatArray) -> Tree:
 def _unit_planes(tree: Tree, scale: FloatArray) -> tuple[Int64Array, Int64Array]:
     """Find splits by one column with coefficient 1 or -1, which they can keep.
 
-    Dividing the threshold loses digits if it becomes denormal; then it is left alone. A
-    linear machine compares its planes with each other, so they must not be scaled at all.
+    A threshold that is denormal or would become so by division loses digits; it is left
+    alone. A linear machine compares its planes with each other, so they must not be scaled at all.
     """
     plane = np.flatnonzero(
         (np.diff(tree.coef_ptr) == 1) & (tree.kind[tree.node_of_plane] == NodeKind.HYPERPLANE)
@@ -167,7 +169,8 @@ def _unit_planes(tree: Tree, scale: FloatArray) -> tuple[Int64Array, Int64Array]
     at = tree.coef_ptr[plane]
     size = np.abs(scale[at])
     quotient = np.abs(tree.threshold[plane] / size)
-    safe = np.isfinite(quotient) & ((quotient >= _SMALLEST_NORMAL) | (tree.threshold[plane] == 0))
+    smaller = np.minimum(quotient, np.abs(tree.threshold[plane]))
+    safe = np.isfinite(quotient) & ((smaller >= _SMALLEST_NORMAL) | (tree.threshold[plane] == 0))
     keeps = (np.abs(tree.coef[at]) == 1) & (size > 0) & safe & ~_has_table(tree)[at]
     return plane[keeps], at[keeps]
 

@@ -205,7 +205,8 @@ class TreeViews:
         node_threshold[self.node_of_plane] = self.threshold
         plane = np.flatnonzero(self._one_column)
         coef = self.coef[self.coef_ptr[plane]]
-        node_threshold[self.node_of_plane[plane]] = self.threshold[plane] / coef
+        with np.errstate(over="ignore"):
+            node_threshold[self.node_of_plane[plane]] = self.threshold[plane] / coef
         return _constant(node_threshold)
 
     @property

@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 
 from obliqua._assemble import Block, Records, assemble
 from obliqua._core.columns import Columns
-from obliqua._core.grow import (
-    Subtree,
+from obliqua._core.grow import Subtree
+from obliqua._core.rng import child_key
+from obliqua._core.steps import (
     best_axis_cut,
     divide_columns,
     leaf_without_search,
     make_axis_cut,
 )
-from obliqua._core.rng import child_key
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data import Problem
@@ -228,6 +228,7 @@ class _Growth:
         self.each(lambda first: columns.presort(first, min(first + step, n)), starts)
 
     def _grow_subtree(self, node: _Pending) -> None:
+        assert self.columns is not None
         subtree = Subtree(
             self.columns,
             self.rules,
@@ -401,13 +402,13 @@ class _Growth:
         def weights() -> FloatArray:
             if problem.weights is None:
                 return np.full(len(rows), problem.unit)
-            return problem.weights[rows] * problem.unit
+            return np.asarray(problem.weights[rows] * problem.unit, dtype=np.float64)
 
         view = NodeView(
             rows=lambda: np.array(problem.Z[rows], dtype=np.float64),
             y=problem.y[rows],
             sample_weight=weights,
-            counts=node.counts * problem.unit,
+            counts=np.asarray(node.counts * problem.unit, dtype=np.float64),
             n_features=problem.n_features,
             depth=node.depth,
             key=node.key,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from obliqua._core.node import Node, threshold_between
-from obliqua._typing import FloatArray, Int64Array
+from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion
 from obliqua.data import Problem
 from obliqua.proposals import Planes
@@ -102,7 +102,7 @@ def search_parts(
     Split or None
         None if no cut has a positive goodness.
     """
-    sums = sum(part.class_sums() for part in parts)
+    sums = np.sum([part.class_sums() for part in parts], axis=0)
     counts, n_rows = np.ascontiguousarray(sums[:-1]), int(sums[-1])
     nodes = [part.node(counts, n_rows, criterion.code, rules) for part in parts]
     judge = nodes[0]
@@ -117,8 +117,9 @@ def search_parts(
         if len(todo) == 0 or rows <= few_rows or zoom == most_zooms:
             break
     if len(todo):
+        interval, values, classes, weights = _collect(nodes, planes, todo)
         best = judge.finish(
-            *_collect(nodes, planes, todo), todo.direction, todo.before, todo.tolerance, best
+            interval, values, classes, weights, todo.direction, todo.before, todo.tolerance, best
         )
     if best[1] < 0:
         return None
@@ -174,7 +175,9 @@ def _zoom(
     return closer, int(bins[interval, place, -1].sum())
 
 
-def _collect(nodes: list[Node], planes: Planes, todo: Intervals) -> tuple[Any, ...]:
+def _collect(
+    nodes: list[Node], planes: Planes, todo: Intervals
+) -> tuple[Int64Array, FloatArray, Int32Array, Int64Array]:
     """The values left in the undecided intervals, grouped by interval."""
     answers = [
         node.collect(planes.ptr, planes.idx, planes.coef, todo.direction, todo.low, todo.high)

@@ -200,9 +200,9 @@ def _score_given(
     assert planes.thresholds is not None
     scores = node.score_at(planes.ptr, planes.idx, planes.coef, planes.thresholds)
     if criterion.code < 0:
-        for d in np.flatnonzero(~np.isnan(scores)):
-            _, left = node.divide(*planes.row(d), planes.thresholds[d])
-            scores[d] = _by_function(criterion, left[None, :], counts, problem.unit)[0]
+        for k in np.flatnonzero(~np.isnan(scores)).tolist():
+            _, left = node.divide(*planes.row(k), planes.thresholds[k])
+            scores[k] = _by_function(criterion, left[None, :], counts, problem.unit)[0]
     scores = np.where(np.isnan(scores), -np.inf, scores)
     d = int(np.argmax(scores))
     if not (scores[d] > 0.0 or (exhaustive and scores[d] == 0.0)):

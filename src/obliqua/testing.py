@@ -142,7 +142,7 @@ def find_call(proposer: Any) -> Callable[[NodeView], Any]:
             "A proposer is a function of a node or an object with a method 'propose'. Got "
             f"{proposer!r}."
         )
-    return call  # type: ignore[no-any-return]
+    return call
 
 
 def name_of(proposer: Any) -> str:
@@ -282,7 +282,8 @@ class Watch:
 
     def look_for_kept(self, problem: Problem) -> None:
         """See whether something of a node outlives the growth of its tree."""
-        gc.collect()
+        if any(thing() is not None for thing in (*self.views, *self.arrays)):
+            gc.collect()  # takes long, and something kept in a ring of references is no fault
         if any(view() is not None for view in self.views):
             self.problems.add(
                 "keeps a node after the call, when it is dead; keep copies of what is needed",
@@ -327,7 +328,9 @@ def read(answer: Any, n_features: int) -> Directions:
             f"{n_features} features; the shape must be (n_directions, {n_features}), or "
             f"({n_features},) for a single one"
         )
-    thresholds = None if given is None else given.thresholds
+    thresholds = None
+    if given is not None and given.thresholds is not None:
+        thresholds = np.asarray(given.thresholds, dtype=np.float64).ravel()
     labels = None if given is None else given.labels
     for name, values in (("thresholds", thresholds), ("labels", labels)):
         if values is not None and len(values) != normals.shape[0]:

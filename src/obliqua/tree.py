@@ -206,18 +206,20 @@ class Tree(TreeViews):
             1 where a row passes a node, root and leaf included.
         """
         leaves = self.apply(Z, n_threads)
-        # The way to every node as one list, each the way to its parent and one step more.
-        length = self.node_depth + 1
+        visited, which = np.unique(leaves, return_inverse=True)
+        length = self.node_depth[visited] + 1
         start = pointers(length)
         way = np.empty(start[-1], dtype=np.int64)
-        way[start[1:] - 1] = np.arange(self.n_nodes)
-        for node in range(1, self.n_nodes):
-            above = self.parent[node]
-            way[start[node] : start[node + 1] - 1] = way[start[above] : start[above + 1]]
-        indices = way[ranges(start[leaves], length[leaves])]
-        ones = np.ones(len(indices), dtype=np.int64)
-        shape = (len(leaves), self.n_nodes)
-        return sparse.csr_array((ones, indices, pointers(length[leaves])), shape=shape)
+        # Up from all leaves at once; each is done when it has passed the root.
+        node, place = visited, start[1:] - 1
+        while len(node):
+            way[place] = node
+            node = self.parent[node]
+            below_root = node >= 0
+            node, place = node[below_root], place[below_root] - 1
+        indices = way[ranges(start[which], length[which])]
+        parts = (np.ones(len(indices), dtype=np.int64), indices, pointers(length[which]))
+        return sparse.csr_array(parts, shape=(len(leaves), self.n_nodes))
 
     # --- arrays --------------------------------------------------------------------------
 

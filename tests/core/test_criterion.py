@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obliqua._core.criterion import bound, goodness
+from obliqua._core.criterion import py_bound, py_goodness
 from obliqua.criteria import CRITERIA, get_criterion, vectorized
 from problems import examples
 from reference import criteria as twin
@@ -21,7 +21,9 @@ Sums = list[int]
 
 
 def compiled(code: int, left: Sums, right: Sums) -> float:
-    return float(goodness(code, np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)))
+    return float(
+        py_goodness(code, np.array(left, dtype=np.int64), np.array(right, dtype=np.int64))
+    )
 
 
 @st.composite
@@ -143,7 +145,7 @@ def bins(draw: st.DrawFn, largest: int = 4, max_classes: int = 4) -> tuple[Sums,
 def bound_of(code: int, left: Sums, inside: Sums, right: Sums) -> float:
     total = [a + b + c for a, b, c in zip(left, inside, right, strict=True)]
     arrays = (np.array(v, dtype=np.int64) for v in (left, inside, total))
-    return float(bound(code, *arrays))
+    return float(py_bound(code, *arrays))
 
 
 def cut(left: Sums, inside: Sums, right: Sums, part: Any) -> tuple[Sums, Sums]:

@@ -202,8 +202,8 @@ def test_an_interrupted_fit_leaves_the_earlier_one(error):
         (np.ones(3), "shape"),
         (np.ones((2, 5)), "shape"),
         (np.ones((2, 4, 1)), "shape|dim"),
-        ("north", ""),
-        (3.0, ""),
+        ("north", "must return numbers"),
+        (3.0, "shape"),
     ],
 )
 def test_what_cannot_be_read_as_directions_is_refused(result, text):
@@ -291,6 +291,17 @@ def test_three_classes_give_three_directions_and_weights_count():
         class_means(Node(X, Y, weights)),
         class_means(Node(np.repeat(X, weights, axis=0), np.repeat(Y, weights))),
     )
+
+
+def test_among_many_classes_only_the_heaviest_count():
+    rows, labels = RNG.normal(size=(200, 4)), np.arange(200) % 50
+    weights = np.where(labels < 18, 1.0, 2.0)
+    normals = class_means(Node(rows, labels, weights))
+    assert normals.shape == (32, 4)
+    heavy = rows[labels == 18].mean(axis=0) - np.average(
+        rows[labels != 18], axis=0, weights=weights[labels != 18]
+    )
+    assert (np.sign(normals[0]) == np.sign(heavy)).all()
 
 
 def test_units_do_not_matter():

@@ -22,7 +22,7 @@ from obliqua._core.criterion cimport (
     GINI, TWOING, goodness, is_convex, is_narrow,
 )
 from obliqua._core.sort cimport Packed, packed_free, packed_reserve, sort_order
-from obliqua._core.types cimport Cut, Scorer, View, earlier, i32, i64, u8, u32, u64, view_at
+from obliqua._core.types cimport Cut, Scorer, earlier, i32, i64, u8, u32, u64, view_at
 from obliqua._core.view cimport make_view
 
 ctypedef fused entry:
@@ -54,8 +54,9 @@ cdef inline void offer(const Scorer* scorer, const i64* left, i64 weight_left, i
         best.rows_left = rows_left
 
 
-cdef void scan_two_classes(const entry* list, i64 n, int row_bits, u64 row_mask, const i64* weights,
-                           const Scorer* scorer, i64 col, Cut* best) noexcept nogil:
+cdef void scan_two_classes(const entry* list, i64 n, int row_bits, u64 row_mask,
+                           const i64* weights, const Scorer* scorer, i64 col,
+                           Cut* best) noexcept nogil:
     """Gini and twoing of two classes order cuts alike: by d^2 / (i (n - i)), d = excess left.
 
     The filter needs no division; d changes by a constant with each row.
@@ -244,7 +245,7 @@ cdef class Columns:
         return sizeof(u64) if self.wide else sizeof(u32)
 
     def presort(self, i64 first, i64 last):
-        """Sorts the columns first..last-1. Different columns may be sorted by different threads."""
+        """Sorts the columns first..last-1. Threads may sort different columns at once."""
         cdef const i32[::1] classes = self.held[1]
         cdef i64 n = self.n_rows
         cdef Packed buffers

@@ -8,7 +8,7 @@ from obliqua._core.types cimport i64
 
 cdef double side_variance(const i64* left, const i64* total, int n_classes, i64 n,
                           bint right, i64* scratch) noexcept nogil:
-    """Sum of squared deviations of the class number; more than two classes are renumbered by size."""
+    """Sum of squared deviations of the class number; over two classes are numbered by size."""
     cdef int c, j
     cdef i64 v
     cdef double k, first = 0.0, second = 0.0

@@ -86,7 +86,9 @@ cdef void workspace_free(Workspace* work) noexcept nogil:
 cdef double project_rows(const real* data, const View* view, const i32* rows, i64 n,
                          const i32* idx, const double* coef, i64 n_coef,
                          double* values) noexcept nogil:
-    """Canonical dot products: terms in stored order, each rounded. Returns the largest sum of |terms|.
+    """Canonical dot products: terms in stored order, each rounded.
+
+    Returns the largest sum of |terms|.
 
     Infinity says that a value is not finite: such a direction is left alone.
     """
@@ -122,7 +124,7 @@ cdef double project(const View* view, const i32* rows, i64 n, const i32* idx, co
 
 
 cdef double tolerance_for(double largest, i64 n_coef) noexcept nogil:
-    """Values of one feature are equal only if they are equal; sums also if rounding explains it."""
+    """One feature: equal is equal. Sums: equal also if rounding explains the difference."""
     return 0.0 if n_coef == 1 else TIE * largest
 
 
@@ -133,7 +135,7 @@ cdef void scan_sorted(const double* values, const i32* classes, const i64* weigh
                       const u32* order, i64 n, const i64* before, i64 rows_before, i64* left,
                       i64* scratch, double tolerance, const Scorer* scorer, i64 direction,
                       Cut* best) noexcept nogil:
-    """Offers every legal cut between sorted values; `before` are class sums left of all of them."""
+    """Offers every legal cut between sorted values; `before`: class sums left of them."""
     cdef i64 k, row, rows_left, weight = 0
     cdef i64 n_weight = scorer.weight
     cdef int c
@@ -202,7 +204,7 @@ cdef void clear_bins(i64* bins, double* edges, i64 n_bins, int n_classes) noexce
 
 
 cdef void add_to_bin(i64* bins, double* edges, i64 b, int n_classes, double value, i32 cls,
-                            i64 weight) noexcept nogil:
+                     i64 weight) noexcept nogil:
     bins[b * (n_classes + 1) + cls] += weight
     bins[b * (n_classes + 1) + n_classes] += 1
     if value < edges[2 * b]:
@@ -268,7 +270,7 @@ cdef inline bint could_hide(const i64* bin_, const double* edge, const i64* left
 cdef i64 open_bins(const i64* bins, const double* edges, i64 n_bins, const i64* before,
                    i64 rows_before, i64* left, double tolerance, const Scorer* scorer,
                    i64 direction, const Cut* best, i64* offsets) noexcept nogil:
-    """Marks bins to look into: offsets[b] = where its rows go, -1 if it is decided. Rows in all."""
+    """Marks bins to look into: offsets[b] is where its rows go, -1 if it is decided."""
     cdef i64 b, rows_left = rows_before, weight = 0, taken = 0
     cdef int c, n_classes = scorer.n_classes
     cdef const i64* bin_
@@ -291,7 +293,7 @@ cdef i64 open_bins(const i64* bins, const double* edges, i64 n_bins, const i64* 
 
 cdef void finish_bins(Workspace* work, i64 n_bins, double tolerance, const Scorer* scorer,
                       i64 direction, Cut* best) noexcept nogil:
-    """Sorts the collected rows bin by bin and scans them, unless the bound has fallen meanwhile."""
+    """Sorts the collected rows bin by bin and scans those whose bound still holds out hope."""
     cdef i64 b, first, count, rows_left = 0, weight = 0
     cdef int c, n_classes = scorer.n_classes
     cdef const i64* bin_

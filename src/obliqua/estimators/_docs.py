@@ -81,7 +81,7 @@ weights included. They are multiplied with `sample_weight`.""",
         "int, RandomState instance or None",
         """\
 The seed of all that is random. The same seed gives the same tree, whatever the number of
-threads and the order of the rows.""",
+threads.""",
     ),
     "n_jobs": (
         "int or None",

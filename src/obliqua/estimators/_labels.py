@@ -1,6 +1,7 @@
 """Class labels and class weights: from what the user gives to codes and one number per class."""
 
 import warnings
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ def encode_labels(y: AnyArray) -> tuple[AnyArray, Int32Array]:
     codes : ndarray of int32, of shape (n_samples,)
         The position of each label in `classes`.
     """
+    if y.dtype == object and all(isinstance(label, Integral) for label in y):
+        y = np.array(y.tolist())
     # Integers, bools and strings are classes whatever their values, so only the others
     # need scikit-learn's look at each value.
     if y.dtype.kind not in "biuU":
@@ -40,7 +43,7 @@ def encode_labels(y: AnyArray) -> tuple[AnyArray, Int32Array]:
             f"{len(classes)} classes in {len(y)} rows. If y is a quantity and not a class, "
             "use a regressor.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=4,  # the line that calls fit
         )
     return classes, codes
 
@@ -86,6 +89,8 @@ def class_weights(
     if class_weight is None:
         return None
     if isinstance(class_weight, str):  # 'balanced': the parameter constraints allow no other
+        if sample_weight is not None:  # only ratios matter, and their sum might overflow
+            sample_weight = sample_weight / (sample_weight.max() or 1.0)
         counts = np.bincount(codes, weights=sample_weight, minlength=len(classes))
         present = counts > 0
         weights = np.ones(len(classes))

@@ -127,16 +127,17 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         # self changes in one step at the end, so that an error, or Ctrl-C, on the way leaves
         # an earlier fit untouched.
         seen = copy(self)
-        X, y = validate_data(seen, X, y, dtype=FLOATS)
+        X, y = checked(seen, X, y)
+        weights: FloatArray | None = None
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         classes, codes = encode_labels(y)
         problem = encode(
             X,
             codes,
             len(classes),
-            sample_weight=sample_weight,
-            class_weight=class_weights(self.class_weight, classes, codes, sample_weight),
+            sample_weight=weights,
+            class_weight=class_weights(self.class_weight, classes, codes, weights),
             names=getattr(seen, "feature_names_in_", None),
         )
         tree = grow(
@@ -179,8 +180,8 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         if hasattr(seen, "feature_names_in_"):
             fitted["feature_names_in_"] = seen.feature_names_in_
         else:
-            vars(self).pop("feature_names_in_", None)
-        vars(self).update(fitted)
+            self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(fitted)
 
     # --- predicting ----------------------------------------------------------------------
 
@@ -308,12 +309,20 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         ):
             return X
         check_is_fitted(self)
-        # Numbers that lie across the machine's words are copied, all else is used as it is.
-        return np.require(validate_data(self, X, reset=False, dtype=FLOATS), requirements="A")
+        rows: Rows = checked(self, X, reset=False)
+        return rows
 
     def _n_threads(self, Z: Rows) -> int:
         """Return how many threads walk the rows."""
         return effective_n_jobs(self.n_jobs) if len(Z) >= ROWS_WORTH_THREADS else 1
+
+
+def checked(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True) -> Any:
+    """Check X, and y if it is given, as scikit-learn does."""
+    # Looking for infinity, scikit-learn adds all numbers up: huge ones of both signs would
+    # cause a warning that tells a user nothing.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return validate_data(estimator, X, *y, reset=reset, dtype=FLOATS)
 
 
 def number_of_rows(limit: float, n_rows: int) -> int:

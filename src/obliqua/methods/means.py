@@ -2,7 +2,7 @@
 
 For each class at the node, one direction: from the mean of all other rows to the mean of the
 class, each feature divided by its variance within the classes. For two classes this is
-Fisher's direction with the covariances left out.
+Fisher's direction with the covariances left out. Among many classes only the heaviest count.
 """
 
 from typing import TYPE_CHECKING
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 # A feature that is constant within the classes separates them alone; this share of its total
 # variance stands in for a variance of 0, so that the other features keep a say.
 FLOOR = 1e-6
+MAX_DIRECTIONS = 32
 
 
 def class_means(node: "NodeView") -> FloatArray:
-    """Propose one direction per class, or a single one for two classes.
+    """Propose one direction per class, at most 32, or a single one for two classes.
 
     Parameters
     ----------
@@ -32,14 +33,14 @@ def class_means(node: "NodeView") -> FloatArray:
     ndarray of shape (n_directions, n_features)
         The normals.
     """
-    # Each feature relative to its largest value: squares can neither overflow nor vanish.
+    # Features and weights relative to their largest: squares can neither overflow nor vanish.
     scale = np.abs(node.X).max(axis=0)
     used = scale > 0
     X = node.X[:, used] / scale[used]
 
     order = np.argsort(node.y, kind="stable")  # each class becomes one run of rows
     starts = np.flatnonzero(np.diff(node.y[order], prepend=-1))
-    weight = node.sample_weight[order, None]
+    weight = node.sample_weight[order, None] / node.sample_weight.max()
     mass = np.add.reduceat(weight, starts)
     sums = np.add.reduceat(weight * X[order], starts)
     means = sums / mass
@@ -53,4 +54,7 @@ def class_means(node: "NodeView") -> FloatArray:
     with np.errstate(all="ignore"):  # a constant feature gives 0/0, a denormal one 1/0
         normals[:, used] = (means - others) / spread
     normals[~np.isfinite(normals)] = 0.0
-    return normals[:1] if len(normals) == 2 else normals
+    if len(normals) == 2:
+        return normals[:1]  # the second is the first, reversed
+    heaviest = np.argsort(-mass[:, 0], kind="stable")[:MAX_DIRECTIONS]
+    return normals[np.sort(heaviest)]

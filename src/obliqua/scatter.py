@@ -1,0 +1,161 @@
+"""Exact class means and scatter matrices of a node, from sums that add up over parts.
+
+Methods that look at covariances (Householder, Fisher, discriminants) take them from here, so
+their directions are a pure function of the node's rows: no order of rows, number of threads or
+division into parts can change a bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from obliqua._core.scatter import scatter as _scatter
+from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua.data import Problem
+
+__all__ = ["ClassSums", "FixedPoint", "class_sums"]
+
+VALUE_BITS = 24
+PIECE_BITS = 26
+WEIGHT_BITS = 5  # weights up to 2^5 times a product of two values are exact
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """How values become whole numbers: once per fit, the same for every node and part.
+
+    Parameters
+    ----------
+    shift : ndarray of shape (n_features,)
+        The middle of each column's range.
+    exponent : ndarray of int32, of shape (n_features,)
+        ``|x - shift| <= 2**exponent``.
+    weight_shift : int
+        Weights are divided by ``2**weight_shift``.
+    """
+
+    shift: FloatArray
+    exponent: Int32Array
+    weight_shift: int = 0
+
+    @classmethod
+    def of_ranges(cls, low: FloatArray, high: FloatArray, largest_weight: int = 1) -> FixedPoint:
+        """Make it of the smallest and largest value of each column (which parts can merge)."""
+        low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+        shift = low / 2 + high / 2
+        reach = np.maximum(high - shift, shift - low)
+        _, exponent = np.frexp(reach)
+        # Below this, 2^(24 - exponent) would overflow; such columns are constant to rounding.
+        exponent = np.maximum(exponent, -990)
+        extra = max(int(largest_weight).bit_length() - WEIGHT_BITS, 0)
+        return cls(shift, exponent.astype(np.int32), extra)
+
+    @classmethod
+    def of_problem(cls, problem: Problem) -> FixedPoint:
+        """Make it for the rows of a problem."""
+        largest = 1 if problem.weights is None else int(problem.weights.max())
+        return cls.of_ranges(
+            problem.Z.min(axis=0).astype(np.float64),
+            problem.Z.max(axis=0).astype(np.float64),
+            largest,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSums:
+    """Sums of weights, values and products per class. They add and subtract exactly."""
+
+    weights: Int64Array
+    first: Int64Array
+    high: Int64Array
+    low: Int64Array
+    grid: FixedPoint
+
+    def __add__(self, other: ClassSums) -> ClassSums:
+        return self._combine(other, 1)
+
+    def __sub__(self, other: ClassSums) -> ClassSums:
+        return self._combine(other, -1)
+
+    def _combine(self, other: ClassSums, sign: int) -> ClassSums:
+        return ClassSums(
+            self.weights + sign * other.weights,
+            self.first + sign * other.first,
+            self.high + sign * other.high,
+            self.low + sign * other.low,
+            self.grid,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ClassSums):
+            return NotImplemented
+        mine = self._exact_products(), self.weights, self.first
+        theirs = other._exact_products(), other.weights, other.first
+        return all(np.array_equal(a, b) for a, b in zip(mine, theirs, strict=True))
+
+    def _exact_products(self) -> Any:
+        """The sums of products as Python integers."""
+        return self.high.astype(object) * 2**PIECE_BITS + self.low.astype(object)
+
+    def mean(self, c: int) -> FloatArray:
+        """Return the mean of a class in original units."""
+        weight = self.weights[c] / 2**self.grid.weight_shift
+        unit = np.ldexp(1.0, self.grid.exponent - VALUE_BITS)
+        mean: FloatArray = self.grid.shift + self.first[c] / weight * unit
+        return mean
+
+    def scatter(self, c: int) -> FloatArray:
+        """Return the sum of squares and products about the class mean, in original units."""
+        p = self.first.shape[1]
+        weight = self.weights[c] / 2**self.grid.weight_shift
+        first = self.first[c].astype(object)
+        rows, columns = np.tril_indices(p)
+        products = self._exact_products()[c]
+        # products - first first' / weight, with one rounding: both sides times the weight.
+        if float(weight).is_integer():
+            whole = int(weight)
+            central = (products * whole - first[rows] * first[columns]).astype(np.float64) / whole
+        else:
+            central = products.astype(np.float64) - (first[rows] * first[columns]).astype(
+                np.float64
+            ) / float(weight)
+        exponent = self.grid.exponent
+        matrix = np.zeros((p, p))
+        matrix[rows, columns] = np.ldexp(
+            central, exponent[rows] + exponent[columns] - 2 * VALUE_BITS
+        )
+        matrix[columns, rows] = matrix[rows, columns]
+        return matrix * 2.0**self.grid.weight_shift
+
+
+def class_sums(problem: Problem, rows: Int32Array, grid: FixedPoint) -> ClassSums:
+    """Sum the rows of a node, or of a part of it, class by class.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    rows : ndarray of int32
+        Row numbers.
+    grid : FixedPoint
+        The same for all nodes and parts that are to be compared.
+
+    Returns
+    -------
+    ClassSums
+        The sums; those of parts add up to those of the whole, exactly.
+    """
+    sums = _scatter(
+        problem.Z,
+        rows,
+        problem.y,
+        problem.weights,
+        grid.shift,
+        grid.exponent,
+        problem.n_classes,
+        grid.weight_shift,
+    )
+    return ClassSums(*sums, grid)

@@ -1,0 +1,166 @@
+"""Data in parts: sums over ragged parts give the split and the tree of one memory, bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from obliqua.criteria import CRITERIA, get_criterion
+from obliqua.data import Problem, encode
+from obliqua.grow import Directions, Proposals, Rules, grow
+from obliqua.parts import Part, search_parts
+from obliqua.proposals import Planes, read_directions
+from obliqua.search import search_node
+from obliqua.tree import Tree, TreeBuilder
+
+CONVEX = [name for name, criterion in CRITERIA.items() if criterion.convex]
+
+
+def make_problem(seed: int, n: int, kind: str) -> Problem:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    if kind == "integers":
+        X = np.round(2 * X)
+    elif kind == "outliers":
+        X[rng.random(n) < 0.01] *= 1e6
+    y = (X @ [1.0, -1.0, 0.5, 0.0] + rng.normal(size=n) > 0).astype(int)
+    y += (rng.random(n) < 0.2) & (X[:, 3] > 0)
+    weight = rng.integers(1, 4, n) if seed % 2 else None
+    return encode(X, y, 3, sample_weight=weight)
+
+
+def make_planes(problem: Problem, seed: int = 0) -> Planes:
+    normals = np.random.default_rng(seed).normal(size=(6, problem.n_features))
+    planes = read_directions(np.vstack([np.eye(problem.n_features), normals]), problem.n_features)
+    assert planes is not None
+    return planes
+
+
+def cut_up(problem: Problem, rows: Any, n_parts: int, seed: int) -> list[Part]:
+    """The rows in another order, in ragged parts (some may be empty), each with its own arrays."""
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(rows)
+    ends = np.sort(rng.integers(0, len(rows) + 1, n_parts - 1))
+    parts = []
+    for some in np.split(rows, ends):
+        own = Problem(
+            problem.Z[some],
+            problem.y[some],
+            None if problem.weights is None else problem.weights[some],
+            problem.unit,
+            problem.n_classes,
+            problem.encoding,
+        )
+        parts.append(Part(own, np.arange(len(some), dtype=np.int32)))
+    return parts
+
+
+@pytest.mark.parametrize("kind", ["normal", "integers", "outliers"])
+@pytest.mark.parametrize("criterion", list(CRITERIA))
+@pytest.mark.parametrize("n_parts", [1, 16])
+def test_split_from_parts_is_the_split_in_memory(kind: str, criterion: str, n_parts: int) -> None:
+    for seed in range(2):
+        problem = make_problem(seed, 2000, kind)
+        planes = make_planes(problem, seed)
+        rows = np.arange(problem.n_rows, dtype=np.int32)
+        rules = Rules(min_samples_leaf=1 + 20 * (seed % 2))
+        counts = Part(problem, rows).class_sums()[:-1].copy()
+        measure = get_criterion(criterion)
+        whole = search_node(problem, rows, counts, planes, measure, rules)
+        for n_bins, few in [(256, 4096), (7, 50)]:
+            parts = cut_up(problem, rows, n_parts, seed)
+            found = search_parts(parts, planes, measure, rules, n_bins=n_bins, few_rows=few)
+            assert found is not None and whole is not None
+            assert (found.goodness, found.order, found.rows_left, found.threshold) == (
+                whole.goodness,
+                whole.order,
+                whole.rows_left,
+                whole.threshold,
+            )
+
+
+@pytest.mark.parametrize("criterion", CONVEX)
+def test_bins_find_what_sorting_finds(criterion: str) -> None:
+    """3,000 rows go through bins in memory; a criterion given as a function is scanned sorted."""
+    for seed, kind in enumerate(["normal", "integers", "outliers", "normal"]):
+        problem = make_problem(seed, 3000, kind)
+        planes = make_planes(problem, seed)
+        rows = np.arange(problem.n_rows, dtype=np.int32)
+        counts = Part(problem, rows).class_sums()[:-1].copy()
+        binned = search_node(problem, rows, counts, planes, get_criterion(criterion), Rules())
+        by_hand = get_criterion(CRITERIA[criterion].function)
+        scanned = search_node(problem, rows, counts, planes, by_hand, Rules())
+        assert binned is not None and scanned is not None
+        assert (binned.order, binned.rows_left, binned.threshold) == (
+            scanned.order,
+            scanned.rows_left,
+            scanned.threshold,
+        )
+        assert binned.goodness == pytest.approx(scanned.goodness, rel=1e-12)
+
+
+def stump(problem: Problem, split: Any, left: Any, right: Any) -> Tree:
+    builder = TreeBuilder(problem.n_features, problem.n_classes)
+    builder.add_split("root", (split.idx, split.coef), split.threshold, ("left", "right"))
+    builder.set_leaf("left", left[:-1] * problem.unit, int(left[-1]))
+    builder.set_leaf("right", right[:-1] * problem.unit, int(right[-1]))
+    return builder.build()
+
+
+def grow_from_parts(parts: list[Part], planes: Planes, rules: Rules, depth: int) -> Tree:
+    """Grows level by level: route every part's rows, sum, choose, graft."""
+    problem = parts[0].problem
+    sums = np.sum([part.class_sums() for part in parts], axis=0)
+    builder = TreeBuilder(problem.n_features, problem.n_classes)
+    builder.set_leaf("root", sums[:-1] * problem.unit, int(sums[-1]))
+    tree = builder.build()
+    for _ in range(depth):
+        leaves = [part.problem.Z[part.rows] for part in parts]
+        where = [tree.apply(Z) for Z in leaves]  # route
+        # From the last leaf to the first: grafting renumbers only what comes later.
+        for leaf in sorted({int(k) for found in where for k in found}, reverse=True):
+            if (tree.stats[leaf] > 0).sum() < 2:
+                continue
+            mine = [
+                Part(part.problem, part.rows[found == leaf])
+                for part, found in zip(parts, where, strict=True)
+            ]
+            split = search_parts(mine, planes, get_criterion("gini"), rules, n_bins=32)
+            if split is None:
+                continue
+            right = [
+                Part(
+                    part.problem,
+                    part.rows[part.problem.Z[part.rows] @ _dense(split, problem) > split.threshold],
+                )
+                for part in mine
+            ]
+            right_sums = np.sum([part.class_sums() for part in right], axis=0)
+            total = np.sum([part.class_sums() for part in mine], axis=0)
+            tree = tree.graft(leaf, stump(problem, split, total - right_sums, right_sums))
+    return tree
+
+
+def _dense(split: Any, problem: Problem) -> Any:
+    normal = np.zeros(problem.n_features)
+    normal[split.idx] = split.coef
+    return normal
+
+
+@pytest.mark.parametrize("n_parts", [1, 4, 16, 37])
+def test_tree_from_parts_is_the_tree_in_memory(n_parts: int) -> None:
+    # Small integers, so that the plain product of the test is the canonical one.
+    problem = make_problem(1, 1200, "integers")
+    normals = [[1, 1, 0, 0], [1, -1, 0, 0], [0, 1, 2, 0], [1, -2, 1, -1]]
+    planes = read_directions(np.vstack([np.eye(4), normals]), 4)
+    assert planes is not None
+    rules = Rules(max_depth=4)
+    proposer = Proposals(lambda node: Directions(np.vstack([np.eye(4), normals])), False)
+    whole = grow(problem, proposer, "gini", rules)
+    parts = cut_up(problem, np.arange(problem.n_rows), n_parts, seed=n_parts)
+    tree = grow_from_parts(parts, planes, rules, depth=4)
+    for name in ("kind", "first_child", "coef_ptr", "coef_idx", "coef", "threshold", "stats"):
+        np.testing.assert_array_equal(getattr(tree, name), getattr(whole, name), err_msg=name)
+    np.testing.assert_array_equal(tree.n_samples, whole.n_samples)

@@ -1,0 +1,167 @@
+"""The benchmark runs, survives missing libraries, and its tables say what its files say."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "benchmarks").is_dir(), reason="the benchmarks are not part of this copy"
+)
+
+
+@pytest.fixture(autouse=True)
+def _from_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+
+
+def report(*words: str) -> int:
+    from benchmarks.report import main
+
+    return main([*words])
+
+
+def run(*words: str) -> int:
+    from benchmarks.run import main
+
+    return main([*words])
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """The folder and the content of what a quick run writes."""
+    root = tmp_path_factory.mktemp("repository")
+    folder = root / "benchmarks" / "results"
+    # In a process of its own, as `make` calls it: threads and clocks are its own too.
+    words = ["--quick", "--adapters", "obliqua", "scikit", "--results", str(folder)]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.run", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads((folder / "tiny.json").read_text("utf-8"))
+    return root, result
+
+
+def test_quick_run_measures_obliqua_and_scikit_learn(quick: tuple[Path, dict[str, Any]]) -> None:
+    _, result = quick
+    measured = {(case["adapter"], case["threads"]) for case in result["cases"]}
+    assert measured == {("obliqua CART", 1), ("obliqua CART", 2), ("scikit-learn", 1)}
+    for case in result["cases"]:
+        assert case["failure"] is None
+        assert case["fit_cpu"] > 0
+        assert case["predict_wall"] > 0
+        assert case["row_us"] > 0
+        assert case["accuracy"] == 1.0
+        assert case["leaves"] > 100
+        assert case["depth"] >= 7
+
+
+def test_quick_run_finds_the_same_tree_every_time(quick: tuple[Path, dict[str, Any]]) -> None:
+    _, result = quick
+    ways = ("two threads", "shuffled rows", "depth-first", "best-first")
+    assert result["same_tree"] == dict.fromkeys(ways, True)
+
+
+def test_results_name_no_place_on_this_machine(quick: tuple[Path, dict[str, Any]]) -> None:
+    root, result = quick
+    text = json.dumps(result)
+    for secret in (str(root), str(ROOT), sys.prefix, str(Path.home())):
+        assert len(secret) == 1 or secret not in text
+
+
+def test_report_writes_between_the_markers_and_notices_changes(
+    quick: tuple[Path, dict[str, Any]],
+) -> None:
+    root, _ = quick
+    (root / "docs").mkdir()
+    pages = [root / "README.md", root / "docs" / "benchmarks.md"]
+    for page in pages:
+        page.write_text("above\n<!-- bench:begin -->\nold\n<!-- bench:end -->\nbelow\n", "utf-8")
+    assert report("--check", "--root", str(root)) == 1
+    assert report("--root", str(root)) == 0
+    assert report("--check", "--root", str(root)) == 0
+    for page in pages:
+        text = page.read_text("utf-8")
+        assert text.startswith("above\n<!-- bench:begin -->\n")
+        assert text.endswith("\n<!-- bench:end -->\nbelow\n")
+        assert "| obliqua CART |" in text
+        assert "old" not in text
+
+
+def test_report_needs_its_markers(
+    tmp_path: Path, quick: tuple[Path, dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, result = quick
+    folder = tmp_path / "benchmarks" / "results"
+    folder.mkdir(parents=True)
+    (folder / "tiny.json").write_text(json.dumps(result), "utf-8")
+    (tmp_path / "README.md").write_text("no markers\n", "utf-8")
+    assert report("--root", str(tmp_path)) == 1
+    assert "README.md needs the lines" in capsys.readouterr().err
+
+
+def test_the_tables_of_this_repository_are_up_to_date() -> None:
+    if not any((ROOT / "benchmarks" / "results").glob("*.json")):
+        pytest.skip("nothing has been measured yet")
+    assert report("--check") == 0, "run python -m benchmarks.report"
+
+
+def test_missing_data_get_a_clear_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("OBLIQUA_DATA", raising=False)
+    assert run("--problems", "letter", "--adapters", "zeros") == 2
+    assert "OBLIQUA_DATA is not set" in capsys.readouterr().err
+    monkeypatch.setenv("OBLIQUA_DATA", str(tmp_path))
+    assert run("--problems", "letter", "--adapters", "zeros") == 2
+    assert "without letter.csv" in capsys.readouterr().err
+
+
+def test_a_library_that_is_missing_or_fails_does_not_end_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from benchmarks import adapters
+    from benchmarks.adapters.bench_zeros import Zeros
+
+    class Absent(Zeros):
+        name = "absent"
+        module = "a_module_that_nobody_has_written"
+
+    class Failing(Zeros):
+        name = "failing"
+
+        def fit(self, X: Any, y: Any, n_threads: int) -> Any:
+            raise MemoryError("as promised")
+
+    monkeypatch.setattr(adapters, "ALL", (Absent(), Failing(), Zeros()))
+    assert run("--quick", "--no-memory", "--results", str(tmp_path)) == 0
+    result = json.loads((tmp_path / "tiny.json").read_text("utf-8"))
+    assert result["left_out"] == {"absent": "not installed"}
+    assert {case["adapter"]: case["failure"] for case in result["cases"]} == {
+        "failing": "MemoryError",
+        "zeros": None,
+    }
+
+
+def test_every_adapter_describes_itself() -> None:
+    from benchmarks import adapters, problems
+
+    tiny = problems.load("tiny")
+    names = [adapter.name for adapter in adapters.ALL]
+    assert len(set(names)) == len(names)
+    assert adapters.REFERENCE in names
+    for adapter in adapters.ALL:
+        assert 1 in adapter.threads
+        assert adapter.supports(tiny) is None
+        assert (adapter.version() is None) == (adapter.missing() == "not installed")

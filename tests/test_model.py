@@ -1,0 +1,145 @@
+"""Model: one tree or several, and how their answers are combined."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from obliqua.data import Encoding
+from obliqua.errors import TreeError
+from obliqua.model import Model
+from obliqua.tree import Tree, TreeBuilder
+from problems import examples
+from reference import walk
+from strategies import rows, trees
+
+LABELS = np.array(["no", "perhaps", "yes"])
+
+
+def stump(threshold: float, left: list[float], right: list[float]) -> Tree:
+    builder = TreeBuilder(n_features=1, n_stats=3)
+    builder.add_split("root", {0: 1.0}, threshold, ("a", "b"))
+    builder.set_leaf("a", left)
+    builder.set_leaf("b", right)
+    return builder.build()
+
+
+A = stump(0.0, [6, 2, 0], [0, 1, 1])
+B = stump(1.0, [1, 1, 8], [0, 5, 0])
+C = stump(2.0, [0, 0, 1], [3, 0, 1])
+Z = np.array([[-1.0], [0.5], [1.5], [2.5]])
+
+
+def model(*members: Tree, combine: str = "single") -> Model:
+    return Model(members, combine, Encoding.identity(1), LABELS)
+
+
+def test_one_tree() -> None:
+    single = model(A)
+    assert single.predict_index(Z).tolist() == [0, 1, 1, 1]  # the first class at ties
+    assert single.predict_index(Z).dtype == np.int64
+    assert single.predict(Z).tolist() == ["no", "perhaps", "perhaps", "perhaps"]
+    assert single.predict_proba(Z).tolist() == [[0.75, 0.25, 0], *[[0, 0.5, 0.5]] * 3]
+    assert single.apply(Z).tolist() == [1, 2, 2, 2]
+    assert single.n_classes == 3
+
+
+def test_votes() -> None:
+    votes = model(A, B, C, combine="vote")
+    # A: no perhaps perhaps perhaps; B: yes yes perhaps perhaps; C: yes yes yes no
+    assert votes.predict(Z).tolist() == ["yes", "yes", "perhaps", "perhaps"]
+    np.testing.assert_allclose(votes.predict_proba(Z)[0], [1 / 3, 0, 2 / 3])
+    assert votes.apply(Z).tolist() == [[1, 1, 1], [2, 1, 1], [2, 2, 1], [2, 2, 2]]
+
+
+def test_tied_votes_go_to_the_first_class() -> None:
+    assert model(A, B, combine="vote").predict(Z[:1]).tolist() == ["no"]
+
+
+def test_mean() -> None:
+    mean = model(A, B, combine="mean")
+    expected = (model(A).predict_proba(Z) + model(B).predict_proba(Z)) / 2
+    np.testing.assert_array_equal(mean.predict_proba(Z), expected)
+    assert mean.predict_index(Z).tolist() == expected.argmax(axis=1).tolist()
+
+
+@pytest.mark.parametrize("combine", ["vote", "mean"])
+def test_lists_of_one_tree(combine: str) -> None:
+    one = model(A, combine=combine)
+    assert one.predict(Z).tolist() == model(A).predict(Z).tolist()
+    assert one.apply(Z).tolist() == [[1], [2], [2], [2]]
+    certain = combine == "vote"
+    assert one.predict_proba(Z)[0].tolist() == ([1, 0, 0] if certain else [0.75, 0.25, 0])
+
+
+@examples(100)
+@given(st.data())
+def test_any_tree(data: Any) -> None:
+    tree = data.draw(trees(filled=True))
+    Z = data.draw(rows(tree, missing=True))
+    container = Model(
+        (tree,), "single", Encoding.identity(tree.n_features), np.arange(tree.n_stats)
+    )
+    leaves = walk.apply(tree, Z)
+    stats = tree.stats[leaves].tolist()
+    assert container.predict_index(Z).tolist() == [row.index(max(row)) for row in stats]
+    shares = container.predict_proba(Z)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    for row, share in zip(stats, shares, strict=True):
+        if sum(row) > 0:
+            np.testing.assert_allclose(share, np.array(row) / sum(row))
+    assert container.predict_index(Z, 2).tolist() == container.predict_index(Z).tolist()
+
+
+def test_no_rows() -> None:
+    for combine, members in (("single", (A,)), ("vote", (A, B)), ("mean", (A, B))):
+        container = model(*members, combine=combine)
+        assert container.predict(Z[:0]).shape == (0,)
+        assert container.predict_proba(Z[:0]).shape == (0, 3)
+
+
+def test_anything_like_rows() -> None:
+    for combine, members in (("single", (A,)), ("vote", (A, B)), ("mean", (A, B))):
+        container = model(*members, combine=combine)
+        assert container.predict(Z.tolist()).tolist() == container.predict(Z).tolist()
+        assert container.predict_proba(Z.tolist()).shape == (4, 3)
+
+
+def test_equality_and_pickling() -> None:
+    both = model(A, B, combine="vote")
+    both.predict(Z)
+    again = pickle.loads(pickle.dumps(both))
+    assert again == both
+    assert set(vars(again)) == {"trees", "combine", "encoding", "classes"}
+    assert model(A, B, combine="mean") != both
+    assert model(B, A, combine="vote") != both
+    assert Model((A, B), "vote", Encoding.identity(1, ["age"]), LABELS) != both
+    assert Model((A, B), "vote", Encoding.identity(1), np.arange(3)) != both
+    assert both != "model"
+    assert repr(both) == "Model(2 trees, combine='vote', 1 columns, 3 classes)"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(both)
+
+
+def test_trees_may_be_a_list() -> None:
+    container = Model([A], "single", Encoding.identity(1), LABELS.tolist())  # type: ignore[arg-type]
+    assert container == model(A)
+
+
+def test_what_is_no_model() -> None:
+    with pytest.raises(ValueError, match="one of single, vote, mean; got 'median'"):
+        model(A, combine="median")
+    with pytest.raises(ValueError, match=r"at least one tree.*got 0"):
+        model(combine="vote")
+    with pytest.raises(ValueError, match="exactly one if combine is 'single'; got 2"):
+        model(A, B)
+    with pytest.raises(TreeError, match="must have 1 columns and 2 classes; tree 0 has 1 and 3"):
+        Model((A,), "single", Encoding.identity(1), LABELS[:2])
+    wide = Tree(**(A.to_arrays() | {"n_features": 2}))
+    with pytest.raises(TreeError, match="must have 2 columns and 3 classes; tree 1 has 1 and 3"):
+        Model((wide, A), "vote", Encoding.identity(2), LABELS)
