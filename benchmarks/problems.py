@@ -106,7 +106,7 @@ SOURCES: dict[str, Source] = {
         lambda: _synthetic(100_000, 20, 10), "synthetic, 10 of 20 columns informative", 3
     ),
     "synthetic_1m": Source(
-        lambda: _synthetic(1_000_000, 20, 10), "synthetic, 10 of 20 columns informative", 2
+        lambda: _synthetic(1_000_000, 20, 10), "synthetic, 10 of 20 columns informative", 3
     ),
     "tiny": Source(lambda: _synthetic(2_000, 10, 5), "synthetic, small", 3),
     "tiny_grid": Source(_tiny_grid, "integers 0 to 7, small", 3),

@@ -97,7 +97,7 @@ def test_values_near_the_limits_are_finite() -> None:
         (np.array([["a", 1]], dtype=object), "real numbers; got dtype object: could not convert"),
         ([[1j]], "real numbers; got dtype complex128"),
         (np.array([["2020-01-01"]], dtype="M8[D]"), "real numbers; got dtype datetime64"),
-        (sparse.eye_array(3).tocsr(), "sparse matrix.*toarray"),
+        (sparse.csr_array(np.eye(3)), "sparse matrix.*toarray"),
     ],
 )
 def test_bad_rows(X: Any, message: str) -> None:

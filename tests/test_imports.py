@@ -24,7 +24,7 @@ PACKAGE = ROOT / "src" / "obliqua"
 # A module may import from its own floor and from those above it in this list (below it in
 # the house), never from a later one.
 FLOORS = [
-    ("core", {"_core"}),
+    ("core", {"_core", "_typing"}),  # _typing names types, for the stubs too
     ("ground", {"criteria", "data", "errors", "io", "model", "tree"}),
     (
         "stages",
@@ -54,7 +54,7 @@ def room_of(module: str) -> str:
 
 
 def floor_of(room: str) -> int | None:
-    """A private module beside the public ones, such as _typing, is part of the ground."""
+    """A private module beside the public ones, such as _weights, is part of the ground."""
     return FLOOR_OF.get(room, GROUND if re.match(r"_[a-z]", room) else None)
 
 
@@ -148,7 +148,8 @@ def loaded_after(program: str) -> set[str]:
     "program", ["import obliqua", "from obliqua import CartClassifier, ObliqueTreeClassifier"]
 )
 def test_import_loads_no_extra(program: str) -> None:
-    loaded = loaded_after(program)
+    # scikit-learn itself loads some of them where they are installed.
+    loaded = loaded_after(program) - loaded_after("import sklearn.base")
     for extra in ("matplotlib", "pandas", "polars", "pyarrow", "dask", "onnx", "click", "rich"):
         assert extra not in loaded
 

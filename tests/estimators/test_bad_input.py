@@ -99,7 +99,7 @@ BAD_LABELS = {
     "NaN": (np.where(Y == 0, np.nan, Y), ValueError, "Input y contains NaN"),
     "infinity": (np.where(Y == 0, np.inf, Y), ValueError, "Input y contains infinity"),
     "mixed types": (np.array(["a", 1, None] * 40, dtype=object), (ValueError, TypeError), None),
-    "bytes": (np.array([b"a", b"b", b"c"])[Y], (ValueError, TypeError), "label"),
+    "bytes": (np.array([b"a", b"b", b"c"])[Y], TypeError, "Got bytes; decode them"),
     "a number": (1, (ValueError, TypeError), None),
 }
 

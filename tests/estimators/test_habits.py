@@ -11,6 +11,7 @@ import pytest
 import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import BaggingClassifier
+from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -336,8 +337,8 @@ def test_weights_are_routed_through_pipeline_and_search(Estimator):
         direct = clone(tree).fit(StandardScaler().fit_transform(X), Y, sample_weight=WEIGHTS)
         assert same(routed, direct)
 
-        tree.set_score_request(sample_weight=True)
-        search = GridSearchCV(pipeline, {"tree__max_depth": [2]}, cv=3)
+        accuracy = make_scorer(accuracy_score).set_score_request(sample_weight=True)
+        search = GridSearchCV(pipeline, {"tree__max_depth": [2]}, scoring=accuracy, cv=3)
         search.fit(X, Y, sample_weight=WEIGHTS)
         assert same(search.best_estimator_["tree"], direct)
 

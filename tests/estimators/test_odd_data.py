@@ -252,3 +252,42 @@ def test_a_memory_map(Estimator, tmp_path):
     mapped[:] = X
     model = full_grown(Estimator).fit(mapped, Y)
     assert_sound(model, mapped, Y)
+
+
+# --- parameters at their limits -------------------------------------------------------------
+
+
+@each_estimator
+@pytest.mark.parametrize("name", ["max_depth", "max_leaf_nodes"])
+@pytest.mark.parametrize("limit", [10**30, 2**63, np.int64(2**62), np.uint8(200)])
+def test_limits_beyond_reach(Estimator, name, limit):
+    model = full_grown(Estimator, **{name: limit}).fit(X, Y)
+    assert model.tree_ == full_grown(Estimator).fit(X, Y).tree_
+
+
+@each_estimator
+@pytest.mark.parametrize("name", ["min_samples_split", "min_samples_leaf"])
+@pytest.mark.parametrize("limit", [10**30, 2**63, np.int64(2**62), np.uint8(200)])
+def test_limits_that_nothing_meets(Estimator, name, limit):
+    assert full_grown(Estimator, **{name: limit}).fit(X, Y).get_n_leaves() == 1
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"min_samples_leaf": 1e-300, "min_samples_split": 1e-300},
+        {"min_impurity_decrease": 0, "max_leaf_error": 0},
+        {"min_weight_fraction_leaf": 1e-300},
+        {"zero_gain_splits": np.True_},
+    ],
+)
+def test_limits_that_limit_nothing(Estimator, limits):
+    model = full_grown(Estimator, **limits).fit(X, Y)
+    assert model.score(X, Y) == 1.0
+
+
+@each_estimator
+def test_a_gain_that_nothing_has(Estimator):
+    model = full_grown(Estimator, min_impurity_decrease=1e300).fit(X, Y)
+    assert model.get_n_leaves() == 1

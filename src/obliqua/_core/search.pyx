@@ -25,7 +25,8 @@ from obliqua._core.sort cimport packed_free, packed_reserve, sort_order
 from obliqua._core.types cimport Cut, Scorer, View, earlier, i32, i64, real, u32
 
 cdef enum:
-    FEW_ROWS = 1024          # measured: below this a sort is cheaper than bins
+    FEW_ROWS = 1024          # below this a sort is cheaper than bins
+    MANY_CLASSES = 256       # and with more classes than this, too
     MOST_BINS = 1024
     ROWS_PER_BIN = 16
 
@@ -41,7 +42,9 @@ cdef bint workspace_init(Workspace* work, i64 room, int n_classes, bint weighted
     memset(work, 0, sizeof(Workspace))
     work.room = max(room, 1)
     work.n_classes = n_classes
-    work.bin_room = MOST_BINS * (n_classes + 1) if room >= FEW_ROWS else 1
+    work.bin_room = 1
+    if room >= FEW_ROWS and n_classes <= MANY_CLASSES:
+        work.bin_room = MOST_BINS * (n_classes + 1)
     work.values = <double*> malloc(work.room * sizeof(double))
     work.classes = <i32*> malloc(work.room * sizeof(i32))
     work.order = <u32*> malloc(work.room * sizeof(u32))
@@ -185,8 +188,10 @@ cdef void scan_sorted(const double* values, const i32* classes, const i64* weigh
 
 cdef i64 bin_of(double value, double low, double scale, i64 n_bins) noexcept nogil:
     """A function of the value that never decreases, so bins are intervals of values."""
-    cdef i64 b = <i64> ((value - low) * scale)
-    return b if b < n_bins else n_bins - 1
+    cdef double place = (value - low) * scale
+    if not place < <double> n_bins:          # the upper end, or a range that overflows
+        return n_bins - 1
+    return <i64> place
 
 
 cdef double bin_scale(double low, double high, i64 n_bins) noexcept nogil:
@@ -359,7 +364,8 @@ cdef void search_values(Workspace* work, i64 n, double tolerance, const Scorer* 
             high = work.values[i]
     if not high - low > tolerance:
         return
-    if n >= FEW_ROWS and is_convex(scorer.code) and not exhaustive:
+    if (n >= FEW_ROWS and n_classes <= MANY_CLASSES and is_convex(scorer.code)
+            and not exhaustive):
         search_bins(work, n, low, high, tolerance, scorer, direction, best)
         return
     memset(work.left + n_classes, 0, n_classes * sizeof(i64))

@@ -25,6 +25,11 @@ def encode_labels(y: AnyArray) -> tuple[AnyArray, Int32Array]:
     codes : ndarray of int32, of shape (n_samples,)
         The position of each label in `classes`.
     """
+    if y.dtype.kind == "S":
+        raise TypeError(
+            "Labels must be integers, strings or bools. Got bytes; decode them, for instance "
+            "with y.astype(str)."
+        )
     if y.dtype == object and all(isinstance(label, Integral) for label in y):
         y = np.array(y.tolist())
     # Integers, bools and strings are classes whatever their values, so only the others

@@ -155,16 +155,22 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return the limits of growth for a problem."""
         from obliqua.grow import Rules
 
+        # Compiled code counts in 64 bits. No tree has more leaves, or depth, than rows, so
+        # limits beyond that are brought down to it.
         n_rows = problem.n_rows
+
+        def at_most(limit: int | None) -> int | None:
+            return None if limit is None else min(int(limit), n_rows)
+
         return Rules(
-            max_depth=self.max_depth,
-            max_leaf_nodes=self.max_leaf_nodes,
+            max_depth=at_most(self.max_depth),
+            max_leaf_nodes=at_most(self.max_leaf_nodes),
             min_samples_split=max(2, number_of_rows(self.min_samples_split, n_rows)),
             min_samples_leaf=number_of_rows(self.min_samples_leaf, n_rows),
             min_weight_leaf=ceil(self.min_weight_fraction_leaf * problem.total_weight),
-            min_gain=self.min_impurity_decrease,
-            max_leaf_error=self.max_leaf_error,
-            zero_gain=self.zero_gain_splits,
+            min_gain=float(self.min_impurity_decrease),
+            max_leaf_error=float(self.max_leaf_error),
+            zero_gain=bool(self.zero_gain_splits),
             best_first=self.max_leaf_nodes is not None,
         )
 
@@ -327,4 +333,5 @@ def checked(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True) -> An
 
 def number_of_rows(limit: float, n_rows: int) -> int:
     """Turn a limit that may be a fraction of the rows into a number of rows."""
-    return int(limit) if isinstance(limit, Integral) else ceil(limit * n_rows)
+    number = int(limit) if isinstance(limit, Integral) else ceil(limit * n_rows)
+    return min(number, n_rows + 1)
