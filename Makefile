@@ -10,6 +10,8 @@ ARGS ?=
 
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check --quiet
+# For tools that start other tools by name: meson starts cython, cython-lint pycodestyle.
+IN_VENV := PATH="$(abspath $(VENV))/bin:$$PATH"
 BUILD := build/$(notdir $(VENV))
 
 # Folders count too: their times change when a file comes or goes.
@@ -32,7 +34,7 @@ test: $(VENV)/.package $(VENV)/.group-test ## run the tests
 lint: $(VENV)/.package $(VENV)/.group-lint ## check style and types
 	@$(RUN) -m ruff check --quiet .
 	@$(RUN) -m ruff format --check --quiet .
-	@$(VENV)/bin/cython-lint src
+	@$(IN_VENV) cython-lint src
 	@$(RUN) -m mypy --no-error-summary
 	@echo "lint: clean"
 
@@ -98,6 +100,5 @@ $(VENV)/.peers: pyproject.toml $(VENV)/.made
 $(VENV)/.package: $(SOURCES) $(VENV)/.made $(VENV)/.group-build
 	@echo "compiling obliqua"
 	@mkdir -p build
-	@PATH="$(abspath $(VENV))/bin:$$PATH" \
-	 $(PIP) install --no-build-isolation -Cbuild-dir=$(BUILD) $(INSTALL_FLAGS) .
+	@$(IN_VENV) $(PIP) install --no-build-isolation -Cbuild-dir=$(BUILD) $(INSTALL_FLAGS) .
 	@touch $@

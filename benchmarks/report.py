@@ -105,6 +105,7 @@ COLUMNS: dict[str, Callable[[Row, Result], str]] = {
     "depth": lambda c, r: str(c["depth"]),
     "memory / X": lambda c, r: number(c.get("peak_over_x")),
     "rows/s": lambda c, r: number(r["problem"]["rows"] / c["predict_wall"]),
+    "rows/CPU s": lambda c, r: number(r["problem"]["rows"] / c["predict_cpu"]),
     "one row, µs": lambda c, r: number(c["row_us"]),
     "walk, µs": lambda c, r: number(c.get("walk_us")),
 }
@@ -186,8 +187,9 @@ threads that is asked for.
 - *accuracy*, *leaves*, *depth*: of the tree, on the rows that it was grown from.
 - *memory / X*: peak memory of a fit above what was in use before it, in a process of its own, in
   units of the size of X.
-- *rows/s*: rows of the problem predicted per second by the clock. *one row*: one row through
-  `predict`. *walk*: one row straight through the tree, `tree_.apply`, where a library has it.
+- *rows/s*, *rows/CPU s*: rows of the problem predicted per second, by the clock and by CPU time
+  of all threads. *one row*: one row through `predict`. *walk*: one row straight through
+  the tree, `tree_.apply`, where a library has it.
 - *zeros* does nothing: it shows what the measuring costs."""
 
 

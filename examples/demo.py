@@ -30,20 +30,21 @@ def measure(model: CartClassifier | ObliqueTreeClassifier, X: np.ndarray, y: np.
     return f"{100 * accuracy:7.1f} %{leaves:9.1f}{depth:8.1f}{1000 * seconds:10.2f}"
 
 
-def question(tree: Tree, node: int, names: list[str]) -> str:
-    """What a node asks, said with at most three of its columns."""
-    normal = tree.coefficients(node)
-    used = [k for k in np.argsort(-np.abs(normal), kind="stable") if normal[k] != 0]
+def question(tree: Tree, node: int, names: list[str], spread: np.ndarray) -> str:
+    """What a node asks. Of many columns only the three that move rows most are named."""
+    normal, threshold = tree.coefficients(node), tree.node_threshold[node]
+    order = np.argsort(-np.abs(normal * spread), kind="stable")
+    used = [k for k in order if normal[k] != 0]
     if len(used) == 1 and normal[used[0]] == 1:
-        return f"{names[used[0]]} <= {tree.node_threshold[node]:.4g}"
+        return f"{names[used[0]]} <= {threshold:.4g}"
     terms = [f"{normal[k]:+.3g} {names[k]}" for k in used[:3]]
-    if len(used) > 3:
-        terms.append(f"... ({len(used) - 3} more)")
-    return f"{' '.join(terms)} <= {tree.node_threshold[node]:.4g}"
+    more = f" ... {len(used) - 3} more" if len(used) > 3 else ""
+    return f"{' '.join(terms)}{more} <= {threshold:.4g}"
 
 
-def show(tree: Tree, names: list[str], classes: list[str], depth: int = 2) -> None:
+def show(tree: Tree, names: list[str], classes: list[str], spread: np.ndarray) -> None:
     """Print the top of a tree."""
+    deepest = 2
 
     def line(node: int, prefix: str, answer: str, level: int) -> None:
         rows = int(tree.n_samples[node])
@@ -51,8 +52,8 @@ def show(tree: Tree, names: list[str], classes: list[str], depth: int = 2) -> No
             label = classes[int(tree.leaf_label[node])]
             print(f"{prefix}{answer}{label} ({rows} rows)")
             return
-        print(f"{prefix}{answer}{question(tree, node, names)}  ({rows} rows)")
-        if level == depth:
+        print(f"{prefix}{answer}{question(tree, node, names, spread)} ({rows} rows)")
+        if level == deepest:
             print(f"{prefix}    ...")
             return
         line(int(tree.children_left[node]), prefix + "    ", "yes: ", level + 1)
@@ -68,12 +69,12 @@ def main() -> None:
         X, y = load(return_X_y=True)
         for name, model in MODELS.items():
             print(f"{data:15}{name:9}{measure(model, X, y)}")
-    iris = load_iris()
-    names = [name.removesuffix(" (cm)") for name in iris.feature_names]
+    wine = load_wine()
     for name, model in MODELS.items():
-        print(f"\nThe top of the {name} tree for iris, grown on all rows:")
-        show(model.fit(iris.data, iris.target).tree_, names, list(iris.target_names))
-    print("\nThese trees are not pruned. Small sets, so differences of a point mean little.")
+        print(f"\nThe top of the {name} tree for wine, grown on all rows:")
+        tree = model.fit(wine.data, wine.target).tree_
+        show(tree, wine.feature_names, list(wine.target_names), wine.data.std(axis=0))
+    print("\nThe trees are not pruned. On sets this small a difference of a point means little.")
 
 
 if __name__ == "__main__":

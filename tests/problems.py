@@ -8,6 +8,7 @@ fractional weights, and every memory layout.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -209,6 +210,24 @@ def rules(draw: st.DrawFn, **fixed: Any) -> dict[str, Any]:
     if drawn["best_first"]:
         drawn["max_leaf_nodes"] = draw(st.sampled_from([None, 1, 2, 3, 5]))
     return {**drawn, **fixed}
+
+
+@st.composite
+def batches(draw: st.DrawFn, n_columns: int, max_directions: int = 5) -> NDArray[np.float64]:
+    """Normals with zeros, repeats, tiny and large coefficients, and now and then a broken one."""
+    usual = st.sampled_from([0.0, 0.0, 1.0, 1.0, -1.0, 0.1, -0.3, 1.0 / 3.0, 2.5])
+    odd = st.sampled_from([1e-300, 1e300, -0.0, math.nan, math.inf, 5e-324, 1.0 + 2.0**-24])
+    size = draw(st.integers(1, max_directions)) * n_columns
+    value = st.one_of(usual, usual, usual, odd) if draw(st.booleans()) else usual
+    numbers = draw(st.lists(value, min_size=size, max_size=size))
+    return np.array(numbers).reshape(-1, n_columns)
+
+
+@st.composite
+def searches(draw: st.DrawFn, **options: Any) -> tuple[Case, NDArray[np.float64]]:
+    """A case and a batch of directions for it."""
+    case = draw(cases(**options))
+    return case, draw(batches(case.X.shape[1]))
 
 
 # --- fixed makers ----------------------------------------------------------------------------

@@ -21,12 +21,17 @@ def project() -> dict[str, Any]:
 
 
 def kept_files() -> list[Path]:
-    """What git keeps, or would keep; everything outside hidden folders where git is absent."""
+    """What git keeps, or would keep; without git, what is not in a hidden or a build folder."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError):
-        return [ROOT / "pyproject.toml", *(ROOT / "src").rglob("*.py*")]
+        return [
+            path
+            for path in ROOT.rglob("*")
+            if path.is_file()
+            and not re.match(r"\.|build$|dist$|__pycache__$", path.relative_to(ROOT).parts[0])
+        ]
     return [path for name in done.stdout.split("\0") if name and (path := ROOT / name).is_file()]
 
 

@@ -334,9 +334,7 @@ class _Growth:
                 split.axis_goodness = 0.0 if axis is None else axis.goodness
         return found
 
-    def _search_planes(
-        self, node: _Pending, planes: Planes, exhaustive: bool
-    ) -> Split | None:
+    def _search_planes(self, node: _Pending, planes: Planes, exhaustive: bool) -> Split | None:
         return search_node(
             self.problem,
             self._rows(node),
@@ -471,7 +469,8 @@ class _Growth:
             )
             if self.row_numbers is not None:
                 rows = self._rows(node)
-                values = self.problem.Z[rows, split.column]
+                # in float64: NumPy would round the threshold to float32 beside float32 values
+                values = self.problem.Z[rows, split.column].astype(np.float64)
                 _reorder(rows, values > split.threshold)
             return np.asarray(left)
         rows = self._rows(node)

@@ -227,7 +227,9 @@ def read_directions(said: Any, n_features: int) -> Planes | None:
 def _as_csr(normals: Any, n_features: int) -> Any:
     if not sparse.issparse(normals):
         try:
-            dense: NDArray[np.float64] = np.asarray(normals, dtype=np.float64)
+            dense: NDArray[Any] = np.asarray(normals)
+            if dense.dtype.kind != "c":
+                dense = dense.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ProposerError(
                 f"A proposer must return numbers (an array of normals); got "
@@ -238,6 +240,11 @@ def _as_csr(normals: Any, n_features: int) -> Any:
         if dense.size == 0:
             return sparse.csr_array((0, n_features))
         normals = dense
+    if normals.dtype.kind == "c":
+        raise ProposerError(
+            "A proposer must return real numbers; got complex ones. Take .real if the imaginary "
+            "parts are 0 (or numpy.linalg.eigh for eigenvectors of a symmetric matrix)."
+        )
     if normals.ndim != 2 or normals.shape[1] != n_features:
         raise ProposerError(
             f"A proposer must return normals of shape (n_directions, {n_features}); got shape "

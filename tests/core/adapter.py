@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from obliqua.criteria import get_criterion
 from obliqua.data import Problem, encode
 from obliqua.grow import Directions, Proposals, Rules, grow
 from obliqua.methods.axis import AXIS
+from obliqua.parts import Part, search_parts
+from obliqua.proposals import read_directions
 from obliqua.tree import Tree
 from problems import Case
 from reference import grow as reference_grow
 from reference.criteria import CODES
-from reference.search import Direction, Limits, Split, best_split, directions, score_function
+from reference.search import (
+    Direction,
+    Limits,
+    Split,
+    best_split,
+    directions,
+    project,
+    score_function,
+)
 
 # arrays that say what a tree does and what it has counted
 SUBSTANCE = (
@@ -32,6 +44,15 @@ SUBSTANCE = (
     "n_samples",
     "gain",
 )
+
+
+@contextmanager
+def threads_everywhere() -> Iterator[None]:
+    """Let the engine use its threads on problems that it would think too small for them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("obliqua.grow.SERIAL_ROWS", 8)
+        patch.setattr("obliqua.search.WORK_PER_THREAD", 1)
+        yield
 
 
 def problem_of(case: Case) -> Problem:
@@ -215,4 +236,48 @@ def twin_split(
         left_sums=tuple(float(v) * data.unit for v in split.left_sums),
         rows_left=split.rows_left,
         left=tuple(split.left.tolist()),
+    )
+
+
+def parts_split(
+    problem: Problem,
+    pieces: Sequence[Any],
+    normals: Any,
+    criterion: str = "gini",
+    limits: Limits | None = None,
+    **options: int,
+) -> Found | None:
+    """The same from rows that lie in pieces, each with arrays of its own."""
+    limits = Limits() if limits is None else limits
+    rules = Rules(min_samples_leaf=limits.min_samples_leaf, min_weight_leaf=limits.min_weight_leaf)
+    planes = read_directions(normals, problem.n_features)
+    assert planes is not None
+    parts = [
+        Part(
+            replace(
+                problem,
+                Z=problem.Z[rows],
+                y=problem.y[rows],
+                weights=None if problem.weights is None else problem.weights[rows],
+            ),
+            np.arange(len(rows), dtype=np.int32),
+        )
+        for rows in pieces
+    ]
+    split = search_parts(parts, planes, get_criterion(criterion), rules, **options)
+    if split is None:
+        return None
+    idx, coef = tuple(split.idx.tolist()), tuple(split.coef.tolist())
+    left = project(np.array(problem.Z), Direction(idx, coef))[0] <= split.threshold
+    weights = 1 if problem.weights is None else problem.weights
+    sums = np.bincount(problem.y, left * weights, problem.n_classes) * problem.unit
+    return Found(
+        direction=split.order,
+        idx=idx,
+        coef=coef,
+        threshold=float(split.threshold),
+        goodness=float(split.goodness),
+        left_sums=tuple(sums.tolist()),
+        rows_left=split.rows_left,
+        left=tuple(left.tolist()),
     )

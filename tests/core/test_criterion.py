@@ -113,8 +113,8 @@ def test_more_than_a_thousand_classes(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scale", [1, 3, 7, 1000])
-def test_equal_shares_are_worth_nothing(name: str, scale: int) -> None:
-    left = [1, 2, 5]
+@pytest.mark.parametrize("left", [[1, 2, 5], [10**9 + 7, 123456789123, 2**38 - 1]])
+def test_equal_shares_are_worth_nothing(name: str, left: Sums, scale: int) -> None:
     right = [scale * v for v in left]
     value = compiled(twin.CODES[name], left, right)
     if name in ("twoing", "gini", "entropy", "gain_ratio", "sum_minority"):
@@ -123,7 +123,7 @@ def test_equal_shares_are_worth_nothing(name: str, scale: int) -> None:
 
 
 @examples(60)
-@given(sides())
+@given(st.one_of(sides(), sides(largest=2**48)))
 @pytest.mark.parametrize("name", ["twoing", "gini", "max_minority", "sum_minority"])
 def test_sides_may_be_exchanged(name: str, pair: tuple[Sums, Sums]) -> None:
     code = twin.CODES[name]
@@ -167,8 +167,11 @@ def test_no_cut_inside_a_bin_beats_its_bound(code: int, three: tuple[Sums, Sums,
             assert twin.goodness(code, one, other) <= limit
 
 
-@examples(100)
-@given(bins(largest=10**6, max_classes=8), st.randoms(use_true_random=False))
+@examples(50)
+@given(
+    st.one_of(bins(largest=10**6, max_classes=8), bins(largest=2**44)),
+    st.randoms(use_true_random=False),
+)
 @pytest.mark.parametrize("code", twin.CONVEX)
 def test_bound_holds_for_large_sums(
     code: int, three: tuple[Sums, Sums, Sums], random: Any
@@ -179,7 +182,8 @@ def test_bound_holds_for_large_sums(
         part = [random.choice((0, v, random.randint(0, v))) for v in three[1]]
         one, other = cut(*three, part)
         if any(part) and part != three[1]:
-            assert twin.goodness(code, one, other) <= limit
+            # a bin is passed over for what the engine computes, so that is what it must bound
+            assert max(twin.goodness(code, one, other), compiled(code, one, other)) <= limit
 
 
 @examples(60)

@@ -133,7 +133,9 @@ def grow_from_parts(parts: list[Part], planes: Planes, rules: Rules, depth: int)
             right = [
                 Part(
                     part.problem,
-                    part.rows[part.problem.Z[part.rows] @ _dense(split, problem) > split.threshold],
+                    part.rows[
+                        part.problem.Z[part.rows] @ _dense(split, problem) > split.threshold
+                    ],
                 )
                 for part in mine
             ]

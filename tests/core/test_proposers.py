@@ -45,15 +45,37 @@ def test_proposing_the_columns_is_cart(case: Case, rules: dict[str, Any]) -> Non
 
 
 @examples(50)
-@given(case=problems.cases(), rules=problems.rules())
-def test_fixed_oblique_directions(case: Case, rules: dict[str, Any]) -> None:
+@given(pair=problems.searches(), rules=problems.rules())
+@pytest.mark.parametrize("axis_parallel", [False, True])
+def test_fixed_oblique_directions(
+    axis_parallel: bool, pair: tuple[Case, Any], rules: dict[str, Any]
+) -> None:
+    case, normals = pair
     problem = problem_of(case)
-    n_columns = case.X.shape[1]
-    rng = np.random.default_rng(n_columns)
-    normals = np.vstack([np.ones(n_columns), rng.normal(size=(3, n_columns))])
-    tree = grow_tree(problem, "gini", rules, only(lambda node: normals))
-    assert_equals_twin(tree, grow_twin(problem, "gini", rules, fixed(normals)))
+    columns = twin_search.axes(case.X.shape[1]) if axis_parallel else []
+
+    def twin(node: twin_grow.Node) -> list[twin_search.Direction]:
+        return [*columns, *twin_search.directions(normals)]
+
+    proposer = Proposals(lambda node: normals, axis_parallel=axis_parallel)
+    tree = grow_tree(problem, "gini", rules, proposer)
+    assert_equals_twin(tree, grow_twin(problem, "gini", rules, twin))
     assert_rows_reach_their_leaves(tree, problem)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_thresholds_between_neighbours(dtype: Any) -> None:
+    """A midpoint of two neighbours of float32 is no float32: comparing there loses rows."""
+    step = np.finfo(dtype).eps
+    # the row on the right of the first split comes first, so its place shows where it went
+    X = np.array([1.0 + 2 * step, 1.0 + step] + [1.0] * 9, dtype=dtype)[:, None]
+    problem = problem_of(Case(X, np.array([1, 0] + [0] * 8 + [1]), 2))
+    normals = [[1.0 / 3.0], [-0.3]]
+    both = [*twin_search.axes(1), *twin_search.directions(normals)]
+    for criterion in ("twoing", "sum_minority"):
+        tree = grow_tree(problem, criterion, None, lambda node: np.array(normals))
+        assert_equals_twin(tree, grow_twin(problem, criterion, None, lambda node: both))
+        assert_rows_reach_their_leaves(tree, problem)
 
 
 def mean_difference(node: Any) -> Any:
@@ -180,7 +202,7 @@ def test_wrong_shapes_are_errors_of_the_proposer(wrong: Any) -> None:
     "options",
     [
         pytest.param({"thresholds": [1.0]}, id="too few thresholds"),
-        pytest.param({"thresholds": np.ones((4, 1, 1))}, id="thresholds of three dimensions"),
+        pytest.param({"thresholds": np.ones(5)}, id="too many thresholds"),
         pytest.param({"labels": ["a"]}, id="too few labels"),
     ],
 )

@@ -3,7 +3,7 @@
 from libc.math cimport fabs, log2
 from libc.stdlib cimport free, malloc
 
-from obliqua._core.types cimport i64
+from obliqua._core.types cimport i64, u64
 
 
 cdef double side_variance(const i64* left, const i64* total, int n_classes, i64 n,
@@ -37,6 +37,7 @@ cdef double goodness(int code, const i64* left, const i64* total, int n_classes,
     cdef i64 n_right = n - n_left
     cdef i64 whole, d
     cdef double x, s, a, b
+    cdef u64 high, low, sum_high = 0, sum_low = 0
     cdef double sides = (<double> n_left) * (<double> n_right)
     cdef double square = (<double> n) * (<double> n)
     if n_left <= 0 or n_right <= 0:
@@ -51,7 +52,10 @@ cdef double goodness(int code, const i64* left, const i64* total, int n_classes,
             s = <double> whole
         else:
             for c in range(n_classes):
-                s += fabs(excess(left[c], total[c], n_left, n))
+                difference(left[c], total[c], n_left, n, &high, &low)
+                sum_low += low
+                sum_high += high + (sum_low < low)
+            s = nearest_double(sum_high, sum_low)
         return (s * s) / sides / (4.0 * square)
     if code == GINI:
         s = 0.0

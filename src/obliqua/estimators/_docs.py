@@ -99,7 +99,7 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     "n_classes_": ("int", "The number of classes."),
     "n_features_in_": ("int", "The number of columns seen in `fit`."),
     "feature_names_in_": (
-        "ndarray of shape (n_features_in_,)",
+        "ndarray of shape (`n_features_in_`,)",
         """\
 The names of the columns. Only there if X was a data frame whose column names are all
 strings.""",
