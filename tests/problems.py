@@ -239,7 +239,7 @@ def letter_like(n_rows: int = 1000, seed: int = 0) -> Case:
     prototypes = rng.integers(0, 16, size=(26, 16))
     y = rng.integers(0, 26, size=n_rows)
     noise = np.rint(rng.normal(scale=2.5, size=(n_rows, 16)))
-    X = np.clip(prototypes[y] + noise, 0, 15)
+    X = np.clip(prototypes[y] + noise, 0, 15).astype(np.float64)
     return Case(X, y, 26)
 
 

@@ -177,11 +177,12 @@ def _by_function(
     criterion: Criterion, sums: Int64Array, counts: Int64Array, unit: float
 ) -> FloatArray:
     scores = criterion.goodness(sums * unit, (counts - sums) * unit)
-    if np.isnan(scores).any():
-        k = int(np.flatnonzero(np.isnan(scores))[0])
+    if not np.isfinite(scores).all():
+        k = int(np.flatnonzero(~np.isfinite(scores))[0])
+        got = "NaN" if np.isnan(scores[k]) else "infinity"
         raise ValueError(
-            f"The criterion {criterion.name!r} must return a number for every pair of class sums; "
-            f"got NaN for left={(sums[k] * unit).tolist()}, "
+            f"The criterion {criterion.name!r} must return a finite number for every pair of class "
+            f"sums; got {got} for left={(sums[k] * unit).tolist()}, "
             f"right={((counts - sums[k]) * unit).tolist()}. Return 0 for a split of no use."
         )
     return scores

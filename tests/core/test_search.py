@@ -161,6 +161,31 @@ def test_large_weighted_nodes(kind: str) -> None:
     check(case, normals, "twoing", Limits(min_samples_leaf=40, min_weight_leaf=1500))
 
 
+@examples(15)
+@given(
+    seed=st.integers(0, 10**6),
+    n_rows=st.integers(200, 2500),
+    make=st.sampled_from([problems.gaussians, problems.integers, problems.outliers]),
+    kind=st.sampled_from([None, *problems.WEIGHTS]),
+    criterion=st.sampled_from(NAMES),
+    limits=limits,
+)
+def test_nodes_that_may_be_searched_by_bins(
+    seed: int,
+    n_rows: int,
+    make: Callable[..., Case],
+    kind: str | None,
+    criterion: str,
+    limits: Limits,
+) -> None:
+    case = make(n_rows, seed=seed)
+    if kind is not None:
+        case = problems.weighted(case, kind, seed)
+    rng = np.random.default_rng(seed)
+    normals = np.round(rng.normal(size=(3, case.X.shape[1])), int(rng.integers(0, 3)))
+    check(case, normals, criterion, limits)
+
+
 @pytest.mark.parametrize("n_rows", [2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1025])
 def test_sizes_around_the_limits_of_methods(n_rows: int) -> None:
     """A search that changes its method with the size of the node is right on both sides."""

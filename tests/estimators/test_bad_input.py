@@ -235,3 +235,12 @@ def test_a_refused_first_fit_leaves_nothing(Estimator):
     with pytest.raises(ValueError):
         model.fit(with_value(np.nan), Y)
     assert not [name for name in vars(model) if name.endswith("_")]
+
+
+@each_estimator
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_column_without_numbers_is_named(Estimator, library):
+    columns = {"age": [1.0, 2.0, 3.0, 4.0], "town": ["a", "b", "a", "b"]}
+    frame = pytest.importorskip(library).DataFrame(columns)
+    with pytest.raises(ValueError, match=r"Column 'town' of X does not hold numbers.*Encoder"):
+        Estimator().fit(frame, [0, 1, 0, 1])

@@ -291,3 +291,18 @@ def test_limits_that_limit_nothing(Estimator, limits):
 def test_a_gain_that_nothing_has(Estimator):
     model = full_grown(Estimator, min_impurity_decrease=1e300).fit(X, Y)
     assert model.get_n_leaves() == 1
+
+
+@each_estimator
+def test_exclusive_or_is_learnt(Estimator):
+    rows = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
+    labels = rows[:, 0] ^ rows[:, 1]
+    assert full_grown(Estimator).fit(rows, labels).score(rows, labels) == 1.0
+
+
+@each_estimator
+def test_sums_that_overflow_on_the_way_are_still_walked(Estimator):
+    X, y = blobs()
+    model = full_grown(Estimator).fit(X, y)
+    huge = np.array([[1.7e308] * 4, [-1.7e308] * 4, [1.7e308, -1.7e308] * 2])
+    assert set(model.predict(huge)) <= set(y)

@@ -19,18 +19,27 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from obliqua._core.criterion cimport (
-    GINI, TWOING, goodness, is_convex, is_narrow,
+    GINI, TWOING, bin_bound, goodness, is_convex, is_narrow,
 )
 from obliqua._core.sort cimport Packed, packed_free, packed_reserve, sort_order
-from obliqua._core.types cimport Cut, Scorer, earlier, i32, i64, u8, u32, u64, view_at
+from obliqua._core.types cimport Cut, Scorer, allowed, better, i32, i64, u8, u32, u64, view_at
 from obliqua._core.view cimport make_view
 
 ctypedef fused entry:
     u32
     u64
 
+cdef struct Layout:
+    # Where an entry keeps its row and class, and the rows' weights (NULL: each weighs 1).
+    int row_bits
+    u64 row_mask
+    u64 class_mask
+    const i64* weights
+
 cdef enum:
     COLUMNS_AT_ONCE = 4      # columns gathered in one pass over row-major data
+    MANY_ROWS = 384          # measured: from here on, bounds on blocks pay
+    BLOCK = 64               # rows in a block; with more classes, as many rows as classes
 
 # A filter may only reject what is worse beyond doubt; the exact score decides the rest.
 cdef double SLACK = 1.0 - 1e-12
@@ -48,15 +57,14 @@ cdef inline void offer(const Scorer* scorer, const i64* left, i64 weight_left, i
     """Scores a cut exactly and keeps it if it is better, or as good and earlier."""
     cdef double score = goodness(scorer.code, left, scorer.counts, scorer.n_classes, weight_left,
                                  scorer.weight, scratch)
-    if score > best.score or (score == best.score and earlier(col, rows_left, best)):
+    if better(score, col, rows_left, best):
         best.score = score
         best.direction = col
         best.rows_left = rows_left
 
 
-cdef void scan_two_classes(const entry* list, i64 n, int row_bits, u64 row_mask,
-                           const i64* weights, const Scorer* scorer, i64 col,
-                           Cut* best) noexcept nogil:
+cdef void scan_two_classes(const entry* list, i64 n, const Layout* layout, const Scorer* scorer,
+                           i64 col, Cut* best) noexcept nogil:
     """Gini and twoing of two classes order cuts alike: by d^2 / (i (n - i)), d = excess left.
 
     The filter needs no division; d changes by a constant with each row.
@@ -70,6 +78,9 @@ cdef void scan_two_classes(const entry* list, i64 n, int row_bits, u64 row_mask,
     cdef i64 down = scorer.counts[1]         # and rises by this with a row of class 0
     cdef i64 min_weight = scorer.min_weight
     cdef i64[2] left
+    cdef int row_bits = layout.row_bits
+    cdef u64 row_mask = layout.row_mask
+    cdef const i64* weights = layout.weights
     cdef double unit = (<double> n_weight) * (<double> n_weight)
     cdef double bar, dd, sides
     cdef u64 e, c
@@ -102,14 +113,16 @@ cdef void scan_two_classes(const entry* list, i64 n, int row_bits, u64 row_mask,
                 d += down * w
 
 
-cdef void scan_gini(const entry* list, i64 n, int row_bits, u64 class_mask, const Scorer* scorer,
-                    i64 col, i64* left, Cut* best) noexcept nogil:
+cdef void scan_gini(const entry* list, i64 n, const Layout* layout, const Scorer* scorer, i64 col,
+                    i64* left, Cut* best) noexcept nogil:
     """Gini of unit weights: sums of squares change by one term with each row."""
     cdef int top = 8 * sizeof(entry) - 1
     cdef i64 k, c, squares_left = 0, squares_right = 0
     cdef i64 first = max(scorer.min_rows, 1)
     cdef i64 last = n - scorer.min_rows
     cdef i64 min_weight = scorer.min_weight
+    cdef int row_bits = layout.row_bits
+    cdef u64 class_mask = layout.class_mask
     cdef double m = <double> n
     cdef double base, bar, i, r
     cdef u64 e
@@ -132,43 +145,96 @@ cdef void scan_gini(const entry* list, i64 n, int row_bits, u64 class_mask, cons
         left[c] += 1
 
 
-cdef void scan_any(const entry* list, i64 n, int row_bits, u64 row_mask, u64 class_mask,
-                   const i64* weights, const Scorer* scorer, bint skip_runs, i64 col, i64* left,
-                   i64* scratch, Cut* best) noexcept nogil:
-    """Any criterion, any weights. Convex criteria skip cuts inside a run of one class."""
+cdef void scan_range(const entry* list, i64 n, i64 begin, i64 end, const Layout* layout,
+                     const Scorer* scorer, bint skip_runs, i64 col, i64 weight, i64* left,
+                     i64* scratch, Cut* best) noexcept nogil:
+    """Any criterion, any weights: offers the cuts in front of entries begin .. end - 1.
+
+    `left` and `weight` are the sums of the entries before `begin`. Convex criteria skip cuts
+    inside a run of one class.
+    """
     cdef int top = 8 * sizeof(entry) - 1
-    cdef i64 k, c, w, group = -1, next_class, weight = 0
-    cdef i64 first = max(scorer.min_rows, 1)
-    cdef i64 last = n - scorer.min_rows
-    cdef i64 min_weight = scorer.min_weight
-    cdef i64 n_weight = scorer.weight
-    cdef i64 ahead
+    cdef i64 k = begin, c, w, ahead, next_class, group = -1
     cdef bint mixed
     cdef u64 e
-    memset(left, 0, scorer.n_classes * sizeof(i64))
-    k = 0
-    while k < n:
+    while k < end:
         # [k, ahead) is a group of equal values; `next_class` its class, -1 if mixed
-        next_class = <i64> ((list[k] >> row_bits) & class_mask)
+        next_class = <i64> ((list[k] >> layout.row_bits) & layout.class_mask)
         ahead = k + 1
         mixed = False
         while ahead < n and not list[ahead] >> top:
-            if <i64> ((list[ahead] >> row_bits) & class_mask) != next_class:
+            if <i64> ((list[ahead] >> layout.row_bits) & layout.class_mask) != next_class:
                 mixed = True
             ahead += 1
         if mixed:
             next_class = -1
-        if (k >= first and k <= last and weight >= min_weight and n_weight - weight >= min_weight
+        if (k > 0 and list[k] >> top and allowed(scorer, k, weight)
                 and not (skip_runs and next_class >= 0 and next_class == group)):
             offer(scorer, left, weight, col, k, scratch, best)
         group = next_class
         while k < ahead:
             e = list[k]
-            c = <i64> ((e >> row_bits) & class_mask)
-            w = 1 if weights == NULL else weights[e & row_mask]
+            c = <i64> ((e >> layout.row_bits) & layout.class_mask)
+            w = 1 if layout.weights == NULL else layout.weights[e & layout.row_mask]
             left[c] += w
             weight += w
             k += 1
+
+
+cdef i64 add_block(const entry* list, i64 begin, i64 end, const Layout* layout,
+                   i64* sums) noexcept nogil:
+    """Adds the class sums of some entries; returns their weight."""
+    cdef i64 k, w, weight = 0
+    cdef u64 e
+    for k in range(begin, end):
+        e = list[k]
+        w = 1 if layout.weights == NULL else layout.weights[e & layout.row_mask]
+        sums[(e >> layout.row_bits) & layout.class_mask] += w
+        weight += w
+    return weight
+
+
+cdef void scan_blocks(const entry* list, i64 n, i64 block, const Layout* layout,
+                      const Scorer* scorer, bint skip_runs, i64 col, i64* scratch,
+                      Cut* best) noexcept nogil:
+    """A convex criterion that costs a loop over the classes: bounds first, cuts where needed.
+
+    One pass scores the cuts between blocks, a second looks into the blocks whose bound promises
+    more than the best cut so far.
+    """
+    cdef int c, n_classes = scorer.n_classes
+    cdef int top = 8 * sizeof(entry) - 1
+    cdef i64 begin, end, inside_weight, weight = 0
+    cdef i64* left = scratch
+    cdef i64* inside = scratch + n_classes
+    cdef i64* inner = scratch + 2 * n_classes
+    cdef i64* spare = scratch + 3 * n_classes
+    cdef double bound
+    memset(left, 0, n_classes * sizeof(i64))
+    begin = 0
+    while begin < n:
+        if begin > 0 and list[begin] >> top and allowed(scorer, begin, weight):
+            offer(scorer, left, weight, col, begin, spare, best)
+        end = min(begin + block, n)
+        weight += add_block(list, begin, end, layout, left)
+        begin = end
+    memset(left, 0, n_classes * sizeof(i64))
+    weight = 0
+    begin = 0
+    while begin < n:
+        end = min(begin + block, n)
+        memset(inside, 0, n_classes * sizeof(i64))
+        inside_weight = add_block(list, begin, end, layout, inside)
+        bound = bin_bound(scorer.code, left, inside, scorer.counts, n_classes, weight,
+                          inside_weight, scorer.weight)
+        if better(bound, col, begin, best):
+            memcpy(inner, left, n_classes * sizeof(i64))
+            scan_range(list, n, begin, end, layout, scorer, skip_runs, col, weight, inner, spare,
+                       best)
+        for c in range(n_classes):
+            left[c] += inside[c]
+        weight += inside_weight
+        begin = end
 
 
 cdef void divide_list(entry* list, i64 n, const u8* side, u64 row_mask,
@@ -282,17 +348,20 @@ cdef class Columns:
                    i64* scratch, Cut* best, bint* constant) noexcept nogil:
         """Offers every legal cut of the column in the window to `best`.
 
-        `scratch` has room for two vectors of class sums. `exhaustive` looks at cuts that a
+        `scratch` has room for four vectors of class sums. `exhaustive` looks at cuts that a
         positive score never needs (for the first cut without gain).
         """
+        cdef Layout layout
+        layout.row_bits = self.row_bits
+        layout.row_mask = self.row_mask
+        layout.class_mask = self.class_mask
+        layout.weights = self.weights
         if self.wide:
-            scan_list(<const u64*> self.entries + col * self.n_rows + start, end - start,
-                      self.row_bits, self.row_mask, self.class_mask, self.weights, scorer,
-                      exhaustive, col, scratch, best, constant)
+            scan_list(<const u64*> self.entries + col * self.n_rows + start, end - start, &layout,
+                      scorer, exhaustive, col, scratch, best, constant)
         else:
-            scan_list(<const u32*> self.entries + col * self.n_rows + start, end - start,
-                      self.row_bits, self.row_mask, self.class_mask, self.weights, scorer,
-                      exhaustive, col, scratch, best, constant)
+            scan_list(<const u32*> self.entries + col * self.n_rows + start, end - start, &layout,
+                      scorer, exhaustive, col, scratch, best, constant)
 
     cdef void neighbours(self, i64 col, i64 cut, double* below, double* above) noexcept nogil:
         """The values on both sides of position `cut` of a column."""
@@ -339,9 +408,9 @@ cdef class Columns:
                         self.row_mask, <u32*> scratch)
 
 
-cdef void scan_list(const entry* list, i64 n, int row_bits, u64 row_mask, u64 class_mask,
-                    const i64* weights, const Scorer* scorer, bint exhaustive, i64 col,
-                    i64* scratch, Cut* best, bint* constant) noexcept nogil:
+cdef void scan_list(const entry* list, i64 n, const Layout* layout, const Scorer* scorer,
+                    bint exhaustive, i64 col, i64* scratch, Cut* best,
+                    bint* constant) noexcept nogil:
     """Chooses the cheapest scan that is exact for this criterion."""
     cdef int top = 8 * sizeof(entry) - 1
     cdef i64 k
@@ -355,12 +424,18 @@ cdef void scan_list(const entry* list, i64 n, int row_bits, u64 row_mask, u64 cl
         return
     plain = not exhaustive and is_narrow(scorer.weight)
     if plain and scorer.n_classes == 2 and (scorer.code == GINI or scorer.code == TWOING):
-        scan_two_classes(list, n, row_bits, row_mask, weights, scorer, col, best)
-    elif plain and scorer.code == GINI and weights == NULL:
-        scan_gini(list, n, row_bits, class_mask, scorer, col, scratch, best)
-    else:
-        # With a smallest side, the ends of a run may be forbidden and its inside allowed.
-        skip_runs = (not exhaustive and is_convex(scorer.code) and scorer.min_rows <= 1
-                     and scorer.min_weight <= 1)
-        scan_any(list, n, row_bits, row_mask, class_mask, weights, scorer, skip_runs, col,
-                 scratch, scratch + scorer.n_classes, best)
+        scan_two_classes(list, n, layout, scorer, col, best)
+        return
+    if plain and scorer.code == GINI and layout.weights == NULL:
+        scan_gini(list, n, layout, scorer, col, scratch, best)
+        return
+    # With a smallest side, the ends of a run may be forbidden and its inside allowed.
+    skip_runs = (not exhaustive and is_convex(scorer.code) and scorer.min_rows <= 1
+                 and scorer.min_weight <= 1)
+    if n >= MANY_ROWS and is_convex(scorer.code) and not exhaustive:
+        scan_blocks(list, n, max(<i64> BLOCK, <i64> scorer.n_classes), layout, scorer, skip_runs,
+                    col, scratch, best)
+        return
+    memset(scratch, 0, scorer.n_classes * sizeof(i64))
+    scan_range(list, n, 0, n, layout, scorer, skip_runs, col, 0, scratch,
+               scratch + scorer.n_classes, best)

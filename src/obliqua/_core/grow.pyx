@@ -55,7 +55,7 @@ cdef class Subtree:
         self.columns = columns
         self.limits = read_limits(rules, code, n_classes, total_weight)
         self.words = (columns.n_cols + 63) // 64
-        self.scratch = <i64*> malloc(2 * n_classes * sizeof(i64))
+        self.scratch = <i64*> malloc(4 * n_classes * sizeof(i64))
         self.spare = malloc(largest * columns.entry_size())
         if self.scratch == NULL or self.spare == NULL:
             raise MemoryError("no room to grow a tree")

@@ -12,7 +12,7 @@ from obliqua._core.search cimport (
     score_edges, search_values, tolerance_for, workspace_free, workspace_init,
 )
 from obliqua._core.sort cimport sort_order
-from obliqua._core.types cimport Cut, Scorer, View, i32, i64, midpoint, u8
+from obliqua._core.types cimport Cut, Scorer, View, allowed, i32, i64, midpoint, u8
 from obliqua._core.view cimport make_view
 
 
@@ -118,9 +118,7 @@ cdef class Node:
                         rows_left += 1
                         work.left[work.classes[i]] += work.weights[i] if self.weighted else 1
                         weight += work.weights[i] if self.weighted else 1
-                if (rows_left >= self.scorer.min_rows and n - rows_left >= self.scorer.min_rows
-                        and weight >= self.scorer.min_weight
-                        and self.scorer.weight - weight >= self.scorer.min_weight):
+                if allowed(&self.scorer, rows_left, weight):
                     out[d] = goodness(self.scorer.code, work.left, self.scorer.counts, n_classes,
                                       weight, self.scorer.weight, work.left + 2 * n_classes)
             workspace_free(&work)
@@ -132,7 +130,7 @@ cdef class Node:
         For criteria written in Python, which score all cuts of a direction at once.
         """
         cdef i64 i, c, n = self.rows.shape[0], count = 0, weight = 0
-        cdef i64 row, n_weight = self.scorer.weight
+        cdef i64 row
         cdef double largest, tolerance, here, last = 0.0
         cdef Workspace work
         cdef int n_classes = self.scorer.n_classes
@@ -156,9 +154,7 @@ cdef class Node:
                 for i in range(n):
                     row = work.order[i] & 0x7FFFFFFF
                     here = work.values[row]
-                    if (i > 0 and here - last > tolerance and i >= self.scorer.min_rows
-                            and n - i >= self.scorer.min_rows and weight >= self.scorer.min_weight
-                            and n_weight - weight >= self.scorer.min_weight):
+                    if i > 0 and here - last > tolerance and allowed(&self.scorer, i, weight):
                         rows_left_[count] = i
                         below_[count] = last
                         above_[count] = here

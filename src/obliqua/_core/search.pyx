@@ -22,10 +22,10 @@ from obliqua._core.criterion cimport (
     GINI, TWOING, bin_bound, goodness, is_convex, is_narrow,
 )
 from obliqua._core.sort cimport packed_free, packed_reserve, sort_order
-from obliqua._core.types cimport Cut, Scorer, View, earlier, i32, i64, real, u32
+from obliqua._core.types cimport Cut, Scorer, View, allowed, better, i32, i64, real, u32
 
 cdef enum:
-    FEW_ROWS = 1024          # below this a sort is cheaper than bins
+    FEW_ROWS = 256           # measured: below this a sort is cheaper than bins
     MANY_CLASSES = 256       # and with more classes than this, too
     MOST_BINS = 1024
     ROWS_PER_BIN = 16
@@ -155,9 +155,7 @@ cdef void scan_sorted(const double* values, const i32* classes, const i64* weigh
         row = order[k] & 0x7FFFFFFF
         here = values[row]
         rows_left = rows_before + k
-        if (k > 0 and here - last > tolerance and rows_left >= scorer.min_rows
-                and scorer.n_rows - rows_left >= scorer.min_rows
-                and weight >= scorer.min_weight and n_weight - weight >= scorer.min_weight):
+        if k > 0 and here - last > tolerance and allowed(scorer, rows_left, weight):
             score = INFINITY
             if two:              # cheap test first: d^2 / (i (n - i)) against the best so far
                 d = <double> (left[0] * n_weight - scorer.counts[0] * weight)
@@ -167,8 +165,7 @@ cdef void scan_sorted(const double* values, const i32* classes, const i64* weigh
             if score > 0:
                 score = goodness(scorer.code, left, scorer.counts, scorer.n_classes, weight,
                                  n_weight, scratch)
-            if score > best.score or (score == best.score
-                                      and earlier(direction, rows_left, best)):
+            if better(score, direction, rows_left, best):
                 best.score = score
                 best.direction = direction
                 best.rows_left = rows_left
@@ -234,13 +231,10 @@ cdef void score_edges(const i64* bins, const double* edges, i64 n_bins, const i6
         bin_ = bins + b * (n_classes + 1)
         if bin_[n_classes] == 0:
             continue
-        if (started and edges[2 * b] - last > tolerance and rows_left >= scorer.min_rows
-                and scorer.n_rows - rows_left >= scorer.min_rows
-                and weight >= scorer.min_weight and scorer.weight - weight >= scorer.min_weight):
+        if started and edges[2 * b] - last > tolerance and allowed(scorer, rows_left, weight):
             score = goodness(scorer.code, left, scorer.counts, n_classes, weight, scorer.weight,
                              scratch)
-            if score > best.score or (score == best.score
-                                      and earlier(direction, rows_left, best)):
+            if better(score, direction, rows_left, best):
                 best.score = score
                 best.direction = direction
                 best.rows_left = rows_left
@@ -269,7 +263,7 @@ cdef inline bint could_hide(const i64* bin_, const double* edge, const i64* left
         inside += bin_[c]
     bound = bin_bound(scorer.code, left, bin_, scorer.counts, scorer.n_classes, weight, inside,
                       scorer.weight)
-    return bound > best.score or (bound == best.score and earlier(direction, rows_left, best))
+    return better(bound, direction, rows_left, best)
 
 
 cdef i64 open_bins(const i64* bins, const double* edges, i64 n_bins, const i64* before,

@@ -12,7 +12,7 @@ from libc.string cimport memcpy, memset
 from obliqua._core.types cimport i64, u32, u64
 
 cdef enum:
-    SHORT_LIST = 400         # measured: below this the merge sort wins
+    SHORT_LIST = 128         # measured: below this the merge sort wins
     SHORT_RUN = 12           # insertion sort below this
 
 cdef u32 NEW_VALUE = <u32> 1 << 31

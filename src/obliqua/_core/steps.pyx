@@ -88,7 +88,7 @@ def best_axis_cut(Columns columns, const u64[::1] active, i64 start, i64 end,
     cdef i64 c
     varying = np.array(active, dtype=np.uint64)
     cdef u64[::1] varying_ = varying
-    cdef i64* scratch = <i64*> malloc(2 * counts.shape[0] * sizeof(i64))
+    cdef i64* scratch = <i64*> malloc(4 * counts.shape[0] * sizeof(i64))
     if scratch == NULL:
         raise MemoryError
     scorer.code = code

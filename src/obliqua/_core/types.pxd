@@ -67,3 +67,16 @@ cdef inline bint earlier(i64 direction, i64 rows_left, const Cut* best) noexcept
     if direction != best.direction:
         return direction < best.direction
     return rows_left < best.rows_left
+
+
+cdef inline bint allowed(const Scorer* scorer, i64 rows_left, i64 weight_left) noexcept nogil:
+    """Whether both sides of a cut are large enough."""
+    return (rows_left >= scorer.min_rows and scorer.n_rows - rows_left >= scorer.min_rows
+            and weight_left >= scorer.min_weight
+            and scorer.weight - weight_left >= scorer.min_weight)
+
+
+cdef inline bint better(double score, i64 direction, i64 rows_left,
+                        const Cut* best) noexcept nogil:
+    """Whether a cut replaces the best one: a larger score, or the same score earlier."""
+    return score > best.score or (score == best.score and earlier(direction, rows_left, best))

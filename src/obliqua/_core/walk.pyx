@@ -21,6 +21,7 @@ cdef enum:
     SLOW_NODE = -2           # levels, a machine, or a hyperplane over level tables
 
 cdef i64 ROWS_PER_THREAD = 8192
+cdef double SMALL = 2.0 ** -200
 
 
 cdef struct Step:
@@ -101,12 +102,14 @@ cdef class Walker:
         level = <i64> raw
         return self.table[self.table_ptr[k] + level]
 
-    cdef double plane_value(self, const View* view, i64 row, i64 plane) noexcept nogil:
+    cdef double plane_value(self, const View* view, i64 row, i64 plane,
+                            double scale) noexcept nogil:
         """The canonical dot product of a row with a plane; NaN where a value is not known."""
         cdef i64 k
-        cdef double total = 0.0
+        cdef double value, total = 0.0
         for k in range(self.coef_ptr[plane], self.coef_ptr[plane + 1]):
-            total += self.coef[k] * self.entry_value(k, view_at(view, row, self.coef_idx[k]))
+            value = self.entry_value(k, view_at(view, row, self.coef_idx[k]))
+            total += self.coef[k] * (value * scale)
         return total
 
     cdef i64 slow_branch(self, const View* view, i64 row, i64 node) noexcept nogil:
@@ -130,7 +133,7 @@ cdef class Walker:
             best = 0
             top = NAN
             for branch in range(self.n_children[node]):
-                value = self.plane_value(view, row, plane + branch)
+                value = self.plane_value(view, row, plane + branch, 1.0)
                 value -= self.threshold[plane + branch]
                 if isnan(value):
                     return -1
@@ -138,10 +141,15 @@ cdef class Walker:
                     best = branch
                     top = value
             return best
-        value = self.plane_value(view, row, plane)
+        value = self.plane_value(view, row, plane, 1.0)
+        top = self.threshold[plane]
+        if isnan(value):
+            # Terms of a finite row may overflow on both sides; scaled down, they do not.
+            value = self.plane_value(view, row, plane, SMALL)
+            top *= SMALL
         if isnan(value):
             return -1
-        return 0 if value <= self.threshold[plane] else 1
+        return 0 if value <= top else 1
 
     cdef i64 leaf_of(self, const View* view, const real* row_data, i64 row) noexcept nogil:
         """The leaf of one row; -1 where a missing value has no stand-in."""

@@ -328,7 +328,29 @@ def checked(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True) -> An
     # Looking for infinity, scikit-learn adds all numbers up: huge ones of both signs would
     # cause a warning that tells a user nothing.
     with np.errstate(over="ignore", invalid="ignore"):
-        return validate_data(estimator, X, *y, reset=reset, dtype=FLOATS)
+        try:
+            return validate_data(estimator, X, *y, reset=reset, dtype=FLOATS)
+        except (TypeError, ValueError) as error:
+            name = column_without_numbers(X)
+            if name is None:
+                raise
+            raise ValueError(
+                f"Column {name!r} of X does not hold numbers, and {type(estimator).__name__} "
+                "takes numbers only. Drop it, or write it as numbers, for instance with "
+                f"scikit-learn's OrdinalEncoder or OneHotEncoder. (The conversion said: {error})"
+            ) from error
+
+
+def column_without_numbers(X: Any) -> str | None:
+    """Return the first column of a frame that cannot be read as numbers, if there is one."""
+    if not hasattr(X, "columns") or not hasattr(X, "__getitem__"):
+        return None
+    for name in X.columns:
+        try:
+            np.asarray(X[name], dtype=np.float64)
+        except (TypeError, ValueError):
+            return str(name)
+    return None
 
 
 def number_of_rows(limit: float, n_rows: int) -> int:

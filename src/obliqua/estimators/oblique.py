@@ -84,7 +84,7 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         max_leaf_error: float = 0.0,
-        zero_gain_splits: bool = False,
+        zero_gain_splits: bool = True,
         class_weight: dict[object, float] | str | None = None,
         random_state: SeedLike = None,
         n_jobs: int | None = None,
