@@ -53,7 +53,7 @@ bench-quick: $(VENV)/.package ## the same on small data, to see that it runs
 # itself is not built with them, so their libraries are loaded before it; leaks are not
 # looked for, because the interpreter frees little at its end. Undefined behaviour is fatal.
 # A sanitizer writes its report below Python: --capture=sys lets it through.
-SANITIZE_TESTS ?= tests/core tests/properties
+SANITIZE_TESTS ?= tests/core tests/properties tests/test_tree.py tests/test_fold.py
 sanitize: ## run the compiled room's tests with sanitizers (gcc)
 	@$(MAKE) --no-print-directory VENV=.venv-sanitize sanitized
 
@@ -76,7 +76,7 @@ clean: ## remove everything that make made
 
 # pip learnt to read dependency groups in 25.1; the one that comes with Python may be older.
 $(VENV)/.made:
-	@echo "making $(VENV)"
+	@echo "making $(VENV); setting up takes a few minutes the first time"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	 { echo "obliqua needs Python 3.11 or newer; say which with make PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
@@ -98,7 +98,7 @@ $(VENV)/.peers: pyproject.toml $(VENV)/.made
 # A plain install, not an editable one: the tests see what a user would get. The build
 # folder is kept, so only what changed is compiled again.
 $(VENV)/.package: $(SOURCES) $(VENV)/.made $(VENV)/.group-build
-	@echo "compiling obliqua"
+	@echo "compiling obliqua; this takes a minute or two the first time"
 	@mkdir -p build
 	@$(IN_VENV) $(PIP) install --no-build-isolation -Cbuild-dir=$(BUILD) $(INSTALL_FLAGS) .
 	@touch $@

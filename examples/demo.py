@@ -69,6 +69,8 @@ def main() -> None:
         X, y = load(return_X_y=True)
         for name, model in MODELS.items():
             print(f"{data:15}{name:9}{measure(model, X, y)}")
+    print("\nAn oblique question names first the columns that move rows most:")
+    print("those with the largest |coefficient| x standard deviation.")
     wine = load_wine()
     for name, model in MODELS.items():
         print(f"\nThe top of the {name} tree for wine, grown on all rows:")

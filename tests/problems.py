@@ -43,7 +43,7 @@ def examples(count: int) -> Any:
     """Settings of a property test: ``count`` fixed examples, or as many new ones as asked for.
 
     Without the environment variable the examples are the same in every run, so a change that
-    passes once passes always; nightly runs set it and search further.
+    passes once passes always; whoever sets it searches further.
     """
     asked = os.environ.get(EXAMPLES)
     return settings(

@@ -175,6 +175,9 @@ def fails_on_few_rows(node):
         (lambda node: np.full((1, 4), np.nan), "no usable direction at any node"),
         (lambda node: Directions(np.ones((2, 4)), thresholds=[0.0]), "thresholds"),
         (lambda node: Directions(np.ones((2, 4)), labels=["a"]), "labels"),
+        (lambda node: np.ones((1, 4)) + 0j, "real numbers; got complex ones"),
+        (lambda node: Directions([1j, 1, 1, 1]), "real numbers; got complex ones"),
+        (lambda node: sp.csr_array(np.ones((1, 4)) + 0j), "real numbers; got complex ones"),
         (own_seed, "other directions when called again.*node.rng"),
         (Counter(), "other directions when called again"),
         (writes, "writes to an array of the node"),
@@ -235,6 +238,71 @@ def test_a_class_is_no_proposer():
         check_proposer(Stretched)
 
 
+# --- the order of the rows ------------------------------------------------------------------
+
+
+def first_to_last(node):
+    return node.X[0] - node.X[-1]
+
+
+def heaviest_row(node):
+    return node.X[np.argmax(node.sample_weight)]
+
+
+def threshold_of_a_row(node):
+    return Directions(np.ones((1, node.n_features)), thresholds=node.X[:1].sum(axis=1))
+
+
+def random_rows(node):
+    one, other = node.rng.choice(node.n_samples, 2, replace=False)
+    return node.X[one] - node.X[other]
+
+
+def principal_axes(node):
+    """Eigenvectors, which are arbitrary where eigenvalues are equal."""
+    return np.linalg.eigh(np.cov(node.X, rowvar=False))[1].T
+
+
+def classes_as_they_come(node):
+    """Directions in the order in which the classes are met, with signs to match."""
+    _, first = np.unique(node.y, return_index=True)
+    means = [node.X[node.y == c].mean(axis=0) for c in node.y[np.sort(first)]]
+    return np.diff(means[:2], axis=0) if len(means) == 2 else np.array(means)
+
+
+def far_away(node):
+    return 1e300 * class_means(node)
+
+
+@pytest.mark.parametrize("proposer", [first_to_last, heaviest_row, threshold_of_a_row])
+def test_directions_that_depend_on_the_order_of_rows_are_a_problem(proposer):
+    text = problems_of(proposer)
+    assert "rows of a node come in another order; use sums and means" in text
+    assert "rows at depth" in text
+
+
+@pytest.mark.parametrize("proposer", [principal_axes, classes_as_they_come, far_away])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_order_sign_length_and_rounding_of_directions_do_not_matter(proposer, seed):
+    assert check_proposer(proposer, random_state=seed).ok
+
+
+@pytest.mark.parametrize("seed", range(1, 3))
+def test_the_default_does_not_depend_on_the_order_of_rows(seed):
+    assert check_proposer(class_means, random_state=seed, n_features=6, n_classes=5).ok
+
+
+def test_rows_picked_at_random_are_remarked():
+    report = check_proposer(random_rows)
+    assert report.ok
+    assert "the tree depends on the order of the data" in "\n".join(report.remarks)
+    assert "another order" not in str(check_proposer(random_directions))
+
+
+def test_a_proposer_without_any_order_is_not_asked_for_it():
+    assert "another order" not in problems_of(own_seed)
+
+
 # --- what is only remarked ------------------------------------------------------------------
 
 
@@ -259,6 +327,17 @@ def test_infinite_thresholds_are_remarked():
         lambda node: Directions(np.ones((2, node.n_features)), thresholds=[0.0, np.inf])
     )
     assert "thresholds that are NaN or infinite" in report.remarks[0]
+
+
+def test_directions_that_never_win_are_remarked():
+    assert "(0 wins)" in check_proposer(labelled).remarks[-1]
+    assert "(0 wins)" not in str(check_proposer(class_means))
+    assert "(0 wins)" not in str(check_proposer(diagonal, n_features=1))
+
+
+@pytest.mark.filterwarnings("error")
+def test_complex_normals_are_found_without_a_warning():
+    assert "complex" in problems_of(lambda node: np.ones(4) + 0j)
 
 
 def test_a_sound_proposer_grows_a_tree():

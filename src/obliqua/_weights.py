@@ -61,21 +61,23 @@ def put_on_grid(
         weights, exponent = _near_one(by_row[kept])
     if by_class is not None:
         factors, more = _near_one(by_class[kept])
-        weights = _never_zero(weights * round_to_24_bits(factors))
+        weights = _never_zero(weights * round_significant(factors))
         exponent += more
     units, unit = _on_grid(weights, exponent)
     return kept, units, unit
 
 
-def round_to_24_bits(values: ArrayLike) -> FloatArray:
-    """Round numbers to 24 significant bits, half to even.
+def round_significant(values: ArrayLike, bits: int = 24) -> FloatArray:
+    """Round numbers to some significant bits, half to even.
 
-    That is float32's precision with float64's range.
+    24 bits are float32's precision with float64's range.
 
     Parameters
     ----------
     values : array-like
         The numbers; infinities and NaN stay as they are.
+    bits : int, default=24
+        How many significant bits to keep.
 
     Returns
     -------
@@ -84,7 +86,7 @@ def round_to_24_bits(values: ArrayLike) -> FloatArray:
     """
     significand, exponent = np.frexp(np.asarray(values, dtype=np.float64))
     with np.errstate(over="ignore"):
-        return np.asarray(np.ldexp(np.rint(significand * 2.0**24), exponent - 24))
+        return np.asarray(np.ldexp(np.rint(np.ldexp(significand, bits)), exponent - bits))
 
 
 def _checked(weights: ArrayLike, length: int, name: str, per: str) -> FloatArray:
@@ -119,23 +121,30 @@ def _never_zero(weights: FloatArray) -> FloatArray:
 
 def _on_grid(weights: FloatArray, exponent: int) -> tuple[Int64Array | None, float]:
     """Turn positive weights times ``2**exponent`` into grid units and the size of a unit."""
-    units: Int64Array | None = None
-    if (weights == weights[0]).all():
+    if (weights == weights[0]).all() and np.frexp(weights[0])[0] == 0.5:
         unit = _scaled(float(weights[0]), exponent)
         _check_total(len(weights), unit)
-        return units, unit
-    step = _largest_common_power(weights)
-    with np.errstate(over="ignore"):
-        exact = np.ldexp(weights, -step)
-        # Whole numbers below 2**53 add up without rounding, so this test is exact.
-        fits = exact.sum() <= MAX_TOTAL
-    if fits:
-        units = exact.astype(np.int64)
-    else:
-        step, units = _rounded(weights)
+        return None, unit
+    # Dropping digits commutes with doubling, so a weight of 0.2 stays two rows of 0.1.
+    for bits in (53, 44, 36, 28, 24):
+        found = _exact(round_significant(weights, bits))
+        if found is not None:
+            break
+    step, units = _rounded(weights) if found is None else found
     unit = _scaled(1.0, step + exponent)
     _check_total(int(units.sum()), unit)
     return units, unit
+
+
+def _exact(weights: FloatArray) -> tuple[int, Int64Array] | None:
+    """Weights as whole multiples of a power of two, if their sum stays small enough."""
+    step = _largest_common_power(weights)
+    with np.errstate(over="ignore"):
+        units = np.ldexp(weights, -step)
+        # Whole numbers below 2**53 add up without rounding, so this test is exact.
+        if not units.sum() <= MAX_TOTAL:
+            return None
+    return step, units.astype(np.int64)
 
 
 def _largest_common_power(weights: FloatArray) -> int:
@@ -172,5 +181,6 @@ def _check_total(units: int, unit: float) -> None:
         size = "small" if unit == 0 else "large"
         raise ValueError(
             f"The weights are too {size}: their sum is {total:g} in float64. Multiply all of "
-            "them by a constant; that does not change the tree."
+            f"them by a {'large' if unit == 0 else 'small'} constant; that does not change the "
+            "tree."
         )

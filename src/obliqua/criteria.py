@@ -274,7 +274,9 @@ def _scatter(v: AnyArray) -> FloatArray:
 def _sum_variances(left: AnyArray, right: AnyArray) -> FloatArray:
     n_left, n_right, n = _sides(left, right)
     saved = _scatter(left + right) - _scatter(left) - _scatter(right)
-    return np.where((n_left == 0) | (n_right == 0), 0.0, _divide(saved, n))
+    # Equal shares save nothing, however the sums are rounded.
+    alike = (_differences(left, right) == 0).all(axis=-1)
+    return np.where((n_left == 0) | (n_right == 0) | alike, 0.0, _divide(saved, n))
 
 
 def _built_in(name: str, code: int, function: GoodnessFunction, convex: bool) -> Criterion:
@@ -324,6 +326,11 @@ def get_criterion(criterion: str | GoodnessFunction | Criterion) -> Criterion:
     0.5
     """
     if isinstance(criterion, Criterion):
+        if criterion.code >= 0 and CRITERIA.get(criterion.name) != criterion:
+            raise ValueError(
+                f"The criterion {criterion.name!r} has code {criterion.code}, which belongs to a "
+                "built-in criterion. Use code=-1 for a function of your own."
+            )
         return criterion
     if isinstance(criterion, str):
         if criterion not in CRITERIA:

@@ -23,6 +23,7 @@ __all__ = ["Column", "Encoding", "Problem", "encode"]
 
 NUMERIC = "numeric"
 QUALITATIVE = "qualitative"
+MAX_ROWS = 2**31 - 2  # row numbers are 32 bits wide, one of which is a mark
 
 # Letters, digits and signs that cannot be mistaken for part of a formula.
 _PLAIN_NAME = re.compile(r"[^\W\d][\w.\-/%()]*")
@@ -207,8 +208,7 @@ class Problem:
     weights : ndarray of int64, of shape (n_rows,), or None
         Weights in grid units, all positive; None if every row weighs one unit.
     unit : float
-        What one grid unit weighs in original units: a power of two, except that rows of one
-        common weight have that weight as their unit.
+        What one grid unit weighs in original units: a power of two.
     n_classes : int
         The number of classes.
     encoding : Encoding
@@ -312,6 +312,10 @@ def _checked_rows(X: Any) -> Rows:
         raise ValueError(
             f"X must have at least one row and one column; got {Z.shape[0]} rows and "
             f"{Z.shape[1]} columns."
+        )
+    if len(Z) > MAX_ROWS:
+        raise ValueError(
+            f"X must have at most {MAX_ROWS} rows in one memory; got {len(Z)}. Grow from a sample."
         )
     _check_finite(Z)
     return Z

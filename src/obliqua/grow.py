@@ -28,6 +28,7 @@ from obliqua._core.steps import (
     leaf_without_search,
     make_axis_cut,
 )
+from obliqua._rules import Rules
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data import Problem
@@ -51,39 +52,6 @@ SERIAL_ROWS = 20_000  # smaller problems are not worth a second thread
 AXIS_LABEL = "axis-parallel"
 
 
-@dataclass(frozen=True)
-class Rules:
-    """When to stop, and in which order to grow.
-
-    Parameters
-    ----------
-    max_depth, max_leaf_nodes : int or None
-        Largest depth and number of leaves; None for no limit.
-    min_samples_split, min_samples_leaf : int
-        Rows that a node needs to be divided, and that each side keeps.
-    min_weight_leaf : int
-        Weight that each side keeps, in grid units.
-    min_gain : float
-        Smallest gain of a split: (node weight / total weight) x goodness.
-    max_leaf_error : float
-        A node whose share of rows outside its majority class is not larger stays a leaf.
-    zero_gain : bool
-        Whether an impure node whose cuts all have goodness 0 is divided by the first of them.
-    best_first : bool
-        Divide the node with the largest gain next, instead of depth first.
-    """
-
-    max_depth: int | None = None
-    max_leaf_nodes: int | None = None
-    min_samples_split: int = 2
-    min_samples_leaf: int = 1
-    min_weight_leaf: int = 0
-    min_gain: float = 0.0
-    max_leaf_error: float = 0.0
-    zero_gain: bool = False
-    best_first: bool = False
-
-
 def grow(
     problem: Problem,
     proposer: Any = None,
@@ -91,8 +59,10 @@ def grow(
     rules: Rules | None = None,
     n_threads: int = 1,
     key: int = 0,
+    depth: int = 0,
+    total_weight: int | None = None,
 ) -> Tree:
-    """Grow a tree.
+    """Grow a tree, or the part of one below some node.
 
     Parameters
     ----------
@@ -109,7 +79,11 @@ def grow(
     n_threads : int
         Threads to use. The tree does not depend on it.
     key : int
-        Seed of the nodes' random numbers.
+        Seed of the nodes' random numbers: `child_key` of the parent's key, for a node below.
+    depth : int
+        Depth of the root, if the problem's rows are those of a node of a larger tree.
+    total_weight : int or None
+        Weight of all rows of that larger tree in grid units, for the gains; None: of these.
 
     Returns
     -------
@@ -122,8 +96,9 @@ def grow(
     if problem.n_rows < SERIAL_ROWS and proposals.proposer is None:
         n_threads = 1
     growth = _Growth(problem, proposals, measure, rules, n_threads)
+    growth.total_weight = problem.total_weight if total_weight is None else total_weight
     with growth.threads():
-        return growth.run(key & (2**64 - 1))
+        return growth.run(key & (2**64 - 1), depth)
 
 
 @dataclass
@@ -160,8 +135,11 @@ class _Growth:
         self.criterion = criterion
         self.rules = rules
         self.n_threads = max(1, n_threads)
+        self.total_weight = problem.total_weight
         self.pool: ThreadPoolExecutor | None = None
         self.compiled = criterion.code >= 0
+        # A limit on leaves is a choice of the best ones.
+        self.best_first = rules.best_first or rules.max_leaf_nodes is not None
         self.has_proposer = proposals.proposer is not None
         # Sorted columns serve axis-parallel cuts; the row numbers serve everything else.
         self.columns: Columns | None = None
@@ -192,12 +170,12 @@ class _Growth:
 
     # -- the whole tree ---------------------------------------------------------------------
 
-    def run(self, key: int) -> Tree:
+    def run(self, key: int, depth: int) -> Tree:
         problem = self.problem
         root = _Pending(
             start=0,
             end=problem.n_rows,
-            depth=0,
+            depth=depth,
             counts=_class_sums(problem),
             active=_all_columns(problem.n_features),
             key=key,
@@ -209,13 +187,11 @@ class _Growth:
         if self.has_proposer or not self.compiled:
             self.row_numbers = np.arange(problem.n_rows, dtype=np.int32)
         in_python = self.has_proposer or not self.compiled
-        limited = self.rules.best_first and self.rules.max_leaf_nodes is not None
-        if not in_python and (self.n_threads == 1 or (limited and root.rows < 5 * SERIAL_ROWS)):
+        if not in_python and self.n_threads == 1:
             self._grow_subtree(root)
-        elif limited:
+        elif self.best_first:
             self._best_first(root)
         else:
-            # Without a limit, the order of growth does not matter: depth first it is.
             self._depth_first(root, hand_over=not in_python)
         return assemble(self.records, self.blocks, problem, AXIS_LABEL)
 
@@ -234,12 +210,11 @@ class _Growth:
             self.rules,
             self.criterion.code,
             self.problem.n_classes,
-            self.problem.total_weight,
+            self.total_weight,
             node.rows,
         )
-        best_first = self.rules.best_first and self.rules.max_leaf_nodes is not None
         grown = subtree.grow(
-            node.start, node.end, node.depth, node.counts, node.active, best_first
+            node.start, node.end, node.depth, node.counts, node.active, self.best_first
         )
         self.blocks.append(Block(node.parent, *grown))
 
@@ -262,7 +237,7 @@ class _Growth:
         self.each(self._grow_subtree, subtrees)
 
     def _best_first(self, root: _Pending) -> None:
-        assert self.rules.max_leaf_nodes is not None
+        most = self.rules.max_leaf_nodes or self.problem.n_rows
         waiting: list[tuple[float, int, _Pending]] = []
         leaves = 1
 
@@ -275,7 +250,7 @@ class _Growth:
                 heapq.heappush(waiting, (-node.split.gain, node.start, node))
 
         put(root)
-        while waiting and leaves < self.rules.max_leaf_nodes:
+        while waiting and leaves < most:
             node = heapq.heappop(waiting)[2]
             leaves += 1
             for child in self._divide(node):
@@ -290,7 +265,7 @@ class _Growth:
         if leaf_without_search(self.rules, node.counts, node.rows, node.depth):
             return
         weight = int(node.counts.sum())
-        share = weight / self.problem.total_weight
+        share = weight / self.total_weight
         split = self._search(node)
         if split is None:
             return

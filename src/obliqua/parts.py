@@ -24,6 +24,9 @@ from obliqua.search import Split
 __all__ = ["Intervals", "Part", "search_parts"]
 
 TIE = 1e-10  # as in the compiled search
+FAR = 1 << 62  # a direction that every other one precedes
+
+_Cut = tuple[float, int, int, float, float]
 
 
 class Intervals(NamedTuple):
@@ -100,14 +103,20 @@ def search_parts(
     Returns
     -------
     Split or None
-        None if no cut has a positive goodness.
+        None if no cut has a positive goodness (with ``rules.zero_gain``: at least 0).
     """
+    units = sorted({part.problem.unit for part in parts})
+    if len(units) > 1:
+        raise ValueError(
+            f"All parts must count weights in the same unit; got {units}. Encode the weights of "
+            "all rows together, then divide the rows into parts."
+        )
     sums = np.sum([part.class_sums() for part in parts], axis=0)
     counts, n_rows = np.ascontiguousarray(sums[:-1]), int(sums[-1])
     nodes = [part.node(counts, n_rows, criterion.code, rules) for part in parts]
     judge = nodes[0]
+    whole = todo = _whole_ranges(nodes, planes, len(sums))
     best = (0.0, -1, 0, 0.0, 0.0)
-    todo = _whole_ranges(nodes, planes, len(sums))
     for zoom in range(most_zooms + 1):
         bins, ends = _histogram(nodes, planes, todo, n_bins)
         best, interval, place = judge.choose(
@@ -116,16 +125,24 @@ def search_parts(
         todo, rows = _zoom(todo, bins, ends, interval, place)
         if len(todo) == 0 or rows <= few_rows or zoom == most_zooms:
             break
-    if len(todo):
-        interval, values, classes, weights = _collect(nodes, planes, todo)
-        best = judge.finish(
-            interval, values, classes, weights, todo.direction, todo.before, todo.tolerance, best
-        )
-    if best[1] < 0:
+    best = _finish(judge, nodes, planes, todo, best)
+    if best[1] < 0 and rules.zero_gain:
+        # No bound tells which cut is the first of those without gain: all values are needed.
+        best = _finish(judge, nodes, planes, whole, (0.0, FAR, 0, 0.0, 0.0))
+    if not 0 <= best[1] < FAR:
         return None
     split = Split(best[0], best[1], best[2], threshold_between(best[3], best[4]))
     split.idx, split.coef = planes.row(split.order)
     return split
+
+
+def _finish(judge: Node, nodes: list[Node], planes: Planes, todo: Intervals, best: _Cut) -> _Cut:
+    if len(todo) == 0:
+        return best
+    interval, values, classes, weights = _collect(nodes, planes, todo)
+    return judge.finish(
+        interval, values, classes, weights, todo.direction, todo.before, todo.tolerance, best
+    )
 
 
 def _whole_ranges(nodes: list[Node], planes: Planes, n_sums: int) -> Intervals:

@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua._weights import round_significant
 from obliqua.errors import NodeViewClosed, ProposerError
 
-__all__ = ["Directions", "NodeView", "Planes", "Proposals", "Proposer", "round_normals"]
+__all__ = ["Directions", "NodeView", "Planes", "Proposals", "Proposer"]
 
 SIGNIFICANT_BITS = 24
 
@@ -164,18 +165,6 @@ class Planes(NamedTuple):
         return self.idx[window], self.coef[window]
 
 
-def round_normals(coef: ArrayLike) -> FloatArray:
-    """Round numbers to 24 significant bits: float32's precision with float64's range.
-
-    Noise in the last bits, from another BLAS or another order of sums, then hardly ever reaches
-    a tree, and exports in float32 keep the coefficients exactly.
-    """
-    mantissa, exponent = np.frexp(np.asarray(coef, dtype=np.float64))
-    whole = np.rint(np.ldexp(mantissa, SIGNIFICANT_BITS))
-    result: FloatArray = np.ldexp(whole, exponent - SIGNIFICANT_BITS)
-    return result
-
-
 def identity_planes(n_features: int) -> Planes:
     """Every feature as a direction of its own."""
     return Planes(
@@ -207,7 +196,8 @@ def read_directions(said: Any, n_features: int) -> Planes | None:
         )
     if k == 0:
         return None
-    coef = round_normals(matrix.data)
+    # Noise in the last bits, from another BLAS or order of sums, hardly ever reaches a tree.
+    coef = round_significant(matrix.data, SIGNIFICANT_BITS)
     sizes = np.diff(matrix.indptr)
     number = np.repeat(np.arange(k), sizes)
     # A row that is not finite is passed over whole; its place in the order stays.
@@ -259,7 +249,13 @@ def _as_csr(normals: Any, n_features: int) -> Any:
 def _checked_thresholds(thresholds: ArrayLike | None, k: int) -> FloatArray | None:
     if thresholds is None:
         return None
-    values = np.ascontiguousarray(thresholds, dtype=np.float64).ravel()
+    try:
+        values = np.asarray(thresholds).astype(np.float64, casting="same_kind").ravel()
+    except (TypeError, ValueError) as error:
+        raise ProposerError(
+            f"A proposer's thresholds must be real numbers, one per direction; got "
+            f"{type(thresholds).__name__}: {error}"
+        ) from error
     if len(values) != k:
         raise ProposerError(
             f"A proposer must give one threshold per direction or none at all; got {len(values)} "

@@ -20,7 +20,7 @@ __all__ = ["ClassSums", "FixedPoint", "class_sums"]
 
 VALUE_BITS = 24
 PIECE_BITS = 26
-WEIGHT_BITS = 5  # weights up to 2^5 times a product of two values are exact
+TOTAL_BITS = 36  # sums of weights up to 2^36 times a piece of a product fit in 64 bits
 
 
 @dataclass(frozen=True)
@@ -42,31 +42,33 @@ class FixedPoint:
     weight_shift: int = 0
 
     @classmethod
-    def of_ranges(cls, low: FloatArray, high: FloatArray, largest_weight: int = 1) -> FixedPoint:
-        """Make it of the smallest and largest value of each column (which parts can merge)."""
+    def of_ranges(cls, low: FloatArray, high: FloatArray, total_weight: int = 1) -> FixedPoint:
+        """Make it of each column's range and the weight of all rows (which parts can merge)."""
         low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
         shift = low / 2 + high / 2
         reach = np.maximum(high - shift, shift - low)
         _, exponent = np.frexp(reach)
         # Below this, 2^(24 - exponent) would overflow; such columns are constant to rounding.
         exponent = np.maximum(exponent, -990)
-        extra = max(int(largest_weight).bit_length() - WEIGHT_BITS, 0)
+        extra = max(int(total_weight).bit_length() - TOTAL_BITS, 0)
         return cls(shift, exponent.astype(np.int32), extra)
 
     @classmethod
     def of_problem(cls, problem: Problem) -> FixedPoint:
         """Make it for the rows of a problem."""
-        largest = 1 if problem.weights is None else int(problem.weights.max())
         return cls.of_ranges(
             problem.Z.min(axis=0).astype(np.float64),
             problem.Z.max(axis=0).astype(np.float64),
-            largest,
+            problem.total_weight,
         )
 
 
 @dataclass(frozen=True, eq=False)
 class ClassSums:
-    """Sums of weights, values and products per class. They add and subtract exactly."""
+    """Sums of weights, values and products per class. They add and subtract exactly.
+
+    `weights` counts units of ``2**grid.weight_shift`` grid units of weight.
+    """
 
     weights: Int64Array
     first: Int64Array
@@ -101,27 +103,25 @@ class ClassSums:
         return self.high.astype(object) * 2**PIECE_BITS + self.low.astype(object)
 
     def mean(self, c: int) -> FloatArray:
-        """Return the mean of a class in original units."""
-        weight = self.weights[c] / 2**self.grid.weight_shift
+        """Return the mean of a class in original units; NaN for a class without rows."""
+        if self.weights[c] == 0:
+            return np.full(self.first.shape[1], np.nan)
         unit = np.ldexp(1.0, self.grid.exponent - VALUE_BITS)
-        mean: FloatArray = self.grid.shift + self.first[c] / weight * unit
+        mean: FloatArray = self.grid.shift + self.first[c] / int(self.weights[c]) * unit
         return mean
 
     def scatter(self, c: int) -> FloatArray:
-        """Return the sum of squares and products about the class mean, in original units."""
+        """Return the sum of squares and products about the class mean; 0 without rows.
+
+        In original units, and in the weights' grid units.
+        """
         p = self.first.shape[1]
-        weight = self.weights[c] / 2**self.grid.weight_shift
+        weight = max(int(self.weights[c]), 1)
         first = self.first[c].astype(object)
         rows, columns = np.tril_indices(p)
-        products = self._exact_products()[c]
-        # products - first first' / weight, with one rounding: both sides times the weight.
-        if float(weight).is_integer():
-            whole = int(weight)
-            central = (products * whole - first[rows] * first[columns]).astype(np.float64) / whole
-        else:
-            central = products.astype(np.float64) - (first[rows] * first[columns]).astype(
-                np.float64
-            ) / float(weight)
+        products = self.high[c].astype(object) * 2**PIECE_BITS + self.low[c].astype(object)
+        # products - first first' / weight, rounded once: both sides times the weight.
+        central = (products * weight - first[rows] * first[columns]).astype(np.float64) / weight
         exponent = self.grid.exponent
         matrix = np.zeros((p, p))
         matrix[rows, columns] = np.ldexp(

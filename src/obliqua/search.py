@@ -181,8 +181,8 @@ def _by_function(
         k = int(np.flatnonzero(~np.isfinite(scores))[0])
         got = "NaN" if np.isnan(scores[k]) else "infinity"
         raise ValueError(
-            f"The criterion {criterion.name!r} must return a finite number for every pair of class "
-            f"sums; got {got} for left={(sums[k] * unit).tolist()}, "
+            f"The criterion {criterion.name!r} must return a finite number for every pair of "
+            f"class sums; got {got} for left={(sums[k] * unit).tolist()}, "
             f"right={((counts - sums[k]) * unit).tolist()}. Return 0 for a split of no use."
         )
     return scores

@@ -14,11 +14,13 @@ from obliqua.criteria import get_criterion
 from obliqua.data import Problem, encode
 from obliqua.errors import ProposerError
 from obliqua.grow import Rules, grow
-from obliqua.proposals import Directions, NodeView, Proposals
+from obliqua.proposals import Directions, NodeView, Proposals, read_directions
 
 __all__ = ["Report", "check_proposer"]
 
 ARRAYS = ("X", "y", "sample_weight", "counts")
+# Unit normals closer than this count as one direction: other orders of a sum differ by less.
+NOISE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,9 @@ def check_proposer(
 
     Small trees are grown with it on clouds of two and of several classes, with weights,
     constant columns, equal rows with different labels, whole numbers, and very few rows.
-    At each node it is called twice.
+    At each node it is called twice, and once more with the rows in another order: what it
+    proposes must not depend on that order. If it draws random numbers, it may pick rows by
+    their place, so this is a remark then and not a problem.
 
     Parameters
     ----------
@@ -117,6 +121,13 @@ def check_proposer(
         watch.problems.add(
             "proposes no usable direction at any node; return the normals as an array of shape "
             "(n_directions, n_features)",
+            "all data",
+        )
+    # Along the only feature there is, no direction is oblique.
+    if watch.n_directions and not n_wins and n_features > 1:
+        watch.remarks.add(
+            "no oblique direction wins a split (0 wins): single features are always at least as "
+            "good on the toy data",
             "all data",
         )
     report = Report(
@@ -238,7 +249,53 @@ class Watch:
                 "numbers from node.rng and keep nothing between calls",
                 where,
             )
+        else:
+            draws = repr(node.rng.bit_generator.state) != repr(state)  # holds arrays
+            self.look_at_order(node, state, first, draws, where)
         return self.usable(first, where)
+
+    def look_at_order(
+        self, node: NodeView, state: Any, first: Directions, draws: bool, where: str
+    ) -> None:
+        """See whether the directions are others when the rows come in another order."""
+        # Of two rows there is one other order; of more, almost any will do.
+        order = np.random.default_rng(node.n_samples).permutation(node.n_samples)
+        if np.array_equal(order, np.arange(node.n_samples)):
+            order = order[::-1]
+        shuffled = self.attempt_copy(node, state, where, order)
+        if alike(first, shuffled):
+            return
+        # Directions without a sure answer (two equal eigenvalues, a difference that is 0 but
+        # for rounding) turn with the last digits of the data, which is nobody's fault.
+        rng = np.random.default_rng(0)
+        for shape in (node.X.shape, node.n_features):  # the second keeps constants and equal rows
+            factors = 1.0 + 1e-13 * rng.uniform(-1.0, 1.0, shape)
+            if not alike(first, self.attempt_copy(node, state, where, factors=factors)):
+                return
+        if draws:
+            self.remarks.add(
+                "gives other directions when the rows of a node come in another order, with the "
+                "same random numbers; then the tree depends on the order of the data",
+                where,
+            )
+        else:
+            self.problems.add(
+                "gives other directions when the rows of a node come in another order; use sums "
+                "and means over the rows, not the place of a row",
+                where,
+            )
+
+    def attempt_copy(
+        self, node: NodeView, state: Any, where: str, order: Any = slice(None), factors: Any = 1.0
+    ) -> Directions | None:
+        """Call the proposer for a copy of a node, with rows in another order or scaled values."""
+        X, weights = node.X[order] * factors, node.sample_weight[order].copy()
+        y, counts = node.y[order].copy(), node.counts.copy()
+        copy = NodeView(lambda: X, y, lambda: weights, counts, node.n_features, node.depth, key=0)
+        copy.rng.bit_generator.state = state
+        answer = self.attempt(copy, where)
+        copy.close()
+        return answer
 
     def attempt(self, node: NodeView, where: str) -> Directions | None:
         """Call the proposer once and read its answer; note what is wrong with it."""
@@ -314,7 +371,9 @@ def read(answer: Any, n_features: int) -> Directions:
     normals = given.normals if given is not None else answer
     if not sp.issparse(normals):
         try:
-            normals = np.asarray(normals, dtype=np.float64)
+            normals = np.asarray(normals)
+            if normals.dtype.kind != "c":
+                normals = normals.astype(np.float64)
         except (TypeError, ValueError):
             raise ValueError(
                 f"returns {type(answer).__name__}, which cannot be read as numbers; return an "
@@ -322,6 +381,8 @@ def read(answer: Any, n_features: int) -> Directions:
             ) from None
         if normals.ndim == 1:
             normals = normals[None, :]
+    if normals.dtype.kind == "c":
+        read_directions(answer, n_features)  # raises, in the engine's own words
     if normals.ndim != 2 or normals.shape[1] != n_features:
         raise ValueError(
             f"returns normals of shape {np.shape(answer) if given is None else normals.shape} for "
@@ -357,6 +418,33 @@ def same(first: Directions, second: Directions) -> bool:
             np.asarray(first.thresholds), np.asarray(second.thresholds), equal_nan=True
         )
     )
+
+
+def alike(first: Directions, second: Directions | None) -> bool:
+    """Whether two answers hold the same hyperplanes, but for sign, length, order and noise."""
+    one = unit_rows(first)
+    other = unit_rows(second) if second is not None else one[:0]
+    if not len(one) or not len(other):
+        return len(one) == len(other)
+    if one.shape[1] != other.shape[1]:
+        return False
+    # For unit vectors, 1 - cosine is half of the squared distance.
+    close = np.abs(one @ other.T) >= 1.0 - NOISE**2 / 2
+    return bool(close.any(axis=0).all() and close.any(axis=1).all())
+
+
+def unit_rows(directions: Directions) -> FloatArray:
+    """Return the usable normals, each with its threshold if it has one, at length 1."""
+    rows = dense(directions.normals)
+    usable = np.isfinite(rows).all(axis=1) & rows.any(axis=1)
+    if directions.thresholds is not None:
+        rows = np.column_stack([rows, np.asarray(directions.thresholds, dtype=np.float64)])
+        usable &= np.isfinite(rows).all(axis=1)
+    rows = rows[usable]
+    if len(rows):
+        rows = rows / np.abs(rows).max(axis=1, keepdims=True)  # squares cannot overflow now
+        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows, dtype=np.float64)
 
 
 def owner(array: AnyArray) -> AnyArray:

@@ -166,3 +166,82 @@ def test_tree_from_parts_is_the_tree_in_memory(n_parts: int) -> None:
     for name in ("kind", "first_child", "coef_ptr", "coef_idx", "coef", "threshold", "stats"):
         np.testing.assert_array_equal(getattr(tree, name), getattr(whole, name), err_msg=name)
     np.testing.assert_array_equal(tree.n_samples, whole.n_samples)
+
+
+def test_parts_take_the_first_cut_without_gain() -> None:
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 3)
+    problem = encode(X, (X[:, 0] != X[:, 1]).astype(int), 2)
+    planes = read_directions(np.eye(2), 2)
+    assert planes is not None
+    rows = np.arange(len(X), dtype=np.int32)
+    gini = get_criterion("gini")
+    assert search_parts(cut_up(problem, rows, 3, 0), planes, gini, Rules()) is None
+    rules = Rules(zero_gain=True)
+    found = search_parts(cut_up(problem, rows, 3, 0), planes, gini, rules)
+    assert found is not None
+    assert (found.goodness, found.order, found.rows_left, found.threshold) == (0.0, 0, 6, 0.5)
+
+
+def test_parts_with_other_weight_units_are_refused() -> None:
+    X = np.arange(6.0)[:, None]
+    rows = np.arange(6, dtype=np.int32)
+    one = Part(encode(X, [0, 1] * 3, 2), rows)
+    two = Part(encode(X, [0, 1] * 3, 2, sample_weight=[2.0] * 6), rows)
+    planes = read_directions(np.eye(1), 1)
+    assert planes is not None
+    with pytest.raises(ValueError, match="same unit"):
+        search_parts([one, two], planes, get_criterion("gini"), Rules())
+
+
+@pytest.mark.parametrize("criterion", CONVEX)
+def test_the_first_of_several_perfect_cuts_wins(criterion: str) -> None:
+    """One perfect cut hides inside a bin, the next lies on an edge; a class is absent."""
+    rng = np.random.default_rng(0)
+    for n in (50, 301, 1000):
+        y = np.repeat([0, 2], [n // 3, n - n // 3])
+        hidden = np.where(y > 0, 0.5001, 0.5) + np.where(np.arange(n) == 0, -1.0, 0.0)
+        hidden[-1] = 2.0
+        problem = encode(np.column_stack([hidden, y, y]).astype(float), y, 3)
+        planes = read_directions(np.eye(3), 3)
+        assert planes is not None
+        parts = cut_up(problem, rng.permutation(n), 4, seed=n)
+        found = search_parts(parts, planes, get_criterion(criterion), Rules(), few_rows=1)
+        assert found is not None and (found.order, found.rows_left) == (0, n // 3)
+
+
+@pytest.mark.parametrize("proposer", [None, lambda node: [[1.0, 1.0, 0.0, 0.0]]])
+def test_a_tree_grown_in_pieces_is_the_tree(proposer: Any) -> None:
+    """Grow one level, then each child with its depth and the whole tree's weight, and graft."""
+    problem = make_problem(1, 500, "integers")
+    whole = grow(problem, proposer, "gini", Rules(max_depth=6))
+    tree = grow(problem, proposer, "gini", Rules(max_depth=1))
+    where = tree.apply(problem.Z)
+    for leaf in (2, 1):
+        rows = where == leaf
+        assert problem.weights is not None
+        mine = Problem(
+            problem.Z[rows],
+            problem.y[rows],
+            problem.weights[rows],
+            problem.unit,
+            3,
+            problem.encoding,
+        )
+        part = grow(
+            mine,
+            proposer,
+            "gini",
+            Rules(max_depth=6),
+            depth=1,
+            total_weight=problem.total_weight,
+        )
+        tree = tree.graft(leaf, part)
+    for name in ("kind", "first_child", "coef_idx", "threshold", "stats", "gain", "axis_gain"):
+        np.testing.assert_array_equal(getattr(tree, name), getattr(whole, name), err_msg=name)
+
+
+def test_a_limit_on_leaves_needs_no_order() -> None:
+    problem = make_problem(0, 500, "normal")
+    limited = grow(problem, None, "gini", Rules(max_leaf_nodes=5))
+    assert limited.n_leaves == 5
+    assert limited == grow(problem, None, "gini", Rules(max_leaf_nodes=5, best_first=True))

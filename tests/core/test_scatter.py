@@ -84,3 +84,17 @@ def test_constant_column_has_no_scatter() -> None:
     problem = encode(X, np.arange(50) % 2, 2)
     scatter = whole_sums(problem).scatter(0)
     assert scatter[0, 0] == 0 and scatter[0, 1] == 0 and scatter[1, 1] > 0
+
+
+def test_a_weight_of_a_hundred_is_a_hundred_rows() -> None:
+    problem = make_problem(5)
+    weight = np.random.default_rng(0).choice([1, 2, 100], problem.n_rows)
+    weighted = encode(problem.Z, problem.y, 3, sample_weight=weight)
+    repeated = encode(np.repeat(problem.Z, weight, axis=0), np.repeat(problem.y, weight), 3)
+    assert whole_sums(weighted) == whole_sums(repeated)
+
+
+def test_a_class_without_rows() -> None:
+    problem = encode(np.arange(8.0).reshape(4, 2), [0, 0, 2, 2], 3)
+    sums = whole_sums(problem)
+    assert np.isnan(sums.mean(1)).all() and (sums.scatter(1) == 0).all()

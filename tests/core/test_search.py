@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import problems
 from core.adapter import engine_split, problem_of, twin_split
-from obliqua.proposals import round_normals
+from obliqua._weights import round_significant
 from problems import Case, examples
 from reference import criteria as twin_criteria
 from reference import search as twin
@@ -91,7 +91,7 @@ def test_twin_finds_scikit_learns_root(name: str, code: int, seed: int) -> None:
 def test_rounding_keeps_24_bits(value: float) -> None:
     rounded = twin.round24(value)
     with np.errstate(over="ignore"):
-        assert float(round_normals(value)) == rounded
+        assert float(round_significant(value)) == rounded
     if abs(value) < 1e300:
         assert abs(rounded - value) <= abs(value) * 2.0**-24
     if 2.0**-126 <= abs(value) <= 2.0**127:  # there, float32 holds 24 bits and no fewer

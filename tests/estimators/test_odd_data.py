@@ -306,3 +306,16 @@ def test_sums_that_overflow_on_the_way_are_still_walked(Estimator):
     model = full_grown(Estimator).fit(X, y)
     huge = np.array([[1.7e308] * 4, [-1.7e308] * 4, [1.7e308, -1.7e308] * 2])
     assert set(model.predict(huge)) <= set(y)
+
+
+@each_estimator
+@pytest.mark.parametrize("seed", range(6))
+def test_the_order_of_the_rows_changes_nothing(Estimator, seed):
+    """Tenths and equal means, so that sums in another order differ in their last bits."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, (300, 4)) / 10
+    X[:, 3] = np.tile([0.1, 0.2, 0.3], 100)
+    y = np.repeat(np.arange(3), 100)
+    order = rng.permutation(300)
+    one = full_grown(Estimator).fit(X, y).tree_
+    assert full_grown(Estimator).fit(X[order], y[order]).tree_ == one

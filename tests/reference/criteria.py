@@ -122,6 +122,8 @@ def _scatter(v: Sums) -> float:
 
 def sum_variances(left: Sums, right: Sums) -> float:
     both = [a + b for a, b in zip(left, right, strict=True)]
+    if all(a * sum(both) == n * sum(left) for a, n in zip(left, both, strict=True)):
+        return 0.0  # equal shares save nothing, however the sums are rounded
     return (_scatter(both) - _scatter(left) - _scatter(right)) / float(sum(both))
 
 

@@ -15,7 +15,8 @@ cdef class Columns:
     cdef View view
     cdef const i64* weights
     cdef object held
-    cdef public bint stop            # set to make growing threads give up
+    # Set by one thread to make the others give up; a moment later is soon enough for them.
+    cdef public bint stop
     cdef public object reason        # the exception to raise then
 
     cpdef int entry_size(self)

@@ -15,6 +15,7 @@ window carries the bit on, so the values themselves are read only for the winner
 Entries are 32 bits where row and class fit in 31, else 64.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
@@ -324,25 +325,28 @@ cdef class Columns:
             free(order)
             packed_free(&buffers)
             raise MemoryError("no room to sort the columns")
-        with nogil:
+        try:
             group = first
-            while group < last:
+            while group < last and not self.stop:
                 count = min(COLUMNS_AT_ONCE, last - group)
-                for k in range(n):
+                with nogil:
+                    for k in range(n):
+                        for col in range(count):
+                            values[col * n + k] = view_at(&self.view, k, group + col)
                     for col in range(count):
-                        values[col * n + k] = view_at(&self.view, k, group + col)
-                for col in range(count):
-                    sort_order(values + col * n, order, n, &buffers)
-                    if self.wide:
-                        fill_entries(<u64*> self.entries + (group + col) * n, order, n,
-                                     self.row_bits, 63, &classes[0])
-                    else:
-                        fill_entries(<u32*> self.entries + (group + col) * n, order, n,
-                                     self.row_bits, 31, &classes[0])
+                        sort_order(values + col * n, order, n, &buffers)
+                        if self.wide:
+                            fill_entries(<u64*> self.entries + (group + col) * n, order, n,
+                                         self.row_bits, 63, &classes[0])
+                        else:
+                            fill_entries(<u32*> self.entries + (group + col) * n, order, n,
+                                         self.row_bits, 31, &classes[0])
+                PyErr_CheckSignals()         # lets Ctrl-C through
                 group += count
-        free(values)
-        free(order)
-        packed_free(&buffers)
+        finally:
+            free(values)
+            free(order)
+            packed_free(&buffers)
 
     cdef void scan(self, i64 col, i64 start, i64 end, const Scorer* scorer, bint exhaustive,
                    i64* scratch, Cut* best, bint* constant) noexcept nogil:

@@ -87,7 +87,12 @@ cdef double goodness(int code, const i64* left, const i64* total, int n_classes,
         elif d > whole:
             whole = d
         return (<double> (side_minority(total, total, n_classes, n, False) - whole)) / (<double> n)
-    # sum of variances
+    # sum of variances: equal shares save nothing, however the sums below are rounded
+    s = 0.0
+    for c in range(n_classes):
+        s += fabs(excess(left[c], total[c], n_left, n))
+    if s == 0.0:
+        return 0.0
     a = side_variance(left, total, n_classes, n_left, False, scratch)
     b = side_variance(left, total, n_classes, n_right, True, scratch)
     return (side_variance(total, total, n_classes, n, False, scratch) - a - b) / (<double> n)
@@ -180,7 +185,7 @@ cdef double bin_bound(int code, const i64* left, const i64* inside, const i64* t
         t = min(low * (m - low), high * (m - high))
         return s * s / t / (4.0 * m * m) * (1.0 + 1e-9)
     # The terms are of the size of the node's own, so their rounding is too.
-    return (s - base) / m + 1e-9 * fabs(s) / m
+    return (s - base) / m + 1e-9 * (fabs(s) + fabs(base)) / m
 
 
 def py_goodness(int code, const i64[::1] left, const i64[::1] right):

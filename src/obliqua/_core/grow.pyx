@@ -12,7 +12,7 @@ from obliqua._core.steps cimport (
 )
 from obliqua._core.types cimport Cut, Scorer, i32, i64, midpoint, u64
 
-cdef i64 WORK_BETWEEN_SIGNALS = (<i64> 1) << 27
+cdef i64 WORK_BETWEEN_SIGNALS = (<i64> 1) << 24
 
 
 cdef struct Node:

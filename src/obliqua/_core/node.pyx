@@ -259,6 +259,7 @@ cdef class Node:
         cdef Cut best
         cdef i64 j, b, n_bins = sums.shape[1]
         cdef int n_classes = self.scorer.n_classes
+        best.score, best.direction, best.rows_left, best.below, best.above = best_so_far
         undecided = np.zeros((sums.shape[0], n_bins), dtype=np.uint8)
         cdef u8[:, ::1] undecided_ = undecided
         cdef i64* left = <i64*> malloc(2 * n_classes * sizeof(i64))
@@ -267,7 +268,6 @@ cdef class Node:
             free(left)
             free(offsets)
             raise MemoryError
-        best.score, best.direction, best.rows_left, best.below, best.above = best_so_far
         with nogil:
             for j in range(sums.shape[0]):
                 score_edges(&sums[j, 0, 0], &ends[j, 0, 0], n_bins, &before[j, 0],

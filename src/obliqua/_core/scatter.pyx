@@ -1,9 +1,10 @@
 """Exact sums of values and of their products, class by class.
 
 Values enter as whole numbers: (x - shift) * 2^(24 - exponent), rounded, at most 2^24 in size. A
-product of two of them and a small weight is then exact in a float64, and is added in two pieces,
-multiples of 2^26 and the rest, whose sums stay exact too. So no order of rows, threads or parts
-changes a bit, and a parent's sums minus one child's are the other child's.
+product of two of them and a weight up to 32 is then exact in a float64, and is added in two
+pieces, multiples of 2^26 and the rest, whose sums stay exact too; larger weights take the same
+two pieces through 64-bit integers. So no order of rows, threads or parts changes a bit, a row of
+weight 100 is 100 rows, and a parent's sums minus one child's are the other child's.
 """
 
 from libc.math cimport ldexp, rint
@@ -18,10 +19,10 @@ from obliqua._core.view cimport make_view
 cdef enum:
     VALUE_BITS = 24
     PIECE_BITS = 26
-    ROWS_BETWEEN_FLUSHES = 1 << 24       # the float64 sums of pieces stay exact for this many
+    SMALL_WEIGHT = 32
+    ROWS_BETWEEN_FLUSHES = 1 << 20       # the float64 sums of pieces stay exact for this many
 
 # Adding and subtracting 1.5 * 2^(52 + k) rounds to a multiple of 2^k.
-cdef double ROUND_LOW = 1.5 * 4503599627370496.0
 cdef double ROUND_HIGH = 1.5 * 4503599627370496.0 * 67108864.0
 
 
@@ -37,13 +38,14 @@ def scatter(Z, const i32[::1] rows, const i32[::1] classes, weights, const doubl
     """Per class: (weights, sums of values, high and low pieces of the sums of products).
 
     Products are those of columns j <= i, in the order (0,0), (1,0), (1,1), (2,0), ...
-    `weight_shift`: weights are divided by 2^weight_shift first (0 where they are small).
+    `weight_shift`: weights are divided by 2^weight_shift first, 0 unless their sum exceeds 2^36.
     """
     cdef View view = make_view(Z)
     cdef i64 p = view.n_cols
     cdef i64 pairs = p * (p + 1) // 2
-    cdef i64 r, i, j, k, row, since = 0
+    cdef i64 r, i, j, k, row, at, since = 0
     cdef i32 c
+    cdef i64 whole, exact
     cdef double w, product, high
     cdef bint weighted = weights is not None
     cdef const i64[::1] w_
@@ -75,21 +77,31 @@ def scatter(Z, const i32[::1] rows, const i32[::1] classes, weights, const doubl
         for r in range(rows.shape[0]):
             row = rows[r]
             c = classes[row]
-            w = 1.0
-            weight_[c] += w_[row] if weighted else 1
+            whole = 1
             if weighted:
-                w = ldexp(<double> w_[row], -weight_shift)
+                whole = <i64> rint(ldexp(<double> w_[row], -weight_shift))
+            weight_[c] += whole
+            w = <double> whole
             for k in range(p):
                 q[k] = rint((view_at(&view, row, k) - shift[k]) * scale[k])
-            for i in range(p):
-                ones[c * p + i] += (w * q[i] + ROUND_LOW) - ROUND_LOW
+            if whole > SMALL_WEIGHT:
+                for i in range(p):
+                    first_[c, i] += whole * (<i64> q[i])
+                    at = i * (i + 1) // 2
+                    for j in range(i + 1):
+                        exact = (<i64> q[i]) * (<i64> q[j])
+                        high_[c, at + j] += whole * (exact >> PIECE_BITS)
+                        low_[c, at + j] += whole * (exact & ((1 << PIECE_BITS) - 1))
+                whole = 0
+            for i in range(p if whole else 0):
+                ones[c * p + i] += w * q[i]
                 row_highs = highs + c * pairs + i * (i + 1) // 2
                 row_lows = lows + c * pairs + i * (i + 1) // 2
                 for j in range(i + 1):
                     product = w * (q[i] * q[j])
                     high = (product + ROUND_HIGH) - ROUND_HIGH
                     row_highs[j] += high
-                    row_lows[j] += ((product - high) + ROUND_LOW) - ROUND_LOW
+                    row_lows[j] += product - high
             since += 1
             if since == ROWS_BETWEEN_FLUSHES or r == rows.shape[0] - 1:
                 flush(ones, &first_[0, 0], n_classes * p, 1.0)

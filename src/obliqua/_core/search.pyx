@@ -109,8 +109,6 @@ cdef double project_rows(const real* data, const View* view, const i32* rows, i6
         values[i] = total
         if not size <= largest:
             largest = size
-            if not total - total == 0.0:
-                return INFINITY
     return largest
 
 

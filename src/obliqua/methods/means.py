@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from obliqua._core.rng import row_hashes
 from obliqua._typing import FloatArray
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 # variance stands in for a variance of 0, so that the other features keep a say.
 FLOOR = 1e-6
 MAX_DIRECTIONS = 32
+NOISE = 1e-12
 
 
 def class_means(node: "NodeView") -> FloatArray:
@@ -38,7 +40,9 @@ def class_means(node: "NodeView") -> FloatArray:
     used = scale > 0
     X = node.X[:, used] / scale[used]
 
-    order = np.argsort(node.y, kind="stable")  # each class becomes one run of rows
+    # Each class becomes one run of rows, in an order that depends on the rows' content alone:
+    # float sums depend on their order, and a tree must not depend on how the rows came.
+    order = np.lexsort((row_hashes(node.X, node.y.astype(np.int64), 0), node.y))
     starts = np.flatnonzero(np.diff(node.y[order], prepend=-1))
     weight = node.sample_weight[order, None] / node.sample_weight.max()
     mass = np.add.reduceat(weight, starts)
@@ -54,6 +58,9 @@ def class_means(node: "NodeView") -> FloatArray:
     with np.errstate(all="ignore"):  # a constant feature gives 0/0, a denormal one 1/0
         normals[:, used] = (means - others) / spread
     normals[~np.isfinite(normals)] = 0.0
+    # What is left of equal means after rounding is no direction.
+    small = np.abs(means - others) <= NOISE * (np.abs(means) + np.abs(others))
+    normals[:, used] = np.where(small, 0.0, normals[:, used])
     if len(normals) == 2:
         return normals[:1]  # the second is the first, reversed
     heaviest = np.argsort(-mass[:, 0], kind="stable")[:MAX_DIRECTIONS]
