@@ -126,7 +126,7 @@ def _on_grid(weights: FloatArray, exponent: int) -> tuple[Int64Array | None, flo
         _check_total(len(weights), unit)
         return None, unit
     # Dropping digits commutes with doubling, so a weight of 0.2 stays two rows of 0.1.
-    for bits in (53, 44, 36, 28, 24):
+    for bits in (53, 44, 36, 30):
         found = _exact(round_significant(weights, bits))
         if found is not None:
             break
