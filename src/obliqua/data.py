@@ -250,10 +250,12 @@ def encode(
 
     Weights become whole multiples of a power of two, so that sums of weights are exact in any
     order. Weights that are already multiples of a common power of two (whole numbers, halves,
-    ...) are kept exactly, as long as their sum is at most ``2**52`` units. Otherwise the unit
-    is the smallest power of two with which the sum stays within that bound, and weights are
-    rounded to it; a positive weight never becomes 0 but weighs at least one unit. (Beside a
-    weight of 1e300, one of 1e-300 counts about 1e284, which is still nothing.)
+    ...) are kept exactly, as long as their sum is at most ``2**52`` units. Otherwise they are
+    rounded to 44, 36 or 30 significant bits, if that makes them fit, which keeps a weight of
+    0.2 two rows of 0.1. Failing that, the unit is the smallest power of two with which the
+    sum stays within the bound, and weights are rounded to it; a positive weight never becomes
+    0 but weighs at least one unit. (Beside a weight of 1e300, one of 1e-300 counts about
+    1e284, which is still nothing.)
 
     Parameters
     ----------
