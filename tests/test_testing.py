@@ -343,4 +343,5 @@ def test_complex_normals_are_found_without_a_warning():
 def test_a_sound_proposer_grows_a_tree():
     X = np.random.default_rng(0).normal(size=(60, 4))
     for proposer in SOUND:
-        ObliqueTreeClassifier(proposer, random_state=0).fit(X, X[:, 0] > 0)
+        model = ObliqueTreeClassifier(proposer, random_state=0).fit(X, X[:, 0] > 0)
+        assert model.score(X, X[:, 0] > 0) == 1.0
