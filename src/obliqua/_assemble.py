@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,21 +14,28 @@ from obliqua.tree import NodeKind, Tree
 
 __all__ = ["Block", "Records", "assemble"]
 
+LEAF = -1
 OBLIQUE = -3
+AXIS_LABEL = "axis-parallel"
 
 
 class Block(NamedTuple):
-    """The nodes of a subtree that compiled code has grown, its root first."""
+    """The nodes of a subtree, its root first."""
 
     parent_of_root: int
     start: Int64Array
     end: Int64Array
     parent: Int32Array
     depth: Int32Array
-    feature: Int32Array  # -1: a leaf
+    feature: Int32Array  # -1: a leaf, -3: a hyperplane
     threshold: FloatArray
     gain: FloatArray
     counts: Int64Array
+    axis_gain: FloatArray
+    direction: Int64Array  # which direction a hyperplane has: a number for `describe`
+    coef_ptr: Int64Array  # coefficients of the hyperplanes, as CSR rows over the nodes
+    coef_idx: Int32Array
+    coef: FloatArray
 
 
 @dataclass
@@ -59,12 +67,21 @@ class Records:
         self.splits.append(split)
         return len(self.start) - 1
 
+    def label(self, direction: int) -> str:
+        """Return the label of the split that `as_block` gave this number."""
+        return str(self.splits[-2 - direction].label)
+
     def as_block(self) -> Block:
-        """The axis-parallel part of what is remembered; other splits have feature -3."""
+        """Return what is remembered as arrays; splits are numbered -2, -3, ..."""
+        splits = self.splits
+        oblique = [split is not None and split.column < 0 for split in splits]
         feature = [
-            -1 if split is None else split.column if split.column >= 0 else OBLIQUE
-            for split in self.splits
+            LEAF if split is None else OBLIQUE if slanted else split.column
+            for split, slanted in zip(splits, oblique, strict=True)
         ]
+        planes = [split for split, slanted in zip(splits, oblique, strict=True) if slanted]
+        sizes = np.zeros(len(splits), dtype=np.int64)
+        sizes[oblique] = [len(split.idx) for split in planes]
         return Block(
             -1,
             np.array(self.start, dtype=np.int64),
@@ -72,20 +89,30 @@ class Records:
             np.array(self.parent, dtype=np.int32),
             np.array(self.depth, dtype=np.int32),
             np.array(feature, dtype=np.int32),
-            np.array([0.0 if s is None else s.threshold for s in self.splits]),
-            np.array([0.0 if s is None else s.gain for s in self.splits]),
+            np.array([0.0 if s is None else s.threshold for s in splits]),
+            np.array([0.0 if s is None else s.gain for s in splits]),
             np.array(self.counts, dtype=np.int64).reshape(-1, self.n_classes),
+            np.array([0.0 if s is None else s.axis_gain for s in splits]),
+            -2 - np.arange(len(splits)),
+            np.concatenate([[0], np.cumsum(sizes)]),
+            np.concatenate([np.empty(0, np.int32), *(split.idx for split in planes)]),
+            np.concatenate([np.empty(0), *(split.coef for split in planes)]),
         )
 
 
-def assemble(records: Records, blocks: list[Block], problem: Problem, axis_label: str) -> Tree:
+def assemble(
+    records: Records,
+    blocks: list[Block],
+    problem: Problem,
+    describe: Callable[[int], str],
+) -> Tree:
     """Number the nodes in level order and lay out the Tree's arrays.
 
     A node's place follows from its depth and from where its window of rows starts: windows of
     one depth never overlap and stand in path order. So the order of growth leaves no trace.
+    `describe` says what the direction with a number is, in compiled blocks.
     """
-    top = records.as_block()
-    every = [top, *blocks]
+    every = [records.as_block(), *blocks]
     offsets = np.cumsum([0] + [len(block.start) for block in every])
     parent = np.concatenate(
         [
@@ -95,7 +122,8 @@ def assemble(records: Records, blocks: list[Block], problem: Problem, axis_label
     )
     joined = {
         name: np.concatenate([getattr(block, name) for block in every])
-        for name in ("start", "end", "depth", "feature", "threshold", "gain", "counts")
+        for name in Block._fields
+        if name not in ("parent_of_root", "parent", "coef_ptr")
     }
     order = np.lexsort((joined["start"], joined["depth"]))
     n_nodes = len(order)
@@ -106,70 +134,63 @@ def assemble(records: Records, blocks: list[Block], problem: Problem, axis_label
     lefts = np.arange(1, n_nodes, 2)
     first_child[rank[parent[order[lefts]]]] = lefts
     feature = joined["feature"][order]
-    inner = feature != -1
-    planes = _Planes.lay_out(feature[inner], order[inner], records, axis_label)
-    gain = joined["gain"][order]
-    axis_gain = np.where(inner, gain, np.nan)
-    axis_gain[inner] = np.where(planes.known, planes.axis_gain, axis_gain[inner])
+    inner = feature != LEAF
+    ptr, idx, coef = _planes(every, joined, order[inner], feature[inner])
     origin = np.full(n_nodes, -1, dtype=np.int32)
-    origin[inner] = planes.origin
-    n_coef = len(planes.coef)
+    origin[inner], labels = _origins(joined["direction"][order][inner], feature[inner], records,
+                                     describe)  # fmt: skip
     return Tree(
         n_features=problem.n_features,
         kind=np.where(inner, NodeKind.HYPERPLANE, NodeKind.LEAF).astype(np.uint8),
         first_child=first_child,
         n_children=np.where(inner, 2, 0).astype(np.int32),
         plane_ptr=np.concatenate([[0], np.cumsum(inner)]).astype(np.int32),
-        coef_ptr=planes.ptr,
-        coef_idx=planes.idx,
-        coef=planes.coef,
-        fill=np.full(n_coef, np.nan),
-        table_ptr=np.zeros(n_coef + 1, dtype=np.int64),
+        coef_ptr=ptr,
+        coef_idx=idx,
+        coef=coef,
+        fill=np.full(len(coef), np.nan),
+        table_ptr=np.zeros(len(coef) + 1, dtype=np.int64),
         table=np.empty(0),
         threshold=joined["threshold"][order][inner],
         stats=joined["counts"][order] * problem.unit,
         n_samples=(joined["end"] - joined["start"])[order],
-        gain=gain,
-        axis_gain=axis_gain,
+        gain=joined["gain"][order],
+        axis_gain=np.where(inner, joined["axis_gain"][order], np.nan),
         origin=origin,
-        origin_labels=planes.labels,
+        origin_labels=labels,
     )
 
 
-class _Planes(NamedTuple):
-    """The hyperplanes of the inner nodes in level order."""
+def _planes(
+    every: list[Block], joined: dict[str, Any], number: Int64Array, feature: Int32Array
+) -> tuple[Int64Array, Int32Array, FloatArray]:
+    """Lay out the hyperplanes of the inner nodes in level order, as CSR rows."""
+    sizes = np.concatenate([np.diff(block.coef_ptr) for block in every])
+    begin = (np.cumsum(sizes) - sizes)[number]
+    oblique = feature == OBLIQUE
+    length = np.where(oblique, sizes[number], 1)
+    ptr = np.concatenate([[0], np.cumsum(length)])
+    plane = np.repeat(np.arange(len(number)), length)
+    idx = feature[plane]
+    coef = np.ones(len(plane))
+    slanted = oblique[plane]
+    source = (begin[plane] + np.arange(len(plane)) - ptr[plane])[slanted]
+    idx[slanted] = joined["coef_idx"][source]
+    coef[slanted] = joined["coef"][source]
+    return ptr, idx, coef
 
-    ptr: Int64Array
-    idx: Int32Array
-    coef: FloatArray
-    origin: Int32Array
-    labels: tuple[str, ...]
-    axis_gain: FloatArray
-    known: Any  # where axis_gain says something else than "the gain itself"
 
-    @classmethod
-    def lay_out(
-        cls, feature: Int32Array, number: Int64Array, records: Records, axis_label: str
-    ) -> _Planes:
-        n = len(feature)
-        sizes = np.ones(n, dtype=np.int64)
-        origin = np.zeros(n, dtype=np.int32)
-        axis_gain = np.zeros(n)
-        from_loop = number < len(records.splits)
-        labels = {axis_label: 0}
-        loop = np.flatnonzero(from_loop)
-        for k in loop:
-            split = records.splits[number[k]]
-            axis_gain[k] = split.axis_gain
-            if feature[k] == OBLIQUE:
-                sizes[k] = len(split.idx)
-                origin[k] = labels.setdefault(split.label, len(labels))
-        ptr = np.concatenate([[0], np.cumsum(sizes)])
-        idx = np.repeat(feature, sizes).astype(np.int32)
-        coef = np.ones(len(idx))
-        for k in loop:
-            if feature[k] == OBLIQUE:
-                split = records.splits[number[k]]
-                idx[ptr[k] : ptr[k + 1]] = split.idx
-                coef[ptr[k] : ptr[k + 1]] = split.coef
-        return cls(ptr, idx, coef, origin, tuple(labels), axis_gain, from_loop)
+def _origins(
+    direction: Int64Array,
+    feature: Int32Array,
+    records: Records,
+    describe: Callable[[int], str],
+) -> tuple[Int32Array, tuple[str, ...]]:
+    """Number the labels of the inner nodes; 0 is axis-parallel."""
+    labels = {AXIS_LABEL: 0}
+    origin = np.zeros(len(direction), dtype=np.int32)
+    for k in np.flatnonzero(feature == OBLIQUE):
+        number = int(direction[k])
+        label = describe(number) if number >= 0 else records.label(number)
+        origin[k] = labels.setdefault(label, len(labels))
+    return origin, tuple(labels)

@@ -1,9 +1,10 @@
 """Growing a tree: problem + proposals + criterion + rules -> Tree.
 
-Axis-parallel trees are grown by compiled code alone. A proposer or a criterion written in Python
-is asked node by node by the loop in this file; the loop also starts large trees with several
-threads (over columns in large nodes, then over subtrees). Both ways give the same tree, bit for
-bit, because every choice is a function of exact sums.
+Axis-parallel trees, and trees of methods with a compiled side, are grown by compiled code alone. A
+proposer or a criterion written in Python is asked node by node by the loop in this file; the loop
+also starts large trees with several threads (over columns and directions in large nodes, then over
+subtrees). Both ways give the same tree, bit for bit, because every choice is a function of exact
+sums.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from obliqua._assemble import Block, Records, assemble
+from obliqua._assemble import AXIS_LABEL, Block, Records, assemble
+from obliqua._compiled import CompiledMethod
 from obliqua._core.columns import Columns
 from obliqua._core.grow import Subtree
 from obliqua._core.rng import child_key
@@ -40,6 +42,8 @@ from obliqua.proposals import (
     identity_planes,
     read_directions,
 )
+from obliqua.scale import feature_scale
+from obliqua.scatter import FixedPoint, spread
 from obliqua.search import Split, best_split, search_node
 from obliqua.tree import Tree
 
@@ -49,7 +53,6 @@ Words = NDArray[np.uint64]
 T = TypeVar("T")
 
 SERIAL_ROWS = 20_000  # smaller problems are not worth a second thread
-AXIS_LABEL = "axis-parallel"
 
 
 def grow(
@@ -93,7 +96,7 @@ def grow(
     proposals = proposer if isinstance(proposer, Proposals) else Proposals(proposer)
     measure = get_criterion(criterion)
     rules = Rules() if rules is None else rules
-    if problem.n_rows < SERIAL_ROWS and proposals.proposer is None:
+    if problem.n_rows < SERIAL_ROWS // (4 if hasattr(proposals.proposer, "finder") else 1):
         n_threads = 1
     growth = _Growth(problem, proposals, measure, rules, n_threads)
     growth.total_weight = problem.total_weight if total_weight is None else total_weight
@@ -141,11 +144,30 @@ class _Growth:
         # A limit on leaves is a choice of the best ones.
         self.best_first = rules.best_first or rules.max_leaf_nodes is not None
         self.has_proposer = proposals.proposer is not None
+        self.grid: FixedPoint | None = None
+        self.scale: FloatArray | None = None
+        self.method: CompiledMethod | None = None
+        if self.has_proposer:
+            self._prepare()
+        # What the loop here must ask node by node.
+        self.in_python = not self.compiled or (
+            self.has_proposer and (self.method is None or not proposals.axis_parallel)
+        )
         # Sorted columns serve axis-parallel cuts; the row numbers serve everything else.
         self.columns: Columns | None = None
         self.row_numbers: Int32Array | None = None
         self.records = Records(problem.n_classes)
         self.blocks: list[Block] = []
+
+    def _prepare(self) -> None:
+        """Find out what a proposer needs to know of all rows."""
+        proposals = self.proposals
+        self.grid = FixedPoint.of_problem(self.problem)
+        scale = feature_scale(self.problem, proposals.scale, self.grid)
+        if hasattr(proposals.proposer, "finder"):
+            self.method = CompiledMethod(self.problem, proposals, self.grid, scale)
+        elif proposals.scale is not None:
+            self.scale = scale
 
     @contextmanager
     def threads(self) -> Iterator[None]:
@@ -186,14 +208,14 @@ class _Growth:
             self._presort()
         if self.has_proposer or not self.compiled:
             self.row_numbers = np.arange(problem.n_rows, dtype=np.int32)
-        in_python = self.has_proposer or not self.compiled
-        if not in_python and self.n_threads == 1:
+        if not self.in_python and self.n_threads == 1:
             self._grow_subtree(root)
         elif self.best_first:
             self._best_first(root)
         else:
-            self._depth_first(root, hand_over=not in_python)
-        return assemble(self.records, self.blocks, problem, AXIS_LABEL)
+            self._depth_first(root, hand_over=not self.in_python)
+        describe = str if self.method is None else self.method.describe
+        return assemble(self.records, self.blocks, problem, describe)
 
     def _presort(self) -> None:
         assert self.columns is not None
@@ -212,6 +234,8 @@ class _Growth:
             self.problem.n_classes,
             self.total_weight,
             node.rows,
+            None if self.method is None else self.method.finder(node.rows),
+            self.row_numbers,
         )
         grown = subtree.grow(
             node.start, node.end, node.depth, node.counts, node.active, self.best_first
@@ -232,6 +256,8 @@ class _Growth:
                 self.records.leaf(node)
             else:
                 waiting.extend(reversed(self._divide(node)))
+        if self.method is not None:
+            self.method.close()
         # The largest first, so that no thread is left with a long task at the end.
         subtrees.sort(key=lambda node: -node.rows)
         self.each(self._grow_subtree, subtrees)
@@ -277,7 +303,7 @@ class _Growth:
 
     def _search(self, node: _Pending) -> Split | None:
         """The best split; without any gain in sight, the first cut if the rules want one."""
-        planes = self._ask(node) if self.has_proposer else None
+        planes = self._ask(node) if self.has_proposer and self.in_python else None
         split = best_split(self._candidates(node, planes, exhaustive=False))
         if split is None and self.rules.zero_gain:
             split = min(
@@ -299,6 +325,11 @@ class _Growth:
             if axis is not None:
                 axis.label = AXIS_LABEL
         found = [] if axis is None else [axis]
+        if self.method is not None and not self.in_python and not exhaustive:
+            bar = 0.0 if axis is None else axis.goodness
+            split = self._search_method(node, bar)
+            if split is not None:
+                found.append(split)
         if planes is not None:
             split = self._search_planes(node, planes, exhaustive)
             if split is not None:
@@ -319,6 +350,18 @@ class _Growth:
             self.rules,
             exhaustive,
             self.pool,
+            self.n_threads,
+        )
+
+    def _search_method(self, node: _Pending, bar: float) -> Split | None:
+        assert self.method is not None
+        return self.method.search(
+            self._rows(node),
+            node.counts,
+            self.criterion.code,
+            self.rules,
+            bar,
+            self.pool if node.rows >= SERIAL_ROWS // 4 else None,
             self.n_threads,
         )
 
@@ -371,14 +414,24 @@ class _Growth:
         """Ask the proposer about a node; its view dies with the answer."""
         problem = self.problem
         rows = self._rows(node)
+        if self.method is not None:
+            return self.method.planes(rows, node.counts)
 
         def weights() -> FloatArray:
             if problem.weights is None:
                 return np.full(len(rows), problem.unit)
             return np.asarray(problem.weights[rows] * problem.unit, dtype=np.float64)
 
+        def values() -> FloatArray:
+            X = np.array(problem.Z[rows], dtype=np.float64)
+            return X if self.scale is None else X * self.scale
+
+        def spreads() -> FloatArray:
+            assert self.grid is not None
+            return spread(problem, rows, self.grid)
+
         view = NodeView(
-            rows=lambda: np.array(problem.Z[rows], dtype=np.float64),
+            rows=values,
             y=problem.y[rows],
             sample_weight=weights,
             counts=np.asarray(node.counts * problem.unit, dtype=np.float64),
@@ -387,7 +440,9 @@ class _Growth:
             key=node.key,
         )
         try:
-            return read_directions(self.proposals.ask(view), problem.n_features)
+            said = self.proposals.ask(view)
+            most = self.proposals.max_features
+            return read_directions(said, problem.n_features, self.scale, most, spreads)
         except Exception as error:
             error.add_note(
                 f"(while the proposer looked at a node of {node.rows} rows at depth {node.depth})"

@@ -134,10 +134,18 @@ class Proposals:
         Where oblique directions come from; None for none.
     axis_parallel : bool, default=True
         Whether every feature is a candidate too. They come first, so they win ties.
+    max_features : int, default=None
+        The most features that a split may use. A direction that uses more is replaced by its
+        sparse version, which keeps the entries of largest ``|coefficient| * spread``.
+    scale : {"standard", "robust", "minmax"}, default=None
+        What the proposer sees: features divided by their standard deviation, by their
+        interquartile range or by their range. The splits are in original units all the same.
     """
 
     proposer: Any = None
     axis_parallel: bool = True
+    max_features: int | None = None
+    scale: str | None = None
 
     def ask(self, node: NodeView) -> Any:
         """Return what the proposer says of a node."""
@@ -176,8 +184,18 @@ def identity_planes(n_features: int) -> Planes:
     )
 
 
-def read_directions(said: Any, n_features: int) -> Planes | None:
-    """Check what a proposer returned and make CSR rows of it; None if it proposed nothing."""
+def read_directions(
+    said: Any,
+    n_features: int,
+    scale: FloatArray | None = None,
+    max_features: int | None = None,
+    spread: Callable[[], FloatArray] | None = None,
+) -> Planes | None:
+    """Check what a proposer returned and make CSR rows of it; None if it proposed nothing.
+
+    `scale` brings normals that were made for scaled features back to original units. With
+    `max_features`, `spread()` says how much each feature varies in the node.
+    """
     if said is None:
         return None
     if not isinstance(said, Directions):
@@ -186,6 +204,11 @@ def read_directions(said: Any, n_features: int) -> Planes | None:
     if normals is None:
         return None
     matrix = _as_csr(normals, n_features)
+    if scale is not None:
+        matrix.data *= scale[matrix.indices]
+    if max_features is not None and np.diff(matrix.indptr).max(initial=0) > max_features:
+        assert spread is not None
+        matrix = _sparse_version(matrix, max_features, spread())
     k = matrix.shape[0]
     thresholds = _checked_thresholds(said.thresholds, k)
     labels = None if said.labels is None else tuple(str(label) for label in said.labels)
@@ -212,6 +235,20 @@ def read_directions(said: Any, n_features: int) -> Planes | None:
         thresholds,
         labels,
     )
+
+
+def _sparse_version(matrix: Any, most: int, spread: FloatArray) -> Any:
+    """Keep the `most` entries of each row that matter most; of equals the earlier ones."""
+    number = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    with np.errstate(invalid="ignore"):  # a row that is not finite is passed over later
+        size = np.abs(matrix.data) * spread[matrix.indices]
+    size = np.where(matrix.data == 0, -1.0, np.where(np.isnan(size), np.inf, size))
+    order = np.lexsort((matrix.indices, -size, number))
+    place = np.arange(len(order)) - matrix.indptr[:-1][number[order]]
+    keep = np.zeros(len(order), dtype=bool)
+    keep[order[place < most]] = True
+    ptr = np.concatenate([[0], np.cumsum(np.bincount(number[keep], minlength=matrix.shape[0]))])
+    return sparse.csr_array((matrix.data[keep], matrix.indices[keep], ptr), shape=matrix.shape)
 
 
 def _as_csr(normals: Any, n_features: int) -> Any:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._core.scatter import scatter as _scatter
+from obliqua._core.moments import scatter as _scatter
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.data import Problem
 
-__all__ = ["ClassSums", "FixedPoint", "class_sums"]
+__all__ = ["ClassSums", "FixedPoint", "class_sums", "spread"]
 
 VALUE_BITS = 24
 PIECE_BITS = 26
@@ -159,3 +159,37 @@ def class_sums(problem: Problem, rows: Int32Array, grid: FixedPoint) -> ClassSum
         grid.weight_shift,
     )
     return ClassSums(*sums, grid)
+
+
+def spread(problem: Problem, rows: Int32Array, grid: FixedPoint) -> FloatArray:
+    """Return the standard deviation of each feature over some rows, from exact sums.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    rows : ndarray of int32
+        Row numbers.
+    grid : FixedPoint
+        The same for all nodes and parts that are to be compared.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        The standard deviations.
+    """
+    values = problem.Z[rows].astype(np.float64)
+    whole = np.rint((values - grid.shift) * np.ldexp(1.0, VALUE_BITS - grid.exponent))
+    counted = whole.astype(np.int64)
+    weights = np.ones((len(rows), 1), dtype=np.int64)
+    if problem.weights is not None:
+        scaled = np.rint(np.ldexp(problem.weights[rows].astype(np.float64), -grid.weight_shift))
+        weights = scaled.astype(np.int64)[:, None]
+    square = counted * counted
+    low = (weights * (square & (2**PIECE_BITS - 1))).sum(axis=0).astype(object)
+    high = (weights * (square >> PIECE_BITS)).sum(axis=0).astype(object)
+    first = (weights * counted).sum(axis=0).astype(object)
+    total = int(weights.sum())
+    central = ((high * 2**PIECE_BITS + low) * total - first * first).astype(np.float64) / total
+    variance = np.ldexp(central, 2 * grid.exponent - 2 * VALUE_BITS) / total
+    return np.asarray(np.sqrt(variance))

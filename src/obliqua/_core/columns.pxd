@@ -1,6 +1,6 @@
 """Axis-parallel columns, sorted once and kept sorted while nodes are divided."""
 
-from obliqua._core.types cimport Cut, Scorer, View, i64, u8, u64
+from obliqua._core.types cimport Cut, Scorer, View, i32, i64, u8, u64
 
 
 cdef class Columns:
@@ -13,6 +13,7 @@ cdef class Columns:
     cdef void* entries
     cdef u8* side
     cdef View view
+    cdef const i32* classes
     cdef const i64* weights
     cdef object held
     # Set by one thread to make the others give up; a moment later is soon enough for them.
@@ -27,3 +28,6 @@ cdef class Columns:
     cdef void mark_sides(self, i64 col, i64 start, i64 cut, i64 end, const Scorer* scorer,
                          i64* left) noexcept nogil
     cdef void divide(self, i64 col, i64 start, i64 end, void* scratch) noexcept nogil
+    cdef void sum_left(self, const i32* rows, i64 n, const Scorer* scorer,
+                       i64* left) noexcept nogil
+    cdef void divide_rows(self, i32* rows, i64 n, i32* scratch) noexcept nogil

@@ -288,6 +288,7 @@ cdef class Columns:
         self.held = (Z, classes, weights)
         self.n_rows = self.view.n_rows
         self.n_cols = self.view.n_cols
+        self.classes = &classes[0]
         self.weights = NULL
         if weights is not None:
             w = weights
@@ -313,7 +314,6 @@ cdef class Columns:
 
     def presort(self, i64 first, i64 last):
         """Sorts the columns first..last-1. Threads may sort different columns at once."""
-        cdef const i32[::1] classes = self.held[1]
         cdef i64 n = self.n_rows
         cdef Packed buffers
         cdef double* values = <double*> malloc(COLUMNS_AT_ONCE * n * sizeof(double))
@@ -337,10 +337,10 @@ cdef class Columns:
                         sort_order(values + col * n, order, n, &buffers)
                         if self.wide:
                             fill_entries(<u64*> self.entries + (group + col) * n, order, n,
-                                         self.row_bits, 63, &classes[0])
+                                         self.row_bits, 63, self.classes)
                         else:
                             fill_entries(<u32*> self.entries + (group + col) * n, order, n,
-                                         self.row_bits, 31, &classes[0])
+                                         self.row_bits, 31, self.classes)
                 PyErr_CheckSignals()         # lets Ctrl-C through
                 group += count
         finally:
@@ -401,6 +401,28 @@ cdef class Columns:
         with nogil:
             for k in range(rows.shape[0]):
                 self.side[rows[k]] = right[k]
+
+    cdef void sum_left(self, const i32* rows, i64 n, const Scorer* scorer,
+                       i64* left) noexcept nogil:
+        """Sums the classes of the rows that are marked as left."""
+        cdef i64 k
+        memset(left, 0, scorer.n_classes * sizeof(i64))
+        for k in range(n):
+            if not self.side[rows[k]]:
+                left[self.classes[rows[k]]] += (
+                    1 if self.weights == NULL else self.weights[rows[k]])
+
+    cdef void divide_rows(self, i32* rows, i64 n, i32* scratch) noexcept nogil:
+        """Divides a window of row numbers by the marked sides; both keep their order."""
+        cdef i64 k, n_left = 0, n_right = 0
+        cdef i32 row
+        for k in range(n):
+            row = rows[k]
+            rows[n_left] = row
+            scratch[n_right] = row
+            n_left += 1 - self.side[row]
+            n_right += self.side[row]
+        memcpy(rows + n_left, scratch, n_right * sizeof(i32))
 
     cdef void divide(self, i64 col, i64 start, i64 end, void* scratch) noexcept nogil:
         """Divides a column's window by the marked sides, keeping the order of values."""

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from obliqua._core.columns import Columns
+from obliqua._core.finder import Finder
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 
 _Words = NDArray[np.uint64]
@@ -17,6 +18,8 @@ class Subtree:
         n_classes: int,
         total_weight: int,
         largest: int,
+        finder: Finder | None = None,
+        row_numbers: Int32Array | None = None,
     ) -> None: ...
     def grow(
         self,
@@ -35,4 +38,9 @@ class Subtree:
         FloatArray,
         FloatArray,
         Int64Array,
+        FloatArray,
+        Int64Array,
+        Int64Array,
+        Int32Array,
+        FloatArray,
     ]: ...

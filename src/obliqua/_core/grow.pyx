@@ -1,4 +1,8 @@
-"""Growing whole axis-parallel subtrees without the GIL, depth first or best first."""
+"""Growing whole subtrees without the GIL, depth first or best first.
+
+Axis-parallel cuts come from the sorted columns. A method with a compiled `Finder` looks for
+oblique cuts beside them; its nodes are windows on an array of row numbers too.
+"""
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport free, malloc, realloc
@@ -7,12 +11,16 @@ from libc.string cimport memcpy
 import numpy as np
 
 from obliqua._core.columns cimport Columns
+from obliqua._core.finder cimport Data, Finder
 from obliqua._core.steps cimport (
     NOWHERE, Limits, must_be_leaf, read_limits, search_columns,
 )
 from obliqua._core.types cimport Cut, Scorer, i32, i64, midpoint, u64
 
 cdef i64 WORK_BETWEEN_SIGNALS = (<i64> 1) << 24
+
+cdef enum:
+    OBLIQUE = -3
 
 
 cdef struct Node:
@@ -23,9 +31,13 @@ cdef struct Node:
     i64 slot                 # its set of columns that still vary
     i32 parent
     i32 depth
-    i32 feature              # -1: no split
+    i32 feature              # -1: no split, OBLIQUE: a hyperplane
+    i32 n_coef
+    i64 plane                # where its coefficients begin
+    i64 direction            # the finder's number of its direction
     double threshold
     double gain
+    double axis_gain         # of the best axis-parallel split
 
 
 cdef class Subtree:
@@ -49,9 +61,18 @@ cdef class Subtree:
     cdef i64 pending_room
     cdef bint failed
     cdef i64 work
+    cdef Finder finder       # None: axis-parallel cuts only
+    cdef Data data
+    cdef object held         # the array behind `rows`
+    cdef i32* rows
+    cdef i32* row_spare
+    cdef i32* plane_idx      # coefficients of all hyperplanes
+    cdef double* plane_coef
+    cdef i64 n_plane
+    cdef i64 plane_room
 
     def __cinit__(self, Columns columns, rules, int code, int n_classes, i64 total_weight,
-                  i64 largest):
+                  i64 largest, Finder finder=None, i32[::1] row_numbers=None):
         self.columns = columns
         self.limits = read_limits(rules, code, n_classes, total_weight)
         self.words = (columns.n_cols + 63) // 64
@@ -59,8 +80,23 @@ cdef class Subtree:
         self.spare = malloc(largest * columns.entry_size())
         if self.scratch == NULL or self.spare == NULL:
             raise MemoryError("no room to grow a tree")
+        self.finder = finder
+        if finder is None:
+            return
+        self.held = row_numbers
+        self.rows = &row_numbers[0]
+        self.data.view = columns.view
+        self.data.classes = columns.classes
+        self.data.weights = columns.weights
+        self.data.n_classes = n_classes
+        self.row_spare = <i32*> malloc(largest * sizeof(i32))
+        if self.row_spare == NULL:
+            raise MemoryError("no room to grow a tree")
 
     def __dealloc__(self):
+        free(self.row_spare)
+        free(self.plane_idx)
+        free(self.plane_coef)
         free(self.nodes)
         free(self.counts)
         free(self.slots)
@@ -100,6 +136,10 @@ cdef class Subtree:
         node.rows_left = 0
         node.threshold = 0.0
         node.gain = 0.0
+        node.axis_gain = 0.0
+        node.n_coef = 0
+        node.plane = 0
+        node.direction = -1
         self.n_nodes += 1
         return self.n_nodes - 1
 
@@ -146,6 +186,31 @@ cdef class Subtree:
         self.pending[self.n_pending] = node
         self.n_pending += 1
 
+    cdef void keep_plane(self, Node* node) noexcept nogil:
+        """Remembers the hyperplane that the finder has found."""
+        cdef i64 room, k, n = self.finder.n_coef
+        cdef void* grown
+        if self.n_plane + n > self.plane_room:
+            room = max(2 * self.plane_room, self.n_plane + n + 256)
+            grown = realloc(self.plane_idx, room * sizeof(i32))
+            if grown == NULL:
+                self.failed = True
+                return
+            self.plane_idx = <i32*> grown
+            grown = realloc(self.plane_coef, room * sizeof(double))
+            if grown == NULL:
+                self.failed = True
+                return
+            self.plane_coef = <double*> grown
+            self.plane_room = room
+        for k in range(n):
+            self.plane_idx[self.n_plane + k] = self.finder.idx[k]
+            self.plane_coef[self.n_plane + k] = self.finder.coef[k]
+        node.plane = self.n_plane
+        node.n_coef = <i32> n
+        node.threshold = self.finder.threshold
+        self.n_plane += n
+
     # -- one node ----------------------------------------------------------------------------
 
     cdef i64* sums(self, i64 node) noexcept nogil:
@@ -173,10 +238,18 @@ cdef class Subtree:
         cdef Scorer scorer = self.scorer(node)
         cdef u64* active = self.slots + here.slot * self.words
         cdef Cut best
+        cdef double share = (<double> here.weight) / (<double> self.limits.total_weight)
+        cdef double axis_score
+        cdef bint oblique = False
         best.score = 0.0
         best.direction = -1
         search_columns(self.columns, active, here.start, here.end, &scorer, False, self.scratch,
                        &best, active)
+        axis_score = best.score
+        if self.rows != NULL:
+            oblique = self.finder.find(&self.data, self.rows + here.start, here.end - here.start,
+                                       &scorer, &best, self.columns.side)
+            self.work += (here.end - here.start) * self.columns.n_cols
         if best.direction < 0 and self.limits.zero_gain:
             best.direction = NOWHERE
             best.rows_left = 0
@@ -187,11 +260,15 @@ cdef class Subtree:
         self.work += (here.end - here.start) * self.columns.n_cols
         if best.direction < 0:
             return False
-        here.gain = ((<double> here.weight) / (<double> self.limits.total_weight)) * best.score
+        here.gain = share * best.score
+        here.axis_gain = share * axis_score
         if here.gain < self.limits.min_gain:
             here.gain = 0.0
             return False
-        here.feature = <i32> best.direction
+        here.feature = OBLIQUE if oblique else <i32> best.direction
+        if oblique:
+            here.direction = best.direction
+            self.keep_plane(here)
         here.rows_left = best.rows_left
         return True
 
@@ -208,10 +285,14 @@ cdef class Subtree:
         if self.failed:
             return
         scorer.counts = self.sums(node)          # adding nodes may have moved the sums
-        self.columns.neighbours(here.feature, cut, &below, &above)
-        self.nodes[node].threshold = midpoint(below, above)
-        self.columns.mark_sides(here.feature, here.start, cut, here.end, &scorer,
-                                self.sums(left[0]))
+        if here.feature == OBLIQUE:              # the finder has marked the sides
+            self.columns.sum_left(self.rows + here.start, here.end - here.start, &scorer,
+                                  self.sums(left[0]))
+        else:
+            self.columns.neighbours(here.feature, cut, &below, &above)
+            self.nodes[node].threshold = midpoint(below, above)
+            self.columns.mark_sides(here.feature, here.start, cut, here.end, &scorer,
+                                    self.sums(left[0]))
         for c in range(self.limits.n_classes):
             weight += self.sums(left[0])[c]
             self.sums(right[0])[c] = self.sums(node)[c] - self.sums(left[0])[c]
@@ -219,6 +300,9 @@ cdef class Subtree:
         self.nodes[right[0]].weight = here.weight - weight
         if self.is_leaf(left[0]) and self.is_leaf(right[0]):
             return                               # nobody will read the columns here again
+        if self.rows != NULL:
+            self.columns.divide_rows(self.rows + here.start, here.end - here.start,
+                                     self.row_spare)
         for word in range(self.words):
             bits = self.slots[here.slot * self.words + word]
             col = 64 * word
@@ -368,7 +452,12 @@ cdef class Subtree:
         feature = np.empty(n, dtype=np.int32)
         threshold = np.empty(n, dtype=np.float64)
         gain = np.empty(n, dtype=np.float64)
+        axis_gain = np.empty(n, dtype=np.float64)
+        direction = np.empty(n, dtype=np.int64)
+        coef_ptr = np.zeros(n + 1, dtype=np.int64)
         counts = np.empty((n, n_classes), dtype=np.int64)
+        cdef double[::1] axis_gain_ = axis_gain
+        cdef i64[::1] direction_ = direction, coef_ptr_ = coef_ptr
         cdef i64[::1] start_ = start, end_ = end
         cdef i32[::1] parent_ = parent, depth_ = depth, feature_ = feature
         cdef double[::1] threshold_ = threshold, gain_ = gain
@@ -381,6 +470,28 @@ cdef class Subtree:
             feature_[k] = self.nodes[k].feature
             threshold_[k] = self.nodes[k].threshold
             gain_[k] = self.nodes[k].gain
+            axis_gain_[k] = self.nodes[k].axis_gain
+            direction_[k] = self.nodes[k].direction
+            coef_ptr_[k + 1] = coef_ptr_[k]
+            if self.nodes[k].feature == OBLIQUE:
+                coef_ptr_[k + 1] += self.nodes[k].n_coef
             for c in range(n_classes):
                 counts_[k, c] = self.counts[k * n_classes + c]
-        return start, end, parent, depth, feature, threshold, gain, counts
+        idx, coef = self.export_planes(coef_ptr_[n])
+        return (start, end, parent, depth, feature, threshold, gain, counts, axis_gain, direction,
+                coef_ptr, idx, coef)
+
+    cdef object export_planes(self, i64 total):
+        """The coefficients of the hyperplanes that were used, in order of the nodes."""
+        cdef i64 k, i, at = 0
+        idx = np.empty(total, dtype=np.int32)
+        coef = np.empty(total, dtype=np.float64)
+        cdef i32[::1] idx_ = idx
+        cdef double[::1] coef_ = coef
+        for k in range(self.n_nodes):
+            if self.nodes[k].feature == OBLIQUE:
+                for i in range(self.nodes[k].n_coef):
+                    idx_[at] = self.plane_idx[self.nodes[k].plane + i]
+                    coef_[at] = self.plane_coef[self.nodes[k].plane + i]
+                    at += 1
+        return idx, coef

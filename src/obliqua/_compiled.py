@@ -1,0 +1,122 @@
+"""Methods that have a compiled side: what the growth loop asks of them.
+
+Such a method is a proposer with two more functions: ``finder(...)`` returns the object that
+searches a node in compiled code, and ``label(number, n_features, n_classes)`` says what a direction
+is. Whole subtrees ask a finder without the GIL (`obliqua._core.grow`). The loop in
+`obliqua.grow` comes here: for nodes so large that several threads share one, and for criteria
+written in Python, which want to see the directions.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
+
+from obliqua._rules import Rules
+from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua.data import Problem
+from obliqua.proposals import Planes, Proposals
+from obliqua.scatter import FixedPoint
+from obliqua.search import Split
+
+__all__ = ["CompiledMethod"]
+
+SHARES = 4  # per thread: small enough that none waits long for the last
+
+
+class CompiledMethod:
+    """A method's finders for one problem."""
+
+    def __init__(
+        self, problem: Problem, proposals: Proposals, grid: FixedPoint, scale: FloatArray
+    ) -> None:
+        self.problem = problem
+        self.method = proposals.proposer
+        self.max_features = proposals.max_features
+        self.grid = grid
+        self.scale = scale
+        self._loop: list[Any] = []
+
+    def finder(self, room: int, helper: bool = False) -> Any:
+        """Return a finder for nodes of up to `room` rows; one per thread."""
+        return self.method.finder(
+            self.problem, room, self.grid, self.scale, self.max_features, helper
+        )
+
+    def describe(self, number: int) -> str:
+        """Say what a direction is."""
+        return str(self.method.label(number, self.problem.n_features, self.problem.n_classes))
+
+    def close(self) -> None:
+        """Give back the memory of the loop's own finders."""
+        self._loop = []
+
+    def planes(self, rows: Int32Array, counts: Int64Array) -> Planes | None:
+        """List the directions of a node."""
+        self._load(rows, counts, (0, 1, 0), 1)
+        numbers, planes = self._loop[0].directions()
+        if not numbers:
+            return None
+        return Planes(
+            np.cumsum([0] + [len(idx) for idx, _ in planes]),
+            np.concatenate([idx for idx, _ in planes]),
+            np.concatenate([coef for _, coef in planes]),
+            None,
+            tuple(self.describe(number) for number in numbers),
+        )
+
+    def search(
+        self,
+        rows: Int32Array,
+        counts: Int64Array,
+        code: int,
+        rules: Rules,
+        bar: float,
+        pool: Executor | None,
+        n_threads: int,
+    ) -> Split | None:
+        """Find the best split of a node whose goodness exceeds `bar`."""
+        limits = (code, rules.min_samples_leaf, rules.min_weight_leaf)
+        units = self._load(rows, counts, limits, n_threads if pool else 1)
+        owner, *helpers = self._loop
+        shares = SHARES * n_threads if pool else 1
+        ends = [units * share // shares for share in range(shares + 1)]
+        free = [owner, *helpers]
+
+        def task(share: int) -> tuple[float, int, int]:
+            finder = free.pop()
+            cut: tuple[float, int, int] = finder.look(owner, ends[share], ends[share + 1], bar)
+            free.append(finder)
+            return cut
+
+        cuts = list(pool.map(task, range(shares))) if pool else [task(0)]
+        best = min((cut for cut in cuts if cut[1] >= 0), key=lambda c: (-c[0], c[1]), default=None)
+        if best is None:
+            return None
+        decided = owner.decide(best[1], bar, np.empty(self.problem.n_rows, dtype=np.uint8))
+        if decided is None:
+            return None
+        goodness, rows_left, threshold, idx, coef = decided
+        return Split(
+            goodness,
+            best[1],
+            rows_left,
+            threshold,
+            idx=idx,
+            coef=coef,
+            label=self.describe(best[1]),
+        )
+
+    def _load(
+        self, rows: Int32Array, counts: Int64Array, limits: tuple[int, int, int], n: int
+    ) -> int:
+        """Read a node; returns the number of its directions, gaps included."""
+        problem = self.problem
+        while len(self._loop) < n:
+            self._loop.append(self.finder(problem.n_rows, helper=len(self._loop) > 0))
+        tasks: int = self._loop[0].load(
+            problem.Z, rows, problem.y, problem.weights, counts, limits
+        )
+        return tasks * problem.n_features

@@ -1,0 +1,3 @@
+from obliqua._typing import FloatArray
+
+def py_eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]: ...

@@ -1,0 +1,221 @@
+"""Eigenvectors of a small symmetric matrix, the same bits on every machine.
+
+Householder reflections bring the matrix to tridiagonal form, then QR steps with Wilkinson's shift
+make it diagonal (Golub and Van Loan, Matrix Computations, sections 8.3.1 to 8.3.3). Plain loops in
+a fixed order, no BLAS: what LAPACK returns depends on the processor, and a tree must not.
+"""
+
+from libc.math cimport fabs, hypot, sqrt
+from libc.stdlib cimport free, malloc
+
+import numpy as np
+
+from obliqua._core.types cimport i64
+
+cdef double EPSILON = 2.220446049250313e-16
+
+
+cdef void tridiagonalise(double* a, i64 n, double* diagonal, double* off, double* v,
+                         double* w) noexcept nogil:
+    """Reduces a (n x n, row-major) to tridiagonal form and leaves the product of reflections in it.
+
+    Afterwards a = Q with A = Q T Q', T = (diagonal, off).
+    """
+    cdef i64 i, j, k, m
+    cdef double norm, beta, alpha, s
+    # The reflections are kept in the columns that they clear, then multiplied up.
+    for k in range(n - 2):
+        m = n - k - 1                        # length of the part below the diagonal
+        alpha = a[(k + 1) * n + k]
+        s = 0.0
+        for i in range(k + 2, n):
+            s += a[i * n + k] * a[i * n + k]
+        if s == 0.0:
+            off[k] = alpha
+            w[k] = 0.0                       # no reflection
+            continue
+        norm = sqrt(alpha * alpha + s)
+        # v = x + sign(x_1) |x| e_1, scaled so that its first entry is 1
+        beta = alpha + norm if alpha >= 0 else alpha - norm
+        v[0] = 1.0
+        for i in range(1, m):
+            v[i] = a[(k + 1 + i) * n + k] / beta
+        off[k] = -norm if alpha >= 0 else norm
+        s = 1.0
+        for i in range(1, m):
+            s += v[i] * v[i]
+        w[k] = 2.0 / s
+        reflect_both(a, n, k + 1, m, v, w[k], off + n)
+        for i in range(1, m):
+            a[(k + 1 + i) * n + k] = v[i]
+    if n > 1:
+        off[n - 2] = a[(n - 1) * n + n - 2]
+    for i in range(n):
+        diagonal[i] = a[i * n + i]
+    multiply_up(a, n, w, v)
+
+
+cdef void reflect_both(double* a, i64 n, i64 first, i64 m, const double* v, double tau,
+                       double* p) noexcept nogil:
+    """a <- H a H on the trailing m x m block, H = I - tau v v'. Symmetric: one triangle is read."""
+    cdef i64 i, j
+    cdef double s, half = 0.0
+    cdef double* row
+    for i in range(m):
+        s = 0.0
+        row = a + (first + i) * n + first
+        for j in range(i + 1):
+            s += row[j] * v[j]
+        for j in range(i + 1, m):
+            s += a[(first + j) * n + first + i] * v[j]
+        p[i] = tau * s
+        half += p[i] * v[i]
+    half = 0.5 * tau * half
+    for i in range(m):
+        p[i] -= half * v[i]
+    for i in range(m):
+        row = a + (first + i) * n + first
+        for j in range(i + 1):
+            row[j] -= v[i] * p[j] + p[i] * v[j]
+
+
+cdef void multiply_up(double* a, i64 n, const double* tau, double* v) noexcept nogil:
+    """Replaces the stored reflections by their product Q, from the last to the first."""
+    cdef i64 i, j, k, m
+    cdef double s
+    for i in range(max(n - 2, 0), n):
+        for j in range(max(n - 2, 0), n):
+            a[i * n + j] = 1.0 if i == j else 0.0
+    for k in range(n - 3, -1, -1):
+        m = n - k - 1
+        v[0] = 1.0
+        for i in range(1, m):
+            v[i] = a[(k + 1 + i) * n + k]
+        # the block so far has size m - 1 and starts at k + 2: extend it by one unit row
+        for i in range(m):
+            a[(k + 1 + i) * n + k + 1] = 1.0 if i == 0 else 0.0
+            a[(k + 1) * n + k + 1 + i] = 1.0 if i == 0 else 0.0
+        if tau[k] != 0.0:
+            for j in range(m):
+                s = 0.0
+                for i in range(m):
+                    s += v[i] * a[(k + 1 + i) * n + k + 1 + j]
+                s *= tau[k]
+                for i in range(m):
+                    a[(k + 1 + i) * n + k + 1 + j] -= s * v[i]
+    for i in range(n):
+        a[i * n] = 1.0 if i == 0 else 0.0
+        a[i] = 1.0 if i == 0 else 0.0
+
+
+cdef void qr_step(double* d, double* e, double* q, i64 n, i64 low, i64 high) noexcept nogil:
+    """One implicit step on the block low..high; q holds eigenvectors in its rows."""
+    cdef i64 k, i
+    cdef double half = (d[high - 1] - d[high]) / 2
+    cdef double x, z, c, s, r, a, b, g
+    cdef double shift = d[high]
+    cdef double* upper
+    cdef double* lower
+    if half != 0.0 or e[high - 1] != 0.0:
+        r = hypot(half, e[high - 1])
+        g = half + r if half >= 0 else half - r
+        shift = d[high] - e[high - 1] * (e[high - 1] / g)
+    x = d[low] - shift
+    z = e[low]
+    for k in range(low, high):
+        r = hypot(x, z)
+        if r == 0.0:
+            c = 1.0
+            s = 0.0
+        else:
+            c = x / r
+            s = z / r
+        if k > low:
+            e[k - 1] = r
+        a = d[k]
+        b = d[k + 1]
+        g = e[k]
+        d[k] = c * c * a + 2 * c * s * g + s * s * b
+        d[k + 1] = s * s * a - 2 * c * s * g + c * c * b
+        e[k] = c * s * (b - a) + (c * c - s * s) * g
+        if k < high - 1:
+            z = s * e[k + 1]
+            e[k + 1] = c * e[k + 1]
+        x = e[k]
+        upper = q + k * n
+        lower = q + (k + 1) * n
+        for i in range(n):
+            a = upper[i]
+            b = lower[i]
+            upper[i] = c * a + s * b
+            lower[i] = c * b - s * a
+
+
+cdef bint eigen_symmetric(double* matrix, i64 n, double* values, double* scratch) noexcept nogil:
+    """Row i of `matrix` becomes the unit eigenvector of values[i], values descending.
+
+    The lower triangle is read. `scratch` has room for 4 n. False if it does not converge.
+    """
+    cdef i64 i, j, k, low, high, steps = 0
+    cdef double* off = scratch               # n, then n for the reflections
+    cdef double* v = scratch + 2 * n
+    cdef double* tau = scratch + 3 * n
+    cdef double held
+    if n == 1:
+        values[0] = matrix[0]
+        matrix[0] = 1.0
+        return True
+    tridiagonalise(matrix, n, values, off, v, tau)
+    for i in range(n):                       # eigenvectors as rows, so that rotations are quick
+        for j in range(i):
+            held = matrix[i * n + j]
+            matrix[i * n + j] = matrix[j * n + i]
+            matrix[j * n + i] = held
+    high = n - 1
+    while high > 0:
+        for k in range(high):
+            if fabs(off[k]) <= EPSILON * (fabs(values[k]) + fabs(values[k + 1])):
+                off[k] = 0.0
+        if off[high - 1] == 0.0:
+            high -= 1
+            continue
+        low = high - 1
+        while low > 0 and off[low - 1] != 0.0:
+            low -= 1
+        qr_step(values, off, matrix, n, low, high)
+        steps += 1
+        if steps > 60 * n:
+            return False
+    for i in range(n - 1):                   # descending; n is small
+        k = i
+        for j in range(i + 1, n):
+            if values[j] > values[k]:
+                k = j
+        if k != i:
+            held = values[i]
+            values[i] = values[k]
+            values[k] = held
+            for j in range(n):
+                held = matrix[i * n + j]
+                matrix[i * n + j] = matrix[k * n + j]
+                matrix[k * n + j] = held
+    return True
+
+
+def py_eigen(matrix):
+    """Eigenvalues (descending) and eigenvectors (rows) of a symmetric matrix, for tests."""
+    cdef i64 n = matrix.shape[0]
+    vectors = np.array(matrix, dtype=np.float64, order="C")
+    values = np.empty(n)
+    cdef double[:, ::1] vectors_ = vectors
+    cdef double[::1] values_ = values
+    cdef bint converged
+    cdef double* scratch = <double*> malloc(4 * n * sizeof(double))
+    if scratch == NULL:
+        raise MemoryError
+    with nogil:
+        converged = eigen_symmetric(&vectors_[0, 0], n, &values_[0], scratch)
+    free(scratch)
+    if not converged:
+        raise ArithmeticError("the eigenvalues did not converge")
+    return values, vectors

@@ -1,0 +1,21 @@
+"""What compiled growth asks of a method: the best oblique cut of a node."""
+
+from obliqua._core.types cimport Cut, Scorer, View, i32, i64, u8
+
+
+cdef struct Data:
+    # The rows of a fit as compiled code sees them.
+    View view
+    const i32* classes
+    const i64* weights       # NULL: every row weighs 1
+    int n_classes
+
+
+cdef class Finder:
+    cdef i32* idx            # the hyperplane that was found
+    cdef double* coef
+    cdef i64 n_coef
+    cdef double threshold
+
+    cdef bint find(self, const Data* data, const i32* rows, i64 n, const Scorer* scorer,
+                   Cut* best, u8* side) noexcept nogil

@@ -1,0 +1,138 @@
+/* The innermost loops, in plain C so that the compiler can make several versions of them.
+ *
+ * Each version gives the same bits: sums that could be rounded are added in the order that is
+ * written here, and there is no contraction of a*b+c (see meson.build). With gcc on Linux a
+ * version for processors with AVX2 is made too and chosen when the module is loaded; elsewhere
+ * the plain one serves.
+ */
+#ifndef OBLIQUA_LOOPS_H
+#define OBLIQUA_LOOPS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) \
+    && !defined(__SANITIZE_ADDRESS__)
+#define OB_VERSIONS __attribute__((target_clones("avx2", "default")))
+#else
+#define OB_VERSIONS
+#endif
+
+#define OB_LANES 8
+#define OB_BLOCK 32 /* a sum of 32 products of two 24-bit numbers is exact in a double */
+
+/* sum[i] += factor * (scale * x[i]), size[i] += |the same| */
+OB_VERSIONS static void ob_add_terms(double *sum, double *size, const double *x, double scale,
+                                     double factor, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        double term = factor * (scale * x[i]);
+        sum[i] += term;
+        size[i] += term < 0 ? -term : term;
+    }
+}
+
+/* z[i] = scale * x[i] + factor * along[i] */
+OB_VERSIONS static void ob_reflect(double *z, const double *x, const double *along, double scale,
+                                   double factor, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        z[i] = scale * x[i] + factor * along[i];
+}
+
+/* Smallest and largest of some numbers: low and high hold a start. */
+OB_VERSIONS static void ob_range(const double *z, int64_t n, double *low, double *high) {
+    double lo[OB_LANES], hi[OB_LANES];
+    int64_t i = 0;
+    for (int k = 0; k < OB_LANES; k++) {
+        lo[k] = *low;
+        hi[k] = *high;
+    }
+    for (; i + OB_LANES <= n; i += OB_LANES)
+        for (int k = 0; k < OB_LANES; k++) {
+            lo[k] = z[i + k] < lo[k] ? z[i + k] : lo[k];
+            hi[k] = z[i + k] > hi[k] ? z[i + k] : hi[k];
+        }
+    for (; i < n; i++) {
+        lo[0] = z[i] < lo[0] ? z[i] : lo[0];
+        hi[0] = z[i] > hi[0] ? z[i] : hi[0];
+    }
+    for (int k = 0; k < OB_LANES; k++) {
+        *low = lo[k] < *low ? lo[k] : *low;
+        *high = hi[k] > *high ? hi[k] : *high;
+    }
+}
+
+/* The bin of each number: (z - low) * scale, brought into 0 .. last. Never decreasing in z. */
+OB_VERSIONS static void ob_places(const double *z, int32_t *place, int64_t n, double low,
+                                  double scale, double last) {
+    for (int64_t i = 0; i < n; i++) {
+        double at = (z[i] - low) * scale;
+        at = at > 0 ? at : 0;
+        at = at < last ? at : last;
+        place[i] = (int32_t) at;
+    }
+}
+
+/* q[i] = (x[i] - shift) * scale, rounded to a whole number of at most 2^24. */
+OB_VERSIONS static void ob_whole(double *q, const double *x, double shift, double scale,
+                                 int64_t n) {
+    const double rounder = 6755399441055744.0; /* 1.5 * 2^52 */
+    for (int64_t i = 0; i < n; i++)
+        q[i] = ((x[i] - shift) * scale + rounder) - rounder;
+}
+
+/* Exact sums of products of 32 whole numbers: row k of q times rows 0 .. k. */
+OB_VERSIONS static void ob_products(const double *q, int64_t k, double *out) {
+    const double *mine = q + k * OB_BLOCK;
+    for (int64_t j = 0; j <= k; j++) {
+        const double *other = q + j * OB_BLOCK;
+        double sum[OB_LANES];
+        for (int l = 0; l < OB_LANES; l++)
+            sum[l] = mine[l] * other[l];
+        for (int i = OB_LANES; i < OB_BLOCK; i += OB_LANES)
+            for (int l = 0; l < OB_LANES; l++)
+                sum[l] += mine[i + l] * other[i + l];
+        out[j] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+    }
+}
+
+/* Twoing over the bins of one class: adds |excess| at the upper end of each bin to `edge`, and
+ * the largest |excess| of any cut inside the bin to `inside`.
+ *
+ * left: rows of the class up to the bin's lower end, here: in the bin, before: rows of all
+ * classes up to the lower end, all: rows of all classes in the bin. An excess is
+ * (left of the class) * n - total * (left of all), exact in a double for n below 2^26.
+ */
+OB_VERSIONS static void ob_excess(const int32_t *left, const int32_t *here, const int32_t *before,
+                                  const int32_t *all, int64_t n_bins, double n, double total,
+                                  double *edge, double *inside) {
+    const double others = n - total;
+    for (int64_t b = 0; b < n_bins; b++) {
+        double h = here[b], rest = (double) all[b] - h;
+        double low = (double) left[b] * n - total * (double) before[b];
+        double up = low + h * others;    /* all rows of the class left, no others */
+        double down = total * rest - low; /* minus the excess with only the others left */
+        double end = up - total * rest;
+        edge[b] += end < 0 ? -end : end;
+        inside[b] += up > down ? up : down;
+    }
+}
+
+/* Twoing of two classes: the square of the first class's excess over the sizes of the sides, at
+ * the upper end of each bin and at the better of the two corners inside it. */
+OB_VERSIONS static void ob_two_classes(const int32_t *left, const int32_t *here,
+                                       const int32_t *before, const int32_t *all, int64_t n_bins,
+                                       double n, double total, double *edge, double *inside) {
+    for (int64_t b = 0; b < n_bins; b++) {
+        double h = here[b], rest = (double) all[b] - h, i = before[b];
+        double low = (double) left[b] * n - total * i;
+        double up = low + h * (n - total), down = low - total * rest;
+        double end = up - total * rest;
+        double ia = i + h, ib = i + rest, ie = ia + rest;
+        double sa = ia * (n - ia), sb = ib * (n - ib), se = ie * (n - ie);
+        double a = up * up / (sa > 0 ? sa : 1), c = down * down / (sb > 0 ? sb : 1);
+        edge[b] = end * end / (se > 0 ? se : 1);
+        inside[b] = a > c ? a : c;
+    }
+}
+
+#endif

@@ -1,0 +1,35 @@
+"""Exact sums of values and of their products, class by class."""
+
+from obliqua._core.sheet cimport Sheet
+from obliqua._core.types cimport i32, i64
+
+
+cdef struct Grid:
+    # How values become whole numbers, the same for every node of a fit (see obliqua/scatter.py).
+    i64 n_features
+    const double* shift
+    const i32* exponent
+    int weight_shift
+
+
+cdef struct Moments:
+    i64 n_features
+    i64 n_pairs
+    i64 n_slots              # one per class, and some for sums of several
+    i64* weights
+    i64* first               # sums of values
+    i64* high                # sums of products: high * 2^26 + low
+    i64* low
+    double* block            # whole numbers of up to 32 rows
+    double* products
+
+
+cdef bint moments_init(Moments* sums, i64 n_features, i64 n_slots) noexcept nogil
+cdef void moments_free(Moments* sums) noexcept nogil
+cdef void moments_clear(Moments* sums, i64 slot) noexcept nogil
+cdef void moments_add(Moments* sums, const Sheet* sheet, int k, i64 slot, const Grid* grid,
+                      const i32* chosen, i64 n_chosen) noexcept nogil
+cdef void moments_combine(Moments* sums, i64 slot, i64 other, i64 sign) noexcept nogil
+cdef bint moments_scatter(const Moments* sums, i64 slot, const Grid* grid, const double* scale,
+                          double* matrix) noexcept nogil
+cdef double moments_mean(const Moments* sums, i64 slot, const Grid* grid, i64 k) noexcept nogil

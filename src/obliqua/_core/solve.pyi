@@ -1,0 +1,3 @@
+from obliqua._typing import FloatArray
+
+def py_solve(matrix: FloatArray, vector: FloatArray) -> FloatArray | None: ...

@@ -1,0 +1,82 @@
+"""HHCART: reflections along the eigenvectors of the classes (Wickramarachchi et al. 2015).
+
+At a node, for each class: the eigenvectors d of its covariance matrix, all of them (HHCART(A)) or
+the dominant one (HHCART(D)). For each d the Householder reflection H that carries the first axis to
+d. The columns of H are the directions: d itself, and p - 1 others orthogonal to it and to each
+other. An eigenvector closer to an axis than tau is left out, for CART looks along the axes anyway.
+
+The work is compiled (`obliqua._core.householder`); what is decided here is what is looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from obliqua._core.householder import Householder as Finder
+
+if TYPE_CHECKING:
+    from obliqua._typing import FloatArray
+    from obliqua.data import Problem
+    from obliqua.scatter import FixedPoint
+
+__all__ = ["Householder"]
+
+
+@dataclass(frozen=True)
+class Householder:
+    """What HHCART proposes at a node. The engine asks its compiled side.
+
+    Parameters
+    ----------
+    variant : {"all", "dominant"}, default="all"
+        All eigenvectors of each class, HHCART(A), or the dominant one, HHCART(D).
+    tau : float, default=0.05
+        An eigenvector whose distance from an axis is not larger is left out.
+    target : {"first", "nearest"}, default="first"
+        The axis that is reflected to the eigenvector.
+    min_rows : int, default=0
+        Nodes with fewer rows get axis-parallel splits only.
+    fisher : bool, default=False
+        Whether Fisher's direction of each class against the rest is looked at too.
+    trim : float, default=0.0
+        The share of each class's rows, the farthest from its mean, that covariances ignore.
+    """
+
+    variant: str = "all"
+    tau: float = 0.05
+    target: str = "first"
+    min_rows: int = 0
+    fisher: bool = False
+    trim: float = 0.0
+
+    def finder(
+        self,
+        problem: Problem,
+        room: int,
+        grid: FixedPoint,
+        scale: FloatArray,
+        max_features: int | None,
+        helper: bool = False,
+    ) -> Finder:
+        """Return the compiled side, with room for nodes of up to `room` rows."""
+        return Finder(
+            problem.n_features,
+            problem.n_classes,
+            room,
+            problem.weights is not None,
+            grid,
+            scale,
+            self,
+            max_features,
+            helper,
+        )
+
+    def label(self, number: int, n_features: int, n_classes: int) -> str:
+        """Say what a direction is: classes, eigenvectors and columns are counted from 0."""
+        number -= n_features
+        if number >= n_classes * n_features * n_features:
+            return f"Fisher, class {number - n_classes * n_features * n_features} against the rest"
+        pair, column = divmod(number, n_features)
+        c, eigenvector = divmod(pair, n_features)
+        return f"class {c}, eigenvector {eigenvector}, column {column}"

@@ -1,0 +1,65 @@
+"""What makes features comparable: one factor per feature, found once per fit.
+
+An oblique method that looks at scaled features finds directions there; the engine turns them into
+directions of the original features, so a tree never needs the scales again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from obliqua._typing import FloatArray
+from obliqua.data import Problem
+from obliqua.scatter import FixedPoint, spread
+
+__all__ = ["SCALES", "feature_scale"]
+
+SCALES = ("standard", "robust", "minmax")
+
+
+def feature_scale(problem: Problem, kind: str | None, grid: FixedPoint) -> FloatArray:
+    """Return the factors by which a method's features are multiplied.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    kind : {"standard", "robust", "minmax"} or None
+        One over the standard deviation, over the interquartile range (over the standard
+        deviation where that is 0), or over the range; None for 1.
+    grid : FixedPoint
+        How values become whole numbers, for exact sums.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        The factors; 1 for a feature that does not vary.
+    """
+    if kind is None:
+        return np.ones(problem.n_features)
+    rows = np.arange(problem.n_rows, dtype=np.int32)
+    if kind == "minmax":
+        low, high = problem.Z.min(axis=0), problem.Z.max(axis=0)
+        width = high.astype(np.float64) - low.astype(np.float64)
+    else:
+        width = spread(problem, rows, grid)
+        if kind == "robust":
+            middle = _interquartile_range(problem)
+            width = np.where(middle > 0, middle, width)
+    with np.errstate(divide="ignore", over="ignore"):
+        factor = 1.0 / width
+    return np.where(np.isfinite(factor) & (factor > 0), factor, 1.0)
+
+
+def _interquartile_range(problem: Problem) -> FloatArray:
+    """Difference of the weighted quartiles: values that a quarter of the weight does not exceed."""
+    order = np.argsort(problem.Z, axis=0, kind="stable")
+    values = np.take_along_axis(problem.Z, order, axis=0).astype(np.float64)
+    weights = np.ones(problem.n_rows, np.int64) if problem.weights is None else problem.weights
+    below = np.cumsum(weights[order], axis=0)
+    columns = np.arange(problem.n_features)
+    lower, upper = (
+        values[np.argmax(below * 4 >= quarters * below[-1], axis=0), columns]
+        for quarters in (1, 3)
+    )
+    return np.asarray(upper - lower)

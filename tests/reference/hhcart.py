@@ -1,0 +1,399 @@
+"""Twin of HHCART: the search of one node over reflected columns, and the growth of whole trees.
+
+Features are written x, scaled features xs = x * s. Class by class the eigenvectors d of the
+scatter matrix of xs are reflected onto an axis by H = I - 2 u u'; the columns of H are the
+directions. Three extensions can be switched on: Fisher's directions, a limit on the features of a
+direction, and scatter matrices without each class's outermost rows.
+
+What is summed over rows (means and scatter matrices), eigenvectors and solutions of linear
+systems come from functions that a test replaces by those of the library: their last bits are not
+what is specified here. All the rest is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reference import grow as growth
+from reference import search
+
+FloatArray = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+# of some rows of the data, given by their numbers: mean and scatter matrix about it
+Moments = Callable[[Rows], tuple[FloatArray, FloatArray]]
+# of a symmetric matrix: eigenvalues, largest first, and eigenvectors as rows
+Eigen = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+# solution of matrix @ x = right-hand side, which is a vector or has one per column
+Solve = Callable[[FloatArray, FloatArray], FloatArray]
+
+NEGLIGIBLE = 1e-10  # eigenvalues up to this part of the largest count as zero
+NO_REFLECTION = 1e-12  # d is the axis itself if it is closer than this
+RIDGE, FLOOR = 1e-3, 1e-12  # parts of the diagonal, and of its mean, that are added to it
+
+
+def plain_moments(data: growth.Data) -> Moments:
+    """Weighted means and scatter matrices in plain NumPy."""
+
+    def moments(rows: Rows) -> tuple[FloatArray, FloatArray]:
+        X = data.X[rows].astype(np.float64)
+        weight = np.array([data.weights[i] for i in rows], dtype=np.float64)
+        # taking the first row off makes the scatter of equal rows exactly zero
+        away = X - X[0]
+        mean = weight @ away / weight.sum()
+        central = away - mean
+        return X[0] + mean, (central * weight[:, None]).T @ central
+
+    return moments
+
+
+def plain_eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    values, vectors = np.linalg.eigh(matrix)
+    return values[::-1], vectors.T[::-1]
+
+
+def plain_solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    try:
+        return np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        return np.full_like(right, np.nan)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How HHCART looks for oblique splits.
+
+    ``variant``: reflect "all" eigenvectors of a class or the "dominant" one. ``target``: onto the
+    "first" axis or the "nearest". ``tau``: leave alone what is so close to an axis. ``min_rows``:
+    smaller nodes are split axis-parallel. ``scale``: what features are multiplied by. ``fisher``:
+    search Fisher's directions too. ``max_features``: of a direction. ``trimmed``: the share of
+    each class's weight that its scatter may do without.
+    """
+
+    variant: str = "all"
+    target: str = "first"
+    tau: float = 0.05
+    min_rows: int = 0
+    scale: FloatArray | float = 1.0
+    fisher: bool = False
+    max_features: int | None = None
+    trimmed: float | None = None
+    eigen: Eigen = plain_eigen
+    solve: Solve = plain_solve
+
+
+@dataclass(frozen=True)
+class Node:
+    """Some rows of the data, and all that decides how they are split."""
+
+    data: growth.Data
+    rows: Rows
+    score: search.Score
+    limits: search.Limits
+    options: Options
+    moments: Moments
+
+    @cached_property
+    def X(self) -> NDArray[np.floating]:
+        return self.data.X[self.rows]
+
+    @cached_property
+    def y(self) -> list[int]:
+        return [self.data.y[i] for i in self.rows]
+
+    @cached_property
+    def weights(self) -> list[int]:
+        return [self.data.weights[i] for i in self.rows]
+
+    @cached_property
+    def classes(self) -> list[int]:
+        """The classes that have weight in this node, in order."""
+        return sorted({c for c, w in zip(self.y, self.weights, strict=True) if w > 0})
+
+    @cached_property
+    def scaled(self) -> FloatArray:
+        """The rows in scaled units."""
+        return self.X.astype(np.float64) * self.options.scale
+
+    @cached_property
+    def spread(self) -> FloatArray:
+        """Standard deviation of each feature, not scaled."""
+        _, total = self.moments(self.rows)
+        return np.sqrt(np.diag(total) / float(sum(self.weights)))
+
+    def rows_of(self, c: int, others: bool = False) -> Rows:
+        """Numbers of the rows of a class, or of all others."""
+        return self.rows[(np.array(self.y) == c) != others]
+
+    def in_scaled_units(self, matrix: FloatArray) -> FloatArray:
+        """S_jk times s_j s_k; the product of the two first keeps the matrix symmetric."""
+        return matrix * np.outer(self.options.scale, self.options.scale)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A direction to be searched: the values of the rows along it, and its rounded normal."""
+
+    number: int
+    label: str
+    normal: search.Direction
+    z: FloatArray
+    tolerance: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """The split of a node, and what the best axis-parallel one is worth (0 if there is none)."""
+
+    split: search.Split
+    label: str
+    axis_goodness: float
+
+
+# --- directions -------------------------------------------------------------------------------
+
+
+def informative(matrix: FloatArray) -> bool:
+    return bool(np.isfinite(matrix).all() and matrix.any())
+
+
+def with_ridge(matrix: FloatArray) -> FloatArray:
+    """Make a scatter matrix regular, even where a feature is constant."""
+    diagonal = np.diag(matrix)
+    trace = sum(diagonal.tolist())  # in order; NumPy adds up in another one
+    return matrix + np.diag(RIDGE * diagonal + FLOOR * trace / len(diagonal))
+
+
+def inner_rows(node: Node, c: int, share: float) -> Rows:
+    """Rows of a class without its outermost ones, by Mahalanobis distance.
+
+    Rows at equal distance stay or go together.
+    """
+    rows = node.rows_of(c)
+    mean, scatter = node.moments(rows)
+    matrix = node.in_scaled_units(scatter)
+    if not informative(matrix):
+        return rows
+    away = (node.data.X[rows].astype(np.float64) - mean) * node.options.scale
+    solved = node.options.solve(with_ridge(matrix), away.T).T
+    distance = np.zeros(len(rows))
+    for k in range(away.shape[1]):
+        distance = distance + away[:, k] * solved[:, k]
+    weight = [node.data.weights[i] for i in rows]
+    enough = (1.0 - share) * float(sum(weight))
+    inside = 0
+    for i in np.argsort(distance, kind="stable"):
+        inside += weight[i]
+        if float(inside) >= enough:
+            return rows[distance <= distance[i]]
+    return rows
+
+
+def eigenvectors(node: Node, c: int) -> list[FloatArray]:
+    """Directions in which a class extends, the longest first; none if all its rows are equal."""
+    share = node.options.trimmed
+    rows = node.rows_of(c) if share is None else inner_rows(node, c, share)
+    matrix = node.in_scaled_units(node.moments(rows)[1])
+    if not informative(matrix):
+        return []
+    values, vectors = node.options.eigen(matrix)
+    kept = [d for value, d in zip(values, vectors, strict=True) if value > NEGLIGIBLE * values[0]]
+    return kept if node.options.variant == "all" else kept[:1]
+
+
+def reflector(d: FloatArray, options: Options) -> FloatArray | None:
+    """The unit vector u whose reflection takes d to its axis; ``None`` if d stays where it is.
+
+    An eigenvector has no sign of its own. It gets the one that brings it nearer to the axis.
+    """
+    size = np.abs(d)
+    if 2.0 - 2.0 * float(size.max()) <= options.tau * options.tau:
+        return None
+    axis = 0 if options.target == "first" else int(np.argmax(size))
+    decides = d[axis] if d[axis] != 0.0 else d[np.flatnonzero(d)[0]]
+    difference = -d if decides > 0.0 else d.copy()
+    difference[axis] += 1.0
+    squares = 0.0
+    for value in difference.tolist():
+        squares += value * value
+    length = float(np.sqrt(squares))
+    return None if length < NO_REFLECTION else difference / length
+
+
+def reflections(node: Node) -> Iterator[Candidate]:
+    """Columns of all Householder matrices: class by class, eigenvector by eigenvector."""
+    p = node.X.shape[1]
+    for c in node.classes:
+        for e, d in enumerate(eigenvectors(node, c)):
+            u = reflector(d, node.options)
+            if u is not None:
+                first, label = p + (c * p + e) * p, f"class {c}, eigenvector {e}"
+                yield from reflected_columns(node, u, first, label)
+
+
+def reflected_columns(node: Node, u: FloatArray, first: int, label: str) -> Iterator[Candidate]:
+    """Columns h_j = e_j - 2 u_j u, but for those with u_j = 0, which are axes.
+
+    The product with u is common to all columns: z = xs_j - 2 u_j (xs u).
+    """
+    xs, s = node.scaled, node.options.scale
+    along, reach = np.zeros(len(xs)), np.zeros(len(xs))
+    for k in np.flatnonzero(u):
+        term = u[k] * xs[:, k]
+        along = along + term
+        reach = reach + np.abs(term)
+    for j in np.flatnonzero(u).tolist():
+        f = -2.0 * float(u[j])
+        h = f * u
+        h[j] += 1.0
+        z = xs[:, j] + f * along
+        size = float(np.abs(xs[:, j]).max()) + abs(f) * float(reach.max())
+        values = z, search.TOLERANCE * size
+        yield candidate(node, first + j, f"{label}, column {j}", h * s, values)
+
+
+def fisher_directions(node: Node) -> Iterator[Candidate]:
+    """One class against the rest; of two classes the second would give the first's again."""
+    p = node.X.shape[1]
+    first, s = p + node.data.n_classes * p * p, node.options.scale
+    if len(node.classes) < 2:
+        return
+    for c in node.classes[:1] if len(node.classes) == 2 else node.classes:
+        mine, within_mine = node.moments(node.rows_of(c))
+        theirs, within_theirs = node.moments(node.rows_of(c, others=True))
+        within = node.in_scaled_units(within_mine + within_theirs)
+        if informative(within):
+            w = node.options.solve(with_ridge(within), (mine - theirs) * s)
+            if np.isfinite(w).all():
+                yield candidate(node, first + c, f"class {c} against the rest", w * s)
+
+
+def candidate(
+    node: Node,
+    number: int,
+    label: str,
+    normal: FloatArray,
+    values: tuple[FloatArray, float] | None = None,
+) -> Candidate:
+    """A direction with a normal that has few enough features.
+
+    ``values`` are those of the rows and their tolerance, if they are not to be computed from the
+    rounded normal. They are of no use when features are left out.
+    """
+    short = with_few_features(node, normal)
+    direction = search.directions(short)[0]
+    if values is None or short is not normal:
+        values = search.project(node.X, direction)
+    return Candidate(number, label, direction, *values)
+
+
+def with_few_features(node: Node, normal: FloatArray) -> FloatArray:
+    """Only those entries of a normal that move the values most, if it has too many."""
+    most = node.options.max_features
+    entries = np.flatnonzero(normal).tolist()
+    if most is None or len(entries) <= most:
+        return normal
+    effect = np.abs(normal) * node.spread
+    kept = sorted(entries, key=lambda k: (-effect[k], k))[:most]
+    short = np.zeros_like(normal)
+    if most > 1:  # one feature alone has been searched as an axis
+        short[kept] = normal[kept]
+    return short
+
+
+# --- one node ---------------------------------------------------------------------------------
+
+
+def goodness(node: Node, tried: Candidate) -> float:
+    """Goodness of the best legal cut along a direction; 0 without one."""
+    if not search.usable(tried.normal, tried.z) or not np.isfinite(tried.tolerance):
+        return 0.0
+    rows = node.y, node.weights, node.data.n_classes
+    sums = search._class_sums(*rows)
+    best = 0.0
+    for cut in search._open_cuts(tried.z, tried.tolerance, *rows):
+        if search._legal(cut, len(tried.z), sum(sums), node.limits):
+            right = [n - v for n, v in zip(sums, cut.left_sums, strict=True)]
+            best = max(best, node.score(cut.left_sums, right))
+    return best
+
+
+def canonical_split(node: Node, directions: list[search.Direction]) -> search.Split | None:
+    return search.best_split(
+        node.X, node.y, node.weights, node.data.n_classes, directions, node.score, node.limits
+    )
+
+
+# values near the limits of float64 overflow, and are passed over
+@np.errstate(over="ignore", under="ignore", invalid="ignore")
+def find_split(node: Node) -> Found | None:
+    """Best split of a node; an axis-parallel one unless an oblique one is better.
+
+    The values along a reflected column differ from those of its rounded normal in their last
+    bits, so the winner is searched again by the latter, which a tree computes. It must still be
+    better than the best axis.
+    """
+    axis = canonical_split(node, search.axes(node.X.shape[1]))
+    bar = 0.0 if axis is None else axis.goodness
+    best, winner = bar, None
+    tries: list[Candidate] = []
+    if len(node.rows) >= node.options.min_rows:
+        tries = [*reflections(node), *(fisher_directions(node) if node.options.fisher else ())]
+    for tried in tries:
+        value = goodness(node, tried)
+        if value > best:  # not if it is equal: the earlier direction wins
+            best, winner = value, tried
+    if winner is not None:
+        split = canonical_split(node, [winner.normal])
+        if split is not None and split.goodness > bar:
+            return Found(replace(split, direction=winner.number), winner.label, bar)
+    return None if axis is None else Found(axis, f"feature {axis.direction}", bar)
+
+
+# --- whole trees ------------------------------------------------------------------------------
+
+
+def grow(
+    data: growth.Data,
+    criterion: int | Callable[..., float],
+    rules: growth.Rules | None = None,
+    options: Options | None = None,
+    moments: Moments | None = None,
+) -> dict[str, Any]:
+    """Grow a tree as ``reference.grow`` does, with labels and the goodness of the best axes.
+
+    Each node's split is found here and then proposed as the only direction, where the search of
+    ``reference.grow`` finds the same cut again. A last column, which no direction uses, tells
+    which rows a node holds.
+    """
+    rules = growth.Rules() if rules is None else rules
+    limits = search.Limits(rules.min_samples_leaf, rules.min_weight_leaf, rules.zero_gain)
+    score = search.score_function(criterion, data.unit)
+    options = Options() if options is None else options
+    moments = plain_moments(data) if moments is None else moments
+    found: dict[tuple[int, ...], Found] = {}
+
+    def propose(shown: growth.Node) -> list[search.Direction]:
+        rows = shown.X[:, -1].astype(np.int64)
+        best = find_split(Node(data, rows, score, limits, options, moments))
+        if best is None:
+            return []
+        found[tuple(rows.tolist())] = best
+        return [search.Direction(best.split.idx, best.split.coef)]
+
+    numbers = np.arange(len(data.y), dtype=data.X.dtype)
+    numbered = replace(data, X=np.column_stack([data.X, numbers]))
+    tree = growth.grow(numbered, criterion, rules, propose)
+    tree |= {"direction": [], "label": [], "axis_goodness": []}
+    for kind, rows in zip(tree["kind"], tree["rows"], strict=True):
+        best = found[tuple(rows)] if kind == growth.HYPERPLANE else None
+        tree["direction"].append(None if best is None else best.split.direction)
+        tree["label"].append("" if best is None else best.label)
+        tree["axis_goodness"].append(None if best is None else best.axis_goodness)
+    return tree
