@@ -37,18 +37,20 @@ def feature_scale(problem: Problem, kind: str | None, grid: FixedPoint) -> Float
     """
     if kind is None:
         return np.ones(problem.n_features)
-    rows = np.arange(problem.n_rows, dtype=np.int32)
+    with np.errstate(over="ignore", divide="ignore"):
+        factor = 1.0 / _width(problem, kind, grid)
+    return np.where(np.isfinite(factor) & (factor > 0), factor, 1.0)
+
+
+def _width(problem: Problem, kind: str, grid: FixedPoint) -> FloatArray:
     if kind == "minmax":
         low, high = problem.Z.min(axis=0), problem.Z.max(axis=0)
-        width = high.astype(np.float64) - low.astype(np.float64)
-    else:
-        width = spread(problem, rows, grid)
-        if kind == "robust":
-            middle = _interquartile_range(problem)
-            width = np.where(middle > 0, middle, width)
-    with np.errstate(divide="ignore", over="ignore"):
-        factor = 1.0 / width
-    return np.where(np.isfinite(factor) & (factor > 0), factor, 1.0)
+        return np.asarray(high.astype(np.float64) - low.astype(np.float64))
+    width = spread(problem, np.arange(problem.n_rows, dtype=np.int32), grid)
+    if kind == "robust":
+        middle = _interquartile_range(problem)
+        width = np.where(middle > 0, middle, width)
+    return width
 
 
 def _interquartile_range(problem: Problem) -> FloatArray:

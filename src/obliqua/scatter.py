@@ -124,9 +124,10 @@ class ClassSums:
         central = (products * weight - first[rows] * first[columns]).astype(np.float64) / weight
         exponent = self.grid.exponent
         matrix = np.zeros((p, p))
-        matrix[rows, columns] = np.ldexp(
-            central, exponent[rows] + exponent[columns] - 2 * VALUE_BITS
-        )
+        with np.errstate(over="ignore", under="ignore"):  # of values near the limits of float64
+            matrix[rows, columns] = np.ldexp(
+                central, exponent[rows] + exponent[columns] - 2 * VALUE_BITS
+            )
         matrix[columns, rows] = matrix[rows, columns]
         return matrix * 2.0**self.grid.weight_shift
 
@@ -191,5 +192,6 @@ def spread(problem: Problem, rows: Int32Array, grid: FixedPoint) -> FloatArray:
     first = (weights * counted).sum(axis=0).astype(object)
     total = int(weights.sum())
     central = ((high * 2**PIECE_BITS + low) * total - first * first).astype(np.float64) / total
-    variance = np.ldexp(central, 2 * grid.exponent - 2 * VALUE_BITS) / total
+    with np.errstate(over="ignore", under="ignore"):  # of values near the limits of float64
+        variance = np.ldexp(central, 2 * grid.exponent - 2 * VALUE_BITS) / total
     return np.asarray(np.sqrt(variance))

@@ -284,11 +284,12 @@ def candidate(
     """A direction with a normal that has few enough features.
 
     ``values`` are those of the rows and their tolerance, if they are not to be computed from the
-    rounded normal. They are of no use when features are left out.
+    rounded normal. They are of no use when features may be left out.
     """
     short = with_few_features(node, normal)
     direction = search.directions(short)[0]
-    if values is None or short is not normal:
+    most = node.options.max_features
+    if values is None or (most is not None and most < len(normal)):
         values = search.project(node.X, direction)
     return Candidate(number, label, direction, *values)
 

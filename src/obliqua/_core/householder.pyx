@@ -260,7 +260,7 @@ cdef class Householder(Finder):
             return k
         for i in range(n):
             for j in range(p):
-                x[j] = ((self.sheet.columns[j * self.sheet.n + start + i] - self.grid.shift[j])
+                x[j] = (self.sheet.columns[j * self.sheet.n + start + i]
                         - moments_mean(&self.sums, k, &self.grid, j)) * self.scale[j]
                 y[j] = x[j]
             solve(self.matrix, p, y)

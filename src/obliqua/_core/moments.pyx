@@ -221,9 +221,9 @@ cdef bint moments_scatter(const Moments* sums, i64 slot, const Grid* grid, const
 
 
 cdef double moments_mean(const Moments* sums, i64 slot, const Grid* grid, i64 k) noexcept nogil:
-    """The mean of a column, measured from the grid's shift."""
-    return ldexp((<double> sums.first[slot * sums.n_features + k])
-                 / (<double> sums.weights[slot]), grid.exponent[k] - VALUE_BITS)
+    """The mean of a column."""
+    return grid.shift[k] + ldexp((<double> sums.first[slot * sums.n_features + k])
+                                 / (<double> sums.weights[slot]), grid.exponent[k] - VALUE_BITS)
 
 
 def scatter(Z, const i32[::1] rows, const i32[::1] classes, weights, const double[::1] shift,

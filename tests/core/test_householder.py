@@ -1,0 +1,209 @@
+"""HHCART's compiled search against its NumPy twin, bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from core.adapter import (
+    assert_equals_twin,
+    assert_rows_reach_their_leaves,
+    assert_same_substance,
+    grow_tree,
+    problem_of,
+    threads_everywhere,
+    twin_data,
+)
+from obliqua._core.eigen import py_eigen
+from obliqua._core.solve import py_solve
+from obliqua.data import Problem, encode
+from obliqua.methods.hhcart import Householder
+from obliqua.proposals import Proposals
+from obliqua.scale import feature_scale
+from obliqua.scatter import FixedPoint, class_sums
+from problems import cases, examples
+from reference import grow as reference_grow
+from reference import hhcart as twin
+from reference.criteria import CODES
+
+
+def exact_moments(problem: Problem) -> twin.Moments:
+    """Means and scatter matrices as the library computes them."""
+    one = replace(problem, y=np.zeros_like(problem.y), n_classes=1)
+    grid = FixedPoint.of_problem(problem)
+
+    def moments(rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        sums = class_sums(one, np.asarray(rows, dtype=np.int32), grid)
+        return sums.mean(0), sums.scatter(0)
+
+    return moments
+
+
+def library_solve(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> Any:
+    if right.ndim == 1:
+        solved = py_solve(matrix, right)
+        return np.full_like(right, np.nan) if solved is None else solved
+    return np.column_stack([library_solve(matrix, column) for column in right.T])
+
+
+def twin_tree(
+    problem: Problem, criterion: str, rules: dict[str, Any], proposals: Proposals
+) -> dict[str, Any]:
+    method = proposals.proposer
+    grid = FixedPoint.of_problem(problem)
+    options = twin.Options(
+        variant=method.variant,
+        target=method.target,
+        tau=method.tau,
+        min_rows=method.min_rows,
+        scale=feature_scale(problem, proposals.scale, grid),
+        fisher=method.fisher,
+        max_features=proposals.max_features,
+        trimmed=method.trim or None,
+        eigen=py_eigen,
+        solve=library_solve,
+    )
+    return twin.grow(
+        twin_data(problem),
+        CODES[criterion],
+        reference_grow.Rules(**rules),
+        options,
+        exact_moments(problem),
+    )
+
+
+methods = st.builds(
+    Householder,
+    variant=st.sampled_from(["all", "dominant"]),
+    tau=st.sampled_from([0.0, 0.05, 0.4]),
+    target=st.sampled_from(["first", "nearest"]),
+    min_rows=st.sampled_from([0, 5]),
+    fisher=st.booleans(),
+    trim=st.sampled_from([0.0, 0.1, 0.3]),
+)
+proposals = st.builds(
+    Proposals,
+    methods,
+    max_features=st.sampled_from([None, 1, 2, 3]),
+    scale=st.sampled_from([None, "standard", "robust", "minmax"]),
+)
+
+
+@examples(150)
+@given(
+    case=cases(),
+    proposals=proposals,
+    criterion=st.sampled_from(["twoing", "gini", "entropy", "sum_variances", "max_minority"]),
+    min_leaf=st.sampled_from([1, 2]),
+)
+def test_trees_equal_the_twins(
+    case: Any, proposals: Proposals, criterion: str, min_leaf: int
+) -> None:
+    problem = problem_of(case)
+    rules = {"max_depth": 3, "min_samples_leaf": min_leaf}
+    tree = grow_tree(problem, criterion, rules, proposals)
+    assert_equals_twin(tree, twin_tree(problem, criterion, rules, proposals))
+    assert_rows_reach_their_leaves(tree, problem)
+
+
+def blobs(seed: int, n: int, p: int, n_classes: int, weights: bool = False) -> Problem:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n)
+    X = rng.normal(size=(n, p)) @ rng.normal(size=(p, p)) + 0.4 * rng.normal(size=(n_classes, p))[y]
+    if seed % 2:
+        X = np.round(X * 2)
+    weight = rng.integers(1, 4, n) if weights else None
+    return encode(X, y, n_classes, sample_weight=weight)
+
+
+@pytest.mark.parametrize("variant", ["all", "dominant"])
+@pytest.mark.parametrize("seed", range(6))
+def test_larger_nodes_equal_the_twins(seed: int, variant: str) -> None:
+    """Large enough for bins."""
+    problem = blobs(seed, 300, 4, 2 + seed % 3)
+    method = Proposals(Householder(variant, fisher=seed > 2))
+    rules = {"max_depth": 2}
+    tree = grow_tree(problem, "twoing", rules, method)
+    assert tree.n_leaves > 2
+    assert_equals_twin(tree, twin_tree(problem, "twoing", rules, method))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("criterion", ["twoing", "gini", "sum_variances"])
+def test_threads_and_order_change_no_bit(seed: int, criterion: str) -> None:
+    problem = blobs(seed, 1500, 5, 3, weights=seed == 2)
+    method = Proposals(Householder("all" if seed else "dominant", fisher=True))
+    tree = grow_tree(problem, criterion, {}, method)
+    with threads_everywhere():
+        assert tree == grow_tree(problem, criterion, {}, method, n_threads=3)
+    order = np.random.default_rng(seed).permutation(problem.n_rows)
+    mixed = replace(
+        problem,
+        Z=problem.Z[order],
+        y=problem.y[order],
+        weights=None if problem.weights is None else problem.weights[order],
+    )
+    assert_same_substance(tree, grow_tree(mixed, criterion, {}, method))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_best_first_without_a_limit_grows_the_same_tree(n_threads: int) -> None:
+    problem = blobs(5, 400, 3, 3)
+    method = Proposals(Householder("dominant"))
+    tree = grow_tree(problem, "twoing", {}, method)
+    with threads_everywhere():
+        other = grow_tree(problem, "twoing", {"best_first": True}, method, n_threads)
+    assert tree == other
+
+
+def test_best_first_stops_at_the_limit() -> None:
+    problem = blobs(5, 400, 3, 3)
+    method = Proposals(Householder("all"))
+    tree = grow_tree(problem, "twoing", {"max_leaf_nodes": 5}, method)
+    assert tree.n_leaves == 5
+    with threads_everywhere():
+        assert tree == grow_tree(problem, "twoing", {"max_leaf_nodes": 5}, method, n_threads=2)
+    assert_rows_reach_their_leaves(tree, problem)
+
+
+def test_a_criterion_in_python_sees_the_same_directions() -> None:
+    problem = blobs(2, 200, 3, 2)
+    method = Proposals(Householder("all"))
+
+    def twoing(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
+        n_left, n_right = left.sum(), right.sum()
+        share = n_left * n_right / (n_left + n_right) ** 2
+        return float(share / 4 * np.abs(left / n_left - right / n_right).sum() ** 2)
+
+    ours = grow_tree(problem, "twoing", {"max_depth": 1}, method)
+    theirs = grow_tree(problem, twoing, {"max_depth": 1}, method)
+    assert_same_substance(ours, theirs, but=("gain",))
+
+
+def test_origins_and_the_gain_over_the_axes() -> None:
+    problem = blobs(0, 500, 3, 2)
+    tree = grow_tree(problem, "twoing", {}, Proposals(Householder("dominant")))
+    inner = ~tree.is_leaf
+    oblique = inner & (tree.feature == -3)
+    assert oblique.any()
+    assert (tree.gain[oblique] > tree.axis_gain[oblique]).all()
+    straight = inner & ~oblique
+    np.testing.assert_array_equal(tree.gain[straight], tree.axis_gain[straight])
+    labels = {tree.origin_labels[k] for k in tree.origin[oblique]}
+    assert all(label.startswith("class ") for label in labels)
+    assert {tree.origin_labels[k] for k in tree.origin[straight]} <= {"axis-parallel"}
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_no_split_uses_more_features_than_allowed(most: int) -> None:
+    problem = blobs(4, 500, 6, 3)
+    method = Proposals(Householder("all", fisher=True), max_features=most)
+    tree = grow_tree(problem, "twoing", {}, method)
+    sizes = np.diff(tree.coef_ptr)
+    assert sizes.max() == most
