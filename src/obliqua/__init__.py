@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from obliqua.errors import (
+        DatasetDamaged,
+        DatasetMissing,
         MissingDependency,
         NodeViewClosed,
         ObliquaError,
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CartClassifier",
+    "DatasetDamaged",
+    "DatasetMissing",
     "Directions",
     "MissingDependency",
     "NodeViewClosed",
@@ -38,6 +42,8 @@ __all__ = [
 # predicts never loads what grows trees.
 _HOMES = {
     "CartClassifier": "obliqua.estimators.cart",
+    "DatasetDamaged": "obliqua.errors",
+    "DatasetMissing": "obliqua.errors",
     "Directions": "obliqua.proposals",
     "MissingDependency": "obliqua.errors",
     "NodeViewClosed": "obliqua.errors",

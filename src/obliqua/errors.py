@@ -5,6 +5,8 @@ of obliqua (``except ValueError``) still works.
 """
 
 __all__ = [
+    "DatasetDamaged",
+    "DatasetMissing",
     "MissingDependency",
     "NodeViewClosed",
     "ObliquaError",
@@ -31,3 +33,11 @@ class NodeViewClosed(ObliquaError, RuntimeError):
 
 class MissingDependency(ObliquaError, ImportError):
     """A feature needs a package that is not installed."""
+
+
+class DatasetMissing(ObliquaError, OSError):
+    """A data set is in no place where obliqua looks for it."""
+
+
+class DatasetDamaged(ObliquaError, ValueError):
+    """A data set was found, but it is not the one that its name promises."""

@@ -1,0 +1,37 @@
+"""The papers' data sets: found on this machine or fetched, and checked before they are used.
+
+No data are part of the package. A loader looks in the folder that the environment variable
+``OBLIQUA_DATA`` names, then among the data that come with scikit-learn, then on OpenML. What
+it finds is compared with a fingerprint of the data set, so that another set of the same name
+is never used by mistake.
+"""
+
+from obliqua.datasets._loaders import (
+    load_balance_scale,
+    load_boston_housing,
+    load_breast_cancer_wisconsin,
+    load_bupa,
+    load_glass,
+    load_haberman,
+    load_heart,
+    load_iris,
+    load_letter,
+    load_pima,
+    load_shuttle,
+    load_wine,
+)
+
+__all__ = [
+    "load_balance_scale",
+    "load_boston_housing",
+    "load_breast_cancer_wisconsin",
+    "load_bupa",
+    "load_glass",
+    "load_haberman",
+    "load_heart",
+    "load_iris",
+    "load_letter",
+    "load_pima",
+    "load_shuttle",
+    "load_wine",
+]

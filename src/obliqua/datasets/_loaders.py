@@ -1,0 +1,118 @@
+"""One function per data set, with the interface of scikit-learn's loaders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.utils import Bunch
+
+from obliqua.datasets._facts import FACTS, Facts
+from obliqua.datasets._sources import Table, find
+from obliqua.errors import MissingDependency
+
+Loader = Callable[..., Any]
+
+_DOC = """{title}: {rows} rows, {columns} features, {classes} classes.
+
+{about}
+
+Parameters
+----------{subset}
+return_X_y : bool, default=False
+    Return ``(data, target)`` instead of a Bunch.
+as_frame : bool, default=False
+    Give the data as a pandas DataFrame and the target as a Series.
+
+Returns
+-------
+Bunch or tuple
+    A Bunch with ``data`` (float64), ``target`` (labels as text), ``feature_names``,
+    ``target_names``, ``frame`` (``None`` unless `as_frame`), ``DESCR`` and ``source``, which
+    says where the data were found.
+
+Raises
+------
+DatasetMissing
+    The data are in none of the places where they are looked for.
+DatasetDamaged
+    What was found is not this data set.
+"""
+_SUBSET = """
+subset : {"train", "test"}, default="train"
+    Which of the two tables to load."""
+
+
+def _load(facts: Facts, role: str, return_X_y: bool, as_frame: bool) -> Any:
+    table = find(facts, role)
+    data, target, frame = (*table[:2], None) if not as_frame else _frames(facts, table)
+    if return_X_y:
+        return data, target
+    return Bunch(
+        data=data,
+        target=target,
+        frame=frame,
+        feature_names=list(facts.features),
+        target_names=list(facts.classes),
+        DESCR=f"{facts.title}. {facts.about}",
+        source=table.source,
+    )
+
+
+def _frames(facts: Facts, table: Table) -> tuple[Any, Any, Any]:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingDependency(
+            "as_frame=True needs pandas; install it (pip install pandas)"
+        ) from error
+    data = pd.DataFrame(table.data, columns=list(facts.features))
+    target = pd.Series(table.target, name="class")
+    return data, target, data.assign(**{"class": target})
+
+
+def _describe(loader: Loader, facts: Facts, subset: str = "") -> None:
+    loader.__doc__ = _DOC.format(
+        title=facts.title,
+        rows=" and ".join(str(part.n_rows) for part in facts.parts.values()),
+        columns=len(facts.features),
+        classes=len(facts.classes),
+        about=facts.about,
+        subset=subset,
+    )
+
+
+def _loader(name: str) -> Loader:
+    facts = FACTS[name]
+
+    def load(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+        return _load(facts, "all", return_X_y, as_frame)
+
+    load.__name__ = load.__qualname__ = f"load_{name}"
+    _describe(load, facts)
+    return load
+
+
+load_balance_scale = _loader("balance_scale")
+load_boston_housing = _loader("boston_housing")
+load_breast_cancer_wisconsin = _loader("breast_cancer_wisconsin")
+load_bupa = _loader("bupa")
+load_glass = _loader("glass")
+load_haberman = _loader("haberman")
+load_heart = _loader("heart")
+load_iris = _loader("iris")
+load_letter = _loader("letter")
+load_pima = _loader("pima")
+load_wine = _loader("wine")
+
+
+def load_shuttle(
+    *, subset: str = "train", return_X_y: bool = False, as_frame: bool = False
+) -> Any:  # its docstring is made below, like those of the others
+    facts = FACTS["shuttle"]
+    if subset not in facts.parts:
+        raise ValueError(f"subset must be 'train' or 'test', got {subset!r}")
+    return _load(facts, subset, return_X_y, as_frame)
+
+
+_describe(load_shuttle, FACTS["shuttle"], _SUBSET)

@@ -1,0 +1,239 @@
+"""The places where a data set may be: a folder, a definition, scikit-learn, OpenML."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from obliqua._typing import AnyArray, FloatArray
+from obliqua.datasets._facts import Facts, Part, fingerprint
+from obliqua.errors import DatasetDamaged, DatasetMissing, MissingDependency
+
+FOLDER_VARIABLE = "OBLIQUA_DATA"
+
+
+class Table(NamedTuple):
+    """Rows, their labels and where they come from."""
+
+    data: FloatArray
+    target: AnyArray
+    source: str
+
+
+def find(facts: Facts, role: str) -> Table:
+    """A part of a data set, from the first place that has it; checked."""
+    part = facts.parts[role]
+    for place in (_from_folder, _from_definition, _from_scikit_learn, _from_openml):
+        table = place(facts, role)
+        if table is not None:
+            check(facts, part, table)
+            return table
+    raise DatasetMissing(_advice(facts, part, "no other source is known for it"))
+
+
+def check(facts: Facts, part: Part, table: Table) -> None:
+    """Refuse a table that is not the data set of that name."""
+    what = f"the data set {facts.name!r} from {table.source} is not the one of the papers: "
+    expected = (part.n_rows, len(facts.features))
+    if table.data.shape != expected:
+        raise DatasetDamaged(f"{what}its shape is {table.data.shape}, not {expected}")
+    labels, counts = np.unique(table.target, return_counts=True)
+    found = {str(label): int(count) for label, count in zip(labels, counts, strict=True)}
+    if found != dict(part.class_counts):
+        raise DatasetDamaged(f"{what}its classes are {found}, not {dict(part.class_counts)}")
+    if not np.isfinite(table.data).all():
+        raise DatasetDamaged(f"{what}some values are missing or not finite")
+    if fingerprint(table.data, table.target) != part.fingerprint:
+        raise DatasetDamaged(f"{what}shape and class counts are right, but some values differ")
+
+
+def _advice(facts: Facts, part: Part, reason: str) -> str:
+    return (
+        f"the data set {facts.name!r} ({facts.title}) cannot be had: {reason}; put the file "
+        f"{part.file} (header, one line per row, the class in the last column) into a folder "
+        f"and set the environment variable {FOLDER_VARIABLE} to that folder"
+    )
+
+
+# --- a folder ---------------------------------------------------------------------------------
+
+
+def _from_folder(facts: Facts, role: str) -> Table | None:
+    named = os.environ.get(FOLDER_VARIABLE)
+    if not named:
+        return None
+    folder = Path(named)
+    if not folder.is_dir():
+        raise DatasetMissing(
+            f"{FOLDER_VARIABLE} names {named!r}, which is not a folder; set it to the folder "
+            "with the data sets, or unset it"
+        )
+    path = folder / facts.parts[role].file
+    if not path.is_file():
+        return None
+    content = path.read_bytes()
+    promised = _promised_checksum(folder, path.name)
+    if promised is not None and hashlib.sha256(content).hexdigest() != promised:
+        raise DatasetDamaged(
+            f"{path.name} in the folder that {FOLDER_VARIABLE} names does not have the SHA-256 "
+            "sum that manifest.json gives for it; get a fresh copy of the file"
+        )
+    data, target = _parse(path.name, content)
+    return Table(data, target, path.name)
+
+
+def _promised_checksum(folder: Path, file: str) -> str | None:
+    """What the folder's manifest says about a file, if there is a manifest and it says it."""
+    manifest = folder / "manifest.json"
+    if not manifest.is_file():
+        return None
+    try:
+        listed = [
+            entry
+            for dataset in json.loads(manifest.read_text("utf-8"))["datasets"]
+            for entry in dataset["files"]
+        ]
+        return next((str(entry["sha256"]) for entry in listed if entry["file"] == file), None)
+    except (ValueError, KeyError, TypeError) as error:
+        raise DatasetDamaged(
+            f"manifest.json in the folder that {FOLDER_VARIABLE} names cannot be read; get a "
+            "fresh copy of it, or remove it"
+        ) from error
+
+
+def _parse(name: str, content: bytes) -> tuple[FloatArray, AnyArray]:
+    """Read CSV with a header, numbers, and the class in the last column."""
+    try:
+        rows = list(csv.reader(content.decode("utf-8").splitlines()))[1:]
+        data = np.array([row[:-1] for row in rows], dtype=np.float64, ndmin=2)
+        return data, np.array([row[-1] for row in rows], dtype=np.str_)
+    except (ValueError, IndexError, csv.Error) as error:
+        raise DatasetDamaged(
+            f"{name} cannot be read as lines of numbers with a class at the end ({error}); get "
+            "a fresh copy of the file"
+        ) from error
+
+
+# --- a definition -----------------------------------------------------------------------------
+
+
+def _from_definition(facts: Facts, role: str) -> Table | None:
+    if facts.name != "balance_scale":
+        return None
+    data = np.array(list(product(range(1, 6), repeat=4)), dtype=np.float64)
+    turn = data[:, 0] * data[:, 1] - data[:, 2] * data[:, 3]
+    return Table(data, np.array(["R", "B", "L"])[np.sign(turn).astype(int) + 1], "its definition")
+
+
+# --- scikit-learn -----------------------------------------------------------------------------
+
+
+def _wine() -> tuple[FloatArray, Sequence[str]]:
+    from sklearn.datasets import load_wine
+
+    loaded = load_wine()
+    return loaded.data, [str(code + 1) for code in loaded.target]
+
+
+def _iris() -> tuple[FloatArray, Sequence[str]]:
+    from sklearn.datasets import load_iris
+
+    loaded = load_iris()
+    data = loaded.data.copy()
+    # scikit-learn follows Fisher's article here, the papers the archive, which does not.
+    data[34] = (4.9, 3.1, 1.5, 0.1)
+    data[37] = (4.9, 3.1, 1.5, 0.1)
+    return data, [f"Iris-{loaded.target_names[code]}" for code in loaded.target]
+
+
+_SCIKIT_LEARN: dict[str, Callable[[], tuple[FloatArray, Sequence[str]]]] = {
+    "iris": _iris,
+    "wine": _wine,
+}
+
+
+def _from_scikit_learn(facts: Facts, role: str) -> Table | None:
+    if facts.name not in _SCIKIT_LEARN:
+        return None
+    data, target = _SCIKIT_LEARN[facts.name]()
+    return Table(np.ascontiguousarray(data), np.array(target, dtype=np.str_), "scikit-learn")
+
+
+# --- OpenML -----------------------------------------------------------------------------------
+
+
+def _from_openml(facts: Facts, role: str) -> Table | None:
+    if facts.openml is None:
+        return None
+    frame = _fetch(facts, role)
+    source = f"OpenML {facts.openml.number}"
+    try:
+        # Some copies call a column of numbers nominal; as text both kinds look the same.
+        data = frame.iloc[:, :-1].astype(str).to_numpy().astype(np.float64)
+        target = _labels(facts, frame.iloc[:, -1])
+    except ValueError as error:
+        raise DatasetDamaged(
+            f"the data set {facts.name!r} from {source} is not the one of the papers: {error}"
+        ) from error
+    if facts.name == "breast_cancer_wisconsin":
+        complete = np.isfinite(data).all(axis=1)
+        data, target = data[complete], target[complete]
+    return Table(*_rows_of(facts, role, data, target), source)
+
+
+def _fetch(facts: Facts, role: str) -> Any:
+    """All columns of a data set of OpenML as a frame, the class last."""
+    from sklearn import datasets
+
+    assert facts.openml is not None
+    try:
+        import pandas  # noqa: F401
+    except ImportError as error:
+        raise MissingDependency(
+            f"fetching the data set {facts.name!r} from OpenML needs pandas; install it "
+            f"(pip install pandas), or set {FOLDER_VARIABLE} to a folder with "
+            f"{facts.parts[role].file}"
+        ) from error
+    try:
+        return datasets.fetch_openml(
+            data_id=facts.openml.number,
+            target_column=None,
+            as_frame=True,
+            parser="auto",
+            n_retries=1,
+        ).data
+    except (OSError, ValueError) as error:
+        reason = f"OpenML did not give its number {facts.openml.number} ({error})"
+        raise DatasetMissing(_advice(facts, facts.parts[role], reason)) from error
+
+
+def _labels(facts: Facts, column: Any) -> AnyArray:
+    """The labels of OpenML as the papers' labels."""
+    assert facts.openml is not None
+    if facts.name == "boston_housing":
+        # OpenML gives the value of a home itself.
+        return np.where(column.astype(float).to_numpy() < 21.0, "1", "2")
+    plain = (str(label).strip("'\" ").removesuffix(".0") for label in column)
+    names = facts.openml.labels
+    return np.array([names.get(label, label) for label in plain], dtype=np.str_)
+
+
+def _rows_of(
+    facts: Facts, role: str, data: FloatArray, target: AnyArray
+) -> tuple[FloatArray, AnyArray]:
+    """The rows of one part; in a table of all parts they stand one after the other."""
+    start = 0
+    for name, part in facts.parts.items():
+        if name == role:
+            rows = slice(start, start + part.n_rows if len(facts.parts) > 1 else None)
+            return data[rows], target[rows]
+        start += part.n_rows
+    raise KeyError(role)

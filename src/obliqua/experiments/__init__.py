@@ -1,0 +1,1 @@
+"""The papers' experiments: their protocols, their published figures, and ours beside them."""

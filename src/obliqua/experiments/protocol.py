@@ -1,0 +1,298 @@
+"""How the papers measure: repeated cross-validation, or several trees on a fixed test set.
+
+A *cell* is one repeat of one method on one data set. It depends on nothing but the data, the
+method, the seed and its own number, so cells can be computed in any order, by any number of
+processes, and on different days.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import joblib
+import numpy as np
+
+from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua.experiments import measures
+from obliqua.experiments.store import CellKey, Store
+
+__all__ = ["Cell", "DataSet", "Method", "Rows", "Summary", "folds", "run", "run_cell", "summarise"]
+
+N_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Method:
+    """An estimator class and its parameters under a short name.
+
+    The class is named, not given, and is imported when the method is first used: a table can
+    list methods that a program at hand does not need.
+
+    Parameters
+    ----------
+    name : str
+        The name in tables and on the command line.
+    title : str
+        What it is, in a few words.
+    estimator : str
+        Where the class lives, for instance ``"obliqua.CartClassifier"``.
+    params : mapping
+        Parameters of its constructor. ``random_state`` is added by the protocol.
+    """
+
+    name: str
+    title: str
+    estimator: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def make(self, random_state: int) -> Any:
+        """An unfitted estimator."""
+        module, _, name = self.estimator.rpartition(".")
+        try:
+            return getattr(import_module(module), name)(**self.params, random_state=random_state)
+        except (ImportError, AttributeError, TypeError) as error:
+            raise ValueError(f"the method {self.name} cannot be made: {error}") from error
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows to train on and, where the test rows are fixed, rows to test on."""
+
+    X: FloatArray
+    y: AnyArray
+    X_test: FloatArray | None = None
+    y_test: AnyArray | None = None
+
+    @cached_property
+    def checksum(self) -> str:
+        """Checksum of everything, in its order: other folds would come from another order."""
+        digest = hashlib.sha256()
+        for part in (self.X, self.y, self.X_test, self.y_test):
+            if part is not None:
+                plain = part if part.dtype.kind == "f" else np.asarray(part, dtype="S")
+                digest.update(repr(plain.shape).encode() + np.ascontiguousarray(plain).tobytes())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set of a table: its short name there, and how to get it."""
+
+    name: str
+    title: str
+    load: Callable[[], Rows]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one repeat has given.
+
+    Parameters
+    ----------
+    classes : list of str
+        The labels, in the order of the matrix.
+    confusion : list of list of int
+        Confusion matrix over all test rows of the repeat.
+    leaves : list of int
+        Leaves of each tree of the repeat.
+    seconds : float
+        Time of fitting and predicting. It is the only thing that varies between runs.
+    """
+
+    classes: list[str]
+    confusion: list[list[int]]
+    leaves: list[int]
+    seconds: float
+
+    @property
+    def matrix(self) -> Int64Array:
+        """The confusion matrix as an array."""
+        return np.array(self.confusion, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean and sample standard deviation over the repeats; NaN for the latter if there is one.
+
+    Accuracies are per cent, as in the papers.
+    """
+
+    repeats: int
+    accuracy: tuple[float, float]
+    leaves: tuple[float, float]
+    macro_f: tuple[float, float]
+
+
+def folds(n_rows: int, rng: np.random.Generator, n_folds: int = N_FOLDS) -> list[Int64Array]:
+    """Divide row numbers at random into parts of equal size, or nearly so; no class is looked at.
+
+    Parameters
+    ----------
+    n_rows : int
+        How many rows there are.
+    rng : numpy.random.Generator
+        Source of the order.
+    n_folds : int, default=5
+        How many parts to make.
+
+    Returns
+    -------
+    list of ndarray
+        Row numbers of each part, in increasing order.
+    """
+    if not 2 <= n_folds <= n_rows:
+        raise ValueError(f"n_folds must be from 2 to the number of rows {n_rows}, got {n_folds}")
+    return [np.sort(part) for part in np.array_split(rng.permutation(n_rows), n_folds)]
+
+
+def _random(seed: int, data_set: str, repeat: int) -> np.random.Generator:
+    """One stream per data set and repeat. All methods share it, so they see the same folds."""
+    key = (zlib.crc32(data_set.encode()), repeat)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def run_cell(
+    data_set: str, rows: Rows, method: Method, repeat: int, seed: int, n_folds: int = N_FOLDS
+) -> Cell:
+    """One repeat of one method on one data set.
+
+    With fixed test rows it is one tree, which differs from that of another repeat only by its
+    random state (the rows that it holds out for pruning). Otherwise it is a cross-validation.
+
+    Parameters
+    ----------
+    data_set : str
+        Name of the data set; it chooses the stream of random numbers.
+    rows : Rows
+        The data.
+    method : Method
+        What to fit.
+    repeat : int
+        Number of the repeat.
+    seed : int
+        The seed of the whole experiment.
+    n_folds : int, default=5
+        Folds of the cross-validation.
+
+    Returns
+    -------
+    Cell
+        Pooled confusion matrix and sizes of the trees.
+    """
+    rng = _random(seed, data_set, repeat)
+    started = time.perf_counter()
+    leaves: list[int] = []
+    true: list[AnyArray] = []
+    predicted: list[AnyArray] = []
+    for X, y, X_test, y_test in _divisions(rows, rng, n_folds):
+        model = method.make(int(rng.integers(2**31)))
+        model.fit(X, y)
+        leaves.append(int(model.get_n_leaves()))
+        true.append(y_test)
+        predicted.append(model.predict(X_test))
+    classes = np.unique(np.concatenate([rows.y, *true]))
+    matrix = measures.confusion_matrix(np.concatenate(true), np.concatenate(predicted), classes)
+    seconds = round(time.perf_counter() - started, 3)
+    return Cell([str(label) for label in classes], matrix.tolist(), leaves, seconds)
+
+
+def _divisions(
+    rows: Rows, rng: np.random.Generator, n_folds: int
+) -> Iterator[tuple[FloatArray, AnyArray, FloatArray, AnyArray]]:
+    """Training rows, their labels, test rows, their labels: one division, or one per fold."""
+    if rows.X_test is not None and rows.y_test is not None:
+        yield rows.X, rows.y, rows.X_test, rows.y_test
+        return
+    for test in folds(len(rows.y), rng, n_folds):
+        train = np.ones(len(rows.y), dtype=bool)
+        train[test] = False
+        yield rows.X[train], rows.y[train], rows.X[test], rows.y[test]
+
+
+def summarise(cells: Sequence[Cell]) -> Summary:
+    """Mean and sample standard deviation over repeats.
+
+    A repeat has one accuracy and one F-measure, from its pooled matrix, and one size: the mean
+    over its trees.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        The repeats of one method on one data set.
+
+    Returns
+    -------
+    Summary
+        Means and standard deviations.
+    """
+    return Summary(
+        len(cells),
+        _mean_and_sd([100.0 * measures.accuracy(cell.matrix) for cell in cells]),
+        _mean_and_sd([float(np.mean(cell.leaves)) for cell in cells]),
+        _mean_and_sd([measures.macro_f(cell.matrix) for cell in cells]),
+    )
+
+
+def _mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+    return float(np.mean(values)), sd
+
+
+def run(
+    data_sets: Sequence[DataSet],
+    methods: Sequence[Method],
+    repeats: Mapping[str, int],
+    store: Store,
+    *,
+    n_jobs: int = 1,
+    progress: Callable[[str], None] | None = None,
+) -> None:
+    """Compute all cells that the store does not hold yet; each is kept as soon as it is there.
+
+    Parameters
+    ----------
+    data_sets : sequence of DataSet
+        What to run on.
+    methods : sequence of Method
+        What to run.
+    repeats : mapping of str to int
+        Number of repeats for each data set, by name.
+    store : Store
+        Where results are kept; it also knows the seed.
+    n_jobs : int, default=1
+        Number of processes. It has no influence on the results.
+    progress : callable, default=None
+        Gets a line of text for each finished cell; by default it goes to stderr.
+    """
+    say = progress or (lambda line: print(line, file=sys.stderr, flush=True))
+    for method in methods:
+        method.make(0)  # a method that does not exist is found now, not hours later
+        store.expect_method(method.name, method.estimator, method.params)
+    tasks: list[tuple[CellKey, Rows, Method]] = []
+    for data_set in data_sets:
+        rows = data_set.load()
+        store.expect_data(data_set.name, rows.checksum)
+        for repeat in range(repeats[data_set.name]):
+            keys = ((CellKey(data_set.name, method.name, repeat), method) for method in methods)
+            tasks += [(key, rows, method) for key, method in keys if key not in store]
+    parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+    calls = (joblib.delayed(_task)(*task, store.seed) for task in tasks)
+    for number, (key, cell) in enumerate(parallel(calls), start=1):
+        store.put(key, asdict(cell))
+        found = summarise([cell])
+        say(
+            f"[{number}/{len(tasks)}] {key.data_set} {key.method} repeat {key.repeat + 1}: "
+            f"{found.accuracy[0]:.2f} %, {found.leaves[0]:.1f} leaves, {cell.seconds:.1f} s"
+        )
+
+
+def _task(key: CellKey, rows: Rows, method: Method, seed: int) -> tuple[CellKey, Cell]:
+    return key, run_cell(key.data_set, rows, method, key.repeat, seed)

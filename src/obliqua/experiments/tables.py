@@ -1,0 +1,305 @@
+"""A published table beside ours: what each cell says, how far apart, and the text to print."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from obliqua.experiments.protocol import Cell, DataSet, Method, Summary, run, summarise
+from obliqua.experiments.store import Store
+
+__all__ = ["LIMIT", "Comparison", "Entry", "Figure", "Row", "Table", "run_table"]
+
+#: A cell is marked if it is more than this many published standard deviations away.
+LIMIT = 2.0
+
+Thing = TypeVar("Thing")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A mean and its standard deviation over repeats; NaN where it is not known."""
+
+    mean: float
+    sd: float = math.nan
+
+    def text(self, digits: int) -> str:
+        """The figure as a table shows it."""
+        if math.isnan(self.mean):
+            return ""
+        spread = "" if math.isnan(self.sd) else f" ± {self.sd:.{digits}f}"
+        return f"{self.mean:.{digits}f}{spread}"
+
+
+NOTHING = Figure(math.nan)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Accuracy in per cent and number of leaves."""
+
+    accuracy: Figure = NOTHING
+    leaves: Figure = NOTHING
+
+
+Entries = Mapping[str, Mapping[str, Entry]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a paper and how to make it again.
+
+    Parameters
+    ----------
+    name : str
+        The name on the command line.
+    title : str
+        Paper and table.
+    data_sets : tuple of DataSet
+        Its data sets, in its order.
+    methods : tuple of Method
+        All methods that can be run, those of the paper first.
+    standard : tuple of str
+        Names of the methods that are run if none are named.
+    published, prototype : mapping
+        Figures by data set and method: the paper's, and those of an independent prototype.
+    repeats : int
+        Repeats in the paper.
+    """
+
+    name: str
+    title: str
+    data_sets: tuple[DataSet, ...]
+    methods: tuple[Method, ...]
+    standard: tuple[str, ...]
+    published: Entries
+    prototype: Entries
+    repeats: int = 10
+
+    def choose_sets(self, names: Sequence[str] | None = None) -> list[DataSet]:
+        """The data sets of these names; all of them for `None`."""
+        known = {data_set.name: data_set for data_set in self.data_sets}
+        return [_known(name, known, "data set") for name in (known if names is None else names)]
+
+    def choose_methods(self, names: Sequence[str] | None = None) -> list[Method]:
+        """The methods of these names; the paper's for `None`."""
+        known = {method.name: method for method in self.methods}
+        return [_known(name, known, "method") for name in names or self.standard]
+
+    def digits(self, data_set: str) -> int:
+        """Decimals of accuracies: where they vary by hundredths, one would show nothing."""
+        entries = self.published.get(data_set, {}).values()
+        return 2 if any(entry.accuracy.sd < 0.1 for entry in entries) else 1
+
+
+def _known(name: str, known: Mapping[str, Thing], what: str) -> Thing:
+    if name not in known:
+        raise ValueError(f"no {what} is called {name!r}; there are {', '.join(known)}")
+    return known[name]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method on one data set: the paper's figures, the prototype's and ours."""
+
+    data_set: str
+    method: str
+    published: Entry
+    prototype: Entry
+    ours: Summary
+
+    @property
+    def z_accuracy(self) -> float:
+        """Our accuracy minus the paper's, in the paper's standard deviations."""
+        return _z(self.ours.accuracy[0], self.published.accuracy)
+
+    @property
+    def z_leaves(self) -> float:
+        """Our number of leaves minus the paper's, in the paper's standard deviations."""
+        return _z(self.ours.leaves[0], self.published.leaves)
+
+
+def _z(ours: float, published: Figure) -> float:
+    return (ours - published.mean) / published.sd
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A table with our figures filled in."""
+
+    table: Table
+    rows: tuple[Row, ...]
+
+    def markdown(self) -> str:
+        """The table, what is outside the limit, and means per method, as Markdown."""
+        head = (
+            "| set | method | repeats | accuracy: paper | prototype | ours | z "
+            "| leaves: paper | prototype | ours | z |"
+        )
+        lines = [f"## {self.table.title}", "", head, "|--|--|--:" + "|--:" * 8 + "|"]
+        lines += [_markdown_row(row, self.table.digits(row.data_set)) for row in self.rows]
+        return "\n".join([*lines, "", *self._verdict(), "", *self._means()]) + "\n"
+
+    def judged(self) -> list[tuple[Row, str, float, bool]]:
+        """Each cell with a published figure: row, quantity, z, and whether ours is better."""
+        return [
+            (row, what, z, better)
+            for row in self.rows
+            for what, z, better in (
+                ("accuracy", row.z_accuracy, row.z_accuracy > 0),
+                ("leaves", row.z_leaves, row.z_leaves < 0),
+            )
+            if not math.isnan(z)
+        ]
+
+    def _verdict(self) -> list[str]:
+        judged = self.judged()
+        outside = [cell for cell in judged if abs(cell[2]) > LIMIT]
+        within = f"{len(judged) - len(outside)} of {len(judged)} cells"
+        meaning = "z = (ours - paper) / standard deviation in the paper."
+        lines = [f"{meaning} Within {LIMIT:g}: {within}.", ""]
+        for row, what, z, better in outside:
+            verdict = "better" if better else "worse"
+            lines.append(f"- {row.data_set} {row.method}, {what}: z = {z:+.2f} ({verdict})")
+        return lines
+
+    def _means(self) -> list[str]:
+        """Means over data sets, only over those on which every method has run."""
+        by_method: dict[str, dict[str, Row]] = {}
+        for row in self.rows:
+            by_method.setdefault(row.method, {})[row.data_set] = row
+        common = [
+            name
+            for name in dict.fromkeys(row.data_set for row in self.rows)
+            if all(name in rows for rows in by_method.values())
+        ]
+        if not common:
+            return ["No data set was run with every method, so there are no means."]
+        lines = [
+            f"Means over {', '.join(common)}:",
+            "",
+            "| method | accuracy | leaves | macro F |",
+            "|--|--:|--:|--:|",
+        ]
+        for method, rows in by_method.items():
+            ours = [rows[name].ours for name in common]
+            accuracy = np.mean([found.accuracy[0] for found in ours])
+            leaves = np.mean([found.leaves[0] for found in ours])
+            f = np.mean([found.macro_f[0] for found in ours])
+            lines.append(f"| {method} | {accuracy:.2f} | {leaves:.2f} | {f:.3f} |")
+        return lines
+
+    def csv(self) -> str:
+        """The same figures, unrounded, as CSV."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        head = ["set", "method", "repeats"]
+        for what in ("accuracy", "leaves"):
+            for whose in ("paper", "prototype", "ours"):
+                head += [f"{what}_{whose}", f"{what}_{whose}_sd"]
+            head.append(f"{what}_z")
+        writer.writerow([*head, "macro_f_ours", "macro_f_ours_sd"])
+        for row in self.rows:
+            out: list[object] = [row.data_set, row.method, row.ours.repeats]
+            for paper, prototype, ours, z in _quantities(row):
+                out += [paper.mean, paper.sd, prototype.mean, prototype.sd, ours.mean, ours.sd, z]
+            out += row.ours.macro_f
+            writer.writerow(["" if _is_nan(value) else value for value in out])
+        return text.getvalue()
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _quantities(row: Row) -> list[tuple[Figure, Figure, Figure, float]]:
+    """Accuracy, then leaves: paper, prototype, ours, z."""
+    paper, prototype, ours = row.published, row.prototype, row.ours
+    return [
+        (paper.accuracy, prototype.accuracy, Figure(*ours.accuracy), row.z_accuracy),
+        (paper.leaves, prototype.leaves, Figure(*ours.leaves), row.z_leaves),
+    ]
+
+
+def _markdown_row(row: Row, accuracy_digits: int) -> str:
+    out = [row.data_set, row.method, str(row.ours.repeats)]
+    digits_of = (accuracy_digits, 1)
+    for digits, (paper, prototype, ours, z) in zip(digits_of, _quantities(row), strict=True):
+        mark = "**" if abs(z) > LIMIT else ""
+        shown = "" if math.isnan(z) else f"{mark}{z:+.2f}{mark}"
+        out += [paper.text(digits), prototype.text(digits), ours.text(digits), shown]
+    return "| " + " | ".join(out) + " |"
+
+
+def run_table(
+    table: Table,
+    store: Store,
+    *,
+    data_sets: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
+    repeats: int | Mapping[str, int] | None = None,
+    n_jobs: int = 1,
+    progress: Callable[[str], None] | None = None,
+) -> Comparison:
+    """Run a table, in full or reduced, and compare it with the published one.
+
+    Parameters
+    ----------
+    table : Table
+        What to run.
+    store : Store
+        Where finished cells are kept; it also holds the seed.
+    data_sets, methods : sequence of str, default=None
+        What to run it on, and with what; `None` means as in the paper.
+    repeats : int or mapping of str to int, default=None
+        Number of repeats, for all data sets or for some by name; as in the paper otherwise.
+    n_jobs : int, default=1
+        Number of processes. It has no influence on the results.
+    progress : callable, default=None
+        Gets a line for each finished cell; by default it goes to stderr.
+
+    Returns
+    -------
+    Comparison
+        The table with our figures in it.
+    """
+    chosen_sets, chosen = table.choose_sets(data_sets), table.choose_methods(methods)
+    counts = _counts(table, repeats)
+    run(chosen_sets, chosen, counts, store, n_jobs=n_jobs, progress=progress)
+    rows = [
+        Row(
+            data_set.name,
+            method.name,
+            table.published.get(data_set.name, {}).get(method.name, Entry()),
+            table.prototype.get(data_set.name, {}).get(method.name, Entry()),
+            _summary(store, data_set.name, method.name, counts[data_set.name]),
+        )
+        for data_set in chosen_sets
+        for method in chosen
+    ]
+    return Comparison(table, tuple(rows))
+
+
+def _counts(table: Table, repeats: int | Mapping[str, int] | None) -> dict[str, int]:
+    """Number of repeats for each data set."""
+    everywhere = repeats if isinstance(repeats, int) else table.repeats
+    counts = {data_set.name: everywhere for data_set in table.data_sets}
+    if isinstance(repeats, Mapping):
+        table.choose_sets(list(repeats))  # a misspelt name is an error
+        counts |= repeats
+    for name, count in counts.items():
+        if count < 1:
+            raise ValueError(f"there must be at least one repeat, got {count} for {name}")
+    return counts
+
+
+def _summary(store: Store, data_set: str, method: str, repeats: int) -> Summary:
+    """Of the first repeats only: a file may hold more than this run has asked for."""
+    kept = store.cells(data_set, method)
+    return summarise([Cell(**kept[repeat]) for repeat in range(repeats)])

@@ -1,0 +1,264 @@
+"""The loaders give the papers' data, from wherever they are, and refuse anything else."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.datasets
+from sklearn.utils import Bunch
+
+from obliqua import DatasetDamaged, DatasetMissing, MissingDependency, datasets
+from obliqua.datasets._facts import FACTS, fingerprint
+
+NAMES = sorted(FACTS)
+ANYWHERE = ["balance_scale", "iris", "wine"]  # those that need neither a file nor a network
+FETCHED = sorted(set(NAMES) - set(ANYWHERE))
+
+
+def load(name: str, **params: Any) -> Any:
+    return getattr(datasets, f"load_{name}")(**params)
+
+
+@pytest.fixture
+def folder() -> Path:
+    """The folder with the papers' data sets."""
+    named = os.environ.get("OBLIQUA_DATA")
+    if not named:
+        pytest.skip("OBLIQUA_DATA is not set: it must name the folder with the data sets")
+    return Path(named)
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No folder and no network."""
+
+    def fail(**params: Any) -> Any:
+        raise OSError("no network")
+
+    monkeypatch.delenv("OBLIQUA_DATA", raising=False)
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fail)
+
+
+def copy_of(name: str, folder: Path, to: Path, *, manifest: bool = True) -> Path:
+    """A file of the folder, put into another folder, with or without the manifest."""
+    files = [f"{name}.csv", *(["manifest.json"] if manifest else [])]
+    for file in files:
+        (to / file).write_bytes((folder / file).read_bytes())
+    return to / files[0]
+
+
+def test_every_data_set_has_a_loader() -> None:
+    assert [f"load_{name}" for name in NAMES] == sorted(datasets.__all__)
+    for name in datasets.__all__:
+        assert "Returns" in (getattr(datasets, name).__doc__ or "")
+
+
+# --- the folder -------------------------------------------------------------------------------
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", NAMES)
+def test_the_data_are_those_of_the_manifest(name: str, folder: Path) -> None:
+    listed = json.loads((folder / "manifest.json").read_text("utf-8"))["datasets"]
+    entry = next(entry for entry in listed if entry["name"] == name)
+    for file in entry["files"]:
+        subset = {} if file["role"] == "all" else {"subset": file["role"]}
+        loaded = load(name, **subset)
+        assert loaded.source == file["file"]
+        assert loaded.data.dtype == np.float64
+        assert loaded.data.flags.c_contiguous
+        assert loaded.data.shape == (file["n_rows"], entry["n_features"])
+        assert loaded.target.dtype.kind == "U"
+        assert Counter(loaded.target.tolist()) == file["class_counts"]
+        assert loaded.feature_names == entry["features"]
+        assert loaded.target_names == list(file["class_counts"])
+
+
+@pytest.mark.data
+def test_a_damaged_file_is_refused_by_name(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = copy_of("heart", folder, tmp_path)
+    monkeypatch.setenv("OBLIQUA_DATA", str(tmp_path))
+    assert load("heart").source == "heart.csv"
+    file.write_text(file.read_text("utf-8").replace("2.4", "24", 1), "utf-8")
+    with pytest.raises(DatasetDamaged, match=r"heart\.csv.*SHA-256"):
+        load("heart")
+
+
+@pytest.mark.data
+def test_without_a_manifest_the_content_is_still_checked(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = copy_of("heart", folder, tmp_path, manifest=False)
+    monkeypatch.setenv("OBLIQUA_DATA", str(tmp_path))
+    assert load("heart").data.shape == (270, 13)
+    text = file.read_text("utf-8")
+    for old, new, message in (
+        ("2.4", "24", "some values differ"),
+        ("2.4", "", "cannot be read as lines of numbers"),
+        ("2.4", "nan", "missing or not finite"),
+        (",2\n", ",1\n", "its classes are"),
+        ("70,1,4,130,322,0,2,109,0,2.4,2,3,3,2\n", "", "its shape is"),
+    ):
+        assert old in text
+        file.write_text(text.replace(old, new, 1), "utf-8")
+        with pytest.raises(DatasetDamaged, match=message):
+            load("heart")
+
+
+@pytest.mark.data
+def test_a_broken_manifest_is_an_error(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy_of("heart", folder, tmp_path)
+    (tmp_path / "manifest.json").write_text('{"datasets": 3}', "utf-8")
+    monkeypatch.setenv("OBLIQUA_DATA", str(tmp_path))
+    with pytest.raises(DatasetDamaged, match=r"manifest\.json"):
+        load("heart")
+
+
+def test_a_folder_that_does_not_exist_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OBLIQUA_DATA", str(tmp_path / "absent"))
+    with pytest.raises(DatasetMissing, match="not a folder"):
+        load("wine")
+
+
+# --- other places -----------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("nowhere")
+@pytest.mark.parametrize("name", ANYWHERE)
+def test_some_sets_need_no_file(name: str) -> None:
+    # The loader itself compares the content with the fingerprint of the papers' data.
+    assert load(name).source in {"scikit-learn", "its definition"}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ANYWHERE)
+def test_they_are_the_same_as_the_files_row_by_row(
+    name: str, folder: Path, request: pytest.FixtureRequest
+) -> None:
+    X, y = load(name, return_X_y=True)
+    request.getfixturevalue("nowhere")
+    again_X, again_y = load(name, return_X_y=True)
+    np.testing.assert_array_equal(X, again_X)
+    np.testing.assert_array_equal(y, again_y)
+
+
+@pytest.mark.usefixtures("nowhere")
+@pytest.mark.parametrize("name", FETCHED)
+def test_what_cannot_be_had_says_what_to_do(name: str) -> None:
+    with pytest.raises(DatasetMissing, match=rf"{name}.*\.csv.*OBLIQUA_DATA") as caught:
+        load(name)
+    assert isinstance(caught.value, OSError)
+
+
+def as_openml(name: str, X: np.ndarray, y: np.ndarray) -> pd.DataFrame:
+    """A frame as OpenML would give it: its own labels, some columns of numbers nominal."""
+    frame = pd.DataFrame(X, columns=list(FACTS[name].features))
+    first = frame.columns[0]
+    frame[first] = frame[first].astype(str).astype("category")
+    openml = FACTS[name].openml
+    assert openml is not None
+    theirs = {ours: label for label, ours in openml.labels.items()}
+    target = pd.Series([theirs.get(label, label) for label in y], dtype="category")
+    if name == "boston_housing":
+        target = pd.Series(np.where(y == "1", 20.9, 21.0))
+    return frame.assign(their_class=target)
+
+
+def serve(frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Let OpenML give this frame; the list fills with how it was asked."""
+    asked: list[dict[str, Any]] = []
+
+    def fetch(**params: Any) -> Bunch:
+        asked.append(params)
+        return Bunch(data=frame)
+
+    monkeypatch.delenv("OBLIQUA_DATA", raising=False)
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
+    return asked
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", sorted(set(FETCHED) - {"shuttle"}))
+def test_openml_gives_the_same_data_in_any_order(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = load(name, return_X_y=True)
+    frame = as_openml(name, X, y).sample(frac=1, random_state=0)
+    if name == "breast_cancer_wisconsin":  # OpenML's copy has incomplete rows
+        frame = pd.concat([frame, frame.iloc[:16].assign(Mitoses=np.nan)])
+    asked = serve(frame, monkeypatch)
+    loaded = load(name)
+    openml = FACTS[name].openml
+    assert openml is not None
+    assert loaded.source == f"OpenML {openml.number}"
+    assert fingerprint(loaded.data, loaded.target) == fingerprint(X, y)
+    assert [params["data_id"] for params in asked] == [openml.number]
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("folder")
+def test_openml_has_both_parts_of_shuttle_in_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = {subset: load("shuttle", subset=subset) for subset in ("train", "test")}
+    frames = [as_openml("shuttle", part.data, part.target) for part in parts.values()]
+    serve(pd.concat(frames, ignore_index=True), monkeypatch)
+    for subset, part in parts.items():
+        np.testing.assert_array_equal(load("shuttle", subset=subset).data, part.data)
+    serve(pd.concat(frames[::-1], ignore_index=True), monkeypatch)
+    with pytest.raises(DatasetDamaged, match="shuttle"):
+        load("shuttle")
+
+
+def test_another_set_of_openml_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    serve(pd.DataFrame({"a": ["x", "y"], "class": ["1", "2"]}), monkeypatch)
+    with pytest.raises(DatasetDamaged, match=r"heart.*OpenML 53"):
+        load("heart")
+    serve(pd.DataFrame({"a": [1.0, 2.0], "class": ["1", "2"]}), monkeypatch)
+    with pytest.raises(DatasetDamaged, match="its shape is"):
+        load("heart")
+
+
+# --- the interface ----------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_frames_and_pairs() -> None:
+    plain = load("wine")
+    assert plain.frame is None
+    X, y = load("wine", return_X_y=True)
+    np.testing.assert_array_equal(X, plain.data)
+    np.testing.assert_array_equal(y, plain.target)
+    framed = load("wine", as_frame=True)
+    assert list(framed.frame.columns) == [*plain.feature_names, "class"]
+    np.testing.assert_array_equal(framed.data.to_numpy(), X)
+    frame, series = load("wine", as_frame=True, return_X_y=True)
+    assert isinstance(frame, pd.DataFrame)
+    assert isinstance(series, pd.Series)
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_frames_need_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingDependency, match="pandas"):
+        load("wine", as_frame=True)
+    with pytest.raises(MissingDependency, match="pandas"):
+        load("heart")
+
+
+def test_shuttle_has_two_parts() -> None:
+    with pytest.raises(ValueError, match="'train' or 'test'"):
+        load("shuttle", subset="all")

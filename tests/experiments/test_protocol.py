@@ -1,0 +1,271 @@
+"""The protocol: folds, seeds, pooling, resuming, and the same figures for any number of jobs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from obliqua.experiments import protocol
+from obliqua.experiments.protocol import (
+    Cell,
+    DataSet,
+    Method,
+    Rows,
+    folds,
+    run,
+    run_cell,
+    summarise,
+)
+from obliqua.experiments.store import CellKey, ResultsError, Store
+
+CART = Method("cart", "axis-parallel", "obliqua.CartClassifier", {"max_depth": 3})
+STUMP = Method("stump", "one split", "obliqua.CartClassifier", {"max_depth": 1})
+
+
+def cloud(n_rows: int = 61, seed: int = 0) -> Rows:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n_rows)
+    X = np.round(rng.normal(size=(n_rows, 3)) + y[:, None], 1)
+    return Rows(X, np.array(["a", "b", "c"])[y])
+
+
+def fixed() -> Rows:
+    train, test = cloud(), cloud(40, seed=1)
+    return Rows(train.X, train.y, test.X, test.y)
+
+
+ONE = DataSet("one", "a cloud", cloud)
+TWO = DataSet("two", "another", lambda: cloud(47, seed=2))
+TRAIN_TEST = DataSet("fixed", "fixed test rows", fixed)
+SETS = [ONE, TWO, TRAIN_TEST]
+REPEATS = {"one": 3, "two": 2, "fixed": 2}
+
+
+def silent(line: str) -> None:
+    """Say nothing."""
+
+
+def without_times(path: Path) -> Any:
+    content = json.loads(path.read_text("utf-8"))
+    for methods in content["cells"].values():
+        for repeats in methods.values():
+            for cell in repeats.values():
+                del cell["seconds"]
+    return content
+
+
+class Watched:
+    """Stands in for an estimator and keeps what it is given."""
+
+    log: list[Any] = []  # noqa: RUF012
+
+    def __init__(self, random_state: int) -> None:
+        self.log.append(("seed", random_state))
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> None:
+        self.log.append(("fit", X.ravel().astype(int)))
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        self.log.append(("predict", X.ravel().astype(int)))
+        return np.where(X.ravel() % 2 == 0, "a", "b")
+
+    def get_n_leaves(self) -> int:
+        return len(self.log)
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> Method:
+    """A method whose estimator logs; it is given away by name like any other."""
+    monkeypatch.setattr(protocol, "Watched", Watched, raising=False)
+    monkeypatch.setattr(Watched, "log", [])
+    return Method("watched", "", "obliqua.experiments.protocol.Watched")
+
+
+NUMBERED = Rows(np.arange(23.0)[:, None], np.array(["a", "b"])[np.arange(23) % 2])
+
+
+# --- folds and seeds --------------------------------------------------------------------------
+
+
+def test_folds_divide_the_rows() -> None:
+    parts = folds(23, np.random.default_rng(0), 5)
+    assert sorted(len(part) for part in parts) == [4, 4, 5, 5, 5]
+    np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(23))
+
+
+@pytest.mark.parametrize("n_folds", [1, 24])
+def test_bad_numbers_of_folds(n_folds: int) -> None:
+    with pytest.raises(ValueError, match="n_folds"):
+        folds(23, np.random.default_rng(0), n_folds)
+
+
+def test_each_row_is_tested_once_and_never_on_its_own_tree(watched: Method) -> None:
+    cell = run_cell("numbered", NUMBERED, watched, 0, 0)
+    fitted = [rows for what, rows in Watched.log if what == "fit"]
+    tested = [rows for what, rows in Watched.log if what == "predict"]
+    assert len(fitted) == len(tested) == len(cell.leaves) == 5
+    np.testing.assert_array_equal(np.sort(np.concatenate(tested)), np.arange(23))
+    for train, test in zip(fitted, tested, strict=True):
+        np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(23))
+    assert cell.confusion == [[12, 0], [0, 11]]
+
+
+def logged(method: Method, data_set: str, repeat: int, seed: int) -> tuple[Any, list[int]]:
+    """The test folds, in order, and the seeds of the trees."""
+    Watched.log.clear()
+    run_cell(data_set, NUMBERED, method, repeat, seed)
+    tested = [rows.tolist() for what, rows in Watched.log if what == "predict"]
+    return tested, [value for what, value in Watched.log if what == "seed"]
+
+
+def test_repeats_seeds_and_data_sets_have_their_own_folds(watched: Method) -> None:
+    first = logged(watched, "one", 0, 0)
+    assert logged(watched, "one", 0, 0) == first
+    for other in (("one", 1, 0), ("one", 0, 1), ("two", 0, 0)):
+        parts, seeds = logged(watched, *other)
+        assert parts != first[0]
+        assert not set(seeds) & set(first[1])
+    assert len(set(first[1])) == 5
+
+
+def test_fixed_test_rows_give_one_tree_per_repeat(watched: Method) -> None:
+    rows = Rows(NUMBERED.X, NUMBERED.y, NUMBERED.X[:4], NUMBERED.y[:4])
+    cells = [run_cell("numbered", rows, watched, repeat, 0) for repeat in range(2)]
+    seeds = [value for what, value in Watched.log if what == "seed"]
+    assert len(seeds) == len(set(seeds)) == 2
+    for cell in cells:
+        assert len(cell.leaves) == 1
+        assert cell.confusion == [[2, 0], [0, 2]]
+    assert all(len(rows) == 23 for what, rows in Watched.log if what == "fit")
+
+
+# --- figures ----------------------------------------------------------------------------------
+
+
+def test_means_and_sample_standard_deviations() -> None:
+    cells = [
+        Cell(["a", "b"], [[8, 2], [0, 10]], [2, 4], 0.0),  # 90 %, 3 leaves
+        Cell(["a", "b"], [[9, 1], [0, 10]], [5, 5], 0.0),  # 95 %, 5 leaves
+        Cell(["a", "b"], [[10, 0], [0, 10]], [6, 8], 0.0),  # 100 %, 7 leaves
+    ]
+    found = summarise(cells)
+    assert found.repeats == 3
+    assert found.accuracy == pytest.approx((95.0, 5.0))
+    assert found.leaves == pytest.approx((5.0, 2.0))
+    first_f = (16 / 18 + 20 / 22) / 2
+    assert summarise(cells[:1]).macro_f[0] == pytest.approx(first_f)
+    assert np.isnan(summarise(cells[:1]).accuracy[1])
+
+
+# --- runs -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The results of a run that nothing has interrupted, in one process."""
+    path = tmp_path_factory.mktemp("whole") / "results.json"
+    run(SETS, [CART, STUMP], REPEATS, Store(path, "t", 5), progress=silent)
+    return without_times(path)
+
+
+def test_a_run_fills_every_cell(whole: Any) -> None:
+    for data_set, repeats in REPEATS.items():
+        for method in ("cart", "stump"):
+            assert sorted(whole["cells"][data_set][method]) == [str(r) for r in range(repeats)]
+
+
+def test_any_number_of_jobs_gives_the_same(whole: Any, tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    run(SETS, [CART, STUMP], REPEATS, Store(path, "t", 5), n_jobs=2, progress=silent)
+    assert without_times(path) == whole
+
+
+@pytest.mark.parametrize("finished", [1, 4, 13])
+def test_a_run_that_was_interrupted_goes_on(whole: Any, tmp_path: Path, finished: int) -> None:
+    path = tmp_path / "results.json"
+    lines: list[str] = []
+
+    def interrupt(line: str) -> None:
+        lines.append(line)
+        if len(lines) == finished:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(SETS, [CART, STUMP], REPEATS, Store(path, "t", 5), progress=interrupt)
+    again: list[str] = []
+    store = Store(path, "t", 5, resume=True)
+    run(SETS, [CART, STUMP], REPEATS, store, progress=again.append)
+    assert len(again) == 14 - finished
+    assert without_times(path) == whole
+    assert [file.name for file in tmp_path.iterdir()] == ["results.json"]
+
+
+def test_a_file_that_is_being_written_does_no_harm(
+    whole: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "results.json"
+    run([ONE], [CART], {"one": 1}, Store(path, "t", 5), progress=silent)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", lambda *paths: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run(SETS, [CART], REPEATS, Store(path, "t", 5, resume=True), progress=silent)
+    store = Store(path, "t", 5, resume=True)
+    assert CellKey("one", "cart", 0) in store
+    assert CellKey("one", "cart", 1) not in store
+    run(SETS, [CART, STUMP], REPEATS, store, progress=silent)
+    assert without_times(path) == whole
+
+
+def test_progress_goes_to_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run([ONE], [STUMP], {"one": 2}, Store(tmp_path / "r.json", "t", 0))
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "[2/2] one stump repeat 2:" in shown.err
+
+
+def test_a_method_that_does_not_exist_is_found_at_once(tmp_path: Path) -> None:
+    for absent in (
+        Method("x", "", "obliqua.NoSuchClassifier"),
+        Method("x", "", "no_such_module.Classifier"),
+        Method("x", "", "obliqua.CartClassifier", {"no_such_parameter": 1}),
+    ):
+        with pytest.raises(ValueError, match="the method x cannot be made"):
+            run([ONE], [STUMP, absent], {"one": 1}, Store(tmp_path / "r.json", "t", 0))
+    assert not (tmp_path / "r.json").exists()
+
+
+# --- results that must not be mixed -----------------------------------------------------------
+
+
+def test_results_are_never_overwritten_or_mixed(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    run([ONE], [STUMP], {"one": 1}, Store(path, "t", 0), progress=silent)
+    before = path.read_text("utf-8")
+    with pytest.raises(ResultsError, match="--resume"):
+        Store(path, "t", 0)
+    with pytest.raises(ResultsError, match="another seed: 0, now 1"):
+        Store(path, "t", 1, resume=True)
+    with pytest.raises(ResultsError, match="another table"):
+        Store(path, "u", 0, resume=True)
+    other = Method("stump", "", "obliqua.CartClassifier", {"max_depth": 2})
+    with pytest.raises(ResultsError, match="another setting of the method stump"):
+        run([ONE], [other], {"one": 1}, Store(path, "t", 0, resume=True), progress=silent)
+    shuffled = cloud()
+    order = np.random.default_rng(0).permutation(len(shuffled.y))
+    reordered = DataSet("one", "", lambda: Rows(shuffled.X[order], shuffled.y[order]))
+    with pytest.raises(ResultsError, match="another checksum of the data set one"):
+        run([reordered], [STUMP], {"one": 1}, Store(path, "t", 0, resume=True), progress=silent)
+    assert path.read_text("utf-8") == before
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"methods": 1}', "{broken"])
+def test_a_file_of_something_else_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(content, "utf-8")
+    with pytest.raises(ResultsError, match="not a file of results"):
+        Store(path, "t", 0, resume=True)
+    assert path.read_text("utf-8") == content
