@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from math import sqrt
 from typing import Any
 
@@ -110,8 +110,7 @@ def step_at(steps: Sequence[tuple[Fraction, Node]], price: float) -> int:
 def middle_prices(steps: Sequence[tuple[Fraction, Node]]) -> list[float]:
     """The geometric middle of each step's prices; the last step has no upper end."""
     alphas = [float(alpha) for alpha, _ in steps]
-    pairs = zip(alphas, alphas[1:], strict=False)
-    return [sqrt(low) * sqrt(high) for low, high in pairs] + [float("inf")]
+    return [sqrt(low) * sqrt(high) for low, high in pairwise(alphas)] + [float("inf")]
 
 
 def all_cuts(tree: Node) -> Iterator[Node]:

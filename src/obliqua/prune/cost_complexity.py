@@ -241,7 +241,8 @@ def best_step(errors: FloatArray, total: int, unit: float, n_se: float) -> int:
     # Whole numbers are multiplied first and squares are compared: this way nothing is rounded
     # where a tree lies exactly on the limit, and the size of the unit does not matter.
     variance = lowest * (total - lowest) / total / unit
-    return int(np.flatnonzero((errors - lowest) ** 2 <= n_se**2 * variance)[-1])
+    allowed = n_se * n_se * variance if n_se > 0 and variance > 0 else 0.0
+    return int(np.flatnonzero((errors - lowest) ** 2 <= allowed)[-1])
 
 
 def prune_on_rows(
