@@ -49,7 +49,8 @@ the rows that grow the tree, rounded up.""",
     "min_weight_fraction_leaf": (
         "float",
         """\
-The smallest share of the total weight that each side of a split must hold, at most 0.5.""",
+The smallest share of the weight of all rows that grow the tree that each side of a split must
+hold, at most 0.5.""",
     ),
     "min_impurity_decrease": (
         "float",
