@@ -1,4 +1,4 @@
-"""What `make demo` shows: two kinds of trees on three data sets that come with scikit-learn."""
+"""What `make demo` shows: trees of two kinds, pruned, on data sets that come with scikit-learn."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from obliqua import CartClassifier, ObliqueTreeClassifier, Tree
 
 DATA = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer}
 MODELS = {
-    "CART": CartClassifier(min_samples_leaf=2),
-    "oblique": ObliqueTreeClassifier(min_samples_leaf=2),
+    "CART, not pruned": CartClassifier(pruning=None),
+    "CART": CartClassifier(pruning="cv", random_state=0),
+    "oblique": ObliqueTreeClassifier(pruning="cv", random_state=0),
 }
 
 
@@ -64,19 +65,22 @@ def show(tree: Tree, names: list[str], classes: list[str], spread: np.ndarray) -
 
 def main() -> None:
     print("Means over ten folds: accuracy on held-out rows, size, and time of a fit.\n")
-    print(f"{'data':15}{'tree':9}{'accuracy':>9}{'leaves':>9}{'depth':>8}{'ms':>10}")
+    print(f"{'data':15}{'tree':18}{'accuracy':>9}{'leaves':>9}{'depth':>8}{'ms':>10}")
     for data, load in DATA.items():
         X, y = load(return_X_y=True)
         for name, model in MODELS.items():
-            print(f"{data:15}{name:9}{measure(model, X, y)}")
+            print(f"{data:15}{name:18}{measure(model, X, y)}")
     print("\nAn oblique question names first the columns that move rows most:")
     print("those with the largest |coefficient| x standard deviation.")
     wine = load_wine()
-    for name, model in MODELS.items():
+    for name, model in list(MODELS.items())[1:]:
         print(f"\nThe top of the {name} tree for wine, grown on all rows:")
         tree = model.fit(wine.data, wine.target).tree_
         show(tree, wine.feature_names, list(wine.target_names), wine.data.std(axis=0))
-    print("\nThe trees are not pruned. On sets this small a difference of a point means little.")
+    print(
+        "\nPruning is by cross-validation, which grows eleven trees for one. On sets this small a"
+    )
+    print("difference of a point means little.")
 
 
 if __name__ == "__main__":

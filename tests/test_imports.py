@@ -155,7 +155,7 @@ def test_import_loads_no_extra(program: str) -> None:
 
 
 def test_predicting_loads_nothing_that_grows(tmp_path: Path) -> None:
-    """A program that only predicts, from a pickled model, never loads grow or a method."""
+    """A program that only predicts, from a pickled model, never loads grow, prune or a method."""
     file = tmp_path / "model.pickle"
     file.write_bytes(pickle.dumps(CartClassifier().fit([[0.0], [1.0]], [0, 1])))
     loaded = loaded_after(
@@ -164,4 +164,5 @@ def test_predicting_loads_nothing_that_grows(tmp_path: Path) -> None:
         "assert list(model.predict([[0.0], [1.0]])) == [0, 1]"
     )
     assert "obliqua.tree" in loaded
-    assert not {name for name in loaded if room_of(name) in GROWERS - {"estimators"}}
+    unneeded = (GROWERS | {"prune"}) - {"estimators"}
+    assert not {name for name in loaded if room_of(name) in unneeded}

@@ -168,6 +168,41 @@ def test_fit_refuses_class_weights(Estimator, name):
         Estimator(class_weight=bad).fit(X, Y)
 
 
+BAD_PRIORS = {
+    "negative": ([0.5, 0.6, -0.1], "none negative.*Got"),
+    "NaN": ({0: 0.5, 1: np.nan, 2: 0.5}, "finite"),
+    "infinity": ([np.inf, 1.0, 1.0], "finite"),
+    "all zero": ([0.0, 0.0, 0.0], "must not all be 0"),
+    "too few": ([0.5, 0.5], r"Got 2 numbers for 3 classes"),
+    "too many": (np.ones(4), r"Got 4 numbers for 3 classes"),
+    "a table": (np.ones((3, 1)), "finite numbers"),
+    "words": (["a", "b", "c"], "must be numbers"),
+    "an unknown label": ({0: 0.2, 1: 0.2, 2: 0.2, 3: 0.4}, r"\[3\] are not in y"),
+    "another type of label": ({"0": 0.2, "1": 0.4, "2": 0.4}, "not in y.*with its type"),
+    "a label left out": ({0: 0.5, 2: 0.5}, r"\[1\] of y have no prior"),
+}
+
+
+@each_estimator
+@pytest.mark.parametrize("name", BAD_PRIORS)
+def test_fit_refuses_priors(Estimator, name):
+    bad, text = BAD_PRIORS[name]
+    with pytest.raises(ValueError, match=text):
+        Estimator(priors=bad).fit(X, Y)
+
+
+@each_estimator
+def test_priors_need_a_class_that_has_rows(Estimator):
+    with pytest.raises(ValueError, match="0 for all classes that have rows"):
+        Estimator(priors=[0.0, 0.0, 1.0]).fit(X, Y, sample_weight=(Y != 2).astype(float))
+
+
+@each_estimator
+def test_priors_and_balanced_weights_exclude_each_other(Estimator):
+    with pytest.raises(ValueError, match="leave one of them out"):
+        Estimator(priors="equal", class_weight="balanced").fit(X, Y)
+
+
 # --- the parameters -------------------------------------------------------------------------
 
 BAD_PARAMETERS = {
@@ -180,6 +215,13 @@ BAD_PARAMETERS = {
     "min_impurity_decrease": [-0.1, "little", None],
     "max_leaf_error": [-0.1, 1.1, "little", None],
     "zero_gain_splits": ["yes", None],
+    "pruning": ["pessimism", 3, True],
+    "prune_fraction": [0.0, 1.0, -0.1, "few", None],
+    "n_folds": [0, 1, 2.5, "many", None],
+    "n_se": [-0.5, "one", None],
+    "prune_root": ["yes", None],
+    "ccp_alpha": [-0.1, "cheap", None],
+    "priors": ["fair", 0.5],
     "random_state": [-1, "seed", 0.5],
     "n_jobs": [0.5, "all"],
 }

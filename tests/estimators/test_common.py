@@ -15,6 +15,10 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"max_leaf_nodes": 8},
     {"class_weight": "balanced", "criterion": "entropy"},
     {"n_jobs": 2, "min_weight_fraction_leaf": 0.01},
+    {"pruning": None},
+    {"pruning": "cv", "n_folds": 3, "n_se": 0.5},
+    {"pruning": "reduced_error", "prune_fraction": 0.25, "prune_root": True},
+    {"ccp_alpha": 0.02, "priors": "equal"},
 )
 ALL = [cls(**variant) for cls in ESTIMATORS for variant in VARIANTS]
 

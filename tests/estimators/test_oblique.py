@@ -18,6 +18,15 @@ SQUARE = RNG.random((400, 2))
 SIDE = SQUARE.sum(axis=1) > 1.0
 
 
+def oblique(*proposer, **params):
+    """The tree as it is grown; pruning has tests of its own."""
+    return ObliqueTreeClassifier(*proposer, pruning=None, **params)
+
+
+def cart():
+    return CartClassifier(pruning=None)
+
+
 def diagonal(node):
     return np.ones(node.n_features)
 
@@ -38,19 +47,19 @@ class Diagonal:
 
 @pytest.mark.parametrize("proposer", [diagonal, Diagonal(), Diagonal(3)])
 def test_one_oblique_split_does_what_many_axis_parallel_ones_do(proposer):
-    model = ObliqueTreeClassifier(proposer).fit(SQUARE, SIDE)
+    model = oblique(proposer).fit(SQUARE, SIDE)
     assert model.get_n_leaves() == 2
     assert model.score(SQUARE, SIDE) == 1.0
     assert model.tree_.feature[0] == -3
     np.testing.assert_array_equal(model.tree_.coefficients(0), [1.0, 1.0])
-    assert CartClassifier().fit(SQUARE, SIDE).get_n_leaves() > 10
+    assert cart().fit(SQUARE, SIDE).get_n_leaves() > 10
 
 
 def test_the_default_proposer_is_oblique():
-    model = ObliqueTreeClassifier().fit(SQUARE, SIDE)
+    model = oblique().fit(SQUARE, SIDE)
     assert_sound(model, SQUARE, SIDE)
     assert model.score(SQUARE, SIDE) == 1.0
-    assert model.get_n_leaves() < CartClassifier().fit(SQUARE, SIDE).get_n_leaves()
+    assert model.get_n_leaves() < cart().fit(SQUARE, SIDE).get_n_leaves()
 
 
 @pytest.mark.parametrize(
@@ -67,7 +76,7 @@ def test_the_default_proposer_is_oblique():
 )
 def test_directions_may_take_many_forms(form):
     normals = np.array([[1.0, 1.0], [1.0, -1.0]])
-    model = ObliqueTreeClassifier(lambda node: form(normals)).fit(SQUARE, SIDE)
+    model = oblique(lambda node: form(normals)).fit(SQUARE, SIDE)
     assert model.get_n_leaves() == 2
 
 
@@ -75,7 +84,7 @@ def test_thresholds_given_are_only_scored():
     def fixed(node):
         return Directions([[1.0, 1.0]], thresholds=[0.75])
 
-    model = ObliqueTreeClassifier(fixed, axis_parallel=False).fit(SQUARE, SIDE)
+    model = oblique(fixed, axis_parallel=False).fit(SQUARE, SIDE)
     assert model.tree_.node_threshold[0] == 0.75
     assert model.get_n_leaves() == 2
 
@@ -84,23 +93,23 @@ def test_labels_tell_where_a_split_comes_from():
     def named(node):
         return Directions([[1.0, -1.0], [1.0, 1.0]], labels=["across", "along"])
 
-    tree = ObliqueTreeClassifier(named).fit(SQUARE, SIDE).tree_
+    tree = oblique(named).fit(SQUARE, SIDE).tree_
     assert tree.origin_labels[tree.origin[0]] == "along"
 
 
 @pytest.mark.parametrize("nothing", [None, np.empty((0, 2)), np.zeros((3, 2)), [[np.nan, 1.0]]])
 def test_unusable_directions_leave_the_axis_parallel_splits(nothing):
-    model = ObliqueTreeClassifier(lambda node: nothing, zero_gain_splits=True)
+    model = oblique(lambda node: nothing, zero_gain_splits=True)
     model.fit(SQUARE, SIDE)
-    cart = CartClassifier().fit(SQUARE, SIDE)
-    np.testing.assert_array_equal(model.predict_proba(SQUARE), cart.predict_proba(SQUARE))
-    assert model.get_n_leaves() == cart.get_n_leaves()
+    plain = cart().fit(SQUARE, SIDE)
+    np.testing.assert_array_equal(model.predict_proba(SQUARE), plain.predict_proba(SQUARE))
+    assert model.get_n_leaves() == plain.get_n_leaves()
 
 
 def test_without_axis_parallel_splits_only_the_proposals_count():
-    model = ObliqueTreeClassifier(lambda node: None, axis_parallel=False).fit(SQUARE, SIDE)
+    model = oblique(lambda node: None, axis_parallel=False).fit(SQUARE, SIDE)
     assert model.get_n_leaves() == 1
-    model = ObliqueTreeClassifier(random_directions, axis_parallel=False, random_state=0)
+    model = oblique(random_directions, axis_parallel=False, random_state=0)
     tree = model.fit(X, Y).tree_
     assert (tree.feature[~tree.is_leaf] == -3).all()
     assert_sound(model, X, Y)
@@ -120,7 +129,7 @@ def test_a_node_shows_its_rows():
         seen.append((node.depth, node.n_samples, sorted(map(tuple, node.X.tolist()))))
 
     weights = RNG.integers(1, 4, len(Y)).astype(float)
-    model = ObliqueTreeClassifier(look).fit(X, Y, sample_weight=weights)
+    model = oblique(look).fit(X, Y, sample_weight=weights)
     assert seen[0] == (0, len(Y), sorted(map(tuple, X.tolist())))
     tree = model.tree_
     inner = ~tree.is_leaf
@@ -130,7 +139,7 @@ def test_a_node_shows_its_rows():
 
 def test_a_node_is_dead_after_the_call():
     kept = []
-    ObliqueTreeClassifier(kept.append, max_depth=1).fit(X, Y)
+    oblique(kept.append, max_depth=1).fit(X, Y)
     with pytest.raises(NodeViewClosed):
         _ = kept[0].X
 
@@ -139,7 +148,7 @@ def test_a_node_is_dead_after_the_call():
 
 
 def fit_random(seed, **params):
-    return ObliqueTreeClassifier(random_directions, random_state=seed, **params).fit(X, Y)
+    return oblique(random_directions, random_state=seed, **params).fit(X, Y)
 
 
 def test_the_same_seed_gives_the_same_tree():
@@ -168,7 +177,7 @@ def test_an_error_in_the_proposer_names_the_node():
         if node.depth == 2:
             raise ZeroDivisionError("no luck")
 
-    model = ObliqueTreeClassifier(broken)
+    model = oblique(broken)
     with pytest.raises(ZeroDivisionError, match="no luck") as caught:
         model.fit(X, Y)
     note = "\n".join(caught.value.__notes__)
@@ -185,7 +194,7 @@ def test_an_interrupted_fit_leaves_the_earlier_one(error):
         if interrupted and node.depth == 1:
             raise error
 
-    model = ObliqueTreeClassifier(patient).fit(X, Y)
+    model = oblique(patient).fit(X, Y)
     before = dict(vars(model))
     interrupted = True
     with pytest.raises(error):
@@ -208,7 +217,7 @@ def test_an_interrupted_fit_leaves_the_earlier_one(error):
 )
 def test_what_cannot_be_read_as_directions_is_refused(result, text):
     with pytest.raises(ValueError, match=text):
-        ObliqueTreeClassifier(lambda node: result).fit(X, Y)
+        oblique(lambda node: result).fit(X, Y)
 
 
 def test_a_proposer_cannot_write_to_the_rows():
@@ -216,19 +225,19 @@ def test_a_proposer_cannot_write_to_the_rows():
         node.X[:] = 0.0
 
     with pytest.raises(ValueError, match="read-only"):
-        ObliqueTreeClassifier(writer).fit(X, Y)
+        oblique(writer).fit(X, Y)
 
 
 @pytest.mark.parametrize("proposer", ["fisher", 3, object()])
 def test_what_is_no_proposer_is_refused(proposer):
     text = "The 'proposer' parameter of ObliqueTreeClassifier must be"
     with pytest.raises(ValueError, match=text):
-        ObliqueTreeClassifier(proposer).fit(X, Y)
+        oblique(proposer).fit(X, Y)
 
 
 def test_axis_parallel_is_a_bool():
     with pytest.raises(ValueError, match="The 'axis_parallel' parameter"):
-        ObliqueTreeClassifier(axis_parallel="yes").fit(X, Y)
+        oblique(axis_parallel="yes").fit(X, Y)
 
 
 # --- habits ---------------------------------------------------------------------------------
@@ -236,7 +245,7 @@ def test_axis_parallel_is_a_bool():
 
 @pytest.mark.parametrize("proposer", [None, diagonal, Diagonal(2)])
 def test_clone_and_pickle(proposer):
-    model = ObliqueTreeClassifier(proposer, random_state=0).fit(X, Y)
+    model = oblique(proposer, random_state=0).fit(X, Y)
     assert clone(model).fit(X, Y).tree_ == model.tree_
     back = pickle.loads(pickle.dumps(model))
     assert back.tree_ == model.tree_
@@ -248,7 +257,7 @@ def test_other_criteria_and_functions_of_counts():
         return left.max() + right.max() - (left + right).max()
 
     for criterion in ("gini", "entropy", purity):
-        model = ObliqueTreeClassifier(criterion=criterion, max_depth=4).fit(X, Y)
+        model = oblique(criterion=criterion, max_depth=4).fit(X, Y)
         assert_sound(model, X, Y)
         assert model.score(X, Y) > 0.8
 

@@ -5,7 +5,7 @@ make it diagonal (Golub and Van Loan, Matrix Computations, sections 8.3.1 to 8.3
 a fixed order, no BLAS: what LAPACK returns depends on the processor, and a tree must not.
 """
 
-from libc.math cimport fabs, hypot, sqrt
+from libc.math cimport fabs, frexp, ldexp, sqrt
 from libc.stdlib cimport free, malloc
 
 import numpy as np
@@ -117,13 +117,13 @@ cdef void qr_step(double* d, double* e, double* q, i64 n, i64 low, i64 high) noe
     cdef double* upper
     cdef double* lower
     if half != 0.0 or e[high - 1] != 0.0:
-        r = hypot(half, e[high - 1])
+        r = sqrt(half * half + e[high - 1] * e[high - 1])
         g = half + r if half >= 0 else half - r
         shift = d[high] - e[high - 1] * (e[high - 1] / g)
     x = d[low] - shift
     z = e[low]
     for k in range(low, high):
-        r = hypot(x, z)
+        r = sqrt(x * x + z * z)
         if r == 0.0:
             c = 1.0
             s = 0.0
@@ -151,6 +151,21 @@ cdef void qr_step(double* d, double* e, double* q, i64 n, i64 low, i64 high) noe
             lower[i] = c * b - s * a
 
 
+cdef int bring_to_one(double* a, i64 n) noexcept nogil:
+    """Divides by a power of two, so that squares neither overflow nor vanish; returns it."""
+    cdef i64 i, j
+    cdef int exponent = 0
+    cdef double top = 0.0
+    for i in range(n):
+        for j in range(i + 1):
+            top = max(top, fabs(a[i * n + j]))
+    frexp(top, &exponent)
+    for i in range(n):
+        for j in range(i + 1):
+            a[i * n + j] = ldexp(a[i * n + j], -exponent)
+    return exponent
+
+
 cdef bint eigen_symmetric(double* matrix, i64 n, double* values, double* scratch) noexcept nogil:
     """Row i of `matrix` becomes the unit eigenvector of values[i], values descending.
 
@@ -161,10 +176,12 @@ cdef bint eigen_symmetric(double* matrix, i64 n, double* values, double* scratch
     cdef double* v = scratch + 2 * n
     cdef double* tau = scratch + 3 * n
     cdef double held
+    cdef int exponent
     if n == 1:
         values[0] = matrix[0]
         matrix[0] = 1.0
         return True
+    exponent = bring_to_one(matrix, n)
     tridiagonalise(matrix, n, values, off, v, tau)
     for i in range(n):                       # eigenvectors as rows, so that rotations are quick
         for j in range(i):
@@ -186,6 +203,8 @@ cdef bint eigen_symmetric(double* matrix, i64 n, double* values, double* scratch
         steps += 1
         if steps > 60 * n:
             return False
+    for i in range(n):
+        values[i] = ldexp(values[i], exponent)
     for i in range(n - 1):                   # descending; n is small
         k = i
         for j in range(i + 1, n):

@@ -80,18 +80,26 @@ OB_VERSIONS static void ob_whole(double *q, const double *x, double shift, doubl
         q[i] = ((x[i] - shift) * scale + rounder) - rounder;
 }
 
-/* Exact sums of products of 32 whole numbers: row k of q times rows 0 .. k. */
-OB_VERSIONS static void ob_products(const double *q, int64_t k, double *out) {
+/* Exact sums of products of up to 32 whole numbers (n of them, a multiple of 8): row k of q
+ * times rows 0 .. k. Two rows at a time, for fewer loads. */
+OB_VERSIONS static void ob_products(const double *q, int64_t k, int64_t n, double *out) {
     const double *mine = q + k * OB_BLOCK;
-    for (int64_t j = 0; j <= k; j++) {
-        const double *other = q + j * OB_BLOCK;
-        double sum[OB_LANES];
-        for (int l = 0; l < OB_LANES; l++)
-            sum[l] = mine[l] * other[l];
-        for (int i = OB_LANES; i < OB_BLOCK; i += OB_LANES)
-            for (int l = 0; l < OB_LANES; l++)
-                sum[l] += mine[i + l] * other[i + l];
-        out[j] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+    for (int64_t j = 0; j <= k; j += 2) {
+        const double *one = q + j * OB_BLOCK;
+        const double *two = q + (j < k ? j + 1 : j) * OB_BLOCK;
+        double a[OB_LANES], b[OB_LANES];
+        for (int l = 0; l < OB_LANES; l++) {
+            a[l] = mine[l] * one[l];
+            b[l] = mine[l] * two[l];
+        }
+        for (int64_t i = OB_LANES; i < n; i += OB_LANES)
+            for (int l = 0; l < OB_LANES; l++) {
+                a[l] += mine[i + l] * one[i + l];
+                b[l] += mine[i + l] * two[i + l];
+            }
+        out[j] = ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]));
+        if (j < k)
+            out[j + 1] = ((b[0] + b[1]) + (b[2] + b[3])) + ((b[4] + b[5]) + (b[6] + b[7]));
     }
 }
 

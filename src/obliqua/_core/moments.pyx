@@ -19,8 +19,9 @@ from obliqua._core.view cimport make_view
 
 cdef extern from "loops.h" nogil:
     int OB_BLOCK
+    int OB_LANES
     void ob_whole(double* q, const double* x, double shift, double scale, i64 n)
-    void ob_products(const double* q, i64 k, double* out)
+    void ob_products(const double* q, i64 k, i64 n, double* out)
 
 cdef enum:
     VALUE_BITS = 24
@@ -77,6 +78,7 @@ cdef void add_block(Moments* sums, const Sheet* sheet, i64 begin, i64 n, i64 slo
     cdef double* q
     cdef double factor
     cdef double[64] some
+    cdef i64 padded = (n + OB_LANES - 1) // OB_LANES * OB_LANES
     for k in range(p):
         q = sums.block + k * OB_BLOCK
         column = sheet.columns + k * sheet.n
@@ -87,7 +89,7 @@ cdef void add_block(Moments* sums, const Sheet* sheet, i64 begin, i64 n, i64 slo
             for i in range(n):
                 some[i] = column[chosen[begin + i]]
             ob_whole(q, some, grid.shift[k], factor, n)
-        for i in range(n, OB_BLOCK):
+        for i in range(n, padded):
             q[i] = 0.0
     if sheet.weighted:
         add_weighted(sums, sheet, begin, n, slot, grid, chosen)
@@ -100,7 +102,7 @@ cdef void add_block(Moments* sums, const Sheet* sheet, i64 begin, i64 n, i64 slo
         for i in range(n):
             factor += q[i]
         first[k] += <i64> factor
-        ob_products(sums.block, k, sums.products)
+        ob_products(sums.block, k, padded, sums.products)
         for j in range(k + 1):
             whole = low[at + j] + <i64> sums.products[j]
             high[at + j] += whole >> PIECE_BITS

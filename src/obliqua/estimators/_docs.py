@@ -38,18 +38,19 @@ first (best-first growth) until this number is reached. `None` sets no limit."""
         "int or float",
         """\
 The smallest number of rows that a node must hold to be split. A float is a fraction of
-the rows, rounded up. (The papers' MinParent is this number minus one.)""",
+the rows that grow the tree, rounded up. (The papers' MinParent is this number minus one.)""",
     ),
     "min_samples_leaf": (
         "int or float",
         """\
 The smallest number of rows that each side of a split must hold. A float is a fraction of
-the rows, rounded up.""",
+the rows that grow the tree, rounded up.""",
     ),
     "min_weight_fraction_leaf": (
         "float",
         """\
-The smallest share of the total weight that each side of a split must hold, at most 0.5.""",
+The smallest share of the weight of all rows that grow the tree that each side of a split must
+hold, at most 0.5.""",
     ),
     "min_impurity_decrease": (
         "float",
@@ -70,12 +71,63 @@ Whether a node in which no split has a positive goodness is split nevertheless, 
 first split found. This lets a tree get past patterns such as exclusive or, in which only
 two splits together help.""",
     ),
+    "pruning": (
+        "{'holdout', 'cv', 'reduced_error'} or None",
+        """\
+How the tree is cut back after it has been grown. 'holdout': a part of the rows is held
+out, the others grow the tree, and of its cost-complexity sequence the tree with the
+fewest errors on the rows held out is taken. 'cv': all rows grow the tree, and the price
+of a leaf is chosen by cross-validation, for which `n_folds` more trees are grown.
+'reduced_error': as 'holdout', but each split is cut that the rows held out do not need.
+`None`: not at all. Of equally good trees the smallest is taken. With too few rows to hold
+one out, all of them grow the tree, and it is not pruned.""",
+    ),
+    "prune_fraction": (
+        "float",
+        """\
+The share of the weight that is held out for 'holdout' and 'reduced_error'. Which rows
+these are depends on the seed and on what is in the rows, not on their order. Equal rows
+stay together.""",
+    ),
+    "n_folds": (
+        "int",
+        """\
+The number of folds for `pruning='cv'`.""",
+    ),
+    "n_se": (
+        "float",
+        """\
+'holdout' and 'cv' take the smallest tree whose errors are at most so many standard errors
+above the fewest. 0 asks for the fewest; 1 is the rule of Breiman et al. The standard
+error takes weights for numbers of rows.""",
+    ),
+    "prune_root": (
+        "bool",
+        """\
+Whether the root's split may be cut too. The papers never cut it.""",
+    ),
+    "ccp_alpha": (
+        "float",
+        """\
+The price of a leaf, as a share of the total weight. If it is positive it takes the place of
+`pruning`: all rows grow the tree, and the tree with the smallest sum of misclassified share
+and price of its leaves is taken.""",
+    ),
     "class_weight": (
         "dict, 'balanced' or None",
         """\
-Weights of the classes, as `{label: weight}`; a class that is left out has weight 1.
+Weights of the classes, as `{label: weight}`; a class that is left out has weight 1. A
+weight is what it costs to misclassify a row of the class.
 'balanced' weighs each class by `total / (number of classes * weight of the class)`, sample
 weights included. They are multiplied with `sample_weight`.""",
+    ),
+    "priors": (
+        "dict, array-like, 'equal' or None",
+        """\
+The share that each class is to have, as `{label: prior}` or in the order of `classes_`;
+'equal' gives all classes the same. They need not add up to 1. The classes are weighted so
+that their weights have these shares, before `class_weight` is multiplied in; splits, labels
+of leaves and pruning all heed it. `None` takes the shares in the data.""",
     ),
     "random_state": (
         "int, RandomState instance or None",
@@ -93,7 +145,7 @@ The number of threads for fitting and predicting: `None` means 1 unless a
 
 # name: (type, description)
 ATTRIBUTES: dict[str, tuple[str, str]] = {
-    "tree_": ("Tree", "The tree, an immutable set of arrays."),
+    "tree_": ("Tree", "The tree after pruning, an immutable set of arrays."),
     "model_": ("Model", "The tree together with the classes and the encoding of the columns."),
     "classes_": ("ndarray of shape (n_classes,)", "The class labels, sorted."),
     "n_classes_": ("int", "The number of classes."),

@@ -48,7 +48,7 @@ def encode_labels(y: AnyArray) -> tuple[AnyArray, Int32Array]:
             f"{len(classes)} classes in {len(y)} rows. If y is a quantity and not a class, "
             "use a regressor.",
             UserWarning,
-            stacklevel=4,  # the line that calls fit
+            stacklevel=5,  # the line that calls fit
         )
     return classes, codes
 
@@ -117,3 +117,78 @@ def class_weights(
             f"The weights in class_weight must be finite and not negative. Got {class_weight}."
         )
     return weights
+
+
+def prior_weights(
+    priors: Any,
+    classes: AnyArray,
+    codes: Int32Array,
+    sample_weight: FloatArray | None,
+) -> FloatArray | None:
+    """Return the weight per class that makes the classes' shares the priors.
+
+    Parameters
+    ----------
+    priors : dict, array-like, 'equal' or None
+        The estimator's parameter.
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    codes : ndarray of shape (n_samples,)
+        The class number of each row.
+    sample_weight : ndarray of shape (n_samples,) or None
+        The weights of the rows.
+    """
+    if priors is None:
+        return None
+    if isinstance(priors, str):  # 'equal': the parameter constraints allow no other
+        wanted = np.ones(len(classes))
+    else:
+        wanted = _checked_priors(_priors_in_order(priors, classes), priors)
+    if sample_weight is not None:  # only ratios matter, and their sum might overflow
+        sample_weight = sample_weight / (sample_weight.max() or 1.0)
+    counts = np.bincount(codes, weights=sample_weight, minlength=len(classes))
+    # A class without weight cannot get a share; the others keep theirs among themselves.
+    present = counts > 0
+    if not wanted[present].any():
+        raise ValueError(
+            f"priors are 0 for all classes that have rows. Got {priors!r} for the labels "
+            f"{classes.tolist()}. Give a class that has rows a positive prior."
+        )
+    weights = np.ones(len(classes))
+    share = wanted[present] / wanted[present].sum()
+    weights[present] = share * (counts.sum() / counts[present])
+    return weights
+
+
+def _priors_in_order(priors: Any, classes: AnyArray) -> list[Any]:
+    """The priors in the order of the classes, one for each."""
+    labels = classes.tolist()
+    if not isinstance(priors, dict):
+        given = list(priors)
+        if len(given) != len(labels):
+            raise ValueError(
+                f"priors must hold one number per class, in the order of the labels {labels}. "
+                f"Got {len(given)} numbers for {len(labels)} classes."
+            )
+        return given
+    unknown = sorted(priors.keys() - set(labels), key=str)
+    missing = [label for label in labels if label not in priors]
+    if unknown or missing:
+        what = f"{unknown} are not in y" if unknown else f"{missing} of y have no prior"
+        raise ValueError(
+            f"priors must name the labels of y, which are {labels}: {what}. Write each label "
+            "as it is in y, with its type."
+        )
+    return [priors[label] for label in labels]
+
+
+def _checked_priors(in_order: list[Any], given: Any) -> FloatArray:
+    try:
+        wanted = np.array(in_order, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"priors must be numbers: {error}. Got {given!r}.") from error
+    if wanted.ndim != 1 or not (np.isfinite(wanted).all() and (wanted >= 0).all()):
+        raise ValueError(f"priors must be finite numbers, none negative. Got {given!r}.")
+    if not wanted.any():
+        raise ValueError(f"priors must not all be 0. Got {given!r}.")
+    return np.asarray(wanted / wanted.max())

@@ -1,6 +1,7 @@
 """What all tree classifiers share: checking input, growing, predicting."""
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Sequence
 from copy import copy
 from math import ceil
 from numbers import Integral, Real
@@ -11,15 +12,22 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils import check_random_state
+from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from obliqua._core.walk import all_finite
-from obliqua._typing import AnyArray, FloatArray, GoodnessFunction, Int64Array, Rows
+from obliqua._typing import (
+    AnyArray,
+    FloatArray,
+    GoodnessFunction,
+    Int32Array,
+    Int64Array,
+    Rows,
+)
 from obliqua.criteria import CRITERIA, Criterion, get_criterion
-from obliqua.data import Problem, encode
-from obliqua.estimators._labels import class_weights, encode_labels
+from obliqua.data import MAX_ROWS, Problem, encode
+from obliqua.estimators._labels import class_weights, encode_labels, prior_weights
 from obliqua.model import Model
 
 if TYPE_CHECKING:
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
 
 CriterionLike = str | GoodnessFunction | Criterion
 SeedLike = int | np.random.RandomState | None
+Priors = dict[Any, float] | Sequence[float] | str | None
 
 # Both widths go through the engine as they are; anything else becomes the first.
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -59,7 +68,14 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "max_leaf_error": [Interval(Real, 0.0, 1.0, closed="both")],
         "zero_gain_splits": ["boolean"],
+        "pruning": [StrOptions({"holdout", "cv", "reduced_error"}), None],
+        "prune_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "n_se": [Interval(Real, 0.0, None, closed="left")],
+        "prune_root": ["boolean"],
+        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "priors": [dict, StrOptions({"equal"}), "array-like", None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
@@ -77,7 +93,14 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         min_impurity_decrease: float,
         max_leaf_error: float,
         zero_gain_splits: bool,
+        pruning: str | None,
+        prune_fraction: float,
+        n_folds: int,
+        n_se: float,
+        prune_root: bool,
+        ccp_alpha: float,
         class_weight: dict[object, float] | str | None,
+        priors: Priors,
         random_state: SeedLike,
         n_jobs: int | None,
     ) -> None:
@@ -90,7 +113,14 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.min_impurity_decrease = min_impurity_decrease
         self.max_leaf_error = max_leaf_error
         self.zero_gain_splits = zero_gain_splits
+        self.pruning = pruning
+        self.prune_fraction = prune_fraction
+        self.n_folds = n_folds
+        self.n_se = n_se
+        self.prune_root = prune_root
+        self.ccp_alpha = ccp_alpha
         self.class_weight = class_weight
+        self.priors = priors
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -102,13 +132,14 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Grow the tree.
+        """Grow the tree and prune it.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The training rows: an array or a pandas or polars frame of finite numbers.
-            float64 and float32 are used as they are, without a copy.
+            float64 and float32 are used as they are; rows are copied only where some of
+            them are held out for pruning.
         y : array-like of shape (n_samples,)
             The class labels: integers, strings or bools.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -120,9 +151,61 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self : object
             The fitted estimator.
         """
-        # grow and the methods are not needed for predicting, hence not imported above.
-        from obliqua.grow import grow
+        from obliqua.prune import Pruning, grow_pruned
 
+        seen, problem, classes = self._encoded(X, y, sample_weight)
+        key = self._key()
+        pruning = Pruning(
+            kind=self.pruning,
+            fraction=float(self.prune_fraction),
+            n_folds=min(int(self.n_folds), MAX_ROWS),  # more make no difference
+            n_se=float(self.n_se),
+            prune_root=bool(self.prune_root),
+            ccp_alpha=float(self.ccp_alpha),
+        )
+        tree = grow_pruned(problem, self._grower(key), pruning, key)
+        self._keep(seen, tree, problem, classes)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def cost_complexity_pruning_path(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None
+    ) -> Bunch:
+        """Find the values of `ccp_alpha` at which the pruned tree changes.
+
+        A tree is grown from all rows, whatever `pruning` says. The estimator itself is not
+        changed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The training rows.
+        y : array-like of shape (n_samples,)
+            The class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        Bunch
+            A dictionary with the attributes `ccp_alphas`, ascending: from each of them on
+            the next smaller tree is the best one; `impurities`: the share of the training
+            weight that each tree misclassifies (not its Gini impurity, as in scikit-learn);
+            and `n_leaves`. The first entry is the tree as it was grown. If some of its splits
+            save no mistake at all, the second one has a `ccp_alpha` of 0 too. The last one
+            is a single leaf with `prune_root=True`, else the root's split.
+        """
+        from obliqua.prune import cost_complexity_path
+
+        _, problem, _ = self._encoded(X, y, sample_weight)
+        tree = self._grower(self._key())(problem)
+        path = cost_complexity_path(tree, bool(self.prune_root))
+        return Bunch(ccp_alphas=path.alphas, impurities=path.risks, n_leaves=path.n_leaves)
+
+    def _encoded(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[Self, Problem, AnyArray]:
+        """Check and encode the data; also return what the checks have noted, and the classes."""
         # validate_data writes what it saw on the estimator that it is given. It gets a copy:
         # self changes in one step at the end, so that an error, or Ctrl-C, on the way leaves
         # an earlier fit untouched.
@@ -137,19 +220,46 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             codes,
             len(classes),
             sample_weight=weights,
-            class_weight=class_weights(self.class_weight, classes, codes, weights),
+            class_weight=self._weights_of_classes(classes, codes, weights),
             names=getattr(seen, "feature_names_in_", None),
         )
-        tree = grow(
-            problem,
-            self._proposer(),
-            get_criterion(self.criterion),
-            self._rules(problem),
-            n_threads=effective_n_jobs(self.n_jobs),
-            key=int(check_random_state(self.random_state).randint(2**63 - 1, dtype=np.int64)),
-        )
-        self._keep(seen, tree, problem, classes)
-        return self
+        return seen, problem, classes
+
+    def _weights_of_classes(
+        self, classes: AnyArray, codes: Int32Array, weights: FloatArray | None
+    ) -> FloatArray | None:
+        """Return what priors and class weights make of each class: altered priors."""
+        if self.priors is not None and isinstance(self.class_weight, str):
+            raise ValueError(
+                "priors and class_weight='balanced' both set the shares of the classes. Got "
+                f"priors={self.priors!r}; leave one of them out, or give class_weight as a "
+                "dictionary of costs."
+            )
+        costs = class_weights(self.class_weight, classes, codes, weights)
+        shares = prior_weights(self.priors, classes, codes, weights)
+        if costs is None or shares is None:
+            return shares if costs is None else costs
+        with np.errstate(over="ignore"):  # what is not finite is refused later, by name
+            return np.asarray(costs * shares)
+
+    def _key(self) -> int:
+        """Draw the seed of a fit."""
+        return int(check_random_state(self.random_state).randint(2**63 - 1, dtype=np.int64))
+
+    def _grower(self, key: int) -> "Callable[[Problem], Tree]":
+        """Return what grows a tree from a problem, all of the data or a part of them."""
+        # grow and the methods are not needed for predicting, hence not imported above.
+        from obliqua.grow import grow
+
+        proposer, criterion = self._proposer(), get_criterion(self.criterion)
+        n_threads = effective_n_jobs(self.n_jobs)
+
+        def grown(problem: Problem) -> "Tree":
+            # Limits that are fractions refer to the rows that grow this very tree.
+            rules = self._rules(problem)
+            return grow(problem, proposer, criterion, rules, n_threads=n_threads, key=key)
+
+        return grown
 
     def _rules(self, problem: Problem) -> "Rules":
         """Return the limits of growth for a problem."""

@@ -1,7 +1,7 @@
 """CART: the tree whose splits ask about one feature."""
 
 from obliqua.estimators._docs import document
-from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, SeedLike
+from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
 
 
 @document()
@@ -10,8 +10,9 @@ class CartClassifier(BaseTreeClassifier):
 
     Every split compares one feature with a threshold; rows with a value less than or
     equal to it go left. All features and all thresholds are tried, and the best split
-    wins; among equals the earlier feature, then the smaller threshold. Nothing is random:
-    the same data give the same tree, bit for bit, in any order of the rows.
+    wins; among equals the earlier feature, then the smaller threshold. The tree is pruned on
+    a tenth of the rows, which the seed chooses; nothing else is random. The same data and
+    seed give the same tree, bit for bit, in any order of the rows.
 
     [parameters]
 
@@ -24,7 +25,7 @@ class CartClassifier(BaseTreeClassifier):
     Notes
     -----
     The default criterion is twoing, as in the papers on oblique trees; for two classes it
-    chooses the same splits as gini. The tree is not pruned.
+    chooses the same splits as gini.
 
     References
     ----------
@@ -36,7 +37,7 @@ class CartClassifier(BaseTreeClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from obliqua import CartClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> tree = CartClassifier(max_depth=2).fit(X, y)
+    >>> tree = CartClassifier(max_depth=2, random_state=0).fit(X, y)
     >>> tree.get_n_leaves()
     3
     >>> tree.predict(X[:2])
@@ -55,7 +56,14 @@ class CartClassifier(BaseTreeClassifier):
         min_impurity_decrease: float = 0.0,
         max_leaf_error: float = 0.0,
         zero_gain_splits: bool = True,
+        pruning: str | None = "holdout",
+        prune_fraction: float = 0.1,
+        n_folds: int = 10,
+        n_se: float = 0.0,
+        prune_root: bool = False,
+        ccp_alpha: float = 0.0,
         class_weight: dict[object, float] | str | None = None,
+        priors: Priors = None,
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -69,7 +77,14 @@ class CartClassifier(BaseTreeClassifier):
             min_impurity_decrease=min_impurity_decrease,
             max_leaf_error=max_leaf_error,
             zero_gain_splits=zero_gain_splits,
+            pruning=pruning,
+            prune_fraction=prune_fraction,
+            n_folds=n_folds,
+            n_se=n_se,
+            prune_root=prune_root,
+            ccp_alpha=ccp_alpha,
             class_weight=class_weight,
+            priors=priors,
             random_state=random_state,
             n_jobs=n_jobs,
         )

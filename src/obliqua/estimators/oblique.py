@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import HasMethods
 
 from obliqua.estimators._docs import document
-from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, SeedLike
+from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
 
 
 @document(
@@ -45,7 +45,8 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
 
     Notes
     -----
-    The proposer is called for one node at a time, in the order in which the tree grows.
+    The proposer is called for one node at a time, in the order in which the tree grows. With
+    `pruning='cv'` it grows a tree for each fold too.
     The node that it gets is dead after the call. An error that it raises ends the fit, and
     what an earlier fit has set stays as it was.
 
@@ -60,7 +61,7 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
     ...     first = node.y == node.y.min()
     ...     return node.X[first].mean(axis=0) - node.X[~first].mean(axis=0)
     >>> X, y = load_iris(return_X_y=True)
-    >>> tree = ObliqueTreeClassifier(first_against_rest).fit(X, y)
+    >>> tree = ObliqueTreeClassifier(first_against_rest, pruning=None).fit(X, y)
     >>> tree.score(X, y)
     1.0
     """
@@ -85,7 +86,14 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         min_impurity_decrease: float = 0.0,
         max_leaf_error: float = 0.0,
         zero_gain_splits: bool = True,
+        pruning: str | None = "holdout",
+        prune_fraction: float = 0.1,
+        n_folds: int = 10,
+        n_se: float = 0.0,
+        prune_root: bool = False,
+        ccp_alpha: float = 0.0,
         class_weight: dict[object, float] | str | None = None,
+        priors: Priors = None,
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -99,7 +107,14 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
             min_impurity_decrease=min_impurity_decrease,
             max_leaf_error=max_leaf_error,
             zero_gain_splits=zero_gain_splits,
+            pruning=pruning,
+            prune_fraction=prune_fraction,
+            n_folds=n_folds,
+            n_se=n_se,
+            prune_root=prune_root,
+            ccp_alpha=ccp_alpha,
             class_weight=class_weight,
+            priors=priors,
             random_state=random_state,
             n_jobs=n_jobs,
         )

@@ -1,0 +1,23 @@
+"""Pruning: a Tree in, a smaller Tree out."""
+
+from obliqua.prune.cost_complexity import (
+    PruningPath,
+    cost_complexity_path,
+    prune_by_folds,
+    prune_on_rows,
+)
+from obliqua.prune.division import folds, hold_out
+from obliqua.prune.grown import Pruning, grow_pruned
+from obliqua.prune.reduced_error import prune_reduced_error
+
+__all__ = [
+    "Pruning",
+    "PruningPath",
+    "cost_complexity_path",
+    "folds",
+    "grow_pruned",
+    "hold_out",
+    "prune_by_folds",
+    "prune_on_rows",
+    "prune_reduced_error",
+]

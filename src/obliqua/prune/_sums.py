@@ -1,0 +1,60 @@
+"""Sums over the rows that reach each node of a tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from obliqua._typing import FloatArray
+from obliqua.data import Problem
+from obliqua.tree import Tree
+
+
+def add_upwards(tree: Tree, at_leaves: FloatArray) -> FloatArray:
+    """Sum what stands at the leaves over the subtree of each node.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    at_leaves : ndarray of shape (n_nodes, n_sums)
+        A row per node; those of inner nodes are not read.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, n_sums)
+        The sums.
+    """
+    sums = at_leaves.copy()
+    # Nodes stand level by level, and the children of a level's nodes are the next level.
+    level_of = tree.node_depth
+    starts = np.searchsorted(level_of, np.arange(tree.depth + 1)).tolist()
+    for start, end in zip(starts[-2::-1], starts[:0:-1], strict=True):
+        inner = start + np.flatnonzero(tree.n_children[start:end])
+        children = slice(end, int(tree.first_child[inner[-1]] + tree.n_children[inner[-1]]))
+        first = tree.first_child[inner] - end
+        sums[inner] = np.add.reduceat(sums[children], first, axis=0)
+    return sums
+
+
+def node_errors(tree: Tree, problem: Problem) -> FloatArray:
+    """Return what each node would misclassify as a leaf.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    problem : Problem
+        Rows to classify.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes,)
+        Weight of the rows that reach the node and are not of its largest training class, in
+        the problem's grid units: whole numbers.
+    """
+    cell = tree.apply(problem.Z) * tree.n_stats + problem.y
+    size = tree.n_nodes * tree.n_stats
+    counts = np.bincount(cell, weights=problem.weights, minlength=size).astype(np.float64)
+    counts = add_upwards(tree, counts.reshape(tree.n_nodes, tree.n_stats))
+    right: FloatArray = counts[np.arange(tree.n_nodes), tree.leaf_label]
+    return np.asarray(counts.sum(axis=1) - right)

@@ -1,0 +1,319 @@
+"""Cost-complexity pruning (Breiman et al. 1984, chapter 3).
+
+The risk of a node as a leaf is the share of the training weight that it would misclassify. A
+split's link ``g = (risk as a leaf - risk of its subtree) / (leaves - 1)`` says what each extra
+leaf saves. All splits with the smallest link are cut at once, again and again; this gives a
+sequence of nested trees, of which held-out rows or cross-validation choose one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from math import inf
+
+import numpy as np
+
+from obliqua._surgery import collapse
+from obliqua._typing import FloatArray, Int64Array
+from obliqua.data import Problem
+from obliqua.prune._sums import node_errors
+from obliqua.prune.division import folds, take
+from obliqua.tree import Tree
+
+__all__ = ["PruningPath", "best_step", "cost_complexity_path", "prune_by_folds", "prune_on_rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class PruningPath:
+    """The nested trees of a tree, from itself (step 0) to the smallest.
+
+    Parameters
+    ----------
+    tree : Tree
+        The whole tree.
+    alphas : ndarray of shape (n_steps,)
+        From this price per leaf on the tree of the step is the best one, in shares of the
+        training weight; 0 for step 0. Step 1 has 0 too if there are splits that save nothing.
+    risks : ndarray of shape (n_steps,)
+        The share of the training weight that the tree of the step misclassifies.
+    n_leaves : ndarray of int, of shape (n_steps,)
+        Its leaves.
+    cut_step : ndarray of int, of shape (n_nodes,)
+        The step at which each node would become a leaf: 0 for the leaves of the whole tree,
+        `n_steps` for never.
+    gone_step : ndarray of int, of shape (n_nodes,)
+        The step at which a node above it becomes a leaf; `n_steps` for never.
+    """
+
+    tree: Tree
+    alphas: FloatArray
+    risks: FloatArray
+    n_leaves: Int64Array
+    cut_step: Int64Array
+    gone_step: Int64Array
+
+    def __len__(self) -> int:
+        return len(self.alphas)
+
+    def at(self, step: int) -> Tree:
+        """Return the tree of a step.
+
+        Parameters
+        ----------
+        step : int
+            The step, from 0 to ``len(path) - 1``.
+
+        Returns
+        -------
+        Tree
+            The tree, cut back.
+        """
+        return collapse(self.tree, np.flatnonzero(~self.tree.is_leaf & (self.cut_step <= step)))
+
+    def at_alpha(self, alpha: float) -> Tree:
+        """Return the best tree at a price per leaf.
+
+        Parameters
+        ----------
+        alpha : float
+            The price of a leaf, as a share of the training weight.
+
+        Returns
+        -------
+        Tree
+            The tree with the smallest sum of risk and price of all leaves; of several the
+            smallest.
+        """
+        return self.at(int(self.step_of(alpha)))
+
+    def step_of(self, alpha: float | FloatArray) -> Int64Array:
+        """Return the step that is best at a price per leaf.
+
+        Parameters
+        ----------
+        alpha : float or ndarray
+            Prices, as shares of the training weight.
+
+        Returns
+        -------
+        ndarray of int
+            The steps.
+        """
+        return np.searchsorted(self.alphas, alpha, side="right") - 1
+
+
+def cost_complexity_path(tree: Tree, prune_root: bool = True) -> PruningPath:
+    """Find the nested trees of weakest-link pruning.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    prune_root : bool, default=True
+        Whether the last tree is the root alone; else the root's split is never cut.
+
+    Returns
+    -------
+    PruningPath
+        The sequence.
+    """
+    # Scaling by a power of two is exact and keeps sums of huge weights finite, and quotients
+    # of tiny ones from vanishing.
+    scale = -int(np.frexp(tree.stats.max())[1])
+    stats = np.ldexp(tree.stats, scale)
+    risk = stats.sum(axis=1) - stats.max(axis=1)
+    weight = float(stats[0].sum()) or 1.0
+    price = np.array(_prices(tree, risk.tolist(), weight, prune_root))
+    gone = np.array(_earliest_above(tree, price.tolist()))
+    inner = ~tree.is_leaf
+    # A split above which another one goes sooner, or at the same price, makes no step.
+    found = np.unique(price[inner & (price < gone)])
+    n_steps = 1 + len(found)
+    cut_step = np.where(inner, 1 + np.searchsorted(found, price), 0)
+    gone_step = 1 + np.searchsorted(found, gone)
+    leaves = _over_steps(np.ones(tree.n_nodes), cut_step, gone_step, n_steps)
+    return PruningPath(
+        tree,
+        np.append(0.0, found),
+        _over_steps(risk, cut_step, gone_step, n_steps) / weight,
+        np.rint(leaves).astype(np.int64),
+        cut_step,
+        gone_step,
+    )
+
+
+def _prices(tree: Tree, risk: list[float], weight: float, prune_root: bool) -> list[float]:
+    """Price per leaf from which each inner node is better as a leaf; infinity for never.
+
+    Risks are weights here, prices are shares of `weight`.
+
+    The weakest links are found from the bottom up. Below a node, each split has a price at
+    which it is cut, and then the risk is higher by something and the leaves are fewer by some.
+    Suppose first that all of them are cut; then take back, the dearest first, the cuts that
+    happen only after the node's own link has become the weakest. These are never made, so they
+    are forgotten. Each cut is noted once and forgotten at most once, and of the notes of
+    several children the fewer are moved: n log(n)^2 at most, whatever the tree's shape.
+    """
+    first_child, n_children = tree.first_child.tolist(), tree.n_children.tolist()
+    price = [inf] * tree.n_nodes
+    notes: list[list[tuple[float, float, int]]] = [[] for _ in risk]
+    for t in range(tree.n_nodes - 1, -1 if prune_root else 0, -1):
+        leaves = n_children[t]
+        if not leaves:
+            continue
+        first = first_child[t]
+        cuts = _joined(notes[first : first + leaves])
+        notes[first : first + leaves] = [[]] * leaves
+        below = sum(risk[first : first + leaves])
+        link = (risk[t] - below) / ((leaves - 1) * weight)
+        while cuts and -cuts[0][0] > link:
+            _, saved, fewer = heappop(cuts)
+            below -= saved
+            leaves += fewer
+            link = (risk[t] - below) / ((leaves - 1) * weight)
+        link = max(link, 0.0)  # sums of stats made by hand may be rounded
+        price[t] = link
+        heappush(cuts, (-link, risk[t] - below, leaves - 1))
+        notes[t] = cuts
+    return price
+
+
+def _joined(
+    heaps: list[list[tuple[float, float, int]]],
+) -> list[tuple[float, float, int]]:
+    """Move everything into the largest heap."""
+    heaps = sorted(heaps, key=len)
+    largest = heaps.pop()
+    for heap in heaps:
+        for note in heap:
+            heappush(largest, note)
+    return largest
+
+
+def _earliest_above(tree: Tree, price: list[float]) -> list[float]:
+    """The lowest price of all nodes above each node."""
+    lowest = [inf] * tree.n_nodes
+    parent = tree.parent.tolist()
+    for t in range(1, tree.n_nodes):
+        above = parent[t]
+        lowest[t] = min(lowest[above], price[above])
+    return lowest
+
+
+def _over_steps(
+    as_leaf: FloatArray, cut_step: Int64Array, gone_step: Int64Array, n_steps: int
+) -> FloatArray:
+    """Sum over the leaves of each step's tree a number that each node has as a leaf."""
+    leaf = cut_step < gone_step
+    come = np.bincount(cut_step[leaf], weights=as_leaf[leaf], minlength=n_steps + 1)
+    go = np.bincount(gone_step[leaf], weights=as_leaf[leaf], minlength=n_steps + 1)
+    return np.asarray(np.cumsum(come - go)[:n_steps])
+
+
+def step_errors(path: PruningPath, problem: Problem) -> FloatArray:
+    """Weight of rows that the tree of each step misclassifies, in the problem's grid units."""
+    errors = node_errors(path.tree, problem)
+    return _over_steps(errors, path.cut_step, path.gone_step, len(path))
+
+
+def best_step(errors: FloatArray, total: int, unit: float, n_se: float) -> int:
+    """Return the last step whose error is within `n_se` standard errors of the smallest one.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_steps,)
+        Misclassified weight of each step, in grid units.
+    total : int
+        The weight of all rows that were classified, in grid units.
+    unit : float
+        What a grid unit weighs. A weight of 1 counts as one row.
+    n_se : float
+        How many standard errors to allow; 0 takes the smallest tree with the fewest errors.
+
+    Returns
+    -------
+    int
+        The step.
+    """
+    lowest = float(errors.min())
+    # Whole numbers are multiplied first and squares are compared: this way nothing is rounded
+    # where a tree lies exactly on the limit, and the size of the unit does not matter.
+    variance = lowest * (total - lowest) / total / unit
+    allowed = n_se * n_se * variance if n_se > 0 and variance > 0 else 0.0
+    return int(np.flatnonzero((errors - lowest) ** 2 <= allowed)[-1])
+
+
+def prune_on_rows(
+    tree: Tree, problem: Problem, n_se: float = 0.0, prune_root: bool = False
+) -> Tree:
+    """Choose the tree of the sequence that misclassifies the fewest held-out rows.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree, grown without these rows.
+    problem : Problem
+        The held-out rows. If there are none the tree stays as it is.
+    n_se : float, default=0
+        The smallest tree within so many standard errors of the best is taken. Weights count
+        as numbers of rows.
+    prune_root : bool, default=False
+        Whether the root's split may be cut.
+
+    Returns
+    -------
+    Tree
+        The pruned tree; of equally good ones the smallest.
+    """
+    if problem.n_rows == 0:
+        return tree
+    path = cost_complexity_path(tree, prune_root)
+    errors = step_errors(path, problem)
+    return path.at(best_step(errors, problem.total_weight, problem.unit, n_se))
+
+
+def prune_by_folds(
+    problem: Problem,
+    grow: Callable[[Problem], Tree],
+    n_folds: int = 10,
+    n_se: float = 0.0,
+    prune_root: bool = False,
+    seed: int = 0,
+) -> Tree:
+    """Grow on all rows and choose the price of a leaf by cross-validation.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    grow : callable
+        Grows a tree from a problem. It is called once for all rows and once for each fold.
+    n_folds : int, default=10
+        The number of folds.
+    n_se : float, default=0
+        As in `prune_on_rows`.
+    prune_root : bool, default=False
+        Whether the root's split may be cut.
+    seed : int, default=0
+        Seed of the division.
+
+    Returns
+    -------
+    Tree
+        The pruned tree.
+    """
+    path = cost_complexity_path(grow(problem), prune_root)
+    if len(path) == 1:
+        return path.tree
+    # A step is the best one on an interval of prices; its geometric middle stands for it.
+    roots = np.sqrt(path.alphas)
+    prices = np.append(roots[:-1] * roots[1:], inf)
+    number = folds(problem, n_folds, seed)
+    errors = np.zeros(len(path))
+    for fold in np.unique(number).tolist():
+        out = number == fold
+        other = cost_complexity_path(grow(take(problem, ~out)), prune_root)
+        errors += step_errors(other, take(problem, out))[other.step_of(prices)]
+    return path.at(best_step(errors, problem.total_weight, problem.unit, n_se))

@@ -1,0 +1,83 @@
+"""Growing and pruning together: which rows grow the tree and which ones prune it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from obliqua.data import Problem
+from obliqua.prune.cost_complexity import cost_complexity_path, prune_by_folds, prune_on_rows
+from obliqua.prune.division import hold_out, take
+from obliqua.prune.reduced_error import prune_reduced_error
+from obliqua.tree import Tree
+
+__all__ = ["KINDS", "Pruning", "grow_pruned"]
+
+KINDS = ("holdout", "cv", "reduced_error")
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """How to prune.
+
+    Parameters
+    ----------
+    kind : {"holdout", "cv", "reduced_error"} or None
+        Cost complexity on held-out rows or by cross-validation, reduced error on held-out
+        rows, or not at all.
+    fraction : float
+        The share of the weight to hold out.
+    n_folds : int
+        The number of folds for "cv".
+    n_se : float
+        How many standard errors above the fewest errors a smaller tree may be.
+    prune_root : bool
+        Whether the root's split may be cut.
+    ccp_alpha : float
+        If positive, a price per leaf that takes the place of `kind`.
+    """
+
+    kind: str | None = "holdout"
+    fraction: float = 0.1
+    n_folds: int = 10
+    n_se: float = 0.0
+    prune_root: bool = False
+    ccp_alpha: float = 0.0
+
+
+def grow_pruned(
+    problem: Problem, grow: Callable[[Problem], Tree], pruning: Pruning, seed: int
+) -> Tree:
+    """Grow a tree and prune it.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    grow : callable
+        Grows a tree from a problem.
+    pruning : Pruning
+        How to prune.
+    seed : int
+        Seed of the division of rows.
+
+    Returns
+    -------
+    Tree
+        The pruned tree. Where there are too few rows to hold one out, all of them grow the
+        tree, and it stays as it is.
+    """
+    root = pruning.prune_root
+    if pruning.ccp_alpha > 0:
+        return cost_complexity_path(grow(problem), root).at_alpha(pruning.ccp_alpha)
+    if pruning.kind is None:
+        return grow(problem)
+    if pruning.kind == "cv":
+        return prune_by_folds(problem, grow, pruning.n_folds, pruning.n_se, root, seed)
+    held = hold_out(problem, pruning.fraction, seed)
+    if not held.any():
+        return grow(problem)
+    tree, rows = grow(take(problem, ~held)), take(problem, held)
+    if pruning.kind == "reduced_error":
+        return prune_reduced_error(tree, rows, root)
+    return prune_on_rows(tree, rows, pruning.n_se, root)

@@ -1,0 +1,307 @@
+"""Pruning, priors and costs as parameters of the estimators."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GridSearchCV
+
+from estimators.registry import assert_sound, blobs, each_estimator, full_grown
+from obliqua.prune import (
+    cost_complexity_path,
+    folds,
+    hold_out,
+    prune_by_folds,
+    prune_on_rows,
+    prune_reduced_error,
+)
+from obliqua.prune.division import take
+
+RNG = np.random.default_rng(0)
+X, Y = blobs(400, 4, 3, seed=3)
+Y = np.where(RNG.random(len(Y)) < 0.15, RNG.integers(0, 3, len(Y)), Y)
+UNSEEN, TRUTH = blobs(2000, 4, 3, seed=3)
+COUNTS = RNG.integers(0, 4, len(Y))
+KINDS = (
+    {"pruning": "holdout"},
+    {"pruning": "holdout", "prune_fraction": 0.3, "n_se": 1.0, "prune_root": True},
+    {"pruning": "cv", "n_folds": 4},
+    {"pruning": "cv", "n_folds": 3, "n_se": 1.0, "class_weight": {0: 2.0}},
+    {"pruning": "reduced_error", "priors": "equal"},
+    {"ccp_alpha": 0.01, "priors": [0.2, 0.3, 0.5]},
+)
+each_kind = pytest.mark.parametrize(
+    "kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values()))
+)
+
+
+def division(model, X, y, sample_weight=None):
+    """What a fit of the model sees: the problem, its seed and what grows a tree."""
+    _, problem, _ = model._encoded(X, y, sample_weight)
+    key = model._key()
+    return problem, key, model._grower(key)
+
+
+# --- each kind is what it says --------------------------------------------------------------
+
+
+@each_estimator
+@pytest.mark.parametrize("n_se", [0.0, 1.0])
+@pytest.mark.parametrize("prune_root", [False, True])
+def test_holdout(Estimator, n_se, prune_root):
+    model = Estimator(random_state=5, n_se=n_se, prune_root=prune_root).fit(X, Y)
+    problem, key, grow = division(model, X, Y)
+    held = hold_out(problem, 0.1, key)
+    assert held.sum() == 40
+    tree = grow(take(problem, ~held))
+    assert model.tree_ == prune_on_rows(tree, take(problem, held), n_se, prune_root)
+    assert 2 <= model.get_n_leaves() < tree.n_leaves
+    assert_sound(model, X[~held], Y[~held])
+
+
+@each_estimator
+def test_reduced_error(Estimator):
+    model = Estimator(random_state=5, pruning="reduced_error", prune_fraction=0.25).fit(X, Y)
+    problem, key, grow = division(model, X, Y)
+    held = hold_out(problem, 0.25, key)
+    assert held.sum() == 100
+    tree = grow(take(problem, ~held))
+    assert model.tree_ == prune_reduced_error(tree, take(problem, held))
+    assert model.get_n_leaves() < tree.n_leaves
+
+
+@each_estimator
+def test_folds_grow_from_their_rows(Estimator):
+    """Limits that are fractions refer to the rows that grow a tree, here and in each fold."""
+    limits = {"min_samples_leaf": 0.02, "min_weight_fraction_leaf": 0.01}
+    model = Estimator(random_state=5, pruning="cv", n_folds=4, **limits).fit(X, Y)
+    problem, key, grow = division(model, X, Y)
+    asked = []
+
+    def noted(part):
+        asked.append(part.n_rows)
+        tree = grow(part)
+        assert tree.n_samples[tree.is_leaf].min() >= np.ceil(0.02 * part.n_rows)
+        return tree
+
+    assert model.tree_ == prune_by_folds(problem, noted, 4, seed=key)
+    assert asked == [400, 300, 300, 300, 300]
+    assert np.bincount(folds(problem, 4, key)).tolist() == [100] * 4
+    assert_sound(model, X, Y)
+
+
+@each_estimator
+def test_too_few_rows_to_hold_one_out(Estimator):
+    few, labels = X[:4], [0, 1, 0, 1]
+    for kind in ("holdout", "reduced_error"):
+        model = Estimator(pruning=kind, random_state=0).fit(few, labels)
+        assert model.tree_ == full_grown(Estimator).fit(few, labels).tree_
+        assert model.score(few, labels) == 1.0
+
+
+@each_estimator
+def test_pruned_trees_are_smaller_and_better_on_noise(Estimator):
+    grown = full_grown(Estimator).fit(X, Y)
+    for kind in ("holdout", "cv", "reduced_error"):
+        pruned = Estimator(pruning=kind, random_state=0).fit(X, Y)
+        assert pruned.get_n_leaves() < grown.get_n_leaves() / 2
+        assert accuracy_score(TRUTH, pruned.predict(UNSEEN)) > accuracy_score(
+            TRUTH, grown.predict(UNSEEN)
+        )
+
+
+@each_estimator
+def test_the_root_stays_unless_it_may_go(Estimator):
+    noise = np.random.default_rng(4).integers(0, 10, size=300) == 0
+    for kind in ("holdout", "cv", "reduced_error"):
+        kept = Estimator(pruning=kind, random_state=1).fit(X[:300], noise)
+        cut = Estimator(pruning=kind, random_state=1, prune_root=True).fit(X[:300], noise)
+        assert kept.get_n_leaves() >= 2
+        assert cut.get_n_leaves() <= kept.get_n_leaves()
+    assert Estimator(ccp_alpha=1.0).fit(X, Y).get_n_leaves() == 2
+    assert Estimator(ccp_alpha=1.0, prune_root=True).fit(X, Y).get_n_leaves() == 1
+
+
+# --- what changes nothing -------------------------------------------------------------------
+
+
+@each_estimator
+@each_kind
+def test_the_order_of_the_rows_changes_nothing(Estimator, kind):
+    order = np.random.default_rng(1).permutation(len(Y))
+    tree = Estimator(random_state=2, **kind).fit(X, Y).tree_
+    assert Estimator(random_state=2, **kind).fit(X[order], Y[order]).tree_ == tree
+
+
+@each_estimator
+@each_kind
+def test_weights_count_rows(Estimator, kind):
+    weighted = Estimator(random_state=2, **kind).fit(X, Y, sample_weight=COUNTS)
+    repeated = Estimator(random_state=2, **kind)
+    repeated.fit(np.repeat(X, COUNTS, axis=0), np.repeat(Y, COUNTS))
+    np.testing.assert_array_equal(weighted.tree_.stats, repeated.tree_.stats)
+    np.testing.assert_array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
+
+
+@each_estimator
+@each_kind
+def test_all_weights_of_two_are_all_rows_twice(Estimator, kind):
+    """A unit of 2 must not change how many rows are held out."""
+    for n_rows in (395, 396, 399):
+        weighted = Estimator(random_state=2, **kind)
+        weighted.fit(X[:n_rows], Y[:n_rows], sample_weight=np.full(n_rows, 2.0))
+        repeated = Estimator(random_state=2, **kind)
+        repeated.fit(np.repeat(X[:n_rows], 2, axis=0), np.repeat(Y[:n_rows], 2))
+        np.testing.assert_array_equal(weighted.tree_.stats, repeated.tree_.stats)
+
+
+@each_estimator
+@each_kind
+def test_threads_change_nothing(Estimator, kind):
+    tree = Estimator(random_state=2, **kind).fit(X, Y).tree_
+    assert Estimator(random_state=2, n_jobs=2, **kind).fit(X, Y).tree_ == tree
+
+
+@each_estimator
+def test_the_seed_chooses_what_is_held_out(Estimator):
+    trees = [Estimator(random_state=seed).fit(X, Y).tree_ for seed in (0, 0, 1)]
+    assert trees[0] == trees[1]
+    assert trees[0] != trees[2]
+
+
+@each_estimator
+@pytest.mark.parametrize("kind", ["holdout", "cv", "reduced_error"])
+@pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e300])
+@pytest.mark.parametrize("n_se", [0.0, 1.0, 1e300])
+def test_odd_weights(Estimator, kind, scale, n_se):
+    weights = np.full(len(Y), scale)
+    model = Estimator(pruning=kind, random_state=0, n_folds=3, n_se=n_se)
+    model.fit(X, Y, sample_weight=weights)
+    assert model.get_n_leaves() >= 2
+
+
+# --- ccp_alpha ------------------------------------------------------------------------------
+
+
+@each_estimator
+@pytest.mark.parametrize("prune_root", [False, True])
+@pytest.mark.parametrize("weights", [None, COUNTS / 8], ids=["rows", "weights"])
+def test_the_path_says_what_each_price_gives(Estimator, prune_root, weights):
+    model = Estimator(random_state=0, prune_root=prune_root)
+    path = model.cost_complexity_pruning_path(X, Y, sample_weight=weights)
+    assert not hasattr(model, "tree_")
+    grown = full_grown(Estimator).fit(X, Y, sample_weight=weights)
+    assert path.n_leaves[0] == grown.get_n_leaves()
+    assert path.ccp_alphas[0] == 0.0
+    assert path.impurities[-1] > path.impurities[0]
+    assert path.n_leaves[-1] == (1 if prune_root else 2)
+    for alpha, share, n_leaves in zip(*path.values(), strict=True):
+        if alpha > 0:
+            pruned = clone(model).set_params(ccp_alpha=alpha).fit(X, Y, sample_weight=weights)
+            assert pruned.get_n_leaves() == n_leaves
+            error = 1 - pruned.score(X, Y, sample_weight=weights)
+            assert error == pytest.approx(share)
+
+
+@each_estimator
+def test_the_path_is_that_of_the_grown_tree(Estimator):
+    path = Estimator(random_state=0).cost_complexity_pruning_path(X, Y)
+    expected = cost_complexity_path(full_grown(Estimator).fit(X, Y).tree_, prune_root=False)
+    np.testing.assert_array_equal(path.ccp_alphas, expected.alphas)
+
+
+@each_estimator
+def test_the_path_checks_what_it_is_given(Estimator):
+    with pytest.raises(ValueError, match="'n_se' parameter"):
+        Estimator(n_se=-1).cost_complexity_pruning_path(X, Y)
+    with pytest.raises(ValueError, match="NaN"):
+        Estimator().cost_complexity_pruning_path(X * np.nan, Y)
+
+
+@each_estimator
+def test_a_price_takes_the_place_of_pruning(Estimator):
+    trees = [
+        Estimator(random_state=0, ccp_alpha=0.004, pruning=kind).fit(X, Y).tree_
+        for kind in ("holdout", "cv", "reduced_error", None)
+    ]
+    assert all(tree == trees[0] for tree in trees)
+    assert trees[0].n_samples[0] == len(Y)
+
+
+@each_estimator
+def test_a_grid_over_prices(Estimator):
+    path = Estimator(random_state=0).cost_complexity_pruning_path(X, Y)
+    grid = {"ccp_alpha": path.ccp_alphas[path.ccp_alphas > 0]}
+    search = GridSearchCV(Estimator(random_state=0), grid, cv=3).fit(X, Y)
+    assert search.best_score_ > 0.7
+
+
+# --- priors and costs -----------------------------------------------------------------------
+
+
+def shares(model):
+    return model.tree_.stats[0] / model.tree_.stats[0].sum()
+
+
+@each_estimator
+@pytest.mark.parametrize("priors", [[0.5, 0.2, 0.3], {2: 3, 0: 5, 1: 2}, (5.0, 2.0, 3.0)])
+@pytest.mark.parametrize("weights", [None, COUNTS], ids=["rows", "weights"])
+def test_priors_are_the_shares(Estimator, priors, weights):
+    model = full_grown(Estimator, priors=priors).fit(X, Y, sample_weight=weights)
+    np.testing.assert_allclose(shares(model), [0.5, 0.2, 0.3], rtol=1e-6)
+    assert model.tree_.stats[0].sum() == pytest.approx(
+        len(Y) if weights is None else weights.sum()
+    )
+
+
+@each_estimator
+@pytest.mark.parametrize("kind", ["holdout", "cv", "reduced_error", None])
+def test_equal_priors_are_balanced_weights(Estimator, kind):
+    equal = Estimator(priors="equal", pruning=kind, random_state=0).fit(X, Y)
+    balanced = Estimator(class_weight="balanced", pruning=kind, random_state=0).fit(X, Y)
+    assert equal.tree_ == balanced.tree_
+
+
+@each_estimator
+def test_the_shares_of_the_data_as_priors_change_no_split(Estimator):
+    counts = np.bincount(Y)
+    given = full_grown(Estimator, priors=counts, max_depth=4).fit(X, Y)
+    plain = full_grown(Estimator, max_depth=4).fit(X, Y)
+    np.testing.assert_array_equal(given.predict(X), plain.predict(X))
+
+
+@each_estimator
+def test_costs_alter_priors(Estimator):
+    model = full_grown(Estimator, priors="equal", class_weight={0: 2.0}).fit(X, Y)
+    np.testing.assert_allclose(shares(model), [0.5, 0.25, 0.25], rtol=1e-6)
+
+
+@each_estimator
+def test_a_class_without_rows_leaves_its_prior_to_the_others(Estimator):
+    weights = np.where(Y == 1, 0.0, 1.0)
+    model = full_grown(Estimator, priors=[0.3, 0.4, 0.3]).fit(X, Y, sample_weight=weights)
+    np.testing.assert_allclose(shares(model), [0.5, 0.0, 0.5], rtol=1e-6)
+
+
+@each_estimator
+def test_a_prior_of_zero_leaves_a_class_out(Estimator):
+    model = full_grown(Estimator, priors=[0.5, 0.5, 0.0]).fit(X, Y)
+    without = full_grown(Estimator, priors="equal").fit(X[Y != 2], Y[Y != 2])
+    np.testing.assert_array_equal(model.predict(X), without.predict(X))
+    assert model.classes_.tolist() == [0, 1, 2]
+
+
+@each_estimator
+@pytest.mark.parametrize("kind", ["holdout", "cv", "reduced_error"])
+def test_costs_reach_labels_and_pruning(Estimator, kind):
+    """A dear class is predicted where it is less than half, in a pruned tree too."""
+    rng = np.random.default_rng(5)
+    mixed = np.arange(1200) < 400
+    rare = (rng.random(1200) < np.where(mixed, 0.4, 0.02)).astype(int)
+    rows = np.column_stack([mixed, rng.random(1200)]).astype(float)
+    limits = {"pruning": kind, "random_state": 0, "max_depth": 3}
+    plain = Estimator(**limits).fit(rows, rare)
+    dear = Estimator(**limits, class_weight={1: 5.0}).fit(rows, rare)
+    assert plain.predict(rows[mixed]).mean() < 0.2
+    assert dear.predict(rows[mixed]).mean() > 0.8
+    assert dear.predict(rows[~mixed]).mean() < 0.2

@@ -1,0 +1,164 @@
+"""What must change nothing: the order of rows, repeated rows instead of weights, units."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import process_time
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import problems
+from core.adapter import assert_same_substance, grow_tree, problem_of
+from obliqua.data import Problem, encode
+from obliqua.prune import (
+    Pruning,
+    cost_complexity_path,
+    folds,
+    grow_pruned,
+    hold_out,
+    prune_on_rows,
+    prune_reduced_error,
+)
+from obliqua.prune.division import take
+from obliqua.tree import Tree, TreeBuilder
+from problems import Case, examples
+
+seeds = st.integers(0, 2**64 - 1)
+prunings = st.builds(
+    Pruning,
+    kind=st.sampled_from(["holdout", "cv", "reduced_error"]),
+    fraction=st.sampled_from([0.1, 0.25, 0.5, 0.9]),
+    n_folds=st.integers(2, 12),
+    n_se=st.sampled_from([0.0, 1.0]),
+    prune_root=st.booleans(),
+    ccp_alpha=st.sampled_from([0.0, 0.0, 0.0, 0.1]),
+)
+
+
+def pruned(case: Case, pruning: Pruning, seed: int) -> Tree:
+    return grow_pruned(problem_of(case), grow_tree, pruning, seed)
+
+
+@examples(150)
+@given(
+    case=problems.cases(),
+    pruning=prunings,
+    seed=seeds,
+    random=st.randoms(use_true_random=False),
+)
+def test_the_order_of_rows_changes_nothing(
+    case: Case, pruning: Pruning, seed: int, random: Any
+) -> None:
+    order = list(range(len(case.y)))
+    random.shuffle(order)
+    tree = pruned(case, pruning, seed)
+    assert tree == pruned(case.take(np.array(order)), pruning, seed)
+
+
+@examples(150)
+@given(
+    case=problems.cases(weights=("integers", "with zeros")),
+    pruning=prunings,
+    seed=seeds,
+    factor=st.sampled_from([1, 2, 3]),
+)
+def test_a_weight_of_two_is_a_repeated_row(
+    case: Case, pruning: Pruning, seed: int, factor: int
+) -> None:
+    weight = np.ones(len(case.y)) if case.sample_weight is None else case.sample_weight
+    weighted = replace(case, sample_weight=weight * factor)
+    rows = np.repeat(np.arange(len(case.y)), (weight * factor).astype(np.int64))
+    repeated = replace(case.take(rows), sample_weight=None)
+    one, other = pruned(weighted, pruning, seed), pruned(repeated, pruning, seed)
+    assert_same_substance(one, other, but=("n_samples",))
+
+
+@examples(80)
+@given(case=problems.cases(), exponent=st.integers(-40, 40), pruning=prunings, seed=seeds)
+def test_weights_times_a_power_of_two(
+    case: Case, exponent: int, pruning: Pruning, seed: int
+) -> None:
+    """But for standard errors, which take weights for numbers of rows."""
+    assume(pruning.n_se == 0.0)
+    weight = np.ones(len(case.y)) if case.sample_weight is None else case.sample_weight
+    scaled = replace(case, sample_weight=np.ldexp(weight, exponent))
+    one, other = pruned(case, pruning, seed), pruned(scaled, pruning, seed)
+    assert_same_substance(one, other, but=("stats",))
+
+
+@examples(60)
+@given(case=problems.cases(), seed=seeds)
+def test_equal_rows_stay_together(case: Case, seed: int) -> None:
+    problem = problem_of(case)
+    kept = [(*row, label) for row, label in zip(problem.Z.tolist(), problem.y, strict=True)]
+    for division in (hold_out(problem, 0.3, seed), folds(problem, 4, seed)):
+        place: dict[Any, Any] = {}
+        for row, part in zip(kept, division.tolist(), strict=True):
+            assert place.setdefault(row, part) == part
+
+
+def test_divisions_have_the_weight_that_they_should() -> None:
+    case = problems.gaussians(1000)
+    problem = problem_of(case)
+    assert hold_out(problem, 0.1, 0).sum() == 100
+    assert np.bincount(folds(problem, 10, 0)).tolist() == [100] * 10
+    heavy = np.ones(1000)
+    heavy[:3] = 500.0
+    problem = encode(case.X, case.y, case.n_classes, sample_weight=heavy)
+    for seed in range(20):  # a row that is too heavy to hold out keeps no other from it
+        held = hold_out(problem, 0.1, seed)
+        assert held.sum() == 250
+        assert not held[:3].any()
+    divisions = {hold_out(problem, 0.1, seed).tobytes() for seed in range(20)}
+    assert len(divisions) == 20
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 4, 5])
+def test_few_rows_are_not_held_out(n_rows: int) -> None:
+    problem = encode(np.arange(n_rows)[:, None] * 1.0, np.arange(n_rows) % 2, 2)
+    assert not hold_out(problem, 0.1, 0).any()
+    tree = grow_pruned(problem, grow_tree, Pruning(), 0)
+    assert tree == grow_tree(problem)
+
+
+def test_no_rows_prune_nothing() -> None:
+    problem = problem_of(problems.integers(60))
+    tree = grow_tree(problem)
+    none = take(problem, np.zeros(60, dtype=bool))
+    assert prune_on_rows(tree, none, prune_root=True) is tree
+    assert prune_reduced_error(tree, none, prune_root=True) is tree
+
+
+def test_a_tree_without_counts() -> None:
+    builder = TreeBuilder(1, 2)
+    builder.add_split("root", {0: 1.0}, 0.0, ("low", "high"))
+    builder.set_leaf("low", [0, 0])
+    builder.set_leaf("high", [0, 0])
+    path = cost_complexity_path(builder.build())
+    assert path.alphas.tolist() == path.risks.tolist() == [0.0, 0.0]
+    assert path.n_leaves.tolist() == [2, 1]
+
+
+def _large(kind: str) -> tuple[Tree, Problem]:
+    """A tree of about 20,000 leaves, most of them noise, and rows to prune it."""
+    case = problems.gaussians(44_000, n_columns=3, n_classes=5)
+    weight = np.random.default_rng(2).random(44_000) if kind == "weighted" else None
+    problem = encode(case.X, case.y, 5, sample_weight=weight)
+    held = hold_out(problem, 0.1, 0)
+    return grow_tree(take(problem, ~held)), take(problem, held)
+
+
+@pytest.mark.parametrize("kind", ["plain", "weighted"])
+def test_large_trees_are_pruned_quickly(kind: str) -> None:
+    """A few tenths of a second; an algorithm that looks at all nodes for each cut takes hours."""
+    tree, held = _large(kind)
+    assert tree.n_leaves > 15_000
+    begin = process_time()
+    one, other = prune_on_rows(tree, held), prune_reduced_error(tree, held)
+    assert process_time() - begin < 5.0
+    assert 2 <= one.n_leaves < tree.n_leaves
+    assert 2 <= other.n_leaves < tree.n_leaves

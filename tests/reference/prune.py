@@ -1,0 +1,176 @@
+"""Twin of pruning, from the book's definitions: everything is computed anew at each step.
+
+A tree is nested dicts; sums and links are fractions, so equal links are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise, product
+from math import sqrt
+from typing import Any
+
+Node = dict[str, Any]
+Row = tuple[int, int, int]  # leaf of the whole tree that it reaches, class, weight
+
+
+def nested(tree: Any, number: int = 0) -> Node:
+    """A tree as nested dicts; `under` holds the leaves of the whole tree below a node."""
+    first, count = int(tree.first_child[number]), int(tree.n_children[number])
+    children = [nested(tree, child) for child in range(first, first + count)]
+    under = {number}.union(*(child["under"] for child in children)) if children else {number}
+    return {
+        "number": number,
+        "counts": [Fraction(count) for count in tree.stats[number].tolist()],
+        "children": children,
+        "under": under,
+    }
+
+
+def nodes(tree: Node) -> Iterator[Node]:
+    """All nodes, from the top."""
+    yield tree
+    for child in tree["children"]:
+        yield from nodes(child)
+
+
+def leaves(tree: Node) -> list[Node]:
+    return [node for node in nodes(tree) if not node["children"]]
+
+
+def label(node: Node) -> int:
+    """The largest class, the first of them at ties."""
+    return node["counts"].index(max(node["counts"]))
+
+
+def risk(node: Node) -> Fraction:
+    """Training weight that a node misclassifies as a leaf."""
+    return sum(node["counts"], Fraction(0)) - max(node["counts"])
+
+
+def subtree_risk(node: Node) -> Fraction:
+    return sum((risk(leaf) for leaf in leaves(node)), Fraction(0))
+
+
+def link(node: Node) -> Fraction:
+    """What each extra leaf below a node saves."""
+    return (risk(node) - subtree_risk(node)) / (len(leaves(node)) - 1)
+
+
+def cut(tree: Node, numbers: set[int]) -> Node:
+    """The tree in which these nodes are leaves."""
+    if tree["number"] in numbers:
+        return {**tree, "children": []}
+    return {**tree, "children": [cut(child, numbers) for child in tree["children"]]}
+
+
+def sequence(tree: Node, prune_root: bool) -> list[tuple[Fraction, Node]]:
+    """Price per leaf, as a share of the weight, and tree of each step."""
+    total = sum(tree["counts"], Fraction(0)) or Fraction(1)
+    steps = [(Fraction(0), tree)]
+    while True:
+        inner = [node for node in nodes(tree) if node["children"]]
+        links = {node["number"]: link(node) for node in inner if prune_root or node["number"]}
+        if not links:
+            return steps
+        weakest = min(links.values())
+        tree = cut(tree, {number for number, g in links.items() if g == weakest})
+        steps.append((weakest / total, tree))
+
+
+def errors(tree: Node, rows: Sequence[Row]) -> int:
+    """Weight of the rows that a tree misclassifies."""
+    wrong = 0
+    for reached, klass, weight in rows:
+        (leaf,) = (leaf for leaf in leaves(tree) if reached in leaf["under"])
+        wrong += weight * (label(leaf) != klass)
+    return wrong
+
+
+def chosen(wrong: Sequence[int], total: int, unit: float, n_se: float) -> int:
+    """The last step within `n_se` standard errors of the fewest errors."""
+    fewest = Fraction(min(wrong)) * Fraction(unit)
+    weight = Fraction(total) * Fraction(unit)
+    rate = fewest / weight
+    squared = Fraction(n_se) ** 2 * rate * (1 - rate) * weight
+    good = [
+        step
+        for step, found in enumerate(wrong)
+        if (Fraction(found) * Fraction(unit) - fewest) ** 2 <= squared
+    ]
+    return good[-1]
+
+
+def step_at(steps: Sequence[tuple[Fraction, Node]], price: float) -> int:
+    """The best step at a price: the last one that does not cost more."""
+    return max(step for step, (alpha, _) in enumerate(steps) if float(alpha) <= price)
+
+
+def middle_prices(steps: Sequence[tuple[Fraction, Node]]) -> list[float]:
+    """The geometric middle of each step's prices; the last step has no upper end."""
+    alphas = [float(alpha) for alpha, _ in steps]
+    return [sqrt(low) * sqrt(high) for low, high in pairwise(alphas)] + [float("inf")]
+
+
+def all_cuts(tree: Node) -> Iterator[Node]:
+    """Every tree that cutting can give."""
+    yield {**tree, "children": []}
+    if tree["children"]:
+        for children in product(*(list(all_cuts(child)) for child in tree["children"])):
+            yield {**tree, "children": list(children)}
+
+
+def reduced_error(tree: Node, rows: Sequence[Row], prune_root: bool) -> Node:
+    """The smallest of all cut trees with the fewest errors."""
+    allowed = [one for one in all_cuts(tree) if prune_root or one["children"]] or [tree]
+    return min(allowed, key=lambda one: (errors(one, rows), len(leaves(one))))
+
+
+# --- divisions ------------------------------------------------------------------------------
+
+
+def groups(hashes: Sequence[int], weights: Sequence[int]) -> list[tuple[int, int]]:
+    """Hash and weight of each set of equal rows, in the order of the hashes."""
+    sums: dict[int, int] = {}
+    for number, weight in zip(hashes, weights, strict=True):
+        sums[number] = sums.get(number, 0) + weight
+    return sorted(sums.items())
+
+
+def hold_out(hashes: Sequence[int], weights: Sequence[int], fraction: float) -> list[bool]:
+    """Take one group after another if that leads nearer to the fraction of the weight."""
+    target = fraction * sum(weights)
+    held: set[int] = set()
+    weight = 0
+    for number, size in groups(hashes, weights):
+        if abs(weight + size - target) < abs(weight - target):
+            held.add(number)
+            weight += size
+    if len(held) == len(set(hashes)):
+        held.remove(max(held))
+    return [number in held for number in hashes]
+
+
+def folds(hashes: Sequence[int], weights: Sequence[int], n_folds: int) -> list[int]:
+    """The fold in which the middle of each group lies, laid end to end."""
+    fold_of: dict[int, int] = {}
+    begin, total = 0, sum(weights)
+    for number, size in groups(hashes, weights):
+        fold_of[number] = int((begin + size / 2) / total * n_folds)
+        begin += size
+    return [fold_of[number] for number in hashes]
+
+
+def fold_errors(
+    steps: Sequence[tuple[Fraction, Node]],
+    number: Sequence[int],
+    grown: Callable[[int], tuple[Sequence[tuple[Fraction, Node]], Sequence[Row]]],
+) -> list[int]:
+    """Errors of each step's price: `grown` gives a fold's sequence and its held-out rows."""
+    wrong = [0] * len(steps)
+    for fold in sorted(set(number)):
+        others, rows = grown(fold)
+        for step, price in enumerate(middle_prices(steps)):
+            wrong[step] += errors(others[step_at(others, price)][1], rows)
+    return wrong
