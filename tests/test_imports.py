@@ -29,7 +29,8 @@ FLOORS = [
     (
         "stages",
         {
-            *("proposals", "scatter", "search", "parts", "grow"),  # the engine
+            *("proposals", "scatter", "scale", "search", "parts"),  # the engine
+            *("sorted_columns", "finders", "grow"),
             *("methods", "prune", "refine", "eigen"),  # what makes and changes trees
             *("spectrum", "explain", "export", "plot", "report"),  # what reads them
             *("datasets", "distributed"),
@@ -44,7 +45,10 @@ GROUND = FLOOR_OF["tree"]
 
 # What needs only a finished tree never sees how one is grown.
 READERS = {"spectrum", "explain", "export", "plot", "report"}
-GROWERS = {"proposals", "scatter", "search", "parts", "grow", "methods", "estimators"}
+GROWERS = {
+    *("proposals", "scatter", "scale", "search", "parts", "sorted_columns", "finders", "grow"),
+    *("methods", "estimators"),
+}
 
 
 def room_of(module: str) -> str:

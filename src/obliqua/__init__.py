@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         TreeError,
     )
     from obliqua.estimators.cart import CartClassifier
+    from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
     from obliqua.proposals import Directions
     from obliqua.tree import Tree, TreeBuilder, collapse, fold
@@ -25,6 +26,7 @@ __all__ = [
     "DatasetDamaged",
     "DatasetMissing",
     "Directions",
+    "HHCartClassifier",
     "MissingDependency",
     "NodeViewClosed",
     "ObliquaError",
@@ -45,6 +47,7 @@ _HOMES = {
     "DatasetDamaged": "obliqua.errors",
     "DatasetMissing": "obliqua.errors",
     "Directions": "obliqua.proposals",
+    "HHCartClassifier": "obliqua.estimators.hhcart",
     "MissingDependency": "obliqua.errors",
     "NodeViewClosed": "obliqua.errors",
     "ObliquaError": "obliqua.errors",

@@ -20,20 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from obliqua._assemble import AXIS_LABEL, Block, Records, assemble
-from obliqua._compiled import CompiledMethod
-from obliqua._core.columns import Columns
 from obliqua._core.grow import Subtree
 from obliqua._core.rng import child_key
-from obliqua._core.steps import (
-    best_axis_cut,
-    divide_columns,
-    leaf_without_search,
-    make_axis_cut,
-)
+from obliqua._core.steps import leaf_without_search
 from obliqua._rules import Rules
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data import Problem
+from obliqua.finders import CompiledMethod
 from obliqua.proposals import (
     Directions,
     NodeView,
@@ -45,14 +39,12 @@ from obliqua.proposals import (
 from obliqua.scale import feature_scale
 from obliqua.scatter import FixedPoint, spread
 from obliqua.search import Split, best_split, search_node
+from obliqua.sorted_columns import SERIAL_ROWS, SortedColumns, Words, all_columns
 from obliqua.tree import Tree
 
 __all__ = ["Directions", "NodeView", "Proposals", "Rules", "grow"]
 
-Words = NDArray[np.uint64]
 T = TypeVar("T")
-
-SERIAL_ROWS = 20_000  # smaller problems are not worth a second thread
 
 
 def grow(
@@ -154,7 +146,7 @@ class _Growth:
             self.has_proposer and (self.method is None or not proposals.axis_parallel)
         )
         # Sorted columns serve axis-parallel cuts; the row numbers serve everything else.
-        self.columns: Columns | None = None
+        self.columns: SortedColumns | None = None
         self.row_numbers: Int32Array | None = None
         self.records = Records(problem.n_classes)
         self.blocks: list[Block] = []
@@ -181,7 +173,7 @@ class _Growth:
                 yield
             except BaseException:
                 if self.columns is not None:
-                    self.columns.stop = True
+                    self.columns.lists.stop = True
                 raise
 
     def each(self, task: Callable[..., T], items: Iterable[Any]) -> list[T]:
@@ -199,13 +191,12 @@ class _Growth:
             end=problem.n_rows,
             depth=depth,
             counts=_class_sums(problem),
-            active=_all_columns(problem.n_features),
+            active=all_columns(problem.n_features),
             key=key,
             parent=-1,
         )
         if self.compiled and self.proposals.axis_parallel:
-            self.columns = Columns(problem.Z, problem.y, problem.weights, problem.n_classes)
-            self._presort()
+            self.columns = SortedColumns(problem, self.n_threads, self.pool)
         if self.has_proposer or not self.compiled:
             self.row_numbers = np.arange(problem.n_rows, dtype=np.int32)
         if not self.in_python and self.n_threads == 1:
@@ -217,18 +208,10 @@ class _Growth:
         describe = str if self.method is None else self.method.describe
         return assemble(self.records, self.blocks, problem, describe)
 
-    def _presort(self) -> None:
-        assert self.columns is not None
-        n = self.problem.n_features
-        step = n if self.pool is None else max(1, min(4, n // (4 * self.n_threads)))
-        starts = range(0, n, max(step, 1))
-        columns = self.columns
-        self.each(lambda first: columns.presort(first, min(first + step, n)), starts)
-
     def _grow_subtree(self, node: _Pending) -> None:
         assert self.columns is not None
         subtree = Subtree(
-            self.columns,
+            self.columns.lists,
             self.rules,
             self.criterion.code,
             self.problem.n_classes,
@@ -319,7 +302,7 @@ class _Growth:
         """The best axis-parallel split and the best proposed one, as far as there are any."""
         axis = None
         if self.columns is not None:
-            axis = self._search_columns(node, exhaustive=exhaustive)
+            axis = self.columns.search(node, self.criterion.code, self.rules, exhaustive)
         elif self.proposals.axis_parallel:
             axis = self._search_planes(node, identity_planes(self.problem.n_features), exhaustive)
             if axis is not None:
@@ -364,51 +347,6 @@ class _Growth:
             self.pool if node.rows >= SERIAL_ROWS // 4 else None,
             self.n_threads,
         )
-
-    def _search_columns(self, node: _Pending, *, exhaustive: bool) -> Split | None:
-        columns = self.columns
-        assert columns is not None
-        groups = self._shares(node)
-
-        def task(group: Words) -> tuple[float, int, int, Words]:
-            cut: tuple[float, int, int, Words] = best_axis_cut(
-                columns,
-                group,
-                node.start,
-                node.end,
-                node.counts,
-                self.criterion.code,
-                self.rules.min_samples_leaf,
-                self.rules.min_weight_leaf,
-                exhaustive,
-            )
-            return cut
-
-        cuts = self.each(task, groups) if len(groups) > 1 else [task(groups[0])]
-        node.active = np.bitwise_or.reduce([cut[3] for cut in cuts])
-        best = min((cut for cut in cuts if cut[1] >= 0), key=lambda c: (-c[0], c[1]), default=None)
-        if best is None:
-            return None
-        return Split(
-            goodness=best[0],
-            order=best[1],
-            rows_left=best[2],
-            column=best[1],
-            label=AXIS_LABEL,
-        )
-
-    def _shares(self, node: _Pending) -> list[Words]:
-        """The node's columns, dealt out to the threads if there is enough work for them."""
-        if self.pool is None or node.rows < SERIAL_ROWS // 4:
-            return [node.active]
-        bits = np.unpackbits(node.active.view(np.uint8), bitorder="little")
-        columns = np.flatnonzero(bits)
-        groups = []
-        for k in range(min(self.n_threads, len(columns))):
-            share = np.zeros_like(bits)
-            share[columns[k :: self.n_threads]] = 1
-            groups.append(np.packbits(share, bitorder="little").view(np.uint64))
-        return groups or [node.active]
 
     def _ask(self, node: _Pending) -> Planes | None:
         """Ask the proposer about a node; its view dies with the answer."""
@@ -479,35 +417,24 @@ class _Growth:
             )
         ]
         if self.columns is not None:
-            columns = self.columns
-            groups = self._shares(node)
-
-            def task(group: Words) -> None:
-                divide_columns(columns, group, split.column, node.start, node.end)
-
-            if len(groups) > 1:
-                self.each(task, groups)
-            else:
-                task(groups[0])
+            self.columns.divide(node, split.column)
         return children
 
     def _mark(self, node: _Pending, split: Split) -> Int64Array:
         """Decide each row's side by the canonical value; returns the left class sums."""
         if split.column >= 0 and self.columns is not None:
-            left, split.threshold = make_axis_cut(
-                self.columns, split.column, node.start, node.end, split.rows_left, node.counts
-            )
+            left, split.threshold = self.columns.cut(node, split)
             if self.row_numbers is not None:
                 rows = self._rows(node)
                 # in float64: NumPy would round the threshold to float32 beside float32 values
                 values = self.problem.Z[rows, split.column].astype(np.float64)
                 _reorder(rows, values > split.threshold)
-            return np.asarray(left)
+            return left
         rows = self._rows(node)
         right, left = split.divide(self.problem, rows, node.counts)
         split.rows_left = len(rows) - int(right.sum())
         if self.columns is not None:
-            self.columns.mark(rows, right)
+            self.columns.lists.mark(rows, right)
         _reorder(rows, right.astype(bool))
         return left
 
@@ -521,9 +448,3 @@ def _class_sums(problem: Problem) -> Int64Array:
     sums = np.zeros(problem.n_classes, dtype=np.int64)
     np.add.at(sums, problem.y, 1 if problem.weights is None else problem.weights)
     return sums
-
-
-def _all_columns(n: int) -> Words:
-    bits = np.zeros(-(-n // 64) * 64, dtype=np.uint8)
-    bits[:n] = 1
-    return np.packbits(bits, bitorder="little").view(np.uint64)

@@ -54,7 +54,7 @@ def _width(problem: Problem, kind: str, grid: FixedPoint) -> FloatArray:
 
 
 def _interquartile_range(problem: Problem) -> FloatArray:
-    """Difference of the weighted quartiles: values that a quarter of the weight does not exceed."""
+    """Difference of the values that a quarter and three quarters of the weight reach."""
     order = np.argsort(problem.Z, axis=0, kind="stable")
     values = np.take_along_axis(problem.Z, order, axis=0).astype(np.float64)
     weights = np.ones(problem.n_rows, np.int64) if problem.weights is None else problem.weights

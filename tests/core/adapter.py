@@ -51,6 +51,7 @@ def threads_everywhere() -> Iterator[None]:
     """Let the engine use its threads on problems that it would think too small for them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("obliqua.grow.SERIAL_ROWS", 8)
+        patch.setattr("obliqua.sorted_columns.SERIAL_ROWS", 8)
         patch.setattr("obliqua.search.WORK_PER_THREAD", 1)
         yield
 

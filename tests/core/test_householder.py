@@ -61,7 +61,7 @@ def twin_tree(
         variant=method.variant,
         target=method.target,
         tau=method.tau,
-        min_rows=method.min_rows,
+        min_rows=method.min_rows or 0,
         scale=feature_scale(problem, proposals.scale, grid),
         fisher=method.fisher,
         max_features=proposals.max_features,
@@ -83,7 +83,7 @@ methods = st.builds(
     variant=st.sampled_from(["all", "dominant"]),
     tau=st.sampled_from([0.0, 0.05, 0.4]),
     target=st.sampled_from(["first", "nearest"]),
-    min_rows=st.sampled_from([0, 5]),
+    min_rows=st.sampled_from([None, 5]),
     fisher=st.booleans(),
     trim=st.sampled_from([0.0, 0.1, 0.3]),
 )
@@ -115,7 +115,10 @@ def test_trees_equal_the_twins(
 def blobs(seed: int, n: int, p: int, n_classes: int, weights: bool = False) -> Problem:
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n)
-    X = rng.normal(size=(n, p)) @ rng.normal(size=(p, p)) + 0.4 * rng.normal(size=(n_classes, p))[y]
+    X = (
+        rng.normal(size=(n, p)) @ rng.normal(size=(p, p))
+        + 0.4 * rng.normal(size=(n_classes, p))[y]
+    )
     if seed % 2:
         X = np.round(X * 2)
     weight = rng.integers(1, 4, n) if weights else None

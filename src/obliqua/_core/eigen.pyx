@@ -17,11 +17,11 @@ cdef double EPSILON = 2.220446049250313e-16
 
 cdef void tridiagonalise(double* a, i64 n, double* diagonal, double* off, double* v,
                          double* w) noexcept nogil:
-    """Reduces a (n x n, row-major) to tridiagonal form and leaves the product of reflections in it.
+    """Reduces a (n x n, row-major) to tridiagonal form; the product of reflections stays in it.
 
     Afterwards a = Q with A = Q T Q', T = (diagonal, off).
     """
-    cdef i64 i, j, k, m
+    cdef i64 i, k, m
     cdef double norm, beta, alpha, s
     # The reflections are kept in the columns that they clear, then multiplied up.
     for k in range(n - 2):
@@ -57,7 +57,7 @@ cdef void tridiagonalise(double* a, i64 n, double* diagonal, double* off, double
 
 cdef void reflect_both(double* a, i64 n, i64 first, i64 m, const double* v, double tau,
                        double* p) noexcept nogil:
-    """a <- H a H on the trailing m x m block, H = I - tau v v'. Symmetric: one triangle is read."""
+    """a <- H a H on the trailing m x m block, H = I - tau v v'. One triangle is read."""
     cdef i64 i, j
     cdef double s, half = 0.0
     cdef double* row
@@ -155,14 +155,16 @@ cdef int bring_to_one(double* a, i64 n) noexcept nogil:
     """Divides by a power of two, so that squares neither overflow nor vanish; returns it."""
     cdef i64 i, j
     cdef int exponent = 0
-    cdef double top = 0.0
+    cdef double factor, top = 0.0
     for i in range(n):
         for j in range(i + 1):
             top = max(top, fabs(a[i * n + j]))
     frexp(top, &exponent)
+    exponent = max(exponent, -1000)          # the factor must be finite
+    factor = ldexp(1.0, -exponent)
     for i in range(n):
         for j in range(i + 1):
-            a[i * n + j] = ldexp(a[i * n + j], -exponent)
+            a[i * n + j] *= factor
     return exponent
 
 

@@ -323,7 +323,7 @@ cdef class Householder(Finder):
             self.coef[i] = round_significant(self.normal[self.idx[i]])
 
     cdef double project(self, const Sheet* sheet) noexcept nogil:
-        """Canonical values of the rows in bench.work.values; returns the largest sum of |terms|."""
+        """Canonical values in bench.work.values; returns the largest sum of |terms|."""
         cdef i64 i
         cdef double low = 0.0, high = 0.0
         memset(self.bench.work.values, 0, sheet.n * sizeof(double))
@@ -492,7 +492,7 @@ cdef class Householder(Finder):
     def decide(self, i64 direction, double score, u8[::1] right):
         """Confirms the winner among the tasks: (score, rows left, threshold, idx, coef), or None.
 
-        `score` is what it must exceed. `right` is filled with the sides of the rows, by row number.
+        `score` is what it must exceed. `right` gets the sides of the rows, by row number.
         """
         cdef Cut rough, best
         cdef bint found

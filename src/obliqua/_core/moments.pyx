@@ -158,15 +158,15 @@ cdef void moments_combine(Moments* sums, i64 slot, i64 other, i64 sign) noexcept
 
 cdef inline void add_product(u64* high, u64* low, i64 a, i64 b, bint minus) noexcept nogil:
     """Adds a * b, or subtracts it, in 128 bits (two's complement)."""
-    cdef u64 h, l
-    multiply(<u64> (a if a >= 0 else -a), <u64> (b if b >= 0 else -b), &h, &l)
+    cdef u64 upper, lower
+    multiply(<u64> (a if a >= 0 else -a), <u64> (b if b >= 0 else -b), &upper, &lower)
     if ((a < 0) != (b < 0)) != minus:
-        h = ~h
-        l = ~l + 1
-        if l == 0:
-            h += 1
-    low[0] += l
-    high[0] += h + (low[0] < l)
+        upper = ~upper
+        lower = ~lower + 1
+        if lower == 0:
+            upper += 1
+    low[0] += lower
+    high[0] += upper + (low[0] < lower)
 
 
 cdef double central(i64 product_high, i64 product_low, i64 weight, i64 a, i64 b) noexcept nogil:

@@ -14,7 +14,7 @@ Every score comes from integer class sums, so both find the same cut, bit for bi
 cut that sorting all rows would find.
 """
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -144,11 +144,18 @@ cdef void scan_sorted(const double* values, const i32* classes, const i64* weigh
                      and (scorer.code == GINI or scorer.code == TWOING))
     cdef double unit = (<double> n_weight) * (<double> n_weight)
     cdef double here, last = 0.0, score, d
+    # With a row of class c on the other side, twoing's sum S of |excesses| grows by at most
+    # 2 w (n - n_c), so for a while after a poor cut none can be better than the best.
+    cdef bint many = (scorer.n_classes > 2 and is_narrow(n_weight) and scorer.code == TWOING)
+    cdef double reach = 0.0
     if scorer.code == GINI:
         unit = unit / 2
     for c in range(scorer.n_classes):
         left[c] = before[c]
         weight += before[c]
+    if many:
+        for c in range(scorer.n_classes):
+            reach += fabs(<double> (left[c] * n_weight - scorer.counts[c] * weight))
     for k in range(n):
         row = order[k] & 0x7FFFFFFF
         here = values[row]
@@ -160,9 +167,15 @@ cdef void scan_sorted(const double* values, const i32* classes, const i64* weigh
                 if (d * d < best.score * unit * SLACK
                         * ((<double> weight) * (<double> (n_weight - weight)))):
                     score = -INFINITY
+            elif many and (reach * reach < best.score * 4.0 * unit * SLACK
+                           * ((<double> weight) * (<double> (n_weight - weight)))):
+                score = -INFINITY
             if score > 0:
                 score = goodness(scorer.code, left, scorer.counts, scorer.n_classes, weight,
                                  n_weight, scratch)
+                if many:
+                    reach = (1.0 + 1e-9) * sqrt(score * 4.0 * unit * ((<double> weight)
+                                                * (<double> (n_weight - weight))))
             if better(score, direction, rows_left, best):
                 best.score = score
                 best.direction = direction
@@ -170,6 +183,9 @@ cdef void scan_sorted(const double* values, const i32* classes, const i64* weigh
                 best.below = last
                 best.above = here
         last = here
+        if many:
+            reach += 2.0 * (<double> (1 if weights == NULL else weights[row])) * (
+                <double> (n_weight - scorer.counts[classes[row]]))
         if weights == NULL:
             left[classes[row]] += 1
             weight += 1

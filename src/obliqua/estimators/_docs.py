@@ -113,6 +113,21 @@ The price of a leaf, as a share of the total weight. If it is positive it takes 
 `pruning`: all rows grow the tree, and the tree with the smallest sum of misclassified share
 and price of its leaves is taken.""",
     ),
+    "max_features_per_split": (
+        "int or None",
+        """\
+The most features that a split may use. Each proposed direction that uses more is replaced
+by its sparse version: the entries of largest `|coefficient| * standard deviation in the
+node` are kept, and the threshold is searched anew. `None` sets no limit; 1 leaves only
+axis-parallel splits.""",
+    ),
+    "scale": (
+        "{'standard', 'robust', 'minmax'} or None",
+        """\
+What the method looks at instead of the features themselves: features divided by their
+standard deviation, their interquartile range or their range. Splits are written in original
+units all the same. `None` takes the features as they are.""",
+    ),
     "class_weight": (
         "dict, 'balanced' or None",
         """\

@@ -1,9 +1,10 @@
 """A tree whose directions come from any proposer, a Python function for instance."""
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import HasMethods
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from obliqua.estimators._docs import document
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
@@ -70,6 +71,8 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         **BaseTreeClassifier._parameter_constraints,
         "proposer": [callable, HasMethods("propose"), None],
         "axis_parallel": ["boolean"],
+        "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
+        "scale": [StrOptions({"standard", "robust", "minmax"}), None],
     }
 
     def __init__(
@@ -77,6 +80,8 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         proposer: Callable[[Any], Any] | Any | None = None,
         *,
         axis_parallel: bool = True,
+        max_features_per_split: int | None = None,
+        scale: str | None = None,
         criterion: CriterionLike = "twoing",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
@@ -120,10 +125,17 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         )
         self.proposer = proposer
         self.axis_parallel = axis_parallel
+        self.max_features_per_split = max_features_per_split
+        self.scale = scale
 
     def _proposer(self) -> object:
         from obliqua.methods.means import class_means
         from obliqua.proposals import Proposals
 
         proposer = class_means if self.proposer is None else self.proposer
-        return Proposals(proposer, axis_parallel=self.axis_parallel)
+        return Proposals(
+            proposer,
+            axis_parallel=self.axis_parallel,
+            max_features=self.max_features_per_split,
+            scale=self.scale,
+        )

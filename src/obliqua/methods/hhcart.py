@@ -1,8 +1,8 @@
 """HHCART: reflections along the eigenvectors of the classes (Wickramarachchi et al. 2015).
 
 At a node, for each class: the eigenvectors d of its covariance matrix, all of them (HHCART(A)) or
-the dominant one (HHCART(D)). For each d the Householder reflection H that carries the first axis to
-d. The columns of H are the directions: d itself, and p - 1 others orthogonal to it and to each
+the dominant one (HHCART(D)). For each d the Householder reflection H that carries the first axis
+to d. The columns of H are the directions: d itself, and p - 1 others orthogonal to it and to each
 other. An eigenvector closer to an axis than tau is left out, for CART looks along the axes anyway.
 
 The work is compiled (`obliqua._core.householder`); what is decided here is what is looked at.
@@ -10,7 +10,7 @@ The work is compiled (`obliqua._core.householder`); what is decided here is what
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from obliqua._core.householder import Householder as Finder
@@ -35,8 +35,9 @@ class Householder:
         An eigenvector whose distance from an axis is not larger is left out.
     target : {"first", "nearest"}, default="first"
         The axis that is reflected to the eigenvector.
-    min_rows : int, default=0
-        Nodes with fewer rows get axis-parallel splits only.
+    min_rows : int or "2p" or None, default=None
+        Nodes with fewer rows get axis-parallel splits only; "2p": nodes with at most twice as
+        many rows as features.
     fisher : bool, default=False
         Whether Fisher's direction of each class against the rest is looked at too.
     trim : float, default=0.0
@@ -46,7 +47,7 @@ class Householder:
     variant: str = "all"
     tau: float = 0.05
     target: str = "first"
-    min_rows: int = 0
+    min_rows: int | str | None = None
     fisher: bool = False
     trim: float = 0.0
 
@@ -60,6 +61,7 @@ class Householder:
         helper: bool = False,
     ) -> Finder:
         """Return the compiled side, with room for nodes of up to `room` rows."""
+        fewest = 2 * problem.n_features + 1 if self.min_rows == "2p" else int(self.min_rows or 0)
         return Finder(
             problem.n_features,
             problem.n_classes,
@@ -67,8 +69,8 @@ class Householder:
             problem.weights is not None,
             grid,
             scale,
-            self,
-            max_features,
+            replace(self, min_rows=min(fewest, problem.n_rows + 1)),
+            None if max_features is None else min(max_features, problem.n_features),
             helper,
         )
 
