@@ -1,8 +1,8 @@
 """Methods that have a compiled side: what the growth loop asks of them.
 
-Such a method is a proposer with two more functions: ``finder(...)`` returns the object that
-searches a node in compiled code, and ``label(number, n_features, n_classes)`` says what a direction
-is. Whole subtrees ask a finder without the GIL (`obliqua._core.grow`). The loop in
+Such a method is a proposer with two functions of its own: ``finder(...)`` returns the object that
+searches a node in compiled code, and ``label(number, n_features, n_classes)`` says what a
+direction is. Whole subtrees ask a finder without the GIL (`obliqua._core.grow`). The loop in
 `obliqua.grow` comes here: for nodes so large that several threads share one, and for criteria
 written in Python, which want to see the directions.
 """

@@ -1,0 +1,52 @@
+"""A finder that plans the directions of a node first and then looks along each of them."""
+
+from obliqua._core.finder cimport Data, Finder
+from obliqua._core.moments cimport Grid, Moments
+from obliqua._core.quick cimport Bench
+from obliqua._core.sheet cimport Sheet
+from obliqua._core.types cimport Cut, Scorer, i32, i64, u8
+
+
+cdef struct Task:
+    # A mirror, whose p columns are directions, or a single direction.
+    i64 first                # number of its first direction
+    bint mirror
+
+
+cdef class Planned(Finder):
+    cdef Grid grid
+    cdef object held         # the arrays behind `grid` and `scale`
+    cdef const double* scale
+    cdef i64 n_features
+    cdef int n_classes
+    cdef i64 min_rows        # nodes with fewer rows get axis-parallel splits only
+    cdef i64 max_features    # features in a split
+    cdef Sheet sheet
+    cdef Bench bench
+    cdef Moments sums        # one slot per class that is present, and two more
+    cdef Scorer scorer       # of the sheet's classes
+    cdef Task* tasks
+    cdef double* vectors     # per task: the mirror's normal, or the direction
+    cdef i64 n_tasks
+    cdef double* spread      # per feature: standard deviation in the node
+    cdef double* normal
+    cdef double* along       # projections on a mirror's normal
+    cdef double* size        # sums of |terms| of a projection
+
+    cdef int reserve(self, i64 most) except -1
+    cdef void add_task(self, i64 first, bint mirror) noexcept nogil
+    cdef void plan(self) noexcept nogil
+    cdef void read(self, const Data* data, const i32* rows, i64 n,
+                   const Scorer* scorer) noexcept nogil
+    cdef void make_normal(self, Planned owner, i64 task, i64 j) noexcept nogil
+    cdef double project(self, const Sheet* sheet) noexcept nogil
+    cdef double look_along(self, Planned owner, i64 task) noexcept nogil
+    cdef void search(self, Planned owner, i64 first, i64 last, Cut* best) noexcept nogil
+    cdef void search_mirror(self, Planned owner, i64 task, i64 first, i64 last,
+                            Cut* best) noexcept nogil
+    cdef void search_normals(self, Planned owner, i64 task, i64 first, i64 last,
+                             Cut* best) noexcept nogil
+    cdef bint confirm(self, Cut rough, Cut* best, u8* side) noexcept nogil
+    cdef bint find(self, const Data* data, const i32* rows, i64 n, const Scorer* scorer,
+                   Cut* best, u8* side) noexcept nogil
+    cdef object plane(self)

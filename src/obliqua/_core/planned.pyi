@@ -1,0 +1,37 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from obliqua._core.finder import Finder
+from obliqua._typing import FloatArray, Int32Array, Int64Array, Rows
+
+class Planned(Finder):
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        room: int,
+        weighted: bool,
+        grid: Any,
+        scale: FloatArray,
+        settings: Any,
+        max_features: int | None,
+        helper: bool = False,
+    ) -> None: ...
+    def load(
+        self,
+        Z: Rows,
+        rows: Int32Array,
+        classes: Int32Array,
+        weights: Int64Array | None,
+        counts: Int64Array,
+        limits: tuple[int, int, int],
+    ) -> int: ...
+    def look(
+        self, owner: Planned, first: int, last: int, score: float
+    ) -> tuple[float, int, int]: ...
+    def decide(
+        self, direction: int, score: float, right: NDArray[np.uint8]
+    ) -> tuple[float, int, float, Int32Array, FloatArray] | None: ...
+    def directions(self) -> tuple[list[int], list[tuple[Int32Array, FloatArray]]]: ...

@@ -1,0 +1,368 @@
+"""A finder that plans the directions of a node first and then looks along each of them.
+
+A plan is a list of tasks. A mirror, given by its normal u, stands for the p columns
+h_j = e_j - 2 u_j u of a Householder matrix H: all columns of X H are X_j - 2 u_j (X u), one
+projection and one multiple of it added to each column. Any other direction is a task of its own.
+
+Values along a mirror's columns may round differently from the canonical dot product. A winner's
+normal is therefore rounded to 24 bits and searched again with canonical values, which decide the
+threshold and the sides of the rows. Single and sparse directions are canonical from the start.
+"""
+
+from libc.math cimport fabs
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from obliqua._core.criterion cimport SUM_VARIANCES
+from obliqua._core.finder cimport Data
+from obliqua._core.moments cimport moments_free, moments_init
+from obliqua._core.quick cimport bench_free, bench_init, bench_read, quick_search
+from obliqua._core.search cimport tolerance_for
+from obliqua._core.sheet cimport Sheet, sheet_fill, sheet_free, sheet_init
+from obliqua._core.types cimport Cut, Scorer, i32, i64, midpoint, u8, u64
+from obliqua._core.view cimport make_view
+
+cdef extern from "loops.h" nogil:
+    void ob_add_terms(double* sum, double* size, const double* x, double scale, double factor,
+                      i64 n)
+    void ob_reflect(double* z, const double* x, const double* along, double scale, double factor,
+                    i64 n)
+    void ob_range(const double* z, i64 n, double* low, double* high)
+
+cdef double TIE = 1e-10
+
+
+cdef inline double round_significant(double x) noexcept nogil:
+    """x with 24 significant bits, halves to even."""
+    cdef u64 bits
+    memcpy(&bits, &x, sizeof(double))
+    bits += 0x0FFFFFFFULL + ((bits >> 29) & 1)
+    bits &= ~(<u64> 0x1FFFFFFFULL)
+    memcpy(&x, &bits, sizeof(double))
+    return x
+
+
+cdef class Planned(Finder):
+    """Looks along planned directions; one object per thread.
+
+    A `helper` has no room for a node of its own: it only looks at the tasks of another object.
+    """
+
+    def __cinit__(self, i64 n_features, int n_classes, i64 room, bint weighted, grid,
+                  const double[::1] scale, settings, max_features, bint helper=False):
+        cdef i64 p = n_features
+        cdef const double[::1] shift = grid.shift
+        cdef const i32[::1] exponent = grid.exponent
+        self.held = (grid, shift, exponent, scale)
+        self.n_features = p
+        self.n_classes = n_classes
+        self.max_features = p if max_features is None else max_features
+        self.grid.n_features = p
+        self.grid.shift = &shift[0]
+        self.grid.exponent = &exponent[0]
+        self.grid.weight_shift = grid.weight_shift
+        self.scale = &scale[0]
+        self.spread = <double*> malloc(p * sizeof(double))
+        self.normal = <double*> malloc(p * sizeof(double))
+        self.along = <double*> malloc(room * sizeof(double))
+        self.size = <double*> malloc(room * sizeof(double))
+        if (self.spread == NULL or self.normal == NULL or self.along == NULL or self.size == NULL
+                or not sheet_init(&self.sheet, 1 if helper else room, p, n_classes, weighted)
+                or not bench_init(&self.bench, room, n_classes, weighted)
+                or not moments_init(&self.sums, p, n_classes + 2)):
+            raise MemoryError("no room to look for oblique splits")
+
+    def __dealloc__(self):
+        free(self.tasks)
+        free(self.vectors)
+        free(self.spread)
+        free(self.normal)
+        free(self.along)
+        free(self.size)
+        sheet_free(&self.sheet)
+        bench_free(&self.bench)
+        moments_free(&self.sums)
+
+    # -- planning ----------------------------------------------------------------------------
+
+    cdef int reserve(self, i64 most) except -1:
+        """Makes room for so many tasks."""
+        self.tasks = <Task*> malloc(most * sizeof(Task))
+        self.vectors = <double*> malloc(most * self.n_features * sizeof(double))
+        if self.tasks == NULL or self.vectors == NULL:
+            raise MemoryError("no room to look for oblique splits")
+        return 0
+
+    cdef void add_task(self, i64 first, bint mirror) noexcept nogil:
+        """Adds a task whose vector stands at its place in `vectors` already."""
+        self.tasks[self.n_tasks].first = first
+        self.tasks[self.n_tasks].mirror = mirror
+        self.n_tasks += 1
+
+    cdef void plan(self) noexcept nogil:
+        """Adds the tasks of the node that was read; what a method is."""
+        pass
+
+    cdef void read(self, const Data* data, const i32* rows, i64 n,
+                   const Scorer* scorer) noexcept nogil:
+        """Gathers the node's rows; classes that are absent are left out."""
+        cdef i64 i
+        sheet_fill(&self.sheet, &data.view, rows, n, data.classes, data.weights, data.n_classes)
+        bench_read(&self.bench, &self.sheet)
+        self.scorer = scorer[0]
+        self.scorer.counts = self.sheet.counts
+        self.scorer.n_classes = self.sheet.n_present
+        if scorer.code == SUM_VARIANCES:             # numbers the classes, absent ones too
+            self.scorer.counts = scorer.counts
+            self.scorer.n_classes = scorer.n_classes
+            for i in range(n):
+                self.bench.work.classes[i] = self.sheet.present[self.sheet.classes[i]]
+
+    # -- looking -----------------------------------------------------------------------------
+
+    cdef void make_normal(self, Planned owner, i64 task, i64 j) noexcept nogil:
+        """The normal of a direction, sparse if it must be, rounded: in idx, coef and n_coef."""
+        cdef i64 p = self.n_features
+        cdef i64 k, i, worst, most = self.max_features
+        cdef const double* vector = owner.vectors + task * p
+        cdef double f = -2.0 * vector[j]
+        cdef double size
+        for k in range(p):
+            if owner.tasks[task].mirror:
+                self.normal[k] = (f * vector[k] + (1.0 if k == j else 0.0)) * self.scale[k]
+            else:
+                self.normal[k] = vector[k] * self.scale[k]
+        self.n_coef = 0
+        for k in range(p):
+            if self.normal[k] == 0.0:
+                continue
+            if self.n_coef == most:
+                # Leaves out the entry that matters least; of equals the later one.
+                worst = -1
+                size = fabs(self.normal[k]) * owner.spread[k]
+                for i in range(self.n_coef):
+                    if fabs(self.normal[self.idx[i]]) * owner.spread[self.idx[i]] < size:
+                        size = fabs(self.normal[self.idx[i]]) * owner.spread[self.idx[i]]
+                        worst = i
+                    elif worst >= 0 and (fabs(self.normal[self.idx[i]])
+                                         * owner.spread[self.idx[i]] == size):
+                        worst = i
+                if worst < 0:
+                    continue
+                for i in range(worst, self.n_coef - 1):
+                    self.idx[i] = self.idx[i + 1]
+                self.n_coef -= 1
+            self.idx[self.n_coef] = <i32> k
+            self.n_coef += 1
+        for i in range(self.n_coef):
+            self.coef[i] = round_significant(self.normal[self.idx[i]])
+
+    cdef double project(self, const Sheet* sheet) noexcept nogil:
+        """Canonical values in bench.work.values; returns the largest sum of |terms|."""
+        cdef i64 i
+        cdef double low = 0.0, high = 0.0
+        memset(self.bench.work.values, 0, sheet.n * sizeof(double))
+        memset(self.size, 0, sheet.n * sizeof(double))
+        for i in range(self.n_coef):
+            ob_add_terms(self.bench.work.values, self.size, sheet.columns + self.idx[i] * sheet.n,
+                         1.0, self.coef[i], sheet.n)
+        ob_range(self.size, sheet.n, &low, &high)
+        return high
+
+    cdef double look_along(self, Planned owner, i64 task) noexcept nogil:
+        """Projections on a mirror's normal in `along`; returns the largest sum of |terms|."""
+        cdef const Sheet* sheet = &owner.sheet
+        cdef const double* mirror = owner.vectors + task * self.n_features
+        cdef double low = 0.0, high = 0.0
+        cdef i64 k
+        memset(self.along, 0, sheet.n * sizeof(double))
+        memset(self.size, 0, sheet.n * sizeof(double))
+        for k in range(self.n_features):
+            if mirror[k] != 0.0:
+                ob_add_terms(self.along, self.size, sheet.columns + k * sheet.n, self.scale[k],
+                             mirror[k], sheet.n)
+        ob_range(self.size, sheet.n, &low, &high)
+        return high
+
+    cdef void search(self, Planned owner, i64 first, i64 last, Cut* best) noexcept nogil:
+        """Offers some directions of a node that `owner` has read: j of task t is t * p + j."""
+        cdef i64 p = self.n_features
+        cdef i64 t, end
+        t = first // p
+        while t * p < last:
+            end = min(last - t * p, p if owner.tasks[t].mirror else 1)
+            if owner.tasks[t].mirror and self.max_features >= p:
+                self.search_mirror(owner, t, max(first - t * p, 0), end, best)
+            else:
+                self.search_normals(owner, t, max(first - t * p, 0), end, best)
+            t += 1
+
+    cdef void search_mirror(self, Planned owner, i64 task, i64 first, i64 last,
+                            Cut* best) noexcept nogil:
+        """Columns first .. last - 1 of X H."""
+        cdef Sheet* sheet = &owner.sheet
+        cdef i64 j
+        cdef double f, tolerance
+        cdef double largest = self.look_along(owner, task)
+        for j in range(first, last):
+            f = -2.0 * owner.vectors[task * self.n_features + j]
+            tolerance = TIE * (self.scale[j] * sheet.reach[j] + fabs(f) * largest)
+            if f == 0.0 or tolerance - tolerance != 0.0:
+                continue                     # h_j = e_j: searched with the axes; or overflow
+            ob_reflect(self.bench.work.values, sheet.columns + j * sheet.n, self.along,
+                       self.scale[j], f, sheet.n)
+            quick_search(&self.bench, sheet, tolerance, &owner.scorer,
+                         owner.tasks[task].first + j, best)
+
+    cdef void search_normals(self, Planned owner, i64 task, i64 first, i64 last,
+                             Cut* best) noexcept nogil:
+        """Directions whose normals are made one by one: sparse ones, and Fisher's."""
+        cdef i64 j
+        cdef double largest
+        for j in range(first, last):
+            if owner.tasks[task].mirror and owner.vectors[task * self.n_features + j] == 0.0:
+                continue
+            self.make_normal(owner, task, j)
+            if self.n_coef < 2:
+                continue                     # searched with the axes
+            largest = self.project(&owner.sheet)
+            if largest - largest != 0.0:
+                continue
+            quick_search(&self.bench, &owner.sheet, tolerance_for(largest, self.n_coef),
+                         &owner.scorer, owner.tasks[task].first + j, best)
+
+    cdef bint confirm(self, Cut rough, Cut* best, u8* side) noexcept nogil:
+        """Searches the winner once more with canonical values, and marks the sides."""
+        cdef i64 t = 0, i
+        cdef Cut exact
+        cdef double largest
+        while rough.direction >= self.tasks[t].first + (self.n_features if self.tasks[t].mirror
+                                                        else 1):
+            t += 1
+        self.make_normal(self, t, rough.direction - self.tasks[t].first)
+        if self.n_coef < 2:
+            return False
+        largest = self.project(&self.sheet)
+        if largest - largest != 0.0:
+            return False
+        exact.score = 0.0
+        exact.direction = -1
+        exact.rows_left = 0
+        quick_search(&self.bench, &self.sheet, tolerance_for(largest, self.n_coef), &self.scorer,
+                     rough.direction, &exact)
+        if exact.direction < 0 or exact.score <= best.score:
+            return False
+        best[0] = exact
+        self.threshold = midpoint(exact.below, exact.above)
+        for i in range(self.sheet.n):
+            side[self.sheet.rows[i]] = self.bench.work.values[i] > self.threshold
+        return True
+
+    cdef bint find(self, const Data* data, const i32* rows, i64 n, const Scorer* scorer,
+                   Cut* best, u8* side) noexcept nogil:
+        cdef Cut rough = best[0]
+        if n < self.min_rows:
+            return False
+        self.read(data, rows, n, scorer)
+        self.n_tasks = 0
+        self.plan()
+        self.search(self, 0, self.n_tasks * self.n_features, &rough)
+        if rough.direction < self.n_features:        # the axis-parallel one, or none
+            return False
+        return self.confirm(rough, best, side)
+
+    # -- for the growth loop in Python -------------------------------------------------------
+
+    def load(self, Z, const i32[::1] rows, const i32[::1] classes, weights,
+             const i64[::1] counts, limits):
+        """Reads a node and plans; returns the number of tasks.
+
+        `limits`: (criterion code, smallest number of rows on a side, smallest weight).
+        """
+        cdef Data data
+        cdef Scorer scorer
+        cdef const i64[::1] w
+        cdef i64 c
+        data.view = make_view(Z)
+        data.classes = &classes[0]
+        data.weights = NULL
+        data.n_classes = self.n_classes
+        if weights is not None:
+            w = weights
+            data.weights = &w[0]
+        scorer.code = limits[0]
+        scorer.n_classes = self.n_classes
+        scorer.n_rows = rows.shape[0]
+        scorer.min_rows = limits[1]
+        scorer.min_weight = limits[2]
+        scorer.counts = &counts[0]
+        scorer.weight = 0
+        for c in range(counts.shape[0]):
+            scorer.weight += counts[c]
+        self.n_tasks = 0
+        if rows.shape[0] < self.min_rows:
+            return 0
+        with nogil:
+            self.read(&data, &rows[0], rows.shape[0], &scorer)
+            self.plan()
+        return self.n_tasks
+
+    def look(self, Planned owner, i64 first, i64 last, double score):
+        """The best cut of some directions that `owner` planned: (score, direction, rows left).
+
+        Only a score above the given one counts; direction -1: none has.
+        """
+        cdef Cut best
+        best.score = score
+        best.direction = -1
+        best.rows_left = 0
+        if self is not owner:
+            bench_read(&self.bench, &owner.sheet)
+            if owner.scorer.code == SUM_VARIANCES:
+                memcpy(self.bench.work.classes, owner.bench.work.classes,
+                       owner.sheet.n * sizeof(i32))
+        with nogil:
+            self.search(owner, first, last, &best)
+        return best.score, best.direction, best.rows_left
+
+    def decide(self, i64 direction, double score, u8[::1] right):
+        """Confirms the winner among the tasks: (score, rows left, threshold, idx, coef), or None.
+
+        `score` is what it must exceed. `right` gets the sides of the rows, by row number.
+        """
+        cdef Cut rough, best
+        cdef bint found
+        rough.direction = direction
+        best.score = score
+        with nogil:
+            found = self.confirm(rough, &best, &right[0])
+        if not found:
+            return None
+        return (best.score, best.rows_left, self.threshold, *self.plane())
+
+    cdef object plane(self):
+        cdef i64 i
+        idx = np.empty(self.n_coef, dtype=np.int32)
+        coef = np.empty(self.n_coef, dtype=np.float64)
+        cdef i32[::1] idx_ = idx
+        cdef double[::1] coef_ = coef
+        for i in range(self.n_coef):
+            idx_[i] = self.idx[i]
+            coef_[i] = self.coef[i]
+        return idx, coef
+
+    def directions(self):
+        """All directions of the node that was loaded: lists of numbers, idx and coef."""
+        cdef i64 t, j
+        numbers, planes = [], []
+        for t in range(self.n_tasks):
+            for j in range(self.n_features if self.tasks[t].mirror else 1):
+                if self.tasks[t].mirror and self.vectors[t * self.n_features + j] == 0.0:
+                    continue
+                self.make_normal(self, t, j)
+                if self.n_coef >= 2:
+                    numbers.append(self.tasks[t].first + j)
+                    planes.append(self.plane())
+        return numbers, planes
