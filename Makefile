@@ -19,7 +19,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench bench-quick reproduce sanitize clean
+.PHONY: help demo test lint docs figures bench bench-quick reproduce sanitize clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -41,6 +41,9 @@ lint: $(VENV)/.package $(VENV)/.group-lint ## check style and types
 docs: $(VENV)/.package $(VENV)/.group-docs ## build the documentation in build/docs/html
 	@$(RUN) -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
 	@echo "docs: open build/docs/html/index.html"
+
+figures: $(VENV)/.package $(VENV)/.group-figures ## draw the figures of the documentation again
+	@for script in docs/figures/*.py; do $(RUN) $$script || exit 1; done
 
 bench: $(VENV)/.package $(VENV)/.peers ## measure against other libraries, write the README's table
 	@$(RUN) -m benchmarks.run $(ARGS)

@@ -51,6 +51,12 @@ def test_build_requirements_agree() -> None:
     assert set(declared["build-system"]["requires"]) <= set(declared["dependency-groups"]["build"])
 
 
+def test_requirements_for_pictures_agree() -> None:
+    declared = project()
+    plot = declared["project"]["optional-dependencies"]["plot"]
+    assert plot == declared["dependency-groups"]["figures"]
+
+
 def test_versions_agree() -> None:
     version = project()["project"]["version"]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text("utf-8")

@@ -1,0 +1,85 @@
+"""The figures of the documentation are what their scripts draw.
+
+The files are not compared byte by byte: labels depend on the version of matplotlib. Points,
+lines and cells have names in the files, and their coordinates are compared.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+FIGURES = Path(__file__).resolve().parents[1] / "docs" / "figures"
+SVG = "{http://www.w3.org/2000/svg}"
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
+HUNDREDTH_OF_A_POINT = 0.01
+
+
+def geometry(path: Path) -> dict[str, list[float]]:
+    """The coordinates of each named part of a figure."""
+    parts = {}
+    for group in ElementTree.parse(path).iter(f"{SVG}g"):
+        name = group.get("id", "")
+        if re.fullmatch(r"panel-\d-.+", name):
+            points = [float(u.get(k, "")) for u in group.iter(f"{SVG}use") for k in "xy"]
+            outlines = [path.get("d", "") for path in group.iter(f"{SVG}path")]
+            parts[name] = points or [float(n) for d in outlines for n in NUMBER.findall(d)]
+    return parts
+
+
+@pytest.fixture(scope="module")
+def script() -> dict[str, Any]:
+    return runpy.run_path(str(FIGURES / "hhcart.py"))
+
+
+@pytest.fixture(scope="module")
+def drawn(script: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("figures")
+    script["write"](folder)
+    return folder
+
+
+@pytest.mark.parametrize("kept", sorted(FIGURES.glob("hhcart-*.svg")), ids=lambda p: p.stem)
+def test_a_figure_is_what_its_script_draws(kept: Path, drawn: Path) -> None:
+    now, before = geometry(drawn / kept.name), geometry(kept)
+    assert len(before) >= 6
+    assert now.keys() == before.keys()
+    for name, numbers in before.items():
+        assert len(numbers) >= 4, name
+        np.testing.assert_allclose(now[name], numbers, atol=HUNDREDTH_OF_A_POINT, err_msg=name)
+
+
+def test_all_figures_are_kept(drawn: Path) -> None:
+    assert {p.name for p in drawn.glob("*.svg")} == {p.name for p in FIGURES.glob("*.svg")}
+
+
+@pytest.mark.parametrize(("data", "column"), [("stripes", 1), ("head_to_tail", 0)])
+def test_the_figures_show_what_the_text_says(
+    script: dict[str, Any], data: str, column: int
+) -> None:
+    """One split lies along the eigenvector, the other across it, and each parts the classes."""
+    X, y = script[data]()
+    found = script["root_reflection"](X, y)
+    assert found.column == column
+    np.testing.assert_array_equal(X @ found.normal <= found.threshold, y == 0)
+
+
+def test_cells_fill_the_box_and_hold_their_rows(script: dict[str, Any]) -> None:
+    from obliqua import CartClassifier
+
+    X, y = script["stripes"]()
+    fitted = CartClassifier(pruning=None).fit(X, y)
+    box = np.array([[-1.0, -1.0], [8.0, -1.0], [8.0, 8.0], [-1.0, 8.0]])
+    cells = script["cells"](fitted.tree_, box)
+    assert len(cells) == fitted.get_n_leaves()
+    area = 0.0
+    for _, corners in cells:
+        x, z = corners.T
+        area += abs(x @ np.roll(z, 1) - z @ np.roll(x, 1)) / 2
+    assert area == pytest.approx(81.0)
