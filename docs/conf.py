@@ -1,6 +1,10 @@
 """Settings of the documentation. Built with -W: a warning is an error."""
 
 from importlib.metadata import version as installed_version
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 
 project = "obliqua"
 author = "the obliqua developers"
@@ -13,7 +17,6 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
@@ -33,4 +36,20 @@ html_theme_options = {
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
 }
-# No page needs the network to be built.
+# No page needs the network to be built or to be read: formulas are MathML, which browsers draw
+# themselves.
+html_math_renderer = "mathml"
+
+
+def _formula(writer: Any, node: nodes.Element) -> None:
+    writer.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def _displayed_formula(writer: Any, node: nodes.Element) -> None:
+    writer.body.append(f"<p>{tex2mathml(node.astext(), as_block=True)}</p>")
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> None:
+    app.add_html_math_renderer("mathml", (_formula, None), (_displayed_formula, None))
