@@ -37,8 +37,8 @@ STYLE = {
     "svg.hashsalt": "obliqua",
 }
 MARKS = (
-    {"marker": "o", "s": 15, "facecolor": BLUE, "edgecolor": BLUE, "linewidth": 0.5},
-    {"marker": "^", "s": 21, "facecolor": "white", "edgecolor": ORANGE, "linewidth": 1.0},
+    {"marker": "o", "s": 11, "facecolor": BLUE, "edgecolor": BLUE, "linewidth": 0.5},
+    {"marker": "^", "s": 16, "facecolor": "white", "edgecolor": ORANGE, "linewidth": 1.0},
 )
 
 
@@ -158,7 +158,7 @@ def draw_reflection(found: Reflection, places: dict[str, tuple[float, float]]) -
 
     `places` says where the labels stand, clear of the points.
     """
-    figure = Figure(figsize=(7.8, 2.8), facecolor="white")
+    figure = Figure(figsize=(6.8, 2.45), facecolor="white")
     mirror = np.array([1.0, 0.0]) - found.d
     # The eigenvector stands beside its class, so as not to hide the rows.
     aside = np.array([-found.d[1], found.d[0]])
@@ -166,7 +166,7 @@ def draw_reflection(found: Reflection, places: dict[str, tuple[float, float]]) -
     name = rf"$\mathbf{{h}}_{found.column + 1}$"
     titles = ("(a) original", "(b) reflected", "(c) original, with the split")
     for k, title in enumerate(titles):
-        ax = panel(figure, (0.055 + 0.33 * k, 0.15, 0.272, 0.272 * 7.8 / 2.8), f"panel-{k}")
+        ax = panel(figure, (0.055 + 0.333 * k, 0.155, 0.272, 0.272 * 6.8 / 2.45), f"panel-{k}")
         ax.set(xlim=(-1, 7), ylim=(-2, 6), xticks=range(0, 7, 2), yticks=range(-2, 7, 2))
         letter = "z" if k == 1 else "x"
         name_axes(ax, letter, title)
@@ -214,7 +214,7 @@ def cells(tree: object, box: FloatArray) -> list[tuple[int, FloatArray]]:
 
 def draw_cells(X: FloatArray, y: NDArray[np.int64]) -> Figure:
     """What CART and HHCART make of the same rows."""
-    figure = Figure(figsize=(6.4, 3.0), facecolor="white")
+    figure = Figure(figsize=(5.6, 2.7), facecolor="white")
     fits = (
         ("CART", CartClassifier(pruning=None).fit(X, y)),
         ("HHCART(D)", HHCartClassifier(variant="dominant", pruning=None).fit(X, y)),
@@ -222,7 +222,7 @@ def draw_cells(X: FloatArray, y: NDArray[np.int64]) -> Figure:
     low, high = -0.4, 7.0
     box = np.array([[low, low], [high, low], [high, high], [low, high]])
     for k, (name, fitted) in enumerate(fits):
-        ax = panel(figure, (0.07 + 0.5 * k, 0.13, 0.36, 0.36 * 6.4 / 3.0), f"panel-{k}")
+        ax = panel(figure, (0.07 + 0.5 * k, 0.13, 0.36, 0.36 * 5.6 / 2.7), f"panel-{k}")
         ax.set(xlim=(low, high), ylim=(low, high), xticks=range(0, 7, 2), yticks=range(0, 7, 2))
         name_axes(ax, "x", f"{name}: {fitted.get_n_leaves()} leaves")
         for i, (c, corners) in enumerate(cells(fitted.tree_, box)):
@@ -239,7 +239,7 @@ def figures() -> dict[str, Figure]:
     """All figures by the names of their files."""
     stripes_places = {
         "d": (1.1, 4.8),
-        "first": (-0.1, 2.6),
+        "first": (2.5, 5.6),
         "second": (5.3, 0.8),
         "mirror": (0.9, -0.5),
         "e": (5.35, -1.4),
@@ -253,7 +253,7 @@ def figures() -> dict[str, Figure]:
         "mirror": (0.9, -0.5),
         "e": (1.75, -1.25),
         "cut": (3.9, 5.0),
-        "plane": (4.1, 1.6),
+        "plane": (3.8, 1.3),
     }
     return {
         "hhcart-cells": draw_cells(*stripes()),
