@@ -15,6 +15,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from obliqua._core.columns cimport Columns
 from obliqua._core.criterion cimport SUM_VARIANCES
 from obliqua._core.finder cimport Data
 from obliqua._core.moments cimport moments_free, moments_init
@@ -327,17 +328,17 @@ cdef class Planned(Finder):
             self.search(owner, first, last, &best)
         return best.score, best.direction, best.rows_left
 
-    def decide(self, i64 direction, double score, u8[::1] right):
+    def decide(self, i64 direction, double score, Columns columns):
         """Confirms the winner among the tasks: (score, rows left, threshold, idx, coef), or None.
 
-        `score` is what it must exceed. `right` gets the sides of the rows, by row number.
+        `score` is what it must exceed. The rows' sides are marked in `columns`.
         """
         cdef Cut rough, best
         cdef bint found
         rough.direction = direction
         best.score = score
         with nogil:
-            found = self.confirm(rough, &best, &right[0])
+            found = self.confirm(rough, &best, columns.side)
         if not found:
             return None
         return (best.score, best.rows_left, self.threshold, *self.plane())
