@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.adapters.base import Adapter
-from benchmarks.problems import Features, Labels
+from benchmarks.problems import Features, Labels, Problem
 
 
 class Obliqua(Adapter):
@@ -59,4 +59,19 @@ class Obliqua(Adapter):
         return lambda: tree.apply(row)
 
 
-ADAPTERS = (Obliqua("obliqua CART", "CartClassifier", criterion="gini"),)
+class EveryEigenvector(Obliqua):
+    """HHCART(A) looks along p times as many directions as HHCART(D)."""
+
+    def supports(self, problem: Problem) -> str | None:
+        if len(problem.y) > MOST_ROWS:
+            return f"p times the work of HHCART(D): measured up to {MOST_ROWS:,} rows only"
+        return None
+
+
+MOST_ROWS = 200_000
+
+ADAPTERS = (
+    Obliqua("obliqua CART", "CartClassifier", criterion="gini"),
+    Obliqua("obliqua HHCART(D)", "HHCartClassifier", variant="dominant"),
+    EveryEigenvector("obliqua HHCART(A)", "HHCartClassifier", variant="all"),
+)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from obliqua._core.columns import Columns
 from obliqua._rules import Rules
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.data import Problem
@@ -22,8 +23,6 @@ from obliqua.scatter import FixedPoint
 from obliqua.search import Split
 
 __all__ = ["CompiledMethod"]
-
-SHARES = 4  # per thread: small enough that none waits long for the last
 
 
 class CompiledMethod:
@@ -74,28 +73,28 @@ class CompiledMethod:
         code: int,
         rules: Rules,
         bar: float,
+        columns: Columns,
         pool: Executor | None,
         n_threads: int,
     ) -> Split | None:
-        """Find the best split of a node whose goodness exceeds `bar`."""
+        """Find the best split of a node whose goodness exceeds `bar`; marks its sides."""
         limits = (code, rules.min_samples_leaf, rules.min_weight_leaf)
-        units = self._load(rows, counts, limits, n_threads if pool else 1)
-        owner, *helpers = self._loop
-        shares = SHARES * n_threads if pool else 1
-        ends = [units * share // shares for share in range(shares + 1)]
-        free = [owner, *helpers]
+        tasks = self._load(rows, counts, limits, n_threads if pool else 1)
+        owner = self._loop[0]
+        free = list(self._loop)
 
-        def task(share: int) -> tuple[float, int, int]:
+        def task(share: tuple[int, int]) -> tuple[float, int, int]:
             finder = free.pop()
-            cut: tuple[float, int, int] = finder.look(owner, ends[share], ends[share + 1], bar)
+            cut: tuple[float, int, int] = finder.look(owner, *share, bar)
             free.append(finder)
             return cut
 
-        cuts = list(pool.map(task, range(shares))) if pool else [task(0)]
+        shares = self._shares(tasks, n_threads if pool else 1)
+        cuts = list(pool.map(task, shares)) if pool else [task(share) for share in shares]
         best = min((cut for cut in cuts if cut[1] >= 0), key=lambda c: (-c[0], c[1]), default=None)
         if best is None:
             return None
-        decided = owner.decide(best[1], bar, np.empty(self.problem.n_rows, dtype=np.uint8))
+        decided = owner.decide(best[1], bar, columns)
         if decided is None:
             return None
         goodness, rows_left, threshold, idx, coef = decided
@@ -107,16 +106,27 @@ class CompiledMethod:
             idx=idx,
             coef=coef,
             label=self.describe(best[1]),
+            marked=True,
         )
 
     def _load(
         self, rows: Int32Array, counts: Int64Array, limits: tuple[int, int, int], n: int
     ) -> int:
-        """Read a node; returns the number of its directions, gaps included."""
+        """Read a node; returns the number of tasks: mirrors and single directions."""
         problem = self.problem
         while len(self._loop) < n:
             self._loop.append(self.finder(problem.n_rows, helper=len(self._loop) > 0))
         tasks: int = self._loop[0].load(
             problem.Z, rows, problem.y, problem.weights, counts, limits
         )
-        return tasks * problem.n_features
+        return tasks
+
+    def _shares(self, tasks: int, n_threads: int) -> list[tuple[int, int]]:
+        """Deal out directions: a mirror to a thread, or the columns of a mirror to several."""
+        p = self.problem.n_features
+        pieces = min(p, -(-n_threads // max(tasks, 1)))
+        return [
+            (t * p + p * piece // pieces, t * p + p * (piece + 1) // pieces)
+            for t in range(tasks)
+            for piece in range(pieces)
+        ]

@@ -338,12 +338,14 @@ class _Growth:
 
     def _search_method(self, node: _Pending, bar: float) -> Split | None:
         assert self.method is not None
+        assert self.columns is not None
         return self.method.search(
             self._rows(node),
             node.counts,
             self.criterion.code,
             self.rules,
             bar,
+            self.columns.lists,
             self.pool if node.rows >= SERIAL_ROWS // 4 else None,
             self.n_threads,
         )
@@ -425,11 +427,12 @@ class _Growth:
         if split.column >= 0 and self.columns is not None:
             left, split.threshold = self.columns.cut(node, split)
             if self.row_numbers is not None:
-                rows = self._rows(node)
-                # in float64: NumPy would round the threshold to float32 beside float32 values
-                values = self.problem.Z[rows, split.column].astype(np.float64)
-                _reorder(rows, values > split.threshold)
+                self.columns.lists.divide_window(self._rows(node), self.problem.n_classes)
             return left
+        if split.marked:
+            assert self.columns is not None
+            left = self.columns.lists.divide_window(self._rows(node), self.problem.n_classes)
+            return np.asarray(left)
         rows = self._rows(node)
         right, left = split.divide(self.problem, rows, node.counts)
         split.rows_left = len(rows) - int(right.sum())

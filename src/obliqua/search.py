@@ -36,6 +36,7 @@ class Split:
     gain: float = np.nan
     axis_goodness: float = np.nan
     axis_gain: float = np.nan
+    marked: bool = False  # whether the sorted columns know the sides of the rows
 
     def divide(
         self, problem: Problem, rows: Int32Array, counts: Int64Array

@@ -19,6 +19,8 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+import numpy as np
+
 from obliqua._core.criterion cimport (
     GINI, TWOING, bin_bound, goodness, is_convex, is_narrow,
 )
@@ -401,6 +403,22 @@ cdef class Columns:
         with nogil:
             for k in range(rows.shape[0]):
                 self.side[rows[k]] = right[k]
+
+    def divide_window(self, i32[::1] rows, int n_classes):
+        """Divides row numbers by the marked sides; returns the class sums of the left ones."""
+        cdef i64 n = rows.shape[0]
+        cdef Scorer scorer
+        cdef i32* spare = <i32*> malloc(n * sizeof(i32))
+        if spare == NULL:
+            raise MemoryError("no room to divide a node")
+        left = np.empty(n_classes, dtype=np.int64)
+        cdef i64[::1] left_ = left
+        scorer.n_classes = n_classes
+        with nogil:
+            self.sum_left(&rows[0], n, &scorer, &left_[0])
+            self.divide_rows(&rows[0], n, spare)
+        free(spare)
+        return left
 
     cdef void sum_left(self, const i32* rows, i64 n, const Scorer* scorer,
                        i64* left) noexcept nogil:

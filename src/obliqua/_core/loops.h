@@ -81,27 +81,44 @@ OB_VERSIONS static void ob_whole(double *q, const double *x, double shift, doubl
 }
 
 /* Exact sums of products of up to 32 whole numbers (n of them, a multiple of 8): row k of q
- * times rows 0 .. k. Two rows at a time, for fewer loads. */
+ * times rows 0 .. k. No order of adding changes a sum that is exact, but compilers cannot know
+ * that it is; where there are vectors to write it with, it is written with them. */
+#if defined(__GNUC__)
+typedef double ob_vector __attribute__((vector_size(32), aligned(8), may_alias));
+
 OB_VERSIONS static void ob_products(const double *q, int64_t k, int64_t n, double *out) {
     const double *mine = q + k * OB_BLOCK;
-    for (int64_t j = 0; j <= k; j += 2) {
+    for (int64_t j = 0; j <= k; j += 2) { /* two rows at a time, for fewer loads */
         const double *one = q + j * OB_BLOCK;
         const double *two = q + (j < k ? j + 1 : j) * OB_BLOCK;
-        double a[OB_LANES], b[OB_LANES];
-        for (int l = 0; l < OB_LANES; l++) {
-            a[l] = mine[l] * one[l];
-            b[l] = mine[l] * two[l];
+        ob_vector a = {0, 0, 0, 0}, b = a, c = a, d = a;
+        for (int64_t i = 0; i < n; i += OB_LANES) {
+            ob_vector x = *(const ob_vector *) (mine + i);
+            ob_vector y = *(const ob_vector *) (mine + i + 4);
+            a += x * *(const ob_vector *) (one + i);
+            b += y * *(const ob_vector *) (one + i + 4);
+            c += x * *(const ob_vector *) (two + i);
+            d += y * *(const ob_vector *) (two + i + 4);
         }
-        for (int64_t i = OB_LANES; i < n; i += OB_LANES)
-            for (int l = 0; l < OB_LANES; l++) {
-                a[l] += mine[i + l] * one[i + l];
-                b[l] += mine[i + l] * two[i + l];
-            }
-        out[j] = ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]));
+        a += b;
+        c += d;
+        out[j] = (a[0] + a[1]) + (a[2] + a[3]);
         if (j < k)
-            out[j + 1] = ((b[0] + b[1]) + (b[2] + b[3])) + ((b[4] + b[5]) + (b[6] + b[7]));
+            out[j + 1] = (c[0] + c[1]) + (c[2] + c[3]);
     }
 }
+#else
+static void ob_products(const double *q, int64_t k, int64_t n, double *out) {
+    const double *mine = q + k * OB_BLOCK;
+    for (int64_t j = 0; j <= k; j++) {
+        const double *other = q + j * OB_BLOCK;
+        double sum = 0;
+        for (int64_t i = 0; i < n; i++)
+            sum += mine[i] * other[i];
+        out[j] = sum;
+    }
+}
+#endif
 
 /* Twoing over the bins of one class: adds |excess| at the upper end of each bin to `edge`, and
  * the largest |excess| of any cut inside the bin to `inside`.

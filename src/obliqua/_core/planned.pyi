@@ -1,8 +1,6 @@
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from obliqua._core.columns import Columns
 from obliqua._core.finder import Finder
 from obliqua._typing import FloatArray, Int32Array, Int64Array, Rows
 
@@ -32,6 +30,6 @@ class Planned(Finder):
         self, owner: Planned, first: int, last: int, score: float
     ) -> tuple[float, int, int]: ...
     def decide(
-        self, direction: int, score: float, right: NDArray[np.uint8]
+        self, direction: int, score: float, columns: Columns
     ) -> tuple[float, int, float, Int32Array, FloatArray] | None: ...
     def directions(self) -> tuple[list[int], list[tuple[Int32Array, FloatArray]]]: ...

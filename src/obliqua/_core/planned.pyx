@@ -15,6 +15,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from obliqua._core.columns cimport Columns
 from obliqua._core.criterion cimport SUM_VARIANCES
 from obliqua._core.finder cimport Data
 from obliqua._core.moments cimport moments_free, moments_init
@@ -124,30 +125,34 @@ cdef class Planned(Finder):
 
     cdef void make_normal(self, Planned owner, i64 task, i64 j) noexcept nogil:
         """The normal of a direction, sparse if it must be, rounded: in idx, coef and n_coef."""
-        cdef i64 p = self.n_features
-        cdef i64 k, i, worst, most = self.max_features
-        cdef const double* vector = owner.vectors + task * p
+        cdef i64 k
+        cdef const double* vector = owner.vectors + task * self.n_features
         cdef double f = -2.0 * vector[j]
-        cdef double size
-        for k in range(p):
+        for k in range(self.n_features):
             if owner.tasks[task].mirror:
                 self.normal[k] = (f * vector[k] + (1.0 if k == j else 0.0)) * self.scale[k]
             else:
                 self.normal[k] = vector[k] * self.scale[k]
+        self.choose_features(owner.spread)
+        for k in range(self.n_coef):
+            self.coef[k] = round_significant(self.normal[self.idx[k]])
+
+    cdef void choose_features(self, const double* spread) noexcept nogil:
+        """The entries of `normal` that matter most, as many as there may be: in idx, n_coef."""
+        cdef i64 k, i, worst
+        cdef double size, least
         self.n_coef = 0
-        for k in range(p):
+        for k in range(self.n_features):
             if self.normal[k] == 0.0:
                 continue
-            if self.n_coef == most:
+            if self.n_coef == self.max_features:
                 # Leaves out the entry that matters least; of equals the later one.
                 worst = -1
-                size = fabs(self.normal[k]) * owner.spread[k]
+                least = fabs(self.normal[k]) * spread[k]
                 for i in range(self.n_coef):
-                    if fabs(self.normal[self.idx[i]]) * owner.spread[self.idx[i]] < size:
-                        size = fabs(self.normal[self.idx[i]]) * owner.spread[self.idx[i]]
-                        worst = i
-                    elif worst >= 0 and (fabs(self.normal[self.idx[i]])
-                                         * owner.spread[self.idx[i]] == size):
+                    size = fabs(self.normal[self.idx[i]]) * spread[self.idx[i]]
+                    if size < least or (size == least and worst >= 0):
+                        least = size
                         worst = i
                 if worst < 0:
                     continue
@@ -156,8 +161,6 @@ cdef class Planned(Finder):
                 self.n_coef -= 1
             self.idx[self.n_coef] = <i32> k
             self.n_coef += 1
-        for i in range(self.n_coef):
-            self.coef[i] = round_significant(self.normal[self.idx[i]])
 
     cdef double project(self, const Sheet* sheet) noexcept nogil:
         """Canonical values in bench.work.values; returns the largest sum of |terms|."""
@@ -327,17 +330,17 @@ cdef class Planned(Finder):
             self.search(owner, first, last, &best)
         return best.score, best.direction, best.rows_left
 
-    def decide(self, i64 direction, double score, u8[::1] right):
+    def decide(self, i64 direction, double score, Columns columns):
         """Confirms the winner among the tasks: (score, rows left, threshold, idx, coef), or None.
 
-        `score` is what it must exceed. `right` gets the sides of the rows, by row number.
+        `score` is what it must exceed. The rows' sides are marked in `columns`.
         """
         cdef Cut rough, best
         cdef bint found
         rough.direction = direction
         best.score = score
         with nogil:
-            found = self.confirm(rough, &best, &right[0])
+            found = self.confirm(rough, &best, columns.side)
         if not found:
             return None
         return (best.score, best.rows_left, self.threshold, *self.plane())

@@ -19,7 +19,8 @@ What directions to try at a node: a function of a node, or an object whose metho
 and draw random numbers from `node.rng`, and returns the normals as an array of shape
 (n_directions, n_features), or :class:`Directions` with thresholds or labels, or `None`.
 The engine finds the best threshold of each direction. `None` takes the differences of
-the class means (:func:`obliqua.methods.means.class_means`).""",
+the class means (:func:`obliqua.methods.means.class_means`). A method of the library, such as
+:class:`obliqua.methods.hhcart.Householder`, may stand here too.""",
     ),
     axis_parallel=(
         "bool",
@@ -69,7 +70,7 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
-        "proposer": [callable, HasMethods("propose"), None],
+        "proposer": [callable, HasMethods("propose"), HasMethods("finder"), None],
         "axis_parallel": ["boolean"],
         "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
         "scale": [StrOptions({"standard", "robust", "minmax"}), None],

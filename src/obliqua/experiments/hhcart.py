@@ -59,6 +59,16 @@ METHODS = (
         )
         for k in (1, 2, 3, 5)
     ),
+    *(
+        _hhcart(
+            f"D+fisher/{k}",
+            f"D with Fisher directions, at most {k} features per split",
+            "dominant",
+            extra_directions="fisher",
+            max_features_per_split=k,
+        )
+        for k in (2, 3, 5)
+    ),
 )
 
 # --- data sets --------------------------------------------------------------------------------
