@@ -32,6 +32,8 @@ Moments = Callable[[Rows], tuple[FloatArray, FloatArray]]
 Eigen = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 # solution of matrix @ x = right-hand side, which is a vector or has one per column
 Solve = Callable[[FloatArray, FloatArray], FloatArray]
+# of some rows: the standard deviation of each feature
+Spread = Callable[[Rows], FloatArray]
 
 NEGLIGIBLE = 1e-10  # eigenvalues up to this part of the largest count as zero
 NO_REFLECTION = 1e-12  # d is the axis itself if it is closer than this
@@ -86,6 +88,7 @@ class Options:
     trimmed: float | None = None
     eigen: Eigen = plain_eigen
     solve: Solve = plain_solve
+    spread: Spread | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,8 @@ class Node:
     @cached_property
     def spread(self) -> FloatArray:
         """Standard deviation of each feature, not scaled."""
+        if self.options.spread is not None:
+            return self.options.spread(self.rows)
         _, total = self.moments(self.rows)
         return np.sqrt(np.diag(total) / float(sum(self.weights)))
 
