@@ -170,11 +170,11 @@ class Planes(NamedTuple):
         return len(self.ptr) - 1
 
     def only(self, chosen: BoolArray) -> Planes:
-        """Return the same with all other directions empty; an empty one is passed over."""
+        """Return the same with all other directions empty: those are passed over."""
         sizes = np.where(chosen, np.diff(self.ptr), 0)
         keep = np.repeat(chosen, np.diff(self.ptr))
         ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return self._replace(ptr=ptr, idx=self.idx[keep], coef=self.coef[keep], opened=None)
+        return Planes(ptr, self.idx[keep], self.coef[keep], self.thresholds, self.labels)
 
     def row(self, d: int) -> tuple[Int32Array, FloatArray]:
         """Return columns and coefficients of direction d."""
@@ -257,8 +257,7 @@ def _sparse_version(matrix: Any, most: int, spread: FloatArray) -> Any:
     # A row that is not finite is passed over later; what makes it so must stay in it.
     with np.errstate(over="ignore", invalid="ignore"):
         size = np.abs(matrix.data) * spread[matrix.indices]
-    size = np.where(np.isfinite(matrix.data), size, np.inf)
-    order = np.lexsort((matrix.indices, -size, number))
+    order = np.lexsort((matrix.indices, -size, np.isfinite(matrix.data), number))
     place = np.arange(len(order)) - matrix.indptr[:-1][number[order]]
     keep = np.zeros(len(order), dtype=bool)
     keep[order[place < most]] = True

@@ -133,10 +133,10 @@ def _search_both(
 ) -> Split | None:
     """Of directions with thresholds, those that lost features are searched."""
     assert planes.opened is not None
-    opened = planes.only(planes.opened)._replace(thresholds=None)
+    ptr, idx, coef, _, labels, _ = planes.only(planes.opened)
     found = [
         search_node(problem, rows, counts, some, criterion, rules, exhaustive, pool, n_threads)
-        for some in (planes.only(~planes.opened), opened)
+        for some in (planes.only(~planes.opened), Planes(ptr, idx, coef, None, labels))
     ]
     return best_split([split for split in found if split is not None])
 
