@@ -275,8 +275,9 @@ def fisher_directions(node: Node) -> Iterator[Candidate]:
         within = node.in_scaled_units(within_mine + within_theirs)
         if informative(within):
             w = node.options.solve(with_ridge(within), (mine - theirs) * s)
-            if np.isfinite(w).all():
-                yield candidate(node, first + c, f"class {c} against the rest", w * s)
+            top = float(np.abs(w).max())
+            if np.isfinite(w).all() and top > 0.0:
+                yield candidate(node, first + c, f"class {c} against the rest", w / top * s)
 
 
 def candidate(

@@ -128,6 +128,7 @@ cdef class Householder(Planned):
         cdef i64 i, j
         cdef int k, last = 1 if self.sheet.n_present == 2 else self.sheet.n_present
         cdef double* w
+        cdef double top
         cdef bint varies, fits
         for k in range(last):
             moments_clear(&self.sums, rest)
@@ -155,6 +156,14 @@ cdef class Householder(Planned):
                 w[i] = (moments_mean(&self.sums, k, &self.grid, i)
                         - moments_mean(&self.sums, rest, &self.grid, i)) * self.scale[i]
             solve(self.matrix, p, w)
+            # The length has no meaning, but it would tell a weight of 2 from a repeated row.
+            top = 0.0
+            for i in range(p):
+                top = max(top, fabs(w[i]))
+            if top == 0.0 or top - top != 0.0:
+                continue
+            for i in range(p):
+                w[i] /= top
             self.add_task(p + self.n_classes * p * p + self.sheet.present[k], False)
 
     cdef i64 trimmed(self, int k) noexcept nogil:
