@@ -216,6 +216,8 @@ def read_directions(
     if scale is not None:
         with np.errstate(over="ignore"):  # a row that is not finite is passed over later
             matrix.data *= scale[matrix.indices]
+    # Noise in the last bits, from another BLAS or order of sums, hardly ever reaches a tree.
+    matrix.data = round_significant(matrix.data, SIGNIFICANT_BITS)
     matrix.eliminate_zeros()
     opened = None
     if max_features is not None and np.diff(matrix.indptr).max(initial=0) > max_features:
@@ -232,8 +234,7 @@ def read_directions(
         )
     if k == 0:
         return None
-    # Noise in the last bits, from another BLAS or order of sums, hardly ever reaches a tree.
-    coef = round_significant(matrix.data, SIGNIFICANT_BITS)
+    coef = matrix.data
     sizes = np.diff(matrix.indptr)
     number = np.repeat(np.arange(k), sizes)
     # A row that is not finite is passed over whole; its place in the order stays.

@@ -1,8 +1,8 @@
 """The search with bins along HHCART's directions finds what looking at every cut finds.
 
-Rows that all weigh 2 grow the same tree, but the search by counts in `obliqua._core.quick` is for
+Rows that all weigh 4 grow the same tree, but the search by counts in `obliqua._core.quick` is for
 rows without weights: weighted ones take the general search, and a criterion that is not convex
-is scanned cut by cut. Sums of weights that are doubled are exact, and so is every goodness.
+is scanned cut by cut. Sums four times as large are exact, and so are roots of them.
 """
 
 from __future__ import annotations
@@ -91,14 +91,14 @@ def make(kind: Make, seed: int, n: int, p: int, n_classes: int) -> Problem:
 
 
 def without_counting(problem: Problem) -> Problem:
-    return replace(problem, weights=np.full(problem.n_rows, 2, dtype=np.int64))
+    return replace(problem, weights=np.full(problem.n_rows, 4, dtype=np.int64))
 
 
 def assert_exact(problem: Problem, criterion: Any, rules: dict[str, Any], method: Any) -> Tree:
     tree = grow_tree(problem, criterion, rules, method)
     slow = grow_tree(without_counting(problem), criterion, rules, method)
     assert_same_substance(tree, slow, but=("stats",))
-    np.testing.assert_array_equal(2 * tree.stats, slow.stats)
+    np.testing.assert_array_equal(4 * tree.stats, slow.stats)
     assert_rows_reach_their_leaves(tree, problem)
     return tree
 
@@ -151,7 +151,7 @@ def test_a_smallest_weight_on_each_side(weight: float) -> None:
     method = Proposals(Householder("all"))
     tree = grow_tree(problem, "twoing", {"min_weight_leaf": smallest}, method)
     slow = grow_tree(
-        without_counting(problem), "twoing", {"min_weight_leaf": 2 * smallest}, method
+        without_counting(problem), "twoing", {"min_weight_leaf": 4 * smallest}, method
     )
     assert_same_substance(tree, slow, but=("stats",))
     assert tree.n_samples.min() >= smallest

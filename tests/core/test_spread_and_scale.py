@@ -131,6 +131,8 @@ def test_the_entries_that_move_the_values_most_stay() -> None:
 def test_of_equal_entries_the_earlier_stay() -> None:
     assert kept(read([[1, 1, 1, 1], [-1, 1, -1, 1], [1, 2, 1, 1]], 2)) == [[0, 1], [0, 1], [0, 1]]
     assert kept(read([[1, 1, 1, 1]], 3, (0, 0, 0, 0))) == [[0, 1, 2]]
+    # also if they are equal but for noise in the last bits
+    assert kept(read([[1, 1 + 1e-12, 1 + 2e-12, 1]], 2)) == [[0, 1]]
 
 
 def test_zeros_take_no_place() -> None:

@@ -292,7 +292,7 @@ def candidate(
     ``values`` are those of the rows and their tolerance, if they are not to be computed from the
     rounded normal. They are of no use when features may be left out.
     """
-    short = with_few_features(node, normal)
+    short = with_few_features(node, np.array([search.round24(v) for v in normal.tolist()]))
     direction = search.directions(short)[0]
     most = node.options.max_features
     if values is None or (most is not None and most < len(normal)):

@@ -131,9 +131,10 @@ cdef class Planned(Finder):
         cdef double size
         for k in range(p):
             if owner.tasks[task].mirror:
-                self.normal[k] = (f * vector[k] + (1.0 if k == j else 0.0)) * self.scale[k]
+                size = (f * vector[k] + (1.0 if k == j else 0.0)) * self.scale[k]
             else:
-                self.normal[k] = vector[k] * self.scale[k]
+                size = vector[k] * self.scale[k]
+            self.normal[k] = round_significant(size)
         self.n_coef = 0
         for k in range(p):
             if self.normal[k] == 0.0:
@@ -157,7 +158,7 @@ cdef class Planned(Finder):
             self.idx[self.n_coef] = <i32> k
             self.n_coef += 1
         for i in range(self.n_coef):
-            self.coef[i] = round_significant(self.normal[self.idx[i]])
+            self.coef[i] = self.normal[self.idx[i]]
 
     cdef double project(self, const Sheet* sheet) noexcept nogil:
         """Canonical values in bench.work.values; returns the largest sum of |terms|."""
