@@ -276,7 +276,8 @@ def fisher_directions(node: Node) -> Iterator[Candidate]:
         if informative(within):
             w = node.options.solve(with_ridge(within), (mine - theirs) * s)
             top = float(np.abs(w).max())
-            if np.isfinite(w).all() and top > 0.0:
+            # one feature alone has been searched as an axis
+            if np.isfinite(w).all() and np.count_nonzero(w) > 1:
                 yield candidate(node, first + c, f"class {c} against the rest", w / top * s)
 
 
