@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua._weights import round_significant
 from obliqua.errors import NodeViewClosed, ProposerError
 
@@ -114,7 +114,8 @@ class Directions:
         or not finite are passed over.
     thresholds : array-like of shape (n_directions,), default=None
         If given, the split ``x @ normal <= threshold`` is only scored; else every threshold
-        is searched.
+        is searched. With a limit on the features of a split, a direction that loses features
+        loses its threshold too.
     labels : sequence of str, default=None
         What each direction is, for the tree's memory of where a split came from.
     """
@@ -163,9 +164,17 @@ class Planes(NamedTuple):
     coef: FloatArray
     thresholds: FloatArray | None
     labels: tuple[str, ...] | None
+    opened: BoolArray | None = None  # whose given thresholds are void: they are searched
 
     def __len__(self) -> int:
         return len(self.ptr) - 1
+
+    def only(self, chosen: BoolArray) -> Planes:
+        """Return the same with all other directions empty: those are passed over."""
+        sizes = np.where(chosen, np.diff(self.ptr), 0)
+        keep = np.repeat(chosen, np.diff(self.ptr))
+        ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return Planes(ptr, self.idx[keep], self.coef[keep], self.thresholds, self.labels)
 
     def row(self, d: int) -> tuple[Int32Array, FloatArray]:
         """Return columns and coefficients of direction d."""
@@ -205,9 +214,15 @@ def read_directions(
         return None
     matrix = _as_csr(normals, n_features)
     if scale is not None:
-        matrix.data *= scale[matrix.indices]
+        with np.errstate(over="ignore"):  # a row that is not finite is passed over later
+            matrix.data *= scale[matrix.indices]
+    # Noise in the last bits, from another BLAS or order of sums, hardly ever reaches a tree.
+    matrix.data = round_significant(matrix.data, SIGNIFICANT_BITS)
+    matrix.eliminate_zeros()
+    opened = None
     if max_features is not None and np.diff(matrix.indptr).max(initial=0) > max_features:
         assert spread is not None
+        opened = np.diff(matrix.indptr) > max_features
         matrix = _sparse_version(matrix, max_features, spread())
     k = matrix.shape[0]
     thresholds = _checked_thresholds(said.thresholds, k)
@@ -219,8 +234,7 @@ def read_directions(
         )
     if k == 0:
         return None
-    # Noise in the last bits, from another BLAS or order of sums, hardly ever reaches a tree.
-    coef = round_significant(matrix.data, SIGNIFICANT_BITS)
+    coef = matrix.data
     sizes = np.diff(matrix.indptr)
     number = np.repeat(np.arange(k), sizes)
     # A row that is not finite is passed over whole; its place in the order stays.
@@ -234,16 +248,17 @@ def read_directions(
         np.ascontiguousarray(coef[keep]),
         thresholds,
         labels,
+        None if thresholds is None else opened,
     )
 
 
 def _sparse_version(matrix: Any, most: int, spread: FloatArray) -> Any:
     """Keep the `most` entries of each row that matter most; of equals the earlier ones."""
     number = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    with np.errstate(invalid="ignore"):  # a row that is not finite is passed over later
+    # A row that is not finite is passed over later; what makes it so must stay in it.
+    with np.errstate(over="ignore", invalid="ignore"):
         size = np.abs(matrix.data) * spread[matrix.indices]
-    size = np.where(matrix.data == 0, -1.0, np.where(np.isnan(size), np.inf, size))
-    order = np.lexsort((matrix.indices, -size, number))
+    order = np.lexsort((matrix.indices, -size, np.isfinite(matrix.data), number))
     place = np.arange(len(order)) - matrix.indptr[:-1][number[order]]
     keep = np.zeros(len(order), dtype=bool)
     keep[order[place < most]] = True

@@ -192,6 +192,6 @@ def spread(problem: Problem, rows: Int32Array, grid: FixedPoint) -> FloatArray:
     first = (weights * counted).sum(axis=0).astype(object)
     total = int(weights.sum())
     central = ((high * 2**PIECE_BITS + low) * total - first * first).astype(np.float64) / total
-    with np.errstate(over="ignore", under="ignore"):  # of values near the limits of float64
-        variance = np.ldexp(central, 2 * grid.exponent - 2 * VALUE_BITS) / total
-    return np.asarray(np.sqrt(variance))
+    # The root first: no square is then too large or too small for float64.
+    with np.errstate(under="ignore"):
+        return np.asarray(np.ldexp(np.sqrt(central / total), grid.exponent - VALUE_BITS))

@@ -102,6 +102,10 @@ def search_node(
         rules.min_samples_leaf,
         rules.min_weight_leaf,
     )
+    if planes.opened is not None:
+        return _search_both(
+            problem, rows, counts, planes, criterion, rules, exhaustive, pool, n_threads
+        )
     if planes.thresholds is not None:
         found = _score_given(node, problem, planes, rows, counts, criterion, exhaustive)
     elif criterion.code >= 0:
@@ -115,6 +119,27 @@ def search_node(
         planes.labels[found.order] if planes.labels is not None else f"direction {found.order}"
     )
     return found
+
+
+def _search_both(
+    problem: Problem,
+    rows: Int32Array,
+    counts: Int64Array,
+    planes: Planes,
+    criterion: Criterion,
+    rules: Any,
+    exhaustive: bool,
+    pool: Executor | None,
+    n_threads: int,
+) -> Split | None:
+    """Of directions with thresholds, those that lost features are searched."""
+    assert planes.opened is not None
+    ptr, idx, coef, _, labels, _ = planes.only(planes.opened)
+    found = [
+        search_node(problem, rows, counts, some, criterion, rules, exhaustive, pool, n_threads)
+        for some in (planes.only(~planes.opened), Planes(ptr, idx, coef, None, labels))
+    ]
+    return best_split([split for split in found if split is not None])
 
 
 def _search_compiled(

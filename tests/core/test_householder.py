@@ -26,7 +26,7 @@ from obliqua.data import Problem, encode
 from obliqua.methods.hhcart import Householder
 from obliqua.proposals import Proposals
 from obliqua.scale import feature_scale
-from obliqua.scatter import FixedPoint, class_sums
+from obliqua.scatter import FixedPoint, class_sums, spread
 from problems import cases, examples
 from reference import grow as reference_grow
 from reference import hhcart as twin
@@ -68,6 +68,7 @@ def twin_tree(
         trimmed=method.trim or None,
         eigen=py_eigen,
         solve=library_solve,
+        spread=lambda rows: spread(problem, rows.astype(np.int32), grid),
     )
     return twin.grow(
         twin_data(problem),

@@ -32,6 +32,8 @@ Moments = Callable[[Rows], tuple[FloatArray, FloatArray]]
 Eigen = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 # solution of matrix @ x = right-hand side, which is a vector or has one per column
 Solve = Callable[[FloatArray, FloatArray], FloatArray]
+# of some rows: the standard deviation of each feature
+Spread = Callable[[Rows], FloatArray]
 
 NEGLIGIBLE = 1e-10  # eigenvalues up to this part of the largest count as zero
 NO_REFLECTION = 1e-12  # d is the axis itself if it is closer than this
@@ -86,6 +88,7 @@ class Options:
     trimmed: float | None = None
     eigen: Eigen = plain_eigen
     solve: Solve = plain_solve
+    spread: Spread | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,8 @@ class Node:
     @cached_property
     def spread(self) -> FloatArray:
         """Standard deviation of each feature, not scaled."""
+        if self.options.spread is not None:
+            return self.options.spread(self.rows)
         _, total = self.moments(self.rows)
         return np.sqrt(np.diag(total) / float(sum(self.weights)))
 
@@ -270,8 +275,10 @@ def fisher_directions(node: Node) -> Iterator[Candidate]:
         within = node.in_scaled_units(within_mine + within_theirs)
         if informative(within):
             w = node.options.solve(with_ridge(within), (mine - theirs) * s)
-            if np.isfinite(w).all():
-                yield candidate(node, first + c, f"class {c} against the rest", w * s)
+            top = float(np.abs(w).max())
+            # one feature alone has been searched as an axis
+            if np.isfinite(w).all() and np.count_nonzero(w) > 1:
+                yield candidate(node, first + c, f"class {c} against the rest", w / top * s)
 
 
 def candidate(
@@ -286,7 +293,7 @@ def candidate(
     ``values`` are those of the rows and their tolerance, if they are not to be computed from the
     rounded normal. They are of no use when features may be left out.
     """
-    short = with_few_features(node, normal)
+    short = with_few_features(node, np.array([search.round24(v) for v in normal.tolist()]))
     direction = search.directions(short)[0]
     most = node.options.max_features
     if values is None or (most is not None and most < len(normal)):

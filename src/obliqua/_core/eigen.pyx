@@ -13,6 +13,7 @@ import numpy as np
 from obliqua._core.types cimport i64
 
 cdef double EPSILON = 2.220446049250313e-16
+cdef double NOTHING = 1e-150     # beside entries near 1; the square of less vanishes
 
 
 cdef void tridiagonalise(double* a, i64 n, double* diagonal, double* off, double* v,
@@ -193,7 +194,7 @@ cdef bint eigen_symmetric(double* matrix, i64 n, double* values, double* scratch
     high = n - 1
     while high > 0:
         for k in range(high):
-            if fabs(off[k]) <= EPSILON * (fabs(values[k]) + fabs(values[k + 1])):
+            if fabs(off[k]) <= max(EPSILON * (fabs(values[k]) + fabs(values[k + 1])), NOTHING):
                 off[k] = 0.0
         if off[high - 1] == 0.0:
             high -= 1

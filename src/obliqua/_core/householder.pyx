@@ -10,7 +10,7 @@ from libc.stdlib cimport free, malloc
 
 from obliqua._core.eigen cimport eigen_symmetric
 from obliqua._core.moments cimport (
-    moments_add, moments_clear, moments_combine, moments_mean, moments_scatter,
+    moments_add, moments_clear, moments_combine, moments_mean, moments_scatter, moments_spread,
 )
 from obliqua._core.solve cimport add_ridge, factorise, solve
 from obliqua._core.sort cimport sort_order
@@ -65,14 +65,13 @@ cdef class Householder(Planned):
     cdef void measure_spread(self) noexcept nogil:
         """Sums over all classes, and the standard deviations of the features."""
         cdef i64 total = self.n_classes
-        cdef i64 i, p = self.n_features
+        cdef i64 i
         cdef int k
         moments_clear(&self.sums, total)
         for k in range(self.sheet.n_present):
             moments_combine(&self.sums, total, k, 1)
-        moments_scatter(&self.sums, total, &self.grid, NULL, self.matrix)
-        for i in range(p):
-            self.spread[i] = sqrt(self.matrix[i * p + i] / (<double> self.sums.weights[total]))
+        for i in range(self.n_features):
+            self.spread[i] = moments_spread(&self.sums, total, &self.grid, i)
 
     cdef void plan_mirrors(self, int k) noexcept nogil:
         cdef i64 p = self.n_features
@@ -129,19 +128,26 @@ cdef class Householder(Planned):
         cdef i64 i, j
         cdef int k, last = 1 if self.sheet.n_present == 2 else self.sheet.n_present
         cdef double* w
-        cdef bint varies
+        cdef double top
+        cdef bint varies, fits
         for k in range(last):
             moments_clear(&self.sums, rest)
             moments_combine(&self.sums, rest, total, 1)
             moments_combine(&self.sums, rest, k, -1)
-            varies = moments_scatter(&self.sums, k, &self.grid, NULL, self.matrix)
-            varies |= moments_scatter(&self.sums, rest, &self.grid, NULL, self.other)
-            if not varies:
-                continue
+            if self.sums.weights[k] == 0 or self.sums.weights[rest] == 0:
+                continue                     # weights too small beside the others to be summed
+            moments_scatter(&self.sums, k, &self.grid, NULL, self.matrix)
+            moments_scatter(&self.sums, rest, &self.grid, NULL, self.other)
+            varies = False
+            fits = True
             for i in range(p):
                 for j in range(i + 1):
                     self.matrix[i * p + j] = ((self.matrix[i * p + j] + self.other[i * p + j])
                                               * (self.scale[i] * self.scale[j]))
+                    fits &= self.matrix[i * p + j] - self.matrix[i * p + j] == 0.0
+                varies |= self.matrix[i * p + i] > 0.0
+            if not (varies and fits):
+                continue
             add_ridge(self.matrix, p)
             if not factorise(self.matrix, p):
                 continue
@@ -150,6 +156,14 @@ cdef class Householder(Planned):
                 w[i] = (moments_mean(&self.sums, k, &self.grid, i)
                         - moments_mean(&self.sums, rest, &self.grid, i)) * self.scale[i]
             solve(self.matrix, p, w)
+            # The length has no meaning, but it would tell a weight of 2 from a repeated row.
+            top = 0.0
+            for i in range(p):
+                top = max(top, fabs(w[i]))
+            if top == 0.0 or top - top != 0.0:
+                continue
+            for i in range(p):
+                w[i] /= top
             self.add_task(p + self.n_classes * p * p + self.sheet.present[k], False)
 
     cdef i64 trimmed(self, int k) noexcept nogil:

@@ -32,4 +32,5 @@ cdef void moments_add(Moments* sums, const Sheet* sheet, int k, i64 slot, const 
 cdef void moments_combine(Moments* sums, i64 slot, i64 other, i64 sign) noexcept nogil
 cdef bint moments_scatter(const Moments* sums, i64 slot, const Grid* grid, const double* scale,
                           double* matrix) noexcept nogil
+cdef double moments_spread(const Moments* sums, i64 slot, const Grid* grid, i64 k) noexcept nogil
 cdef double moments_mean(const Moments* sums, i64 slot, const Grid* grid, i64 k) noexcept nogil

@@ -6,7 +6,7 @@ two pieces, high * 2^26 + low. So no order of rows, threads or parts changes a b
 weight 100 is 100 rows, and a parent's sums minus one child's are the other child's.
 """
 
-from libc.math cimport ldexp, rint
+from libc.math cimport ldexp, rint, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -194,16 +194,17 @@ cdef double central(i64 product_high, i64 product_low, i64 weight, i64 a, i64 b)
 
 cdef bint moments_scatter(const Moments* sums, i64 slot, const Grid* grid, const double* scale,
                           double* matrix) noexcept nogil:
-    """Fills the lower triangle of the scatter matrix about the mean; False if it is zero.
+    """Fills the lower triangle of the scatter matrix about the mean.
 
-    Each entry is multiplied with the scales of its two columns (NULL: 1).
+    False if it is zero, or if an entry is too large for a float64. Each entry is multiplied with
+    the scales of its two columns (NULL: 1).
     """
     cdef i64 p = sums.n_features
     cdef i64 k, j, at = slot * sums.n_pairs
     cdef i64 weight = sums.weights[slot]
     cdef const i64* first = sums.first + slot * p
     cdef double value
-    cdef bint varies = False
+    cdef bint varies = False, fits = True
     for k in range(p):
         for j in range(k + 1):
             value = 0.0
@@ -214,12 +215,21 @@ cdef bint moments_scatter(const Moments* sums, i64 slot, const Grid* grid, const
             if scale != NULL:
                 value = value * (scale[k] * scale[j])
             if value - value != 0.0:
-                return False                 # too large
+                fits = False
             matrix[k * p + j] = value
             if k == j and value > 0.0:
                 varies = True
         at += k + 1
-    return varies
+    return varies and fits
+
+
+cdef double moments_spread(const Moments* sums, i64 slot, const Grid* grid, i64 k) noexcept nogil:
+    """The standard deviation of a column; no square is too large or too small for it."""
+    cdef i64 at = slot * sums.n_pairs + k * (k + 1) // 2 + k
+    cdef i64 first = sums.first[slot * sums.n_features + k]
+    cdef i64 weight = sums.weights[slot]
+    cdef double square = central(sums.high[at], sums.low[at], weight, first, first)
+    return ldexp(sqrt(square / (<double> weight)), grid.exponent[k] - VALUE_BITS)
 
 
 cdef double moments_mean(const Moments* sums, i64 slot, const Grid* grid, i64 k) noexcept nogil:

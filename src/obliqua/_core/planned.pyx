@@ -124,18 +124,19 @@ cdef class Planned(Finder):
     # -- looking -----------------------------------------------------------------------------
 
     cdef void make_normal(self, Planned owner, i64 task, i64 j) noexcept nogil:
-        """The normal of a direction, sparse if it must be, rounded: in idx, coef and n_coef."""
+        """The normal of a direction, rounded, sparse if it must be: in idx, coef and n_coef."""
         cdef i64 k
         cdef const double* vector = owner.vectors + task * self.n_features
         cdef double f = -2.0 * vector[j]
+        cdef double entry
         for k in range(self.n_features):
+            entry = vector[k]
             if owner.tasks[task].mirror:
-                self.normal[k] = (f * vector[k] + (1.0 if k == j else 0.0)) * self.scale[k]
-            else:
-                self.normal[k] = vector[k] * self.scale[k]
+                entry = f * vector[k] + (1.0 if k == j else 0.0)
+            self.normal[k] = round_significant(entry * self.scale[k])
         self.choose_features(owner.spread)
         for k in range(self.n_coef):
-            self.coef[k] = round_significant(self.normal[self.idx[k]])
+            self.coef[k] = self.normal[self.idx[k]]
 
     cdef void choose_features(self, const double* spread) noexcept nogil:
         """The entries of `normal` that matter most, as many as there may be: in idx, n_coef."""

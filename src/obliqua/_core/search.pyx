@@ -43,8 +43,8 @@ cdef bint workspace_init(Workspace* work, i64 room, int n_classes, bint weighted
     work.room = max(room, 1)
     work.n_classes = n_classes
     work.bin_room = 1
-    if room >= FEW_ROWS and n_classes <= MANY_CLASSES:
-        work.bin_room = MOST_BINS * (n_classes + 1)
+    if room >= FEW_ROWS:     # a node may hold few of many classes
+        work.bin_room = MOST_BINS * (min(n_classes, <int> MANY_CLASSES) + 1)
     work.values = <double*> malloc(work.room * sizeof(double))
     work.classes = <i32*> malloc(work.room * sizeof(i32))
     work.order = <u32*> malloc(work.room * sizeof(u32))
