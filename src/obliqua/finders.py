@@ -19,7 +19,7 @@ from obliqua._rules import Rules
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.data import Problem
 from obliqua.proposals import Planes, Proposals
-from obliqua.scatter import FixedPoint
+from obliqua.scatter import weight_shift
 from obliqua.search import Split
 
 __all__ = ["CompiledMethod"]
@@ -28,20 +28,18 @@ __all__ = ["CompiledMethod"]
 class CompiledMethod:
     """A method's finders for one problem."""
 
-    def __init__(
-        self, problem: Problem, proposals: Proposals, grid: FixedPoint, scale: FloatArray
-    ) -> None:
+    def __init__(self, problem: Problem, proposals: Proposals, scale: FloatArray) -> None:
         self.problem = problem
         self.method = proposals.proposer
         self.max_features = proposals.max_features
-        self.grid = grid
+        self.weight_shift = weight_shift(problem.total_weight)
         self.scale = scale
         self._loop: list[Any] = []
 
     def finder(self, room: int, helper: bool = False) -> Any:
         """Return a finder for nodes of up to `room` rows; one per thread."""
         return self.method.finder(
-            self.problem, room, self.grid, self.scale, self.max_features, helper
+            self.problem, room, self.weight_shift, self.scale, self.max_features, helper
         )
 
     def describe(self, number: int) -> str:

@@ -37,7 +37,7 @@ from obliqua.proposals import (
     read_directions,
 )
 from obliqua.scale import feature_scale
-from obliqua.scatter import FixedPoint, spread
+from obliqua.scatter import spread
 from obliqua.search import Split, best_split, search_node
 from obliqua.sorted_columns import SERIAL_ROWS, SortedColumns, Words, all_columns
 from obliqua.tree import Tree
@@ -136,7 +136,6 @@ class _Growth:
         # A limit on leaves is a choice of the best ones.
         self.best_first = rules.best_first or rules.max_leaf_nodes is not None
         self.has_proposer = proposals.proposer is not None
-        self.grid: FixedPoint | None = None
         self.scale: FloatArray | None = None
         self.method: CompiledMethod | None = None
         if self.has_proposer:
@@ -154,10 +153,9 @@ class _Growth:
     def _prepare(self) -> None:
         """Find out what a proposer needs to know of all rows."""
         proposals = self.proposals
-        self.grid = FixedPoint.of_problem(self.problem)
-        scale = feature_scale(self.problem, proposals.scale, self.grid)
+        scale = feature_scale(self.problem, proposals.scale)
         if hasattr(proposals.proposer, "finder"):
-            self.method = CompiledMethod(self.problem, proposals, self.grid, scale)
+            self.method = CompiledMethod(self.problem, proposals, scale)
         elif proposals.scale is not None:
             self.scale = scale
 
@@ -367,8 +365,7 @@ class _Growth:
             return X if self.scale is None else X * self.scale
 
         def spreads() -> FloatArray:
-            assert self.grid is not None
-            return spread(problem, rows, self.grid)
+            return spread(problem, rows)
 
         view = NodeView(
             rows=values,

@@ -10,14 +10,14 @@ import numpy as np
 
 from obliqua._typing import FloatArray
 from obliqua.data import Problem
-from obliqua.scatter import FixedPoint, spread
+from obliqua.scatter import spread
 
 __all__ = ["SCALES", "feature_scale"]
 
 SCALES = ("standard", "robust", "minmax")
 
 
-def feature_scale(problem: Problem, kind: str | None, grid: FixedPoint) -> FloatArray:
+def feature_scale(problem: Problem, kind: str | None) -> FloatArray:
     """Return the factors by which a method's features are multiplied.
 
     Parameters
@@ -27,8 +27,6 @@ def feature_scale(problem: Problem, kind: str | None, grid: FixedPoint) -> Float
     kind : {"standard", "robust", "minmax"} or None
         One over the standard deviation, over the interquartile range (over the standard
         deviation where that is 0), or over the range; None for 1.
-    grid : FixedPoint
-        How values become whole numbers, for exact sums.
 
     Returns
     -------
@@ -38,15 +36,15 @@ def feature_scale(problem: Problem, kind: str | None, grid: FixedPoint) -> Float
     if kind is None:
         return np.ones(problem.n_features)
     with np.errstate(over="ignore", divide="ignore"):
-        factor = 1.0 / _width(problem, kind, grid)
+        factor = 1.0 / _width(problem, kind)
     return np.where(np.isfinite(factor) & (factor > 0), factor, 1.0)
 
 
-def _width(problem: Problem, kind: str, grid: FixedPoint) -> FloatArray:
+def _width(problem: Problem, kind: str) -> FloatArray:
     if kind == "minmax":
         low, high = problem.Z.min(axis=0), problem.Z.max(axis=0)
         return np.asarray(high.astype(np.float64) - low.astype(np.float64))
-    width = spread(problem, np.arange(problem.n_rows, dtype=np.int32), grid)
+    width = spread(problem, np.arange(problem.n_rows, dtype=np.int32))
     if kind == "robust":
         middle = _interquartile_range(problem)
         width = np.where(middle > 0, middle, width)

@@ -25,7 +25,7 @@ TOTAL_BITS = 36  # sums of weights up to 2^36 times a piece of a product fit in 
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """How values become whole numbers: once per fit, the same for every node and part.
+    """How values become whole numbers: the same for all parts of the rows that are summed.
 
     Parameters
     ----------
@@ -50,17 +50,18 @@ class FixedPoint:
         _, exponent = np.frexp(reach)
         # Below this, 2^(24 - exponent) would overflow; such columns are constant to rounding.
         exponent = np.maximum(exponent, -990)
-        extra = max(int(total_weight).bit_length() - TOTAL_BITS, 0)
-        return cls(shift, exponent.astype(np.int32), extra)
+        return cls(shift, exponent.astype(np.int32), weight_shift(total_weight))
 
     @classmethod
     def of_problem(cls, problem: Problem) -> FixedPoint:
         """Make it for the rows of a problem."""
-        return cls.of_ranges(
-            problem.Z.min(axis=0).astype(np.float64),
-            problem.Z.max(axis=0).astype(np.float64),
-            problem.total_weight,
-        )
+        return cls.of_rows(problem, np.arange(problem.n_rows, dtype=np.int32))
+
+    @classmethod
+    def of_rows(cls, problem: Problem, rows: Int32Array) -> FixedPoint:
+        """Make it for some rows of a problem, those of a node for instance."""
+        values = problem.Z[rows].astype(np.float64)
+        return cls.of_ranges(values.min(axis=0), values.max(axis=0), problem.total_weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +163,12 @@ def class_sums(problem: Problem, rows: Int32Array, grid: FixedPoint) -> ClassSum
     return ClassSums(*sums, grid)
 
 
-def spread(problem: Problem, rows: Int32Array, grid: FixedPoint) -> FloatArray:
+def weight_shift(total_weight: int) -> int:
+    """Return by how many bits weights are shortened so that sums of products stay exact."""
+    return max(int(total_weight).bit_length() - TOTAL_BITS, 0)
+
+
+def spread(problem: Problem, rows: Int32Array) -> FloatArray:
     """Return the standard deviation of each feature over some rows, from exact sums.
 
     Parameters
@@ -171,14 +177,13 @@ def spread(problem: Problem, rows: Int32Array, grid: FixedPoint) -> FloatArray:
         The data.
     rows : ndarray of int32
         Row numbers.
-    grid : FixedPoint
-        The same for all nodes and parts that are to be compared.
 
     Returns
     -------
     ndarray of shape (n_features,)
         The standard deviations.
     """
+    grid = FixedPoint.of_rows(problem, rows)
     values = problem.Z[rows].astype(np.float64)
     whole = np.rint((values - grid.shift) * np.ldexp(1.0, VALUE_BITS - grid.exponent))
     counted = whole.astype(np.int64)

@@ -33,16 +33,22 @@ from reference import hhcart as twin
 from reference.criteria import CODES
 
 
-def exact_moments(problem: Problem) -> twin.Moments:
-    """Means and scatter matrices as the library computes them."""
+def exact_measure(problem: Problem) -> twin.Measure:
+    """Means and scatter matrices as the library computes them, from whole numbers."""
     one = replace(problem, y=np.zeros_like(problem.y), n_classes=1)
-    grid = FixedPoint.of_problem(problem)
 
-    def moments(rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        sums = class_sums(one, np.asarray(rows, dtype=np.int32), grid)
-        return sums.mean(0), sums.scatter(0)
+    def measure(node: Any) -> twin.Measured:
+        grid = FixedPoint.of_rows(problem, np.asarray(node, dtype=np.int32))
+        plain = replace(grid, shift=np.zeros_like(grid.shift), exponent=0 * grid.exponent)
 
-    return moments
+        def moments(rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            sums = class_sums(one, np.asarray(rows, dtype=np.int32), grid)
+            in_units = replace(sums, grid=plain)
+            return in_units.mean(0), in_units.scatter(0)
+
+        return twin.Measured(grid.shift, grid.exponent, moments)
+
+    return measure
 
 
 def library_solve(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> Any:
@@ -56,26 +62,25 @@ def twin_tree(
     problem: Problem, criterion: str, rules: dict[str, Any], proposals: Proposals
 ) -> dict[str, Any]:
     method = proposals.proposer
-    grid = FixedPoint.of_problem(problem)
     options = twin.Options(
         variant=method.variant,
         target=method.target,
         tau=method.tau,
         min_rows=method.min_rows or 0,
-        scale=feature_scale(problem, proposals.scale, grid),
+        scale=feature_scale(problem, proposals.scale),
         fisher=method.fisher,
         max_features=proposals.max_features,
         trimmed=method.trim or None,
         eigen=py_eigen,
         solve=library_solve,
-        spread=lambda rows: spread(problem, rows.astype(np.int32), grid),
+        spread=lambda rows: spread(problem, rows.astype(np.int32)),
     )
     return twin.grow(
         twin_data(problem),
         CODES[criterion],
         reference_grow.Rules(**rules),
         options,
-        exact_moments(problem),
+        exact_measure(problem),
     )
 
 

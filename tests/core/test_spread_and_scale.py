@@ -15,7 +15,7 @@ from obliqua.grow import Directions, Proposals
 from obliqua.methods.hhcart import Householder
 from obliqua.proposals import Planes, read_directions
 from obliqua.scale import SCALES, feature_scale
-from obliqua.scatter import FixedPoint, spread
+from obliqua.scatter import spread
 
 SIZES = np.array([1.0, 1e-3, 1e6, 3.0, 0.0])
 OFFSETS = np.array([0.0, 1.0, -1e6, 1e9, 7.0])
@@ -33,7 +33,7 @@ def numbers(problem: Problem) -> np.ndarray:
 
 
 def scale_of(problem: Problem, kind: str | None) -> np.ndarray:
-    return feature_scale(problem, kind, FixedPoint.of_problem(problem))
+    return feature_scale(problem, kind)
 
 
 def weights_of(problem: Problem) -> np.ndarray:
@@ -44,14 +44,13 @@ def weights_of(problem: Problem) -> np.ndarray:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_spread_is_the_standard_deviation(weights: str, dtype: type) -> None:
     problem = table(301, weights, dtype)
-    grid = FixedPoint.of_problem(problem)
     for rows in (numbers(problem), numbers(problem)[::7].copy(), numbers(problem)[:1].copy()):
         X, w = problem.Z[rows].astype(np.float64), weights_of(problem)[rows]
         X -= X[0]  # exact enough for NumPy then, also far from 0
         mean = np.average(X, axis=0, weights=w)
         expected = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=w))
         width = np.ptp(problem.Z.astype(np.float64), axis=0)
-        assert (np.abs(spread(problem, rows, grid) - expected) <= 1e-6 * width).all()
+        assert (np.abs(spread(problem, rows) - expected) <= 1e-6 * width).all()
 
 
 @pytest.mark.parametrize("kind", SCALES)

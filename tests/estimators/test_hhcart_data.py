@@ -304,3 +304,16 @@ def test_many_features():
     model = hhcart().fit(wide, y)
     assert_sound(model, wide, y)
     assert n_oblique(model) > 0
+
+
+@pytest.mark.parametrize("size", [1e6, 1e9, 1e12, 1e200])
+def test_outliers_elsewhere_do_not_blind_it(size: float) -> None:
+    """Sums are taken in whole numbers that fit the node, not all of the data."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 3))
+    y = (X @ [1.0, 1.0, 1.0] > 0).astype(int)
+    X += np.outer(2.0 * y, [1.0, 1.0, 1.0])
+    clean = HHCartClassifier(pruning=None).fit(X, y).get_n_leaves()
+    X = np.vstack([X, [[size, -size, size], [-size, size, size]]])
+    tree = HHCartClassifier(pruning=None).fit(X, np.append(y, [0, 1]))
+    assert tree.get_n_leaves() <= clean + 6

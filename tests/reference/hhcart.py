@@ -40,8 +40,20 @@ NO_REFLECTION = 1e-12  # d is the axis itself if it is closer than this
 RIDGE, FLOOR = 1e-3, 1e-12  # parts of the diagonal, and of its mean, that are added to it
 
 
-def plain_moments(data: growth.Data) -> Moments:
-    """Weighted means and scatter matrices in plain NumPy."""
+@dataclass(frozen=True)
+class Measured:
+    """How sums over a node's rows are taken: in units of 2^exponent, measured from ``origin``."""
+
+    origin: FloatArray | float
+    exponent: NDArray[np.int32] | int
+    moments: Moments
+
+
+Measure = Callable[[Rows], Measured]
+
+
+def plain_measure(data: growth.Data) -> Measure:
+    """Weighted means and scatter matrices in plain NumPy, in the features' own units."""
 
     def moments(rows: Rows) -> tuple[FloatArray, FloatArray]:
         X = data.X[rows].astype(np.float64)
@@ -52,7 +64,7 @@ def plain_moments(data: growth.Data) -> Moments:
         central = away - mean
         return X[0] + mean, (central * weight[:, None]).T @ central
 
-    return moments
+    return lambda rows: Measured(0.0, 0, moments)
 
 
 def plain_eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -100,7 +112,26 @@ class Node:
     score: search.Score
     limits: search.Limits
     options: Options
-    moments: Moments
+    measure: Measure
+
+    @cached_property
+    def measured(self) -> Measured:
+        return self.measure(self.rows)
+
+    def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
+        """Mean and scatter matrix of some of the rows, in the node's units."""
+        return self.measured.moments(rows)
+
+    @cached_property
+    def factor(self) -> FloatArray:
+        """What the node's units are in scaled features, divided by one power of two.
+
+        The length of an eigenvector or of a discriminant has no meaning; overflow would have.
+        """
+        p = self.X.shape[1]
+        scale = np.broadcast_to(np.asarray(self.options.scale, dtype=np.float64), p)
+        largest = int((np.frexp(scale)[1] + self.measured.exponent).max())
+        return np.ldexp(scale, self.measured.exponent - largest)
 
     @cached_property
     def X(self) -> NDArray[np.floating]:
@@ -137,8 +168,8 @@ class Node:
         return self.rows[(np.array(self.y) == c) != others]
 
     def in_scaled_units(self, matrix: FloatArray) -> FloatArray:
-        """S_jk times s_j s_k; the product of the two first keeps the matrix symmetric."""
-        return matrix * np.outer(self.options.scale, self.options.scale)
+        """S_jk times f_j f_k; the product of the two first keeps the matrix symmetric."""
+        return matrix * np.outer(self.factor, self.factor)
 
 
 @dataclass(frozen=True)
@@ -185,7 +216,8 @@ def inner_rows(node: Node, c: int, share: float) -> Rows:
     matrix = node.in_scaled_units(scatter)
     if not informative(matrix):
         return rows
-    away = (node.data.X[rows].astype(np.float64) - mean) * node.options.scale
+    here = node.data.X[rows].astype(np.float64) - node.measured.origin
+    away = (np.ldexp(here, -node.measured.exponent) - mean) * node.factor
     solved = node.options.solve(with_ridge(matrix), away.T).T
     distance = np.zeros(len(rows))
     for k in range(away.shape[1]):
@@ -274,7 +306,7 @@ def fisher_directions(node: Node) -> Iterator[Candidate]:
         theirs, within_theirs = node.moments(node.rows_of(c, others=True))
         within = node.in_scaled_units(within_mine + within_theirs)
         if informative(within):
-            w = node.options.solve(with_ridge(within), (mine - theirs) * s)
+            w = node.options.solve(with_ridge(within), (mine - theirs) * node.factor)
             top = float(np.abs(w).max())
             # one feature alone has been searched as an axis
             if np.isfinite(w).all() and np.count_nonzero(w) > 1:
@@ -372,7 +404,7 @@ def grow(
     criterion: int | Callable[..., float],
     rules: growth.Rules | None = None,
     options: Options | None = None,
-    moments: Moments | None = None,
+    measure: Measure | None = None,
 ) -> dict[str, Any]:
     """Grow a tree as ``reference.grow`` does, with labels and the goodness of the best axes.
 
@@ -384,12 +416,12 @@ def grow(
     limits = search.Limits(rules.min_samples_leaf, rules.min_weight_leaf, rules.zero_gain)
     score = search.score_function(criterion, data.unit)
     options = Options() if options is None else options
-    moments = plain_moments(data) if moments is None else moments
+    measure = plain_measure(data) if measure is None else measure
     found: dict[tuple[int, ...], Found] = {}
 
     def propose(shown: growth.Node) -> list[search.Direction]:
         rows = shown.X[:, -1].astype(np.int64)
-        best = find_split(Node(data, rows, score, limits, options, moments))
+        best = find_split(Node(data, rows, score, limits, options, measure))
         if best is None:
             return []
         found[tuple(rows.tolist())] = best

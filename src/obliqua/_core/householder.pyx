@@ -5,7 +5,7 @@ carries e_1 to d, given by its mirror's normal u = (e_1 - d) / |e_1 - d|. H is n
 the reflections, if wanted: Fisher's direction of each class against the rest.
 """
 
-from libc.math cimport fabs, sqrt
+from libc.math cimport fabs, ldexp, sqrt
 from libc.stdlib cimport free, malloc
 
 from obliqua._core.eigen cimport eigen_symmetric
@@ -23,8 +23,9 @@ cdef double NO_MIRROR = 1e-12        # an eigenvector that is the axis itself
 cdef class Householder(Planned):
     """Plans the mirrors of a node; `settings` is an `obliqua.methods.hhcart.Householder`."""
 
-    def __cinit__(self, i64 n_features, int n_classes, i64 room, bint weighted, grid,
-                  const double[::1] scale, settings, max_features, bint helper=False):
+    def __cinit__(self, i64 n_features, int n_classes, i64 room, bint weighted,
+                  int weight_shift, const double[::1] scale, settings, max_features,
+                  bint helper=False):
         cdef i64 p = n_features
         self.settings.every = settings.variant == "all"
         self.settings.nearest = settings.target == "nearest"
@@ -78,7 +79,7 @@ cdef class Householder(Planned):
         cdef i64 e, slot = k
         if self.settings.trim > 0.0:
             slot = self.trimmed(k)
-        if not moments_scatter(&self.sums, slot, &self.grid, self.scale, self.matrix):
+        if not moments_scatter(&self.sums, slot, self.factor, self.matrix):
             return
         if not eigen_symmetric(self.matrix, p, self.values, self.scratch):
             return
@@ -129,32 +130,28 @@ cdef class Householder(Planned):
         cdef int k, last = 1 if self.sheet.n_present == 2 else self.sheet.n_present
         cdef double* w
         cdef double top
-        cdef bint varies, fits
+        cdef bint varies
         for k in range(last):
             moments_clear(&self.sums, rest)
             moments_combine(&self.sums, rest, total, 1)
             moments_combine(&self.sums, rest, k, -1)
             if self.sums.weights[k] == 0 or self.sums.weights[rest] == 0:
                 continue                     # weights too small beside the others to be summed
-            moments_scatter(&self.sums, k, &self.grid, NULL, self.matrix)
-            moments_scatter(&self.sums, rest, &self.grid, NULL, self.other)
-            varies = False
-            fits = True
+            varies = moments_scatter(&self.sums, k, NULL, self.matrix)
+            varies |= moments_scatter(&self.sums, rest, NULL, self.other)
+            if not varies:
+                continue
             for i in range(p):
                 for j in range(i + 1):
                     self.matrix[i * p + j] = ((self.matrix[i * p + j] + self.other[i * p + j])
-                                              * (self.scale[i] * self.scale[j]))
-                    fits &= self.matrix[i * p + j] - self.matrix[i * p + j] == 0.0
-                varies |= self.matrix[i * p + i] > 0.0
-            if not (varies and fits):
-                continue
+                                              * (self.factor[i] * self.factor[j]))
             add_ridge(self.matrix, p)
             if not factorise(self.matrix, p):
                 continue
             w = self.vectors + self.n_tasks * p
             for i in range(p):
-                w[i] = (moments_mean(&self.sums, k, &self.grid, i)
-                        - moments_mean(&self.sums, rest, &self.grid, i)) * self.scale[i]
+                w[i] = (moments_mean(&self.sums, k, i)
+                        - moments_mean(&self.sums, rest, i)) * self.factor[i]
             solve(self.matrix, p, w)
             # The length has no meaning, but it would tell a weight of 2 from a repeated row.
             top = 0.0
@@ -176,7 +173,7 @@ cdef class Householder(Planned):
         cdef double* x = self.scratch
         cdef double* y = self.scratch + p
         cdef double limit = 0.0, enough, weight = 0.0
-        if not moments_scatter(&self.sums, k, &self.grid, self.scale, self.matrix):
+        if not moments_scatter(&self.sums, k, self.factor, self.matrix):
             return k
         add_ridge(self.matrix, p)
         if not factorise(self.matrix, p):
@@ -184,7 +181,9 @@ cdef class Householder(Planned):
         for i in range(n):
             for j in range(p):
                 x[j] = (self.sheet.columns[j * self.sheet.n + start + i]
-                        - moments_mean(&self.sums, k, &self.grid, j)) * self.scale[j]
+                        - self.grid.shift[j])
+                x[j] = (ldexp(x[j], -self.grid.exponent[j])
+                        - moments_mean(&self.sums, k, j)) * self.factor[j]
                 y[j] = x[j]
             solve(self.matrix, p, y)
             distance[i] = 0.0

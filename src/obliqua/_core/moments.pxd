@@ -5,10 +5,9 @@ from obliqua._core.types cimport i32, i64
 
 
 cdef struct Grid:
-    # How values become whole numbers, the same for every node of a fit (see obliqua/scatter.py).
-    i64 n_features
-    const double* shift
-    const i32* exponent
+    # How the values of some rows become whole numbers (see obliqua/scatter.py).
+    double* shift
+    i32* exponent
     int weight_shift
 
 
@@ -30,7 +29,8 @@ cdef void moments_clear(Moments* sums, i64 slot) noexcept nogil
 cdef void moments_add(Moments* sums, const Sheet* sheet, int k, i64 slot, const Grid* grid,
                       const i32* chosen, i64 n_chosen) noexcept nogil
 cdef void moments_combine(Moments* sums, i64 slot, i64 other, i64 sign) noexcept nogil
-cdef bint moments_scatter(const Moments* sums, i64 slot, const Grid* grid, const double* scale,
+cdef void grid_set(Grid* grid, i64 k, double low, double high) noexcept nogil
+cdef bint moments_scatter(const Moments* sums, i64 slot, const double* factor,
                           double* matrix) noexcept nogil
 cdef double moments_spread(const Moments* sums, i64 slot, const Grid* grid, i64 k) noexcept nogil
-cdef double moments_mean(const Moments* sums, i64 slot, const Grid* grid, i64 k) noexcept nogil
+cdef double moments_mean(const Moments* sums, i64 slot, i64 k) noexcept nogil

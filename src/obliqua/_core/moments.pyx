@@ -6,7 +6,7 @@ two pieces, high * 2^26 + low. So no order of rows, threads or parts changes a b
 weight 100 is 100 rows, and a parent's sums minus one child's are the other child's.
 """
 
-from libc.math cimport ldexp, rint, sqrt
+from libc.math cimport frexp, ldexp, rint, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -29,6 +29,8 @@ cdef enum:
     ROWS_AT_ONCE = 4096
 
 cdef i64 PIECE = (<i64> 1) << PIECE_BITS
+cdef double UNIT = 1.0 / ((<i64> 1) << VALUE_BITS)
+cdef int LEAST_EXPONENT = -990         # below, 2^(24 - exponent) would overflow
 
 
 cdef bint moments_init(Moments* sums, i64 n_features, i64 n_slots) noexcept nogil:
@@ -192,35 +194,40 @@ cdef double central(i64 product_high, i64 product_low, i64 weight, i64 a, i64 b)
     return size / (<double> weight)
 
 
-cdef bint moments_scatter(const Moments* sums, i64 slot, const Grid* grid, const double* scale,
-                          double* matrix) noexcept nogil:
-    """Fills the lower triangle of the scatter matrix about the mean.
+cdef void grid_set(Grid* grid, i64 k, double low, double high) noexcept nogil:
+    """The same grid for a column as `FixedPoint.of_ranges`."""
+    cdef int exponent = 0
+    grid.shift[k] = low / 2 + high / 2
+    frexp(max(high - grid.shift[k], grid.shift[k] - low), &exponent)
+    grid.exponent[k] = max(exponent, LEAST_EXPONENT)
 
-    False if it is zero, or if an entry is too large for a float64. Each entry is multiplied with
-    the scales of its two columns (NULL: 1).
+
+cdef bint moments_scatter(const Moments* sums, i64 slot, const double* factor,
+                          double* matrix) noexcept nogil:
+    """Fills the lower triangle of the scatter matrix about the mean; False if it is zero.
+
+    In units of 2^exponent of each column, so that nothing overflows. Each entry is multiplied
+    with the factors of its two columns (NULL: 1).
     """
     cdef i64 p = sums.n_features
     cdef i64 k, j, at = slot * sums.n_pairs
     cdef i64 weight = sums.weights[slot]
     cdef const i64* first = sums.first + slot * p
     cdef double value
-    cdef bint varies = False, fits = True
+    cdef bint varies = False
     for k in range(p):
         for j in range(k + 1):
             value = 0.0
             if weight > 0:
-                value = ldexp(central(sums.high[at + j], sums.low[at + j], weight, first[k],
-                                      first[j]),
-                              grid.exponent[k] + grid.exponent[j] - 2 * VALUE_BITS)
-            if scale != NULL:
-                value = value * (scale[k] * scale[j])
-            if value - value != 0.0:
-                fits = False
+                value = UNIT * UNIT * central(sums.high[at + j], sums.low[at + j], weight,
+                                              first[k], first[j])
+            if factor != NULL:
+                value = value * (factor[k] * factor[j])
             matrix[k * p + j] = value
             if k == j and value > 0.0:
                 varies = True
         at += k + 1
-    return varies and fits
+    return varies
 
 
 cdef double moments_spread(const Moments* sums, i64 slot, const Grid* grid, i64 k) noexcept nogil:
@@ -232,10 +239,10 @@ cdef double moments_spread(const Moments* sums, i64 slot, const Grid* grid, i64 
     return ldexp(sqrt(square / (<double> weight)), grid.exponent[k] - VALUE_BITS)
 
 
-cdef double moments_mean(const Moments* sums, i64 slot, const Grid* grid, i64 k) noexcept nogil:
-    """The mean of a column."""
-    return grid.shift[k] + ldexp((<double> sums.first[slot * sums.n_features + k])
-                                 / (<double> sums.weights[slot]), grid.exponent[k] - VALUE_BITS)
+cdef double moments_mean(const Moments* sums, i64 slot, i64 k) noexcept nogil:
+    """The mean of a column: from the grid's shift, in units of 2^exponent."""
+    return UNIT * ((<double> sums.first[slot * sums.n_features + k])
+                   / (<double> sums.weights[slot]))
 
 
 def scatter(Z, const i32[::1] rows, const i32[::1] classes, weights, const double[::1] shift,
@@ -257,9 +264,8 @@ def scatter(Z, const i32[::1] rows, const i32[::1] classes, weights, const doubl
     if weights is not None:
         w = weights
         some_weights = &w[0]
-    grid.n_features = p
-    grid.shift = &shift[0]
-    grid.exponent = &exponent[0]
+    grid.shift = <double*> &shift[0]
+    grid.exponent = <i32*> &exponent[0]
     grid.weight_shift = weight_shift
     memset(&sums, 0, sizeof(Moments))
     if (not sheet_init(&sheet, min(n, <i64> ROWS_AT_ONCE), p, n_classes, weights is not None)

@@ -14,9 +14,10 @@ cdef struct Task:
 
 
 cdef class Planned(Finder):
-    cdef Grid grid
-    cdef object held         # the arrays behind `grid` and `scale`
+    cdef Grid grid           # of the node that was read
+    cdef object held         # the array behind `scale`
     cdef const double* scale
+    cdef double* factor      # per feature: what a unit of the grid is in scaled features
     cdef i64 n_features
     cdef int n_classes
     cdef i64 min_rows        # nodes with fewer rows get axis-parallel splits only
@@ -36,6 +37,7 @@ cdef class Planned(Finder):
     cdef int reserve(self, i64 most) except -1
     cdef void add_task(self, i64 first, bint mirror) noexcept nogil
     cdef void plan(self) noexcept nogil
+    cdef void set_grid(self) noexcept nogil
     cdef void read(self, const Data* data, const i32* rows, i64 n,
                    const Scorer* scorer) noexcept nogil
     cdef void make_normal(self, Planned owner, i64 task, i64 j) noexcept nogil

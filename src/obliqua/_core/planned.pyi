@@ -11,7 +11,7 @@ class Planned(Finder):
         n_classes: int,
         room: int,
         weighted: bool,
-        grid: Any,
+        weight_shift: int,
         scale: FloatArray,
         settings: Any,
         max_features: int | None,

@@ -9,7 +9,7 @@ normal is therefore rounded to 24 bits and searched again with canonical values,
 threshold and the sides of the rows. Single and sparse directions are canonical from the start.
 """
 
-from libc.math cimport fabs
+from libc.math cimport fabs, frexp, ldexp
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -18,7 +18,7 @@ import numpy as np
 from obliqua._core.columns cimport Columns
 from obliqua._core.criterion cimport SUM_VARIANCES
 from obliqua._core.finder cimport Data
-from obliqua._core.moments cimport moments_free, moments_init
+from obliqua._core.moments cimport grid_set, moments_free, moments_init
 from obliqua._core.quick cimport bench_free, bench_init, bench_read, quick_search
 from obliqua._core.search cimport tolerance_for
 from obliqua._core.sheet cimport Sheet, sheet_fill, sheet_free, sheet_init
@@ -33,11 +33,14 @@ cdef extern from "loops.h" nogil:
     void ob_range(const double* z, i64 n, double* low, double* high)
 
 cdef double TIE = 1e-10
+cdef double LEAST_NORMAL = 2.2250738585072014e-308
 
 
-cdef inline double round_significant(double x) noexcept nogil:
+cdef double round_significant(double x) noexcept nogil:
     """x with 24 significant bits, halves to even."""
     cdef u64 bits
+    if fabs(x) < LEAST_NORMAL and x != 0.0:          # fewer bits there: rounded further up
+        return ldexp(round_significant(ldexp(x, 60)), -60)
     memcpy(&bits, &x, sizeof(double))
     bits += 0x0FFFFFFFULL + ((bits >> 29) & 1)
     bits &= ~(<u64> 0x1FFFFFFFULL)
@@ -51,25 +54,26 @@ cdef class Planned(Finder):
     A `helper` has no room for a node of its own: it only looks at the tasks of another object.
     """
 
-    def __cinit__(self, i64 n_features, int n_classes, i64 room, bint weighted, grid,
-                  const double[::1] scale, settings, max_features, bint helper=False):
+    def __cinit__(self, i64 n_features, int n_classes, i64 room, bint weighted,
+                  int weight_shift, const double[::1] scale, settings, max_features,
+                  bint helper=False):
         cdef i64 p = n_features
-        cdef const double[::1] shift = grid.shift
-        cdef const i32[::1] exponent = grid.exponent
-        self.held = (grid, shift, exponent, scale)
+        self.held = scale
         self.n_features = p
         self.n_classes = n_classes
         self.max_features = p if max_features is None else max_features
-        self.grid.n_features = p
-        self.grid.shift = &shift[0]
-        self.grid.exponent = &exponent[0]
-        self.grid.weight_shift = grid.weight_shift
+        self.grid.weight_shift = weight_shift
+        self.grid.shift = <double*> malloc(p * sizeof(double))
+        self.grid.exponent = <i32*> malloc(p * sizeof(i32))
         self.scale = &scale[0]
+        self.factor = <double*> malloc(p * sizeof(double))
         self.spread = <double*> malloc(p * sizeof(double))
         self.normal = <double*> malloc(p * sizeof(double))
         self.along = <double*> malloc(room * sizeof(double))
         self.size = <double*> malloc(room * sizeof(double))
-        if (self.spread == NULL or self.normal == NULL or self.along == NULL or self.size == NULL
+        if (self.grid.shift == NULL or self.grid.exponent == NULL or self.factor == NULL
+                or self.spread == NULL or self.normal == NULL or self.along == NULL
+                or self.size == NULL
                 or not sheet_init(&self.sheet, 1 if helper else room, p, n_classes, weighted)
                 or not bench_init(&self.bench, room, n_classes, weighted)
                 or not moments_init(&self.sums, p, n_classes + 2)):
@@ -78,6 +82,9 @@ cdef class Planned(Finder):
     def __dealloc__(self):
         free(self.tasks)
         free(self.vectors)
+        free(self.grid.shift)
+        free(self.grid.exponent)
+        free(self.factor)
         free(self.spread)
         free(self.normal)
         free(self.along)
@@ -112,6 +119,7 @@ cdef class Planned(Finder):
         cdef i64 i
         sheet_fill(&self.sheet, &data.view, rows, n, data.classes, data.weights, data.n_classes)
         bench_read(&self.bench, &self.sheet)
+        self.set_grid()
         self.scorer = scorer[0]
         self.scorer.counts = self.sheet.counts
         self.scorer.n_classes = self.sheet.n_present
@@ -120,6 +128,20 @@ cdef class Planned(Finder):
             self.scorer.n_classes = scorer.n_classes
             for i in range(n):
                 self.bench.work.classes[i] = self.sheet.present[self.sheet.classes[i]]
+
+    cdef void set_grid(self) noexcept nogil:
+        """Whole numbers for the ranges of this node: far rows elsewhere take no digits away.
+
+        `factor` turns units of the grid into scaled features, all divided by one power of two.
+        """
+        cdef i64 k
+        cdef int exponent = 0, largest = -5000
+        for k in range(self.n_features):
+            grid_set(&self.grid, k, self.sheet.low[k], self.sheet.high[k])
+            frexp(self.scale[k], &exponent)
+            largest = max(largest, exponent + self.grid.exponent[k])
+        for k in range(self.n_features):
+            self.factor[k] = ldexp(self.scale[k], self.grid.exponent[k] - largest)
 
     # -- looking -----------------------------------------------------------------------------
 
@@ -212,7 +234,8 @@ cdef class Planned(Finder):
         cdef double largest = self.look_along(owner, task)
         for j in range(first, last):
             f = -2.0 * owner.vectors[task * self.n_features + j]
-            tolerance = TIE * (self.scale[j] * sheet.reach[j] + fabs(f) * largest)
+            tolerance = TIE * (self.scale[j] * max(fabs(sheet.low[j]), fabs(sheet.high[j]))
+                               + fabs(f) * largest)
             if f == 0.0 or tolerance - tolerance != 0.0:
                 continue                     # h_j = e_j: searched with the axes; or overflow
             ob_reflect(self.bench.work.values, sheet.columns + j * sheet.n, self.along,

@@ -17,7 +17,8 @@ cdef struct Sheet:
     i64* starts              # where each of them begins; one more for the end
     i64* counts              # their weights
     i32* place               # per class: its place among those present, -1 if absent
-    double* reach            # per column: the largest |value|
+    double* low              # per column: the smallest value
+    double* high             # and the largest
 
 
 cdef bint sheet_init(Sheet* sheet, i64 room, i64 n_features, int n_classes,

@@ -5,6 +5,7 @@ the rows of a class side by side, sums per class need no look at a row's class. 
 are there have a number here: deep in a tree of many classes they are few.
 """
 
+from libc.math cimport INFINITY
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -31,12 +32,13 @@ cdef bint sheet_init(Sheet* sheet, i64 room, i64 n_features, int n_classes,
     sheet.starts = <i64*> malloc((n_classes + 1) * sizeof(i64))
     sheet.counts = <i64*> malloc(n_classes * sizeof(i64))
     sheet.place = <i32*> malloc(n_classes * sizeof(i32))
-    sheet.reach = <double*> malloc(n_features * sizeof(double))
+    sheet.low = <double*> malloc(n_features * sizeof(double))
+    sheet.high = <double*> malloc(n_features * sizeof(double))
     if weighted:
         sheet.weights = <i64*> malloc(sheet.room * sizeof(i64))
     if (sheet.columns == NULL or sheet.rows == NULL or sheet.classes == NULL
             or sheet.present == NULL or sheet.starts == NULL or sheet.counts == NULL
-            or sheet.place == NULL or sheet.reach == NULL
+            or sheet.place == NULL or sheet.low == NULL or sheet.high == NULL
             or (weighted and sheet.weights == NULL)):
         sheet_free(sheet)
         return False
@@ -51,7 +53,8 @@ cdef void sheet_free(Sheet* sheet) noexcept nogil:
     free(sheet.starts)
     free(sheet.counts)
     free(sheet.place)
-    free(sheet.reach)
+    free(sheet.low)
+    free(sheet.high)
     free(sheet.weights)
     memset(sheet, 0, sizeof(Sheet))
 
@@ -114,14 +117,12 @@ cdef void sheet_fill(Sheet* sheet, const View* view, const i32* rows, i64 n, con
                      const i64* weights, int n_classes) noexcept nogil:
     """Gathers the rows of a node."""
     cdef i64 k
-    cdef double low, high
     group_rows(sheet, rows, n, classes, weights, n_classes)
     if view.single:
         fill_columns(sheet, <const float*> view.data, view)
     else:
         fill_columns(sheet, <const double*> view.data, view)
     for k in range(sheet.n_features):
-        low = 0.0
-        high = 0.0
-        ob_range(sheet.columns + k * n, n, &low, &high)
-        sheet.reach[k] = max(-low, high)
+        sheet.low[k] = INFINITY
+        sheet.high[k] = -INFINITY
+        ob_range(sheet.columns + k * n, n, &sheet.low[k], &sheet.high[k])

@@ -18,7 +18,6 @@ from obliqua._core.householder import Householder as Finder
 if TYPE_CHECKING:
     from obliqua._typing import FloatArray
     from obliqua.data import Problem
-    from obliqua.scatter import FixedPoint
 
 __all__ = ["Householder"]
 
@@ -55,7 +54,7 @@ class Householder:
         self,
         problem: Problem,
         room: int,
-        grid: FixedPoint,
+        weight_shift: int,
         scale: FloatArray,
         max_features: int | None,
         helper: bool = False,
@@ -67,7 +66,7 @@ class Householder:
             problem.n_classes,
             room,
             problem.weights is not None,
-            grid,
+            weight_shift,
             scale,
             replace(self, min_rows=min(fewest, problem.n_rows + 1)),
             None if max_features is None else min(max_features, problem.n_features),
