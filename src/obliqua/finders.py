@@ -83,8 +83,10 @@ class CompiledMethod:
 
         def task(share: tuple[int, int]) -> tuple[float, int, int]:
             finder = free.pop()
-            cut: tuple[float, int, int] = finder.look(owner, *share, bar)
-            free.append(finder)
+            try:
+                cut: tuple[float, int, int] = finder.look(owner, *share, bar, columns)
+            finally:
+                free.append(finder)
             return cut
 
         shares = self._shares(tasks, n_threads if pool else 1)

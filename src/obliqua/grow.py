@@ -3,8 +3,9 @@
 Axis-parallel trees, and trees of methods with a compiled side, are grown by compiled code alone. A
 proposer or a criterion written in Python is asked node by node by the loop in this file; the loop
 also starts large trees with several threads (over columns and directions in large nodes, then over
-subtrees). Both ways give the same tree, bit for bit, because every choice is a function of exact
-sums.
+subtrees). The number of threads changes no bit, because every choice is a function of exact sums.
+A criterion in Python sees normals that are rounded already, so among equally good directions it
+may choose another one than its compiled twin.
 """
 
 from __future__ import annotations

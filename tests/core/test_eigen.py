@@ -116,3 +116,22 @@ def test_the_same_bits_for_the_same_input_and_only_the_lower_triangle_is_read() 
         again_values, again_vectors = py_eigen(same)
         np.testing.assert_array_equal(again_values, values)
         np.testing.assert_array_equal(again_vectors, vectors)
+
+
+@pytest.mark.parametrize("p", [22, 30, 40, 67, 100])
+@pytest.mark.parametrize("kind", ["ones", "integers", "doubled"])
+def test_matrices_of_low_rank(p: int, kind: str) -> None:
+    """Covariances of few rows, or of repeated columns, are mostly zero eigenvalues."""
+    rng = np.random.default_rng(p)
+    for _ in range(5):
+        if kind == "ones":
+            rows = np.ones((1, p))
+        elif kind == "integers":
+            rows = rng.integers(-9, 10, size=(2, p)).astype(float)
+        else:
+            rows = np.repeat(rng.normal(size=(50, 2)), p // 2, axis=1)
+        matrix = rows.T @ rows
+        values, vectors = py_eigen(matrix)
+        size = len(matrix)
+        assert np.allclose(vectors @ vectors.T, np.eye(size), atol=1e-12)
+        assert np.allclose(vectors.T * values @ vectors, matrix, atol=1e-12 * np.abs(matrix).max())

@@ -21,6 +21,7 @@ from core.adapter import (
     problem_of,
 )
 from obliqua.criteria import vectorized
+from obliqua.data import encode
 from problems import Case, examples
 from reference import criteria as twin_criteria
 from reference import grow as twin_grow
@@ -278,3 +279,19 @@ def test_worthless_cuts_are_not_made() -> None:
 def test_a_criterion_must_not_say_nan() -> None:
     with pytest.raises(ValueError, match="NaN"):
         grow_tree(problems.integers(30), lambda left, right: float("nan"))
+
+
+@pytest.mark.parametrize("criterion", ["twoing", "entropy", "sum_minority"])
+@pytest.mark.parametrize("seed", range(8))
+def test_groups_of_equal_values_across_blocks(seed: int, criterion: str) -> None:
+    """Few values, rows sorted by class: a group of equal values reaches over several blocks."""
+    rng = np.random.default_rng(seed)
+    n, n_classes = int(rng.integers(390, 700)), 3 + seed % 3
+    y = np.sort(rng.integers(0, n_classes, n))
+    X = rng.integers(0, 2 + seed % 3, size=(n, 2)).astype(float)
+    problem = encode(X, y, n_classes)
+    rules = {"max_depth": 1}
+    tree = grow_tree(problem, criterion, rules)
+    assert_equals_twin(tree, grow_twin(problem, criterion, rules))
+    reverse = encode(X[::-1], y[::-1], n_classes)
+    assert_same_substance(tree, grow_tree(reverse, criterion, rules))

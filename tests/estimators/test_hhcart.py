@@ -1,11 +1,13 @@
 """HHCartClassifier: its own parameters, and data that were made to try them."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
 
 from estimators.registry import assert_sound, blobs
-from obliqua import CartClassifier, HHCartClassifier
+from obliqua import CartClassifier, HHCartClassifier, ObliqueTreeClassifier
 
 X, Y = blobs(300, 4, 3)
 
@@ -157,3 +159,22 @@ def test_no_split_uses_more_features_than_allowed(most, params):
         assert model.tree_ == CartClassifier(pruning=None).fit(X, Y).tree_
     if most >= 4:
         assert model.tree_ == hhcart(**params).fit(X, Y).tree_
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"variant": "al"}, {"target": "last"}, {"tau": -1.0}, {"tau": np.nan}, {"trim": 1.0}]
+)
+def test_the_method_refuses_nonsense(wrong: dict[str, Any]) -> None:
+    from obliqua.methods.hhcart import Householder
+
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Householder(**wrong)
+
+
+def test_the_method_serves_as_a_proposer() -> None:
+    from obliqua.methods.hhcart import Householder
+
+    X, y = blobs()
+    ours = HHCartClassifier(variant="dominant", pruning=None).fit(X, y)
+    same = ObliqueTreeClassifier(Householder("dominant"), zero_gain_splits=False, pruning=None)
+    assert same.fit(X, y).tree_ == ours.tree_

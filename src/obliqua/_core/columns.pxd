@@ -20,7 +20,10 @@ cdef class Columns:
     cdef public bint stop
     cdef public object reason        # the exception to raise then
 
+    cdef i64 work                    # since signals were looked for; threads may lose some
+
     cpdef int entry_size(self)
+    cdef void mind_signals(self, i64 work) noexcept nogil
 
     cdef void scan(self, i64 col, i64 start, i64 end, const Scorer* scorer, bint exhaustive,
                    i64* scratch, Cut* best, bint* constant) noexcept nogil

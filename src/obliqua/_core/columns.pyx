@@ -44,6 +44,8 @@ cdef enum:
     MANY_ROWS = 384          # measured: from here on, bounds on blocks pay
     BLOCK = 64               # rows in a block; with more classes, as many rows as classes
 
+cdef i64 WORK_BETWEEN_SIGNALS = (<i64> 1) << 24
+
 # A filter may only reject what is worse beyond doubt; the exact score decides the rest.
 cdef double SLACK = 1.0 - 1e-12
 
@@ -164,7 +166,8 @@ cdef void scan_range(const entry* list, i64 n, i64 begin, i64 end, const Layout*
         # [k, ahead) is a group of equal values; `next_class` its class, -1 if mixed
         next_class = <i64> ((list[k] >> layout.row_bits) & layout.class_mask)
         ahead = k + 1
-        mixed = False
+        # The part of a group in front of `begin` is not looked at: it may be of other classes.
+        mixed = k == begin and k > 0 and not list[k] >> top
         while ahead < n and not list[ahead] >> top:
             if <i64> ((list[ahead] >> layout.row_bits) & layout.class_mask) != next_class:
                 mixed = True
@@ -313,6 +316,22 @@ cdef class Columns:
 
     cpdef int entry_size(self):
         return sizeof(u64) if self.wide else sizeof(u32)
+
+    cdef void mind_signals(self, i64 work) noexcept nogil:
+        """Lets Ctrl-C through now and then; Python runs handlers on its main thread only.
+
+        `work`: rows times directions since the last call.
+        """
+        self.work += work
+        if self.work < WORK_BETWEEN_SIGNALS:
+            return
+        self.work = 0
+        with gil:
+            try:
+                PyErr_CheckSignals()
+            except BaseException as error:
+                self.stop = True
+                self.reason = error
 
     def presort(self, i64 first, i64 last):
         """Sorts the columns first..last-1. Threads may sort different columns at once."""

@@ -13,7 +13,7 @@ import numpy as np
 from obliqua._core.types cimport i64
 
 cdef double EPSILON = 2.220446049250313e-16
-cdef double NOTHING = 1e-150     # beside entries near 1; the square of less vanishes
+cdef double NOTHING = 1.110223024625157e-16      # beside entries near 1: rounding
 
 
 cdef void tridiagonalise(double* a, i64 n, double* diagonal, double* off, double* v,
@@ -156,16 +156,17 @@ cdef int bring_to_one(double* a, i64 n) noexcept nogil:
     """Divides by a power of two, so that squares neither overflow nor vanish; returns it."""
     cdef i64 i, j
     cdef int exponent = 0
-    cdef double factor, top = 0.0
+    cdef double first, second, top = 0.0
     for i in range(n):
         for j in range(i + 1):
             top = max(top, fabs(a[i * n + j]))
     frexp(top, &exponent)
-    exponent = max(exponent, -1000)          # the factor must be finite
-    factor = ldexp(1.0, -exponent)
+    # In two steps: one factor could be too large for a float64.
+    first = ldexp(1.0, -(exponent // 2))
+    second = ldexp(1.0, -(exponent - exponent // 2))
     for i in range(n):
         for j in range(i + 1):
-            a[i * n + j] *= factor
+            a[i * n + j] = (a[i * n + j] * first) * second
     return exponent
 
 

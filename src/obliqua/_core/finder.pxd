@@ -1,5 +1,6 @@
 """What compiled growth asks of a method: the best oblique cut of a node."""
 
+from obliqua._core.columns cimport Columns
 from obliqua._core.types cimport Cut, Scorer, View, i32, i64, u8
 
 
@@ -12,6 +13,7 @@ cdef struct Data:
 
 
 cdef class Finder:
+    cdef Columns columns     # whom to tell how much work was done, and who says when to stop
     cdef i32* idx            # the hyperplane that was found
     cdef double* coef
     cdef i64 n_coef

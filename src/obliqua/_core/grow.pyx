@@ -4,7 +4,6 @@ Axis-parallel cuts come from the sorted columns. A method with a compiled `Finde
 oblique cuts beside them; its nodes are windows on an array of row numbers too.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
@@ -16,8 +15,6 @@ from obliqua._core.steps cimport (
     NOWHERE, Limits, must_be_leaf, read_limits, search_columns,
 )
 from obliqua._core.types cimport Cut, Scorer, i32, i64, midpoint, u64
-
-cdef i64 WORK_BETWEEN_SIGNALS = (<i64> 1) << 24
 
 cdef enum:
     OBLIQUE = -3
@@ -60,7 +57,6 @@ cdef class Subtree:
     cdef i64 n_pending
     cdef i64 pending_room
     cdef bint failed
-    cdef i64 work
     cdef Finder finder       # None: axis-parallel cuts only
     cdef Data data
     cdef object held         # the array behind `rows`
@@ -84,6 +80,7 @@ cdef class Subtree:
         if finder is None:
             return
         self.held = row_numbers
+        finder.columns = columns
         self.rows = &row_numbers[0]
         self.data.view = columns.view
         self.data.classes = columns.classes
@@ -249,7 +246,6 @@ cdef class Subtree:
         if self.rows != NULL:
             oblique = self.finder.find(&self.data, self.rows + here.start, here.end - here.start,
                                        &scorer, &best, self.columns.side)
-            self.work += (here.end - here.start) * self.columns.n_cols
         if best.direction < 0 and self.limits.zero_gain:
             best.direction = NOWHERE
             best.rows_left = 0
@@ -257,7 +253,7 @@ cdef class Subtree:
                            self.scratch, &best, NULL)
             if best.direction == NOWHERE:
                 best.direction = -1
-        self.work += (here.end - here.start) * self.columns.n_cols
+        self.columns.mind_signals((here.end - here.start) * self.columns.n_cols)
         if best.direction < 0:
             return False
         here.gain = share * best.score
@@ -337,7 +333,6 @@ cdef class Subtree:
                     self.inherit(slot, left)
                     self.push(left)
             self.give_slot(slot)
-            self.mind_signals()
 
     cdef bint before(self, i64 a, i64 b) noexcept nogil:
         """Larger gain first, then path order: windows of waiting nodes never overlap."""
@@ -399,23 +394,10 @@ cdef class Subtree:
                 if not self.failed:
                     self.consider(right)
             self.give_slot(slot)
-            self.mind_signals()
         # What still waits stays a leaf.
         for k in range(self.n_pending):
             self.nodes[self.pending[k]].feature = -1
             self.nodes[self.pending[k]].gain = 0.0
-
-    cdef void mind_signals(self) noexcept nogil:
-        """Lets Ctrl-C through now and then; Python runs handlers on its main thread only."""
-        if self.work < WORK_BETWEEN_SIGNALS:
-            return
-        self.work = 0
-        with gil:
-            try:
-                PyErr_CheckSignals()
-            except BaseException as error:
-                self.columns.stop = True
-                self.columns.reason = error
 
     def grow(self, i64 start, i64 end, i32 depth, const i64[::1] counts, const u64[::1] active,
              bint best_first):

@@ -27,7 +27,7 @@ class Planned(Finder):
         limits: tuple[int, int, int],
     ) -> int: ...
     def look(
-        self, owner: Planned, first: int, last: int, score: float
+        self, owner: Planned, first: int, last: int, score: float, columns: Columns | None = None
     ) -> tuple[float, int, int]: ...
     def decide(
         self, direction: int, score: float, columns: Columns

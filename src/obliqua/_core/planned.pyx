@@ -224,6 +224,10 @@ cdef class Planned(Finder):
             else:
                 self.search_normals(owner, t, max(first - t * p, 0), end, best)
             t += 1
+            if self.columns is not None:
+                self.columns.mind_signals(p * owner.sheet.n)
+                if self.columns.stop:
+                    return
 
     cdef void search_mirror(self, Planned owner, i64 task, i64 first, i64 last,
                             Cut* best) noexcept nogil:
@@ -336,7 +340,7 @@ cdef class Planned(Finder):
             self.plan()
         return self.n_tasks
 
-    def look(self, Planned owner, i64 first, i64 last, double score):
+    def look(self, Planned owner, i64 first, i64 last, double score, Columns columns=None):
         """The best cut of some directions that `owner` planned: (score, direction, rows left).
 
         Only a score above the given one counts; direction -1: none has.
@@ -345,6 +349,7 @@ cdef class Planned(Finder):
         best.score = score
         best.direction = -1
         best.rows_left = 0
+        self.columns = columns
         if self is not owner:
             bench_read(&self.bench, &owner.sheet)
             if owner.scorer.code == SUM_VARIANCES:
@@ -352,6 +357,8 @@ cdef class Planned(Finder):
                        owner.sheet.n * sizeof(i32))
         with nogil:
             self.search(owner, first, last, &best)
+        if columns is not None and columns.reason is not None:
+            raise columns.reason
         return best.score, best.direction, best.rows_left
 
     def decide(self, i64 direction, double score, Columns columns):

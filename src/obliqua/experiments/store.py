@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import obliqua
 from obliqua.errors import ObliquaError
 
 __all__ = ["CellKey", "ResultsError", "Store"]
@@ -28,13 +31,25 @@ class CellKey(NamedTuple):
     repeat: int
 
 
+@cache
+def code_digest() -> str:
+    """Return a digest of the library's files: versions stay the same while it is developed."""
+    folder = Path(obliqua.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in (".py", ".so", ".pyd", ".pyx", ".pxd", ".h"):
+            digest.update(path.relative_to(folder).as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 class Store:
     """Finished cells in one JSON file.
 
     The file is replaced as a whole after each cell, so it is complete at any moment. It also
     holds what the cells depend on: the seed, the parameters of the methods, the checksums of
-    the data and the version of the library. Results that depend on other things are never
-    mixed.
+    the data, the version of the library and a digest of its files. Results that depend on
+    other things are never mixed.
 
     Parameters
     ----------
@@ -53,7 +68,13 @@ class Store:
     ) -> None:
         self.path = Path(path)
         self.seed = seed
-        header = {"format": FORMAT, "table": table, "seed": seed, "obliqua": version("obliqua")}
+        header = {
+            "format": FORMAT,
+            "table": table,
+            "seed": seed,
+            "obliqua": version("obliqua"),
+            "code": code_digest(),
+        }
         self._content: dict[str, Any] = {**header, "methods": {}, "data": {}, "cells": {}}
         if not self.path.exists():
             return

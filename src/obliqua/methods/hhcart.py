@@ -50,6 +50,17 @@ class Householder:
     fisher: bool = False
     trim: float = 0.0
 
+    def __post_init__(self) -> None:
+        for name, known in (("variant", ("all", "dominant")), ("target", ("first", "nearest"))):
+            if getattr(self, name) not in known:
+                raise ValueError(
+                    f"{name} must be {known[0]!r} or {known[1]!r}; got {getattr(self, name)!r}."
+                )
+        if not self.tau >= 0:
+            raise ValueError(f"tau must be 0 or positive; got {self.tau!r}.")
+        if not 0 <= self.trim < 1:
+            raise ValueError(f"trim must be at least 0 and below 1; got {self.trim!r}.")
+
     def finder(
         self,
         problem: Problem,
