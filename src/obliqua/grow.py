@@ -87,9 +87,13 @@ def grow(
         The grown tree.
     """
     proposals = proposer if isinstance(proposer, Proposals) else Proposals(proposer)
+    has_finder = hasattr(proposals.proposer, "finder")
+    if has_finder and proposals.max_features == 1 and proposals.axis_parallel:
+        proposals = Proposals()  # one feature is an axis, and those are looked at anyway
+        has_finder = False
     measure = get_criterion(criterion)
     rules = Rules() if rules is None else rules
-    if problem.n_rows < SERIAL_ROWS // (4 if hasattr(proposals.proposer, "finder") else 1):
+    if problem.n_rows < SERIAL_ROWS // (4 if has_finder else 1):
         n_threads = 1
     growth = _Growth(problem, proposals, measure, rules, n_threads)
     growth.total_weight = problem.total_weight if total_weight is None else total_weight

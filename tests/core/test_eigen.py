@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from obliqua._core.eigen import py_eigen
+from obliqua._core.eigen import py_dominant, py_eigen
 
 Matrix = NDArray[np.float64]
 
@@ -135,3 +135,25 @@ def test_matrices_of_low_rank(p: int, kind: str) -> None:
         size = len(matrix)
         assert np.allclose(vectors @ vectors.T, np.eye(size), atol=1e-12)
         assert np.allclose(vectors.T * values @ vectors, matrix, atol=1e-12 * np.abs(matrix).max())
+
+
+@pytest.mark.parametrize("p", [1, 2, 5, 40, 67, 150])
+@pytest.mark.parametrize("rows", [2, 9, 60, 500])
+def test_the_dominant_vector_alone(p: int, rows: int) -> None:
+    rng = np.random.default_rng(p + rows)
+    sample = rng.normal(size=(rows, p)) @ np.diag(rng.random(p) + 0.1)
+    matrix = np.cov(sample.T).reshape(p, p)
+    vector = py_dominant(matrix)
+    assert vector is not None
+    values = np.linalg.eigvalsh(matrix)
+    assert np.isclose(np.linalg.norm(vector), 1.0, rtol=1e-13)
+    assert np.abs(matrix @ vector - values[-1] * vector).max() <= 1e-13 * values[-1]
+    assert py_dominant(matrix * 2.0**-700).tolist() == vector.tolist()
+
+
+def test_the_dominant_vector_of_odd_matrices() -> None:
+    assert py_dominant(np.zeros((45, 45))) is None
+    assert np.allclose(py_dominant(np.ones((50, 50))), np.sqrt(1 / 50))
+    assert np.allclose(np.abs(py_dominant(np.diag(np.arange(60.0)))), np.eye(60)[59], atol=1e-8)
+    same = py_dominant(np.eye(60))  # any vector is one
+    assert same is not None and np.isclose(np.linalg.norm(same), 1.0)

@@ -4,3 +4,4 @@ from obliqua._core.types cimport i64
 
 
 cdef bint eigen_symmetric(double* matrix, i64 n, double* values, double* scratch) noexcept nogil
+cdef bint dominant_vector(double* matrix, i64 n, double* vector) noexcept nogil

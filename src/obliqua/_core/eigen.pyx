@@ -7,10 +7,14 @@ a fixed order, no BLAS: what LAPACK returns depends on the processor, and a tree
 
 from libc.math cimport fabs, frexp, ldexp, sqrt
 from libc.stdlib cimport free, malloc
+from libc.string cimport memset
 
 import numpy as np
 
 from obliqua._core.types cimport i64
+
+cdef enum:
+    MOST_STEPS = 240
 
 cdef double EPSILON = 2.220446049250313e-16
 cdef double NOTHING = 1.110223024625157e-16      # beside entries near 1: rounding
@@ -223,6 +227,118 @@ cdef bint eigen_symmetric(double* matrix, i64 n, double* values, double* scratch
                 matrix[i * n + j] = matrix[k * n + j]
                 matrix[k * n + j] = held
     return True
+
+
+cdef void multiply_symmetric(const double* a, i64 n, const double* v, double* w) noexcept nogil:
+    """w = A v, from the lower triangle of A."""
+    cdef i64 i, j
+    cdef double s
+    cdef const double* row
+    for i in range(n):
+        w[i] = 0.0
+    for i in range(n):
+        row = a + i * n
+        s = row[i] * v[i]
+        for j in range(i):
+            w[j] += row[j] * v[i]
+        s += dot(row, v, i)
+        w[i] += s
+
+
+cdef double dot(const double* a, const double* b, i64 n) noexcept nogil:
+    """Sum of products in four lanes, always the same ones."""
+    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
+    cdef i64 i = 0
+    while i + 4 <= n:
+        s0 += a[i] * b[i]
+        s1 += a[i + 1] * b[i + 1]
+        s2 += a[i + 2] * b[i + 2]
+        s3 += a[i + 3] * b[i + 3]
+        i += 4
+    while i < n:
+        s0 += a[i] * b[i]
+        i += 1
+    return (s0 + s1) + (s2 + s3)
+
+
+cdef double make_orthogonal(const double* basis, i64 m, double* w, i64 n) noexcept nogil:
+    """Takes off what w shares with m unit vectors, twice over; returns what is left of it."""
+    cdef i64 k, i
+    cdef int _
+    cdef double s
+    for _ in range(2):
+        for k in range(m):
+            s = dot(basis + k * n, w, n)
+            for i in range(n):
+                w[i] -= s * basis[k * n + i]
+    return sqrt(dot(w, w, n))
+
+
+cdef bint dominant_vector(double* matrix, i64 n, double* vector) noexcept nogil:
+    """The unit eigenvector of the largest eigenvalue of a scatter matrix (lower triangle read).
+
+    Lanczos's method with full reorthogonalisation: it ends when the residual is rounding, at the
+    latest when it has spanned the matrix's range, which for few rows is soon. False if it has
+    not converged after MOST_STEPS steps, or if there is no memory.
+    """
+    cdef i64 m = 0, i, k, most = min(n, <i64> MOST_STEPS)
+    cdef double length, top
+    cdef double* basis = <double*> malloc((most + 1) * n * sizeof(double))
+    cdef double* small = <double*> malloc(most * most * sizeof(double))
+    cdef double* numbers = <double*> malloc(7 * most * sizeof(double))
+    cdef double* alpha = numbers
+    cdef double* beta = numbers + most
+    cdef bint done = False
+    if basis != NULL and small != NULL and numbers != NULL:
+        bring_to_one(matrix, n)
+        # Any start will do that is not at right angles to the vector: A times something plain.
+        for i in range(n):
+            vector[i] = 1.0 + 0.5 * ((i * 7919 + 13) % 101) / 101.0
+        multiply_symmetric(matrix, n, vector, basis)
+        length = sqrt(dot(basis, basis, n))
+        if length > 0.0:
+            for i in range(n):
+                basis[i] /= length
+            while m < most and not done:
+                multiply_symmetric(matrix, n, basis + m * n, basis + (m + 1) * n)
+                alpha[m] = dot(basis + m * n, basis + (m + 1) * n, n)
+                m += 1
+                beta[m - 1] = make_orthogonal(basis, m, basis + m * n, n)
+                if beta[m - 1] > NOTHING:
+                    for i in range(n):
+                        basis[m * n + i] /= beta[m - 1]
+                if m % 8 == 0 or m == most or beta[m - 1] <= NOTHING:
+                    memset(small, 0, m * m * sizeof(double))
+                    for k in range(m):
+                        small[k * m + k] = alpha[k]
+                        if k > 0:
+                            small[k * m + k - 1] = beta[k - 1]
+                    if not eigen_symmetric(small, m, numbers + 2 * most, numbers + 3 * most):
+                        break
+                    top = numbers[2 * most]
+                    done = beta[m - 1] * fabs(small[m - 1]) <= 4 * EPSILON * top \
+                        or beta[m - 1] <= NOTHING
+        if done:
+            for i in range(n):
+                vector[i] = 0.0
+            for k in range(m):
+                for i in range(n):
+                    vector[i] += small[k] * basis[k * n + i]
+    free(basis)
+    free(small)
+    free(numbers)
+    return done
+
+
+def py_dominant(matrix):
+    """The dominant eigenvector of a scatter matrix, or None, for tests."""
+    copy = np.array(matrix, dtype=np.float64, order="C")
+    vector = np.empty(len(copy))
+    cdef double[:, ::1] copy_ = copy
+    cdef double[::1] vector_ = vector
+    if not dominant_vector(&copy_[0, 0], copy_.shape[0], &vector_[0]):
+        return None
+    return vector
 
 
 def py_eigen(matrix):

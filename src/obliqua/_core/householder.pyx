@@ -7,14 +7,18 @@ the reflections, if wanted: Fisher's direction of each class against the rest.
 
 from libc.math cimport fabs, ldexp, sqrt
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
-from obliqua._core.eigen cimport eigen_symmetric
+from obliqua._core.eigen cimport dominant_vector, eigen_symmetric
 from obliqua._core.moments cimport (
     moments_add, moments_clear, moments_combine, moments_mean, moments_scatter, moments_spread,
 )
 from obliqua._core.solve cimport add_ridge, factorise, solve
 from obliqua._core.sort cimport sort_order
 from obliqua._core.types cimport i32, i64
+
+cdef enum:
+    MANY_FEATURES = 40       # measured: from here on one eigenvector is cheaper than all
 
 cdef double NO_SPREAD = 1e-10        # of the largest eigenvalue: the direction is arbitrary
 cdef double NO_MIRROR = 1e-12        # an eigenvector that is the axis itself
@@ -81,6 +85,16 @@ cdef class Householder(Planned):
             slot = self.trimmed(k)
         if not moments_scatter(&self.sums, slot, self.factor, self.matrix):
             return
+        if self.columns is not None:
+            self.columns.mind_signals(p * p * (p if self.settings.every else 1))
+            if self.columns.stop:
+                return
+        if p >= MANY_FEATURES and not self.settings.every:
+            memcpy(self.other, self.matrix, p * p * sizeof(double))
+            if dominant_vector(self.other, p, self.values):
+                if self.set_mirror(self.values, self.vectors + self.n_tasks * p):
+                    self.add_task(p + self.sheet.present[k] * p * p, True)
+                return
         if not eigen_symmetric(self.matrix, p, self.values, self.scratch):
             return
         for e in range(p):
