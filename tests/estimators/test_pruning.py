@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from estimators.registry import assert_sound, blobs, each_estimator, full_grown
 from obliqua.prune import (
@@ -204,6 +204,24 @@ def test_the_path_says_what_each_price_gives(Estimator, prune_root, weights):
 
 
 @each_estimator
+def test_fitting_with_each_price_of_the_path(Estimator):
+    """The recipe of scikit-learn, with the default pruning."""
+    path = Estimator().cost_complexity_pruning_path(X, Y)
+    leaves = [Estimator(ccp_alpha=a).fit(X, Y).get_n_leaves() for a in path.ccp_alphas]
+    alone = [np.sum(path.ccp_alphas == alpha) == 1 for alpha in path.ccp_alphas]
+    assert sum(alone) > 3
+    np.testing.assert_array_equal(np.compress(alone, leaves), np.compress(alone, path.n_leaves))
+    assert leaves[0] == path.n_leaves[0]
+
+
+@each_estimator
+@pytest.mark.parametrize("kind", ["holdout", "cv", "reduced_error", None])
+def test_a_price_of_zero_prunes_nothing(Estimator, kind):
+    free = Estimator(ccp_alpha=0, pruning=kind, random_state=0).fit(X, Y)
+    assert free.tree_ == full_grown(Estimator, random_state=0).fit(X, Y).tree_
+
+
+@each_estimator
 def test_the_path_is_that_of_the_grown_tree(Estimator):
     path = Estimator(random_state=0).cost_complexity_pruning_path(X, Y)
     expected = cost_complexity_path(full_grown(Estimator).fit(X, Y).tree_, prune_root=False)
@@ -231,7 +249,7 @@ def test_a_price_takes_the_place_of_pruning(Estimator):
 @each_estimator
 def test_a_grid_over_prices(Estimator):
     path = Estimator(random_state=0).cost_complexity_pruning_path(X, Y)
-    grid = {"ccp_alpha": path.ccp_alphas[path.ccp_alphas > 0]}
+    grid = {"ccp_alpha": [None, *np.unique(path.ccp_alphas)]}
     search = GridSearchCV(Estimator(random_state=0), grid, cv=3).fit(X, Y)
     assert search.best_score_ > 0.7
 
@@ -281,6 +299,20 @@ def test_a_class_without_rows_leaves_its_prior_to_the_others(Estimator):
     weights = np.where(Y == 1, 0.0, 1.0)
     model = full_grown(Estimator, priors=[0.3, 0.4, 0.3]).fit(X, Y, sample_weight=weights)
     np.testing.assert_allclose(shares(model), [0.5, 0.0, 0.5], rtol=1e-6)
+
+
+@each_estimator
+def test_priors_may_name_classes_that_are_not_in_y(Estimator):
+    """As in a fold that lacks a rare class."""
+    lacking = Y != 1
+    model = full_grown(Estimator, priors={0: 0.3, 1: 0.4, 2: 0.1}).fit(X[lacking], Y[lacking])
+    np.testing.assert_allclose(shares(model), [0.75, 0.25], rtol=1e-6)
+    rare = np.where(np.arange(len(Y)) == 0, 7, Y)
+    priors = {0: 0.4, 1: 0.3, 2: 0.25, 7: 0.05}
+    model = Estimator(priors=priors, random_state=0)
+    scores = cross_val_score(model, X, rare, cv=KFold(4), error_score="raise")
+    assert scores.mean() > 0.6
+    assert model.fit(X, rare).classes_.tolist() == [0, 1, 2, 7]
 
 
 @each_estimator

@@ -35,7 +35,7 @@ prunings = st.builds(
     n_folds=st.integers(2, 12),
     n_se=st.sampled_from([0.0, 1.0]),
     prune_root=st.booleans(),
-    ccp_alpha=st.sampled_from([0.0, 0.0, 0.0, 0.1]),
+    ccp_alpha=st.sampled_from([None, None, None, 0.0, 0.1]),
 )
 
 

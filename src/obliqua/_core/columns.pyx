@@ -318,10 +318,7 @@ cdef class Columns:
         return sizeof(u64) if self.wide else sizeof(u32)
 
     cdef void mind_signals(self, i64 work) noexcept nogil:
-        """Lets Ctrl-C through now and then; Python runs handlers on its main thread only.
-
-        `work`: rows times directions since the last call.
-        """
+        """Lets Ctrl-C through now and then (on the main thread); work: rows x directions."""
         self.work += work
         if self.work < WORK_BETWEEN_SIGNALS:
             return
@@ -373,8 +370,7 @@ cdef class Columns:
                    i64* scratch, Cut* best, bint* constant) noexcept nogil:
         """Offers every legal cut of the column in the window to `best`.
 
-        `scratch` has room for four vectors of class sums. `exhaustive` looks at cuts that a
-        positive score never needs (for the first cut without gain).
+        `scratch`: room for four vectors of class sums. `exhaustive`: also cuts without gain.
         """
         cdef Layout layout
         layout.row_bits = self.row_bits

@@ -107,11 +107,12 @@ error takes weights for numbers of rows.""",
 Whether the root's split may be cut too. The papers never cut it.""",
     ),
     "ccp_alpha": (
-        "float",
+        "float or None",
         """\
-The price of a leaf, as a share of the total weight. If it is positive it takes the place of
-`pruning`: all rows grow the tree, and the tree with the smallest sum of misclassified share
-and price of its leaves is taken.""",
+The price of a leaf, as a share of the total weight. A number takes the place of `pruning`:
+all rows grow the tree, and the tree with the smallest sum of misclassified share and price
+of its leaves is taken. 0 prunes nothing at all, as in scikit-learn. `None` lets `pruning`
+decide.""",
     ),
     "max_features_per_split": (
         "int or None",
@@ -140,9 +141,11 @@ weights included. They are multiplied with `sample_weight`.""",
         "dict, array-like, 'equal' or None",
         """\
 The share that each class is to have, as `{label: prior}` or in the order of `classes_`;
-'equal' gives all classes the same. They need not add up to 1. The classes are weighted so
-that their weights have these shares, before `class_weight` is multiplied in; splits, labels
-of leaves and pruning all heed it. `None` takes the shares in the data.""",
+'equal' gives all classes the same. They need not add up to 1. A dictionary must name every
+label in y; it may name more, as for a fold that lacks a rare class, and the labels that are
+not in y are left out. The classes are weighted so that their weights have these shares,
+before `class_weight` is multiplied in; splits, labels of leaves and pruning all heed it.
+`None` takes the shares in the data.""",
     ),
     "random_state": (
         "int, RandomState instance or None",

@@ -171,13 +171,14 @@ def _priors_in_order(priors: Any, classes: AnyArray) -> list[Any]:
                 f"Got {len(given)} numbers for {len(labels)} classes."
             )
         return given
-    unknown = sorted(priors.keys() - set(labels), key=str)
+    # A label that this part of the data lacks is no mistake (cross-validation).
     missing = [label for label in labels if label not in priors]
-    if unknown or missing:
-        what = f"{unknown} are not in y" if unknown else f"{missing} of y have no prior"
+    if missing:
+        unknown = sorted(priors.keys() - set(labels), key=str)
+        more = f", and {unknown} are not in y" if unknown else ""
         raise ValueError(
-            f"priors must name the labels of y, which are {labels}: {what}. Write each label "
-            "as it is in y, with its type."
+            f"priors must name the labels of y, which are {labels}: {missing} have no prior"
+            f"{more}. Write each label as it is in y, with its type."
         )
     return [priors[label] for label in labels]
 

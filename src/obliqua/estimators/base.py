@@ -73,7 +73,7 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         "n_folds": [Interval(Integral, 2, None, closed="left")],
         "n_se": [Interval(Real, 0.0, None, closed="left")],
         "prune_root": ["boolean"],
-        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
+        "ccp_alpha": [Interval(Real, 0.0, None, closed="left"), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "priors": [dict, StrOptions({"equal"}), "array-like", None],
         "random_state": ["random_state"],
@@ -98,7 +98,7 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         n_folds: int,
         n_se: float,
         prune_root: bool,
-        ccp_alpha: float,
+        ccp_alpha: float | None,
         class_weight: dict[object, float] | str | None,
         priors: Priors,
         random_state: SeedLike,
@@ -161,7 +161,7 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             n_folds=min(int(self.n_folds), MAX_ROWS),  # more make no difference
             n_se=float(self.n_se),
             prune_root=bool(self.prune_root),
-            ccp_alpha=float(self.ccp_alpha),
+            ccp_alpha=None if self.ccp_alpha is None else float(self.ccp_alpha),
         )
         tree = grow_pruned(problem, self._grower(key), pruning, key)
         self._keep(seen, tree, problem, classes)
@@ -191,9 +191,11 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             A dictionary with the attributes `ccp_alphas`, ascending: from each of them on
             the next smaller tree is the best one; `impurities`: the share of the training
             weight that each tree misclassifies (not its Gini impurity, as in scikit-learn);
-            and `n_leaves`. The first entry is the tree as it was grown. If some of its splits
-            save no mistake at all, the second one has a `ccp_alpha` of 0 too. The last one
-            is a single leaf with `prune_root=True`, else the root's split.
+            and `n_leaves`. The first entry is the tree as it was grown, which `ccp_alpha=0`
+            gives. If some of its splits save no mistake at all, the second one has a
+            `ccp_alpha` of 0 too, and the smallest positive price gives a tree at least as
+            small. The last one is a single leaf with `prune_root=True`, else the root's
+            split.
         """
         from obliqua.prune import cost_complexity_path
 

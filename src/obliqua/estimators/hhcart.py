@@ -144,7 +144,7 @@ class HHCartClassifier(BaseTreeClassifier):
         n_folds: int = 10,
         n_se: float = 0.0,
         prune_root: bool = False,
-        ccp_alpha: float = 0.0,
+        ccp_alpha: float | None = None,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
         random_state: SeedLike = None,

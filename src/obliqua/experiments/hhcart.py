@@ -55,7 +55,10 @@ METHODS = (
     ),
     *(
         _hhcart(
-            f"D/{k}", f"D, at most {k} features per split", "dominant", max_features_per_split=k
+            f"D/{k}",
+            f"D, at most {k} {'feature' if k == 1 else 'features'} per split",
+            "dominant",
+            max_features_per_split=k,
         )
         for k in (1, 2, 3, 5)
     ),

@@ -90,7 +90,22 @@ class Table:
     def choose_methods(self, names: Sequence[str] | None = None) -> list[Method]:
         """The methods of these names; the paper's for `None`."""
         known = {method.name: method for method in self.methods}
-        return [_known(name, known, "method") for name in names or self.standard]
+        return [
+            _known(name, known, "method") for name in (self.standard if names is None else names)
+        ]
+
+    def count_repeats(
+        self, repeats: int | Mapping[str, int] | None = None, names: Sequence[str] | None = None
+    ) -> dict[str, int]:
+        """Repeats by data set, at least for these sets; as many as in the paper for `None`."""
+        everywhere = repeats if isinstance(repeats, int) else self.repeats
+        single = repeats if isinstance(repeats, Mapping) else {}
+        self.choose_sets(list(single))  # a misspelt name is an error
+        counts = {data_set.name: everywhere for data_set in self.choose_sets(names)} | dict(single)
+        for name, count in counts.items():
+            if count < 1:
+                raise ValueError(f"there must be at least one repeat, got {count} for {name}")
+        return counts
 
     def digits(self, data_set: str) -> int:
         """Decimals of accuracies: where they vary by hundredths, one would show nothing."""
@@ -270,7 +285,7 @@ def run_table(
         The table with our figures in it.
     """
     chosen_sets, chosen = table.choose_sets(data_sets), table.choose_methods(methods)
-    counts = _counts(table, repeats)
+    counts = table.count_repeats(repeats, data_sets)
     run(chosen_sets, chosen, counts, store, n_jobs=n_jobs, progress=progress)
     rows = [
         Row(
@@ -284,19 +299,6 @@ def run_table(
         for method in chosen
     ]
     return Comparison(table, tuple(rows))
-
-
-def _counts(table: Table, repeats: int | Mapping[str, int] | None) -> dict[str, int]:
-    """Number of repeats for each data set."""
-    everywhere = repeats if isinstance(repeats, int) else table.repeats
-    counts = {data_set.name: everywhere for data_set in table.data_sets}
-    if isinstance(repeats, Mapping):
-        table.choose_sets(list(repeats))  # a misspelt name is an error
-        counts |= repeats
-    for name, count in counts.items():
-        if count < 1:
-            raise ValueError(f"there must be at least one repeat, got {count} for {name}")
-    return counts
 
 
 def _summary(store: Store, data_set: str, method: str, repeats: int) -> Summary:

@@ -33,8 +33,9 @@ class Pruning:
         How many standard errors above the fewest errors a smaller tree may be.
     prune_root : bool
         Whether the root's split may be cut.
-    ccp_alpha : float
-        If positive, a price per leaf that takes the place of `kind`.
+    ccp_alpha : float or None
+        A price per leaf that takes the place of `kind`; 0 leaves the tree as it has grown.
+        None leaves the choice to `kind`.
     """
 
     kind: str | None = "holdout"
@@ -42,7 +43,7 @@ class Pruning:
     n_folds: int = 10
     n_se: float = 0.0
     prune_root: bool = False
-    ccp_alpha: float = 0.0
+    ccp_alpha: float | None = None
 
 
 def grow_pruned(
@@ -68,9 +69,9 @@ def grow_pruned(
         tree, and it stays as it is.
     """
     root = pruning.prune_root
-    if pruning.ccp_alpha > 0:
+    if pruning.ccp_alpha is not None and pruning.ccp_alpha > 0:
         return cost_complexity_path(grow(problem), root).at_alpha(pruning.ccp_alpha)
-    if pruning.kind is None:
+    if pruning.ccp_alpha is not None or pruning.kind is None:
         return grow(problem)
     if pruning.kind == "cv":
         return prune_by_folds(problem, grow, pruning.n_folds, pruning.n_se, root, seed)
