@@ -11,7 +11,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import obliqua
 from obliqua.errors import ObliquaError
 
 __all__ = ["CellKey", "ResultsError", "Store"]
@@ -34,7 +33,7 @@ class CellKey(NamedTuple):
 @cache
 def code_digest() -> str:
     """Return a digest of the library's files: versions stay the same while it is developed."""
-    folder = Path(obliqua.__file__).parent
+    folder = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.suffix in (".py", ".so", ".pyd", ".pyx", ".pxd", ".h"):
