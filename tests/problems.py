@@ -243,12 +243,20 @@ def letter_like(n_rows: int = 1000, seed: int = 0) -> Case:
     return Case(X, y, 26)
 
 
-def letter(n_rows: int = 2000) -> Case:
-    """The first rows of letter, from the folder that OBLIQUA_DATA names."""
+def data_folder() -> Path:
+    """The folder with the papers' data sets, which no repository may hold.
+
+    What can be tested without it is; the rest is skipped where there is none, and CI has one.
+    """
     folder = os.environ.get("OBLIQUA_DATA")
     if not folder:
-        pytest.skip("OBLIQUA_DATA is not set: it must name the folder that holds letter.csv")
-    lines = Path(folder, "letter.csv").read_text(encoding="utf-8").splitlines()[1 : n_rows + 1]
+        pytest.skip("OBLIQUA_DATA is not set: it must name the folder with the papers' data sets")
+    return Path(folder)
+
+
+def letter(n_rows: int = 2000) -> Case:
+    """The first rows of letter, from the folder that OBLIQUA_DATA names."""
+    lines = (data_folder() / "letter.csv").read_text(encoding="utf-8").splitlines()[1 : n_rows + 1]
     fields = [line.split(",") for line in lines]
     X = np.array([row[:-1] for row in fields], dtype=np.float64)
     y = np.array([ord(row[-1].strip('"')) - ord("A") for row in fields], dtype=np.int64)

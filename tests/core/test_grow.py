@@ -284,11 +284,15 @@ def test_a_criterion_must_not_say_nan() -> None:
 @pytest.mark.parametrize("criterion", ["twoing", "entropy", "sum_minority"])
 @pytest.mark.parametrize("seed", range(8))
 def test_groups_of_equal_values_across_blocks(seed: int, criterion: str) -> None:
-    """Few values, rows sorted by class: a group of equal values reaches over several blocks."""
+    """A group of equal values that reaches over several blocks is of all its rows' classes."""
     rng = np.random.default_rng(seed)
     n, n_classes = int(rng.integers(390, 700)), 3 + seed % 3
     y = np.sort(rng.integers(0, n_classes, n))
-    X = rng.integers(0, 2 + seed % 3, size=(n, 2)).astype(float)
+    # The lower value has rows of all classes, the last class at its end; the upper value only
+    # rows of the last class: the cut between them lies in front of a run of that class.
+    X = np.zeros((n, 1))
+    last = np.flatnonzero(y == n_classes - 1)
+    X[last[: len(last) - 20 - seed]] = 1.0
     problem = encode(X, y, n_classes)
     rules = {"max_depth": 1}
     tree = grow_tree(problem, criterion, rules)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -17,6 +16,7 @@ from sklearn.utils import Bunch
 
 from obliqua import DatasetDamaged, DatasetMissing, MissingDependency, datasets
 from obliqua.datasets._facts import FACTS, fingerprint
+from problems import data_folder
 
 NAMES = sorted(FACTS)
 ANYWHERE = ["balance_scale", "iris", "wine"]  # those that need neither a file nor a network
@@ -30,10 +30,7 @@ def load(name: str, **params: Any) -> Any:
 @pytest.fixture
 def folder() -> Path:
     """The folder with the papers' data sets."""
-    named = os.environ.get("OBLIQUA_DATA")
-    if not named:
-        pytest.skip("OBLIQUA_DATA is not set: it must name the folder with the data sets")
-    return Path(named)
+    return data_folder()
 
 
 @pytest.fixture

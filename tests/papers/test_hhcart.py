@@ -9,7 +9,7 @@ a method that is wrong by three standard deviations is found about every second 
 
 from __future__ import annotations
 
-import os
+import re
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from obliqua import HHCartClassifier
 from obliqua.experiments.hhcart import METHODS, PROTOTYPE_2, TABLE_2
 from obliqua.experiments.store import Store
 from obliqua.experiments.tables import Comparison, run_table
+from problems import data_folder
 
 # Without HRT: the prototype was measured on a damaged copy of it. Without SHUT and LET: they
 # take too long. BS and WINE can be had without a file.
@@ -40,8 +41,7 @@ def anywhere(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
 
 @pytest.fixture(scope="module")
 def filed(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
-    if not os.environ.get("OBLIQUA_DATA"):
-        pytest.skip("OBLIQUA_DATA is not set: it must name the folder with the data sets")
+    data_folder()
     return reduced(tmp_path_factory.mktemp("filed"), FILED)
 
 
@@ -82,6 +82,14 @@ def test_oblique_trees_are_smaller(filed: Comparison) -> None:
     }
     assert leaves["A"] < leaves["AP"]
     assert leaves["D"] < leaves["AP"]
+
+
+def test_the_readme_says_what_the_results_say() -> None:
+    root = Path(__file__).resolve().parents[2]
+    results = (root / "docs" / "results" / "hhcart-table-2.md").read_text("utf-8")
+    (within, cells) = re.search(r"Within 2: (\d+) of (\d+) cells", results).groups()
+    assert within == cells, "the README says that all cells are within two standard deviations"
+    assert f"all {cells} figures within two" in (root / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
