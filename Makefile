@@ -42,7 +42,7 @@ docs: $(VENV)/.package $(VENV)/.group-docs ## build the documentation in build/d
 	@$(RUN) -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
 	@echo "docs: open build/docs/html/index.html"
 
-figures: $(VENV)/.package $(VENV)/.group-figures ## draw the figures of the documentation again
+figures: $(VENV)/.package $(VENV)/.group-plot ## draw the figures of the documentation again
 	@for script in docs/figures/*.py; do $(RUN) $$script || exit 1; done
 
 bench: $(VENV)/.package $(VENV)/.peers ## measure against other libraries, write the README's table

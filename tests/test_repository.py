@@ -51,10 +51,12 @@ def test_build_requirements_agree() -> None:
     assert set(declared["build-system"]["requires"]) <= set(declared["dependency-groups"]["build"])
 
 
-def test_requirements_for_pictures_agree() -> None:
+def test_extras_and_groups_agree() -> None:
     declared = project()
-    plot = declared["project"]["optional-dependencies"]["plot"]
-    assert plot == declared["dependency-groups"]["figures"]
+    extras = declared["project"]["optional-dependencies"]
+    assert {"plot", "cli"} <= set(extras)
+    for name, packages in extras.items():
+        assert packages == declared["dependency-groups"][name]
 
 
 def test_versions_agree() -> None:

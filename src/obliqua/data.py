@@ -284,7 +284,7 @@ def encode(
     ValueError
         If the data cannot be grown from; the message says why.
     """
-    Z = _checked_rows(X)
+    Z = checked_rows(X)
     codes = _checked_codes(y, len(Z), n_classes)
     encoding = Encoding.identity(Z.shape[1], names)
     if sample_weight is None and class_weight is None:
@@ -295,7 +295,8 @@ def encode(
     return Problem(Z, codes, weights, unit, n_classes, encoding)
 
 
-def _checked_rows(X: Any) -> Rows:
+def checked_rows(X: Any) -> Rows:
+    """Return rows as a float32 or float64 matrix, or say why they cannot be one."""
     if hasattr(X, "toarray"):
         raise ValueError(
             "X is a sparse matrix, and trees are grown from dense rows only. Use X.toarray()."

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data import Encoding
+from obliqua.data import Encoding, checked_rows
 from obliqua.errors import TreeError
 from obliqua.tree import Tree
 
@@ -77,6 +77,38 @@ class Model:
     def _only_label(self) -> Int64Array:
         """The answer in each leaf of the only tree."""
         return self.trees[0].leaf_label
+
+    def rows(self, X: Any) -> AnyArray:
+        """Make the matrix that the trees walk of rows as a user has them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The rows. The columns of a frame are found by name: they may stand in any order,
+            and others beside them are left out.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            float32 or float64.
+
+        Raises
+        ------
+        ValueError
+            If columns are missing, or if there are values that are not finite numbers.
+        """
+        names = self.encoding.names
+        if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+            known = {str(name): name for name in X.columns}
+            missing = [name for name in names if name not in known]
+            if missing:
+                raise ValueError(
+                    f"The column {missing[0]!r} is missing in X; the model knows the columns "
+                    f"{', '.join(map(repr, names))}, and X has "
+                    f"{', '.join(map(repr, known)) or 'none'}."
+                )
+            X = X[[known[name] for name in names]]
+        return self.trees[0]._as_rows(checked_rows(X))
 
     def predict_index(self, Z: AnyArray, n_threads: int = 1) -> Int64Array:
         """Predict the number of each row's class.

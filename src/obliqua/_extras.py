@@ -1,0 +1,43 @@
+"""Packages that only some features need: imported where they are needed, and asked for by name."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+from obliqua.errors import MissingDependency
+
+
+def require(module: str, extra: str, purpose: str) -> ModuleType:
+    """Import a module of an optional package.
+
+    Parameters
+    ----------
+    module : str
+        The module, ``"matplotlib.figure"`` for instance.
+    extra : str
+        The extra of obliqua that installs it.
+    purpose : str
+        What it is needed for, as the subject of a sentence: ``"Drawing a tree"``.
+
+    Returns
+    -------
+    module
+        The module.
+
+    Raises
+    ------
+    MissingDependency
+        If the package is not installed; the message says how to install it.
+    """
+    package = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise  # the package is there, but something that it needs is not
+        raise MissingDependency(
+            f"{purpose} needs the package {package}, which is not installed. Install it with: "
+            f"pip install 'obliqua[{extra}]'",
+            name=package,
+        ) from error

@@ -1,0 +1,161 @@
+"""What a reader reads: a fitted estimator, a `Model` or a bare `Tree`, seen in one way.
+
+Everything that explains, exports or draws trees goes through `subject_of`, so that it works
+alike on an estimator, on a model that was loaded from a file and on a tree built by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from obliqua._typing import AnyArray
+from obliqua.data import Encoding
+from obliqua.errors import TreeError
+from obliqua.model import Model
+from obliqua.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One tree, what its columns and classes are called, and how rows are given to it.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    encoding : Encoding
+        What the columns are, with their names.
+    class_names : tuple of str
+        What the classes are called.
+    classes : ndarray
+        The labels of the classes, as they are in `y`.
+    rows : callable
+        Makes the matrix that the tree walks of rows as a user has them; raises for rows that
+        the tree cannot take.
+    """
+
+    tree: Tree
+    encoding: Encoding
+    class_names: tuple[str, ...]
+    classes: AnyArray
+    rows: Callable[[Any], AnyArray]
+
+    def codes(self, y: Any) -> AnyArray:
+        """Return the number of each label's class.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+            Labels out of `classes`.
+
+        Returns
+        -------
+        ndarray of int64
+            Positions in `classes`.
+
+        Raises
+        ------
+        ValueError
+            If a label is none of the classes.
+        """
+        labels = np.asarray(y)
+        if labels.ndim != 1:
+            raise ValueError(f"y must have one dimension, a label per row; got {labels.ndim}.")
+        number = {label: code for code, label in enumerate(self.classes.tolist())}
+        found = [number.get(label, -1) for label in labels.tolist()]
+        if -1 in found:
+            unknown = labels.tolist()[found.index(-1)]
+            raise ValueError(
+                f"y has the label {unknown!r}, which is none of the tree's classes: "
+                f"{', '.join(map(repr, number))}."
+            )
+        return np.array(found, dtype=np.int64)
+
+
+def subject_of(
+    model: Any,
+    feature_names: Sequence[Any] | None = None,
+    class_names: Sequence[Any] | None = None,
+    tree: int | None = None,
+) -> Subject:
+    """See anything that holds a tree as a `Subject`.
+
+    Parameters
+    ----------
+    model : estimator, Model or Tree
+        A fitted estimator of this library, what `load` returned, or a tree.
+    feature_names : sequence of str, default=None
+        Names of the columns instead of those that the model knows.
+    class_names : sequence of str, default=None
+        Names of the classes, in the order of `classes_`, instead of the labels.
+    tree : int, default=None
+        Which tree of a model with several.
+
+    Returns
+    -------
+    Subject
+        The tree and its names.
+    """
+    container, rows = _container(model)
+    chosen = _chosen(container, tree)
+    encoding, classes = container.encoding, container.classes
+    if feature_names is not None:
+        names = _names(feature_names, encoding.n_columns, "feature_names", "columns")
+        columns = zip(encoding.columns, names, strict=True)
+        encoding = Encoding(tuple(replace(column, name=name) for column, name in columns))
+    if class_names is None:
+        called = tuple(str(label) for label in classes.tolist())
+    else:
+        called = _names(class_names, len(classes), "class_names", "classes")
+    return Subject(chosen, encoding, called, classes, rows)
+
+
+def _container(model: Any) -> tuple[Model, Callable[[Any], AnyArray]]:
+    """Return the model, and what turns a user's rows into the matrix that it walks."""
+    if isinstance(model, Tree):
+        encoding = Encoding.identity(model.n_features)
+        container = Model((model,), "single", encoding, np.arange(model.n_stats))
+        return container, container.rows
+    if isinstance(model, Model):
+        return model, model.rows
+    fitted = getattr(model, "model_", None)
+    if isinstance(fitted, Model):
+        return fitted, model._check_rows
+    if hasattr(model, "fit"):
+        from sklearn.exceptions import NotFittedError
+
+        raise NotFittedError(
+            f"This {type(model).__name__} has no tree to read: it is not fitted, or not an "
+            "estimator of obliqua. Call fit first."
+        )
+    raise TypeError(
+        "A fitted estimator of obliqua, a Model or a Tree can be read; got "
+        f"{type(model).__name__}."
+    )
+
+
+def _chosen(model: Model, number: int | None) -> Tree:
+    if number is None:
+        if len(model.trees) > 1:
+            raise TreeError(
+                f"This model has {len(model.trees)} trees. Say which one to read: tree=0 is the "
+                "first."
+            )
+        return model.trees[0]
+    if not 0 <= number < len(model.trees):
+        raise TreeError(
+            f"This model has {len(model.trees)} trees, numbered from 0; got tree={number}."
+        )
+    return model.trees[number]
+
+
+def _names(given: Sequence[Any], n: int, parameter: str, what: str) -> tuple[str, ...]:
+    names = tuple(str(name) for name in given)
+    if isinstance(given, str) or len(names) != n:
+        got = repr(given) if isinstance(given, str) else f"{len(names)} names"
+        raise ValueError(f"{parameter} must give a name to each of the {n} {what}; got {got}.")
+    return names

@@ -1,0 +1,103 @@
+"""Anything that holds a tree is read in one way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier
+
+from obliqua import CartClassifier, MissingDependency, TreeBuilder, TreeError
+from obliqua._extras import require
+from obliqua._subject import subject_of
+from obliqua.data import Encoding
+from obliqua.model import Model
+
+X = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "bmi": [1.0, 0.0, 1.0, 0.0]})
+Y = ["no", "no", "yes", "yes"]
+
+
+@pytest.fixture
+def fitted() -> CartClassifier:
+    return CartClassifier(pruning=None).fit(X, Y)
+
+
+def test_an_estimator_its_model_and_its_tree(fitted: CartClassifier) -> None:
+    for thing, names, classes in (
+        (fitted, ("age", "bmi"), ("no", "yes")),
+        (fitted.model_, ("age", "bmi"), ("no", "yes")),
+        (fitted.tree_, ("x0", "x1"), ("0", "1")),
+    ):
+        seen = subject_of(thing)
+        assert seen.tree is fitted.tree_
+        assert seen.encoding.names == names
+        assert seen.class_names == classes
+        given = X.to_numpy() if thing is fitted.tree_ else X
+        np.testing.assert_array_equal(seen.rows(given), X.to_numpy())
+
+
+def test_names_may_be_given(fitted: CartClassifier) -> None:
+    seen = subject_of(fitted, feature_names=["a", "b"], class_names=["x", "y"])
+    assert seen.encoding.names == ("a", "b")
+    assert seen.class_names == ("x", "y")
+    with pytest.raises(ValueError, match="each of the 2 columns; got 1 names"):
+        subject_of(fitted, feature_names=["a"])
+    with pytest.raises(ValueError, match="each of the 2 classes; got 'xy'"):
+        subject_of(fitted, class_names="xy")
+
+
+def test_labels_become_codes(fitted: CartClassifier) -> None:
+    seen = subject_of(fitted)
+    np.testing.assert_array_equal(seen.codes(["yes", "no"]), [1, 0])
+    with pytest.raises(ValueError, match="'maybe', which is none of the tree's classes"):
+        seen.codes(["yes", "maybe"])
+    with pytest.raises(ValueError, match="one dimension"):
+        seen.codes([["yes"]])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_model_finds_columns_by_name(fitted: CartClassifier, frame: type) -> None:
+    rows = frame({"bmi": [1.0, 0.0], "more": [7.0, 7.0], "age": [1.0, 4.0]})
+    np.testing.assert_array_equal(fitted.model_.rows(rows), [[1.0, 1.0], [4.0, 0.0]])
+    with pytest.raises(ValueError, match="'age' is missing in X"):
+        fitted.model_.rows(frame({"bmi": [1.0]}))
+
+
+def test_a_model_refuses_rows_that_are_none(fitted: CartClassifier) -> None:
+    with pytest.raises(ValueError, match="NaN"):
+        fitted.model_.rows([[1.0, np.nan]])
+    with pytest.raises(TreeError, match="2 columns"):
+        fitted.model_.rows([[1.0, 2.0, 3.0]])
+
+
+def test_what_cannot_be_read() -> None:
+    with pytest.raises(NotFittedError, match="CartClassifier has no tree"):
+        subject_of(CartClassifier())
+    with pytest.raises(NotFittedError, match="not an estimator of obliqua"):
+        subject_of(DecisionTreeClassifier().fit(X, Y))
+    with pytest.raises(TypeError, match="got int"):
+        subject_of(3)
+
+
+def test_one_tree_of_several() -> None:
+    trees = []
+    for threshold in (0.0, 1.0):
+        builder = TreeBuilder(1, 2)
+        builder.add_split("root", {0: 1.0}, threshold, ("low", "high"))
+        builder.set_leaf("low", [1, 0])
+        builder.set_leaf("high", [0, 1])
+        trees.append(builder.build())
+    model = Model(tuple(trees), "vote", Encoding.identity(1), np.array(["a", "b"]))
+    assert subject_of(model, tree=1).tree is trees[1]
+    with pytest.raises(TreeError, match="has 2 trees"):
+        subject_of(model)
+    with pytest.raises(TreeError, match="got tree=2"):
+        subject_of(model, tree=2)
+
+
+def test_a_package_that_is_not_installed() -> None:
+    assert require("json", "plot", "Testing").dumps([]) == "[]"
+    with pytest.raises(MissingDependency, match=r"Drawing a tree needs the package nothing_here"):
+        require("nothing_here.figure", "plot", "Drawing a tree")
