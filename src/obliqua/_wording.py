@@ -77,8 +77,25 @@ def written_rows(subject: Subject, node: int) -> str:
     str
         ``12 rows``, ``1 row, weight 2.5`` or ``no rows``.
     """
-    rows = int(subject.tree.n_samples[node])
     weight = float(subject.tree.weighted_n_node_samples[node])
+    return written_number_of_rows(int(subject.tree.n_samples[node]), weight)
+
+
+def written_number_of_rows(rows: int, weight: float) -> str:
+    """Write a number of rows, and their weight where it is another number.
+
+    Parameters
+    ----------
+    rows : int
+        The number.
+    weight : float
+        Their weight.
+
+    Returns
+    -------
+    str
+        ``12 rows``, ``1 row, weight 2.5`` or ``no rows``.
+    """
     if rows == 0:
         return f"weight {write_number(weight)}" if weight else "no rows"
     counted = f"{rows:,} row{'' if rows == 1 else 's'}"
