@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from obliqua.export.rules import export_rules
     from obliqua.export.text import export_text
     from obliqua.proposals import Directions
+    from obliqua.spread import measure_spread
     from obliqua.tree import Tree, TreeBuilder, collapse, fold
 
     __version__: str
@@ -42,6 +43,7 @@ __all__ = [
     "export_rules",
     "export_text",
     "fold",
+    "measure_spread",
 ]
 
 # Each name is fetched from its module when it is first asked for: a program that only
@@ -64,6 +66,7 @@ _HOMES = {
     "export_rules": "obliqua.export.rules",
     "export_text": "obliqua.export.text",
     "fold": "obliqua.tree",
+    "measure_spread": "obliqua.spread",
 }
 
 
