@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from obliqua import HHCartClassifier, Tree, TreeBuilder, TreeError
-from obliqua._question import conditions, question_of, write_number
+from obliqua._numbers import write_number
+from obliqua._question import conditions, question_of
 from obliqua.data import Column, Encoding, written_name
 
 AGE_BMI = Encoding.identity(2, ["age", "bmi"])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from obliqua._numbers import write_number
 from obliqua.data import Column, Encoding, written_name
 from obliqua.tree import Tree
 
@@ -136,3 +138,58 @@ def written_level(column: Column, code: int) -> str:
     if code < len(column.levels):
         return written_name(str(column.levels[code]))
     return f"code {code}"
+
+
+def stand_ins(
+    tree: Tree, node: int, encoding: Encoding, digits: int = 4, max_levels: int | None = None
+) -> list[list[str]]:
+    """Write what stands for levels and for missing values in the sums of a node.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    node : int
+        A hyperplane or a linear machine.
+    encoding : Encoding
+        What the columns are.
+    digits : int, default=4
+        How many significant digits to show.
+    max_levels : int, default=None
+        How many levels of a column to name; the others are counted.
+
+    Returns
+    -------
+    list of list of str
+        Notes, each in pieces: ``score(colour):``, ``red 1,``, ``blue 2``; and ``missing counts
+        as:``, ``age 40``. None if there are no such columns.
+    """
+    first, last = tree.plane_ptr[node : node + 2].tolist()
+    notes: list[list[str]] = []
+    fills: dict[int, str] = {}
+    seen: set[int] = set()
+    for k in range(int(tree.coef_ptr[first]), int(tree.coef_ptr[last])):
+        place = int(tree.coef_idx[k])
+        if place in seen:
+            continue  # the branches of a linear machine share columns
+        seen.add(place)
+        column = encoding.columns[place]
+        name = written_name(column.name)
+        table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]].tolist()
+        if not math.isnan(tree.fill[k]):
+            term = f"score({name})" if table else name
+            fills[place] = f"{term} {write_number(float(tree.fill[k]), digits)}"
+        if table:
+            known = [
+                f"{written_level(column, code)} {write_number(number, digits)}"
+                for code, number in enumerate(table[:max_levels])
+            ]
+            hidden = [f"{len(table) - len(known)} more"] if len(known) < len(table) else []
+            notes.append([f"score({name}):", *_listed([*known, *hidden])])
+    if fills:
+        notes.append(["missing counts as:", *_listed(list(fills.values()))])
+    return notes
+
+
+def _listed(words: list[str]) -> list[str]:
+    return [f"{word}," for word in words[:-1]] + words[-1:]

@@ -6,8 +6,11 @@ import math
 import unicodedata
 from collections.abc import Sequence
 
-from obliqua._question import write_number
+import numpy as np
+
+from obliqua._numbers import write_number
 from obliqua._subject import Subject
+from obliqua._typing import Int64Array
 
 # Of many classes so many are named.
 MAX_CLASSES = 3
@@ -239,3 +242,42 @@ def fill_lines(pieces: Sequence[str], width: int) -> list[str]:
             lines.append(word)
             taken = size
     return lines or [""]
+
+
+def written_counted(number: int, what: str) -> str:
+    """Write a number of things.
+
+    Parameters
+    ----------
+    number : int
+        How many.
+    what : str
+        What one of them is called.
+
+    Returns
+    -------
+    str
+        ``1 leaf``, ``3 leaves``, ``20 questions``.
+    """
+    plural = {"leaf": "leaves"}.get(what, f"{what}s")
+    return f"{number:,} {what if number == 1 else plural}"
+
+
+def leaves_below(subject: Subject) -> Int64Array:
+    """Count the leaves below each node.
+
+    Parameters
+    ----------
+    subject : Subject
+        The tree.
+
+    Returns
+    -------
+    ndarray of int64
+        The counts; 1 for a leaf.
+    """
+    counts = subject.tree.is_leaf.astype(np.int64).tolist()
+    parent = subject.tree.parent.tolist()
+    for node in range(len(counts) - 1, 0, -1):  # children stand after their parents
+        counts[parent[node]] += counts[node]
+    return np.array(counts, dtype=np.int64)

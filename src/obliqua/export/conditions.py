@@ -9,14 +9,13 @@ from typing import TypeAlias
 
 from obliqua._layout import NodeKind
 from obliqua._levels import LevelBranch, written_level
+from obliqua._numbers import ALL_DIGITS
 from obliqua._question import Question, read_plane, scores
 from obliqua._subject import Subject
 from obliqua.data import written_name
 
 __all__ = ["Between", "Condition", "Largest", "OneOf"]
 
-# A number that is written with so many digits is the number itself.
-ALL_DIGITS = 17
 # So many scores of a linear machine are written out; of more only the one that wins.
 MAX_SCORES = 3
 MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
