@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from obliqua._numbers import write_number
@@ -46,7 +47,7 @@ class LevelBranch:
         """
         parts = []
         if self.levels:
-            parts.append(f"{self.name} in {{{self.listed(max_levels)}}}")
+            parts.append(f"{self.name} in {{{listed(self.levels, max_levels)}}}")
         if self.others:
             parts.append("any other level" if parts else f"{self.name}: any other level")
         if self.missing:
@@ -66,26 +67,30 @@ class LevelBranch:
         str
             ``red, blue or any other level``, for instance.
         """
-        parts = [self.listed(max_levels)] if self.levels else []
+        parts = [listed(self.levels, max_levels)] if self.levels else []
         parts += ["any other level"] * self.others + ["missing"] * self.missing
         return " or ".join(parts) or "no level"
 
-    def listed(self, max_levels: int | None = None) -> str:
-        """Write the levels.
 
-        Parameters
-        ----------
-        max_levels : int, default=None
-            How many levels to name; the others are counted.
+def listed(words: Sequence[str], most: int | None = None) -> str:
+    """Write a list of words.
 
-        Returns
-        -------
-        str
-            The levels, with commas.
-        """
-        shown = self.levels if max_levels is None else self.levels[: max(max_levels, 0)]
-        hidden = len(self.levels) - len(shown)
-        return ", ".join([*shown, *[f"{hidden} more"][: int(hidden > 0)]])
+    Parameters
+    ----------
+    words : sequence of str
+        The words.
+    most : int, default=None
+        How many to show; the others are counted.
+
+    Returns
+    -------
+    str
+        The words, with commas.
+    """
+    shown = list(words) if most is None else list(words[: max(most, 0)])
+    if len(shown) < len(words):
+        shown.append(f"{len(words) - len(shown)} more")
+    return ", ".join(shown)
 
 
 def level_branches(tree: Tree, node: int, encoding: Encoding) -> list[LevelBranch]:
@@ -182,14 +187,9 @@ def stand_ins(
         if table:
             known = [
                 f"{written_level(column, code)} {write_number(number, digits)}"
-                for code, number in enumerate(table[:max_levels])
+                for code, number in enumerate(table)
             ]
-            hidden = [f"{len(table) - len(known)} more"] if len(known) < len(table) else []
-            notes.append([f"score({name}):", *_listed([*known, *hidden])])
+            notes.append([f"score({name}):", *listed(known, max_levels).split(" ")])
     if fills:
-        notes.append(["missing counts as:", *_listed(list(fills.values()))])
+        notes.append(["missing counts as:", *listed(list(fills.values())).split(" ")])
     return notes
-
-
-def _listed(words: list[str]) -> list[str]:
-    return [f"{word}," for word in words[:-1]] + words[-1:]

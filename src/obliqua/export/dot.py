@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -164,7 +165,7 @@ class _Graph:
         """Write a leaf, or a node whose question is not shown."""
         facts = [written_rows(self.subject, node), written_classes(self.subject, node)]
         lines = fill_lines(written_class(self.subject, node).split(), WIDTH)
-        lines += fill_lines(", ".join(filter(None, facts)).split(" "), WIDTH)
+        lines += fill_lines(re.split(r"(?<=[,;]) ", ", ".join(filter(None, facts))), WIDTH)
         if not self.tree.is_leaf[node]:
             lines.append(f"({written_counted(int(self.n_leaves[node]), 'leaf')} below)")
         return lines
