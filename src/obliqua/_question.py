@@ -14,6 +14,7 @@ import numpy as np
 
 from obliqua._layout import NodeKind
 from obliqua._levels import level_branches
+from obliqua._numbers import ALL_DIGITS
 from obliqua._numbers import write_number as write_number  # readers find it here too
 from obliqua._surgery import check_node
 from obliqua.data import Encoding, written_name
@@ -160,7 +161,7 @@ class Question:
             The number.
         """
         step = abs(self.terms[0].effect) / STEPS_PER_SPREAD
-        if not self.is_oblique and math.isfinite(value):
+        if not self.is_oblique and math.isfinite(value) and digits < ALL_DIGITS:
             # A cut between two values of a feature has a digit more than they have. Rounded,
             # it could read as one of them, and its rows as if they went to the other side.
             for short in (f"{value:.{digits + EXTRA_DIGITS}g}", f"{value:.1f}"):

@@ -78,7 +78,7 @@ def parse(source: str) -> tuple[dict[int, Attributes], dict[tuple[int, int], Att
 
 
 def label(attributes: Attributes) -> str:
-    return "\n".join(unescape(attributes["label"]))
+    return "\n".join(line.strip() for line in unescape(attributes["label"]))
 
 
 # --- what is written -------------------------------------------------------------------------

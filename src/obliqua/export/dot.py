@@ -106,9 +106,9 @@ def export_graphviz(
       edge [fontname="Helvetica"];
       0 [label="age + 0.37*bmi <= 45\n14 rows"];
       1 [label="0\n9 rows, 89 %"];
-      0 -> 1 [label="yes"];
+      0 -> 1 [label=" yes "];
       2 [label="1\n5 rows, 100 %"];
-      0 -> 2 [label="no"];
+      0 -> 2 [label=" no "];
     }
     """
     subject = subject_of(model, feature_names, class_names, tree)
@@ -149,7 +149,8 @@ class _Graph:
             lines, answers = self._question(node) if inner and not cut else (self._end(node), [])
             yield f"{node} [{self._attributes(node, lines, bool(cut))}]"
             if parent >= 0:
-                yield f"{parent} -> {node} [label={quoted(answer)}]"
+                padded = [f" {line} " for line in answer]  # keeps it off the arrow
+                yield f"{parent} -> {node} [label={quoted(padded)}]"
             first = int(tree.first_child[node])
             waiting += reversed([(first + k, node, text) for k, text in enumerate(answers)])
 
