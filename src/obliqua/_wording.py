@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -14,6 +15,8 @@ from obliqua._typing import Int64Array
 
 # Of many classes so many are named.
 MAX_CLASSES = 3
+# Labels that would look like a count among the counts around them.
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?|True|False")
 
 
 def written_label(name: str) -> str:
@@ -28,8 +31,10 @@ def written_label(name: str) -> str:
     -------
     str
         The name, with characters that are not printed as escapes; in backquotes if it is empty
-        or has blanks at its ends.
+        or has blanks at its ends. A bare number becomes ``class 3``.
     """
+    if _NUMBER.fullmatch(name):
+        return f"class {name}"
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
     return shown if shown and shown == shown.strip() else f"`{shown}`"
 
@@ -120,7 +125,7 @@ def written_classes(subject: Subject, node: int) -> str:
     Returns
     -------
     str
-        ``97 %``, or ``80 %; b 15 %, c 5 %``; empty if the node holds nothing.
+        ``97 %``, or ``80 %; b: 15 %, c: 5 %``; empty if the node holds nothing.
     """
     tree = subject.tree
     if not tree.stats[node].any():
@@ -134,7 +139,7 @@ def written_classes(subject: Subject, node: int) -> str:
     if len(others) < 2:
         return text
     named = [
-        f"{written_label(subject.class_names[k])} {written_share(float(shares[k]))}"
+        f"{written_label(subject.class_names[k])}: {written_share(float(shares[k]))}"
         for k in others[: MAX_CLASSES - 1]
     ]
     more = len(others) - len(named)

@@ -124,13 +124,13 @@ def test_colours_say_class_and_share() -> None:
     plain, _ = parse(export_graphviz(oblique(), filled=False))
     assert all("fillcolor" not in attributes for attributes in plain.values())
     one_class, _ = parse(export_graphviz(single([3], 3)))
-    assert label(one_class[0]) == "0\n3 rows, 100 %"
+    assert label(one_class[0]) == "class 0\n3 rows, 100 %"
 
 
 def test_what_is_below_is_counted() -> None:
     boxes, arrows = parse(export_graphviz(oblique(), max_depth=1))
     assert sorted(boxes) == [0, 1, 2] and len(arrows) == 2
-    assert label(boxes[1]) == "0\n59 rows, 90 %\n(3 leaves below)"
+    assert label(boxes[1]) == "class 0\n59 rows, 90 %\n(3 leaves below)"
     assert "dashed" in boxes[1]["style"] and "style" not in boxes[2]
 
 
@@ -220,4 +220,4 @@ def test_where_nothing_can_be_written(tmp_path: Path) -> None:
 def test_of_many_classes_three_are_named() -> None:
     tree = single(list(np.arange(26.0)), 325)
     boxes, _ = parse(export_graphviz(tree))
-    assert label(boxes[0]) == "25\n325 rows, 8 %; 24 7 %, 23 7 %,\n22 more"
+    assert label(boxes[0]) == "class 25\n325 rows, 8 %; class 24: 7 %,\nclass 23: 7 %, 22 more"

@@ -177,13 +177,13 @@ def test_a_sum_may_be_turned_round(exact: bool) -> None:
         builder.set_leaf(leaf, [1, 0], 1)
     texts = [rule.text for rule in export_rules(builder.build(), order="tree", exact=exact)]
     if exact:
-        assert texts[0] == "if x0 - 2*x1 <= 3 and -x0 + 2*x1 <= 1 then 0 (1 row, 100 %)"
+        assert texts[0] == "if x0 - 2*x1 <= 3 and -x0 + 2*x1 <= 1 then class 0 (1 row, 100 %)"
     else:
         assert texts == [
-            "if -1.5 <= x1 - 0.5*x0 <= 0.5 then 0 (1 row, 100 %)",
-            "if -1.5 <= x1 - 0.5*x0 < -4 then 0 (1 row, 100 %)",
-            "if x1 - 0.5*x0 > 0.5 then 0 (1 row, 100 %)",
-            "if x1 - 0.5*x0 < -1.5 then 0 (1 row, 100 %)",
+            "if -1.5 <= x1 - 0.5*x0 <= 0.5 then class 0 (1 row, 100 %)",
+            "if -1.5 <= x1 - 0.5*x0 < -4 then class 0 (1 row, 100 %)",
+            "if x1 - 0.5*x0 > 0.5 then class 0 (1 row, 100 %)",
+            "if x1 - 0.5*x0 < -1.5 then class 0 (1 row, 100 %)",
         ]
 
 
@@ -289,13 +289,15 @@ def test_a_long_rule_takes_several_lines() -> None:
     assert str(rule) == (
         "if the age of the patient in years + 0.37*body mass index <= 45\n"
         "   and 40 < the age of the patient in years <= 42.5\n"
-        "   then 1 (4 rows, 100 %)"
+        "   then class 1 (4 rows, 100 %)"
     )
     assert "\n" not in rule.text
 
 
 def test_a_tree_that_asks_nothing() -> None:
-    assert [str(rule) for rule in export_rules(single([1, 3], 4))] == ["always 1 (4 rows, 75 %)"]
+    assert [str(rule) for rule in export_rules(single([1, 3], 4))] == [
+        "always class 1 (4 rows, 75 %)"
+    ]
 
 
 def test_bounds_that_differ_read_differently() -> None:

@@ -16,7 +16,7 @@ from trees_to_read import NASTY, chain, mixed, nasty, oblique, single, two_trees
 NAMES = {"feature_names": ["age", "bmi"], "class_names": ["healthy", "ill"]}
 
 PLAIN = """\
-4 leaves, depth 3; 100 rows, 55 % healthy
+4 leaves, depth 3; 100 rows, healthy: 55 %
 
 age + 0.37*bmi <= 45 (100 rows)
 ├─ yes: age <= 40 (59 rows)
@@ -27,7 +27,7 @@ age + 0.37*bmi <= 45 (100 rows)
 └─ no:  ill (41 rows, 95 %)"""
 
 DETAILED = """\
-4 leaves, depth 3; 100 rows, 55 % healthy
+4 leaves, depth 3; 100 rows, healthy: 55 %
 
 age + 0.37*bmi <= 45 (100 rows)
 |    1 unit of bmi counts as 0.37 of age
@@ -44,10 +44,10 @@ age + 0.37*bmi <= 45 (100 rows)
 `- no:  ill (41 rows, 95 %)"""
 
 MIXED = """\
-6 leaves, depth 2; 27 rows, weight 29.5, 54 % x
+6 leaves, depth 2; 27 rows, weight 29.5, x: 54 %
 
 which colour? (27 rows, weight 29.5)
-├─ red, blue: x (10 rows, 60 %; y 30 %, z 10 %)
+├─ red, blue: x (10 rows, 60 %; y: 30 %, z: 10 %)
 ├─ green or any other level: which of 3 scores is largest? (10 rows, weight 12.5)
 │  ├─ 2*size - 1: y (1 row, weight 2.5, 100 %)
 │  ├─ -size + 3: x (9 rows, 100 %)
@@ -73,8 +73,11 @@ def test_all_kinds_of_nodes() -> None:
 
 
 def test_a_tree_that_asks_nothing() -> None:
-    assert export_text(single([3, 1], 4)) == "1 leaf, depth 0; 4 rows, 75 % 0\n\n0 (4 rows, 75 %)"
-    assert export_text(single([0, 0])) == "1 leaf, depth 0; no rows\n\n0 (no rows)"
+    assert (
+        export_text(single([3, 1], 4))
+        == "1 leaf, depth 0; 4 rows, class 0: 75 %\n\nclass 0 (4 rows, 75 %)"
+    )
+    assert export_text(single([0, 0])) == "1 leaf, depth 0; no rows\n\nclass 0 (no rows)"
 
 
 def test_what_is_below_is_counted() -> None:
@@ -82,7 +85,7 @@ def test_what_is_below_is_counted() -> None:
     assert shown[3] == "├─ yes: healthy … (3 leaves below, 59 rows, 90 %)"
     assert len(shown) == 5
     assert export_text(oblique(), max_depth=0).splitlines()[2:] == [
-        "0 … (4 leaves below, 100 rows, 55 %)"
+        "class 0 … (4 leaves below, 100 rows, 55 %)"
     ]
 
 
@@ -95,7 +98,12 @@ def test_of_many_classes_three_are_named() -> None:
     tree = single([float(k) for k in range(26)], 325)
     letters = [chr(ord("a") + k) for k in range(26)]
     last = export_text(tree, class_names=letters).splitlines()[-1]
-    assert last == "z (325 rows, 8 %; y 7 %, x 7 %, 22 more)"
+    assert last == "z (325 rows, 8 %; y: 7 %, x: 7 %, 22 more)"
+
+
+def test_a_number_is_called_a_class() -> None:
+    written = [written_label(name) for name in ("3", "-1", "2.5", "True", "3rd", "iv")]
+    assert written == ["class 3", "class -1", "class 2.5", "class True", "3rd", "iv"]
 
 
 def test_one_tree_of_several() -> None:

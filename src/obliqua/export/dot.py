@@ -105,9 +105,9 @@ def export_graphviz(
       node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="Helvetica"];
       edge [fontname="Helvetica"];
       0 [label="age + 0.37*bmi <= 45\n14 rows"];
-      1 [label="0\n9 rows, 89 %"];
+      1 [label="class 0\n9 rows, 89 %"];
       0 -> 1 [label=" yes "];
-      2 [label="1\n5 rows, 100 %"];
+      2 [label="class 1\n5 rows, 100 %"];
       0 -> 2 [label=" no "];
     }
     """

@@ -150,9 +150,9 @@ def export_rules(
     >>> builder.set_leaf("old", [0, 3], n_samples=3)
     >>> rules = export_rules(builder.build(), feature_names=["age", "bmi"])
     >>> print(*rules, sep="\n")
-    if age <= 2 then 1 (8 rows, 88 %)
-    if 2 < age <= 5 then 0 (4 rows, 100 %)
-    if age > 5 then 1 (3 rows, 100 %)
+    if age <= 2 then class 1 (8 rows, 88 %)
+    if 2 < age <= 5 then class 0 (4 rows, 100 %)
+    if age > 5 then class 1 (3 rows, 100 %)
     >>> rules[1].conditions[0].low, rules[1].lift
     (2.0, 3.0)
     """

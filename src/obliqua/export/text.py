@@ -108,7 +108,7 @@ def export_text(
     >>> builder.set_leaf("high", [0, 5], n_samples=5)
     >>> names = {"feature_names": ["age", "bmi"], "class_names": ["healthy", "ill"]}
     >>> print(export_text(builder.build(), **names))
-    2 leaves, depth 1; 14 rows, 57 % healthy
+    2 leaves, depth 1; 14 rows, healthy: 57 %
     <BLANKLINE>
     age + 0.37*bmi <= 45 (14 rows)
     ├─ yes: healthy (9 rows, 89 %)
@@ -167,7 +167,7 @@ class _Writer:
         """Write all parts of the tree: the top, then what was too deep to stand in it."""
         tree, leaves = self.tree, int(self.n_leaves[0])
         share = written_classes(self.subject, 0).partition(";")[0]
-        mix = f", {share} {written_class(self.subject, 0)}" if share else ""
+        mix = f", {written_class(self.subject, 0)}: {share}" if share else ""
         shape = f"{written_counted(leaves, 'leaf')}, depth {tree.depth}"
         out = [f"{shape}; {written_rows(self.subject, 0)}{mix}"]
         later = [_Entry(0, 0)]
