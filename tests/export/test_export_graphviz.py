@@ -211,9 +211,9 @@ def test_where_nothing_can_be_written(tmp_path: Path) -> None:
         export_graphviz(oblique(), 3.5)
     with pytest.raises(TypeError, match="open for text"):
         export_graphviz(oblique(), io.BytesIO())
-    with pytest.raises(ValueError, match="digits must be at least 1; got 0"):
+    with pytest.raises(ValueError, match="digits must be an integer of at least 1; got 0"):
         export_graphviz(oblique(), digits=0)
-    with pytest.raises(ValueError, match="max_depth must be None or at least 0"):
+    with pytest.raises(ValueError, match="max_depth must be None or an integer of at least 0"):
         export_graphviz(oblique(), max_depth=-1)
 
 

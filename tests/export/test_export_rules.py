@@ -326,8 +326,8 @@ def test_names_keep_to_their_lines() -> None:
     ("wrong", "match"),
     [
         ({"order": "size"}, "order must be one of 'rows', 'share', 'tree', 'class'; got 'size'"),
-        ({"digits": 0}, "digits must be at least 1; got 0"),
-        ({"max_terms": -1}, "max_terms must be None or at least 0"),
+        ({"digits": 0}, "digits must be an integer of at least 1; got 0"),
+        ({"max_terms": -1}, "max_terms must be None or an integer of at least 0"),
         ({"class_names": "ab"}, "each of the 2 classes; got 'ab'"),
     ],
 )

@@ -166,10 +166,12 @@ def test_names_keep_to_their_lines() -> None:
     ("wrong", "match"),
     [
         ({"style": "emoji"}, "style must be one of 'unicode', 'ascii'; got 'emoji'"),
-        ({"max_depth": -1}, "max_depth must be None or at least 0; got -1"),
-        ({"max_terms": -2}, "max_terms must be None or at least 0; got -2"),
-        ({"digits": 0}, "digits must be at least 1"),
-        ({"width": 10}, "width at least 40"),
+        ({"max_depth": -1}, "max_depth must be None or an integer of at least 0; got -1"),
+        ({"max_terms": -2}, "max_terms must be None or an integer of at least 0; got -2"),
+        ({"digits": 0}, "digits must be an integer of at least 1"),
+        ({"digits": None}, "digits must be an integer of at least 1; got None"),
+        ({"max_depth": "2"}, "max_depth must be None or an integer of at least 0; got '2'"),
+        ({"width": 10}, "width must be an integer of at least 40; got 10"),
         ({"feature_names": ["a"]}, "each of the 2 columns; got 1 names"),
     ],
 )

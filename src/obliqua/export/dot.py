@@ -113,8 +113,7 @@ def export_graphviz(
     """
     subject = subject_of(model, feature_names, class_names, tree)
     check_limits(max_depth=max_depth, max_terms=max_terms)
-    if digits < 1:
-        raise ValueError(f"digits must be at least 1; got {digits}.")
+    check_limits(1, digits=digits)
     writer = _Graph(subject, max_depth, max_terms, digits, filled)
     text = HEAD + "".join(f"  {line};\n" for line in writer.statements()) + "}\n"
     if out_file is not None:

@@ -158,8 +158,7 @@ def export_rules(
     """
     subject = subject_of(model, feature_names, class_names, tree)
     check_limits(max_terms=max_terms)
-    if digits < 1:
-        raise ValueError(f"digits must be at least 1; got {digits}.")
+    check_limits(1, digits=digits)
     if order not in (*ORDERS, "class"):
         known = ", ".join(map(repr, (*ORDERS, "class")))
         raise ValueError(f"order must be one of {known}; got {order!r}.")

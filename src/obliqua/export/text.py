@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from obliqua._layout import NodeKind
@@ -118,18 +119,19 @@ def export_text(
     if style not in STYLES:
         raise ValueError(f"style must be one of {', '.join(map(repr, STYLES))}; got {style!r}.")
     check_limits(max_depth=max_depth, max_terms=max_terms)
-    if digits < 1 or width < NARROWEST:
-        raise ValueError(
-            f"digits must be at least 1 and width at least {NARROWEST}; got {digits} and {width}."
-        )
+    check_limits(1, digits=digits)
+    check_limits(NARROWEST, width=width)
     return "\n".join(_Writer(subject, style, max_depth, max_terms, digits, details, width).lines())
 
 
-def check_limits(**limits: int | None) -> None:
-    """Raise for a limit that is below 0."""
+def check_limits(least: int = 0, /, **limits: int | None) -> None:
+    """Raise for a limit that is no integer, or too small; None is no limit if 0 is allowed."""
     for name, limit in limits.items():
-        if limit is not None and limit < 0:
-            raise ValueError(f"{name} must be None or at least 0; got {limit}.")
+        if limit is None and least == 0:
+            continue
+        if not isinstance(limit, Integral) or limit < least:
+            allowed = "None or an integer" if least == 0 else "an integer"
+            raise ValueError(f"{name} must be {allowed} of at least {least}; got {limit!r}.")
 
 
 @dataclass
