@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.cart import CartClassifier
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
+    from obliqua.export.dot import export_graphviz
     from obliqua.export.rules import export_rules
     from obliqua.export.text import export_text
     from obliqua.proposals import Directions
@@ -40,6 +41,7 @@ __all__ = [
     "TreeError",
     "__version__",
     "collapse",
+    "export_graphviz",
     "export_rules",
     "export_text",
     "fold",
@@ -63,6 +65,7 @@ _HOMES = {
     "TreeBuilder": "obliqua.tree",
     "TreeError": "obliqua.errors",
     "collapse": "obliqua.tree",
+    "export_graphviz": "obliqua.export.dot",
     "export_rules": "obliqua.export.rules",
     "export_text": "obliqua.export.text",
     "fold": "obliqua.tree",
