@@ -84,7 +84,8 @@ def _shares(tree: Tree) -> FloatArray:
     effect = _effects(tree, node)
     total = np.bincount(node, weights=effect, minlength=tree.n_nodes)
     share = effect / total[node] * tree.gain[node]
-    return np.bincount(tree.coef_idx, weights=share, minlength=tree.n_features)
+    shares = np.bincount(tree.coef_idx, weights=share, minlength=tree.n_features)
+    return shares.astype(np.float64, copy=False)
 
 
 def _effects(tree: Tree, node: Int64Array) -> FloatArray:
