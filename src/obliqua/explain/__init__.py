@@ -2,5 +2,6 @@
 
 from obliqua.explain.importance import importances
 from obliqua.explain.margins import Margins, margins
+from obliqua.explain.stability import SplitStability, split_stability
 
-__all__ = ["Margins", "importances", "margins"]
+__all__ = ["Margins", "SplitStability", "importances", "margins", "split_stability"]

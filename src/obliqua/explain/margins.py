@@ -211,7 +211,8 @@ def _measured(
         lead[split] = coef[np.argmax(ranks)]
         length[split] = length_of(coef)
         scaled[split] = np.nan if np.isnan(effect).any() else length_of(effect)
-    return value, *(_ratio(value, size[node]) for size in (length, scaled, lead))
+    distance, apart = _ratio(value, length[node]), _ratio(value, scaled[node])
+    return value, distance, apart, _ratio(value, lead[node])
 
 
 def _ratio(value: FloatArray, size: FloatArray) -> FloatArray:
