@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
     from obliqua.proposals import Directions
+    from obliqua.spread import measure_spread
     from obliqua.tree import Tree, TreeBuilder, collapse, fold
 
     __version__: str
@@ -38,6 +39,7 @@ __all__ = [
     "__version__",
     "collapse",
     "fold",
+    "measure_spread",
 ]
 
 # Each name is fetched from its module when it is first asked for: a program that only
@@ -58,6 +60,7 @@ _HOMES = {
     "TreeError": "obliqua.errors",
     "collapse": "obliqua.tree",
     "fold": "obliqua.tree",
+    "measure_spread": "obliqua.spread",
 }
 
 
