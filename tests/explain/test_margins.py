@@ -31,7 +31,9 @@ def walks(draw: Any) -> tuple[Tree, np.ndarray]:
 
 
 @np.errstate(over="ignore")
-def twin(tree: Tree, row: list[float]) -> list[tuple[int, float, float, float, float]]:
+def twin(
+    tree: Tree, row: list[float], scale: list[float]
+) -> list[tuple[int, float, float, float, float]]:
     """Node, value, distance, scaled distance and margin of the leading feature."""
     found = []
     for node in path(tree, row)[:-1]:
@@ -39,7 +41,7 @@ def twin(tree: Tree, row: list[float]) -> list[tuple[int, float, float, float, f
         part = range(tree.coef_ptr[plane], tree.coef_ptr[plane + 1])
         value = plane_value(tree, plane, row) - float(tree.threshold[plane])
         far = math.inf if value > 0 else -math.inf
-        length = math.hypot(*(tree.coef[k] for k in part))
+        length = math.hypot(*(tree.coef[k] * scale[tree.coef_idx[k]] for k in part))
         scaled = math.hypot(*(tree.coef[k] * tree.spread[k] for k in part))
         lead = max(part, key=lambda k: abs(tree.coef[k] * tree.spread[k]))
         found.append(
@@ -58,23 +60,23 @@ def twin(tree: Tree, row: list[float]) -> list[tuple[int, float, float, float, f
 @given(walks())
 def test_margins_are_those_of_the_twin(walk: tuple[Tree, np.ndarray]) -> None:
     tree, Z = walk
-    for metric, place in (("euclidean", 2), ("spread", 3)):
-        found = margins(tree, Z, metric=metric)
+    for scale in (None, [0.5, 3.0, 1.0][: tree.n_features]):
+        found = margins(tree, Z, scale=scale)
         assert len(found) == len(Z)
         np.testing.assert_array_equal(found.leaf, tree.apply(Z))
         for i, row in enumerate(Z.astype(float).tolist()):
-            expected = twin(tree, row)
+            expected = twin(tree, row, scale or [1.0] * tree.n_features)
             part = slice(found.start[i], found.start[i + 1])
             assert found.node[part].tolist() == [entry[0] for entry in expected]
             assert found.value[part].tolist() == [entry[1] for entry in expected]
             for name, k in (("distance", 2), ("scaled", 3), ("lead", 4)):
                 numbers = [entry[k] for entry in expected]
                 np.testing.assert_allclose(getattr(found, name)[part], numbers, rtol=1e-12)
-            least = min((abs(entry[place]) for entry in expected), default=math.inf)
+            least = min((abs(entry[2]) for entry in expected), default=math.inf)
             assert found.smallest[i] == pytest.approx(least, rel=1e-12)
             if expected:
-                numbers = found.distance[part] if place == 2 else found.scaled[part]
-                assert found.nearest[i] == found.node[part][np.argmin(np.abs(numbers))]
+                nearest = found.node[part][np.argmin(np.abs(found.distance[part]))]
+                assert found.nearest[i] == nearest
             else:
                 assert found.nearest[i] == -1
 
@@ -119,21 +121,25 @@ def plane(coef: list[float], threshold: float, spread: list[float]) -> Tree:
 def test_closest_points_lie_on_the_plane() -> None:
     tree = plane([1.0, -2.0], 3.0, [2.0, 0.5])
     Z = np.array([[0.0, 0.0], [7.0, 1.0], [5.0, 1.0]])
-    for metric in ("euclidean", "spread"):
-        points = margins(tree, Z, metric=metric).closest()
+    for scale in (None, [2.0, 0.5]):
+        found = margins(tree, Z, scale=scale)
+        points = found.closest()
         np.testing.assert_allclose(points @ [1.0, -2.0], 3.0)
-    # In standard deviations, the first feature does most of the way: 4 / 5 of it.
+    # In these units, the first feature does most of the way: 4 / 5 of it.
     np.testing.assert_allclose(points[0], [2.4, -0.3])
     np.testing.assert_array_equal(points[2], Z[2])
-    found = margins(tree, Z, metric="spread")
     np.testing.assert_allclose(found.smallest, [3 / math.sqrt(5), 2 / math.sqrt(5), 0.0])
+    # The node's standard deviations happen to be these units.
+    np.testing.assert_allclose(np.abs(found.scaled), found.smallest)
 
 
-def test_units_do_not_matter_in_standard_deviations() -> None:
+def test_units_do_not_matter_if_they_are_given() -> None:
     Z = np.random.default_rng(1).normal(size=(20, 2))
-    one = margins(plane([1.0, -2.0], 0.25, [2.0, 0.5]), Z, metric="spread")
-    other = margins(plane([1 / 1024, -2.0], 0.25, [2048.0, 0.5]), Z * [1024, 1], metric="spread")
+    one = margins(plane([1.0, -2.0], 0.25, [2.0, 0.5]), Z, scale=[2.0, 0.5])
+    tree = plane([1 / 1024, -2.0], 0.25, [2048.0, 0.5])
+    other = margins(tree, Z * [1024, 1], scale=[2048.0, 0.5])
     np.testing.assert_allclose(one.smallest, other.smallest)
+    np.testing.assert_allclose(one.scaled, other.scaled)
 
 
 def test_a_plane_that_nothing_moves_is_infinitely_far() -> None:
@@ -148,15 +154,17 @@ def test_large_and_small_numbers() -> None:
     np.testing.assert_allclose(found.closest()[0], [0.16, -0.12])
 
 
-def test_an_unknown_spread_is_refused_only_if_it_is_asked_for() -> None:
+def test_an_unknown_spread_leaves_one_measure_unknown() -> None:
     tree = plane([1.0, 2.0], 0.0, [1.0, np.nan])
     found = margins(tree, [[1.0, 2.0]])
     assert np.isnan(found.scaled).all()
     assert found.lead[0] == 2.5  # by the coefficients alone
-    with pytest.raises(TreeError, match=r"column 1 at node 0 is not known.*measure_spread"):
-        margins(tree, [[1.0, 2.0]], metric="spread")
-    with pytest.raises(ValueError, match="metric must be one of euclidean, spread; got 'l1'"):
-        margins(tree, [[1.0, 2.0]], metric="l1")
+
+
+@pytest.mark.parametrize("scale", [[1.0], [1.0, 0.0], [1.0, np.nan], [np.inf, 1.0], 2.0])
+def test_a_scale_is_a_positive_number_per_feature(scale: Any) -> None:
+    with pytest.raises(ValueError, match="scale must hold a positive, finite number for each"):
+        margins(plane([1.0, 2.0], 0.0, [1.0, 1.0]), [[1.0, 2.0]], scale=scale)
 
 
 def test_other_kinds_of_nodes_are_refused_by_name() -> None:

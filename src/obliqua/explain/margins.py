@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from obliqua._subject import Subject, subject_of
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.errors import TreeError
 from obliqua.explain._planes import length_of, plane_parts, plane_values, require_numeric
 from obliqua.tree import Tree
 
 __all__ = ["Margins", "margins"]
 
-METRICS = ("euclidean", "spread")
 NO_NODE = -1
 
 
@@ -36,18 +35,20 @@ class Margins:
     value : ndarray of shape (n_entries,)
         The row's value along the node's normal, minus the threshold.
     distance : ndarray of shape (n_entries,)
-        The Euclidean distance, ``value / |normal|``. Infinite at a normal of zeros.
+        The Euclidean distance, ``value / |normal|``, of features divided by `scale`. Infinite
+        at a normal of zeros.
     scaled : ndarray of shape (n_entries,)
         The distance when each feature is divided by its standard deviation among the node's
-        training rows. NaN where one of these is not known; infinite if all of them are 0.
+        training rows instead. NaN where one of these is not known, as at splits by one
+        feature; infinite if all of them are 0.
     lead : ndarray of shape (n_entries,)
         The margin in units of the node's leading feature (the one that moves rows most):
         how far the row's value of it is above the one at which the row, otherwise unchanged,
         would lie on the plane; negative if it is below.
-    metric : {"euclidean", "spread"}
-        Whether the smallest margin of a row is one by `distance` or by `scaled`.
+    scale : ndarray of shape (n_features,)
+        What the features are divided by.
     smallest : ndarray of shape (n_rows,)
-        The size of each row's smallest margin; infinite for a row without splits on its way.
+        The smallest distance of each row; infinite for a row without splits on its way.
     nearest : ndarray of int64, of shape (n_rows,)
         The node where it is, the first one at ties; -1 if there is none.
     leaf : ndarray of int64, of shape (n_rows,)
@@ -60,7 +61,7 @@ class Margins:
     distance: FloatArray
     scaled: FloatArray
     lead: FloatArray
-    metric: str
+    scale: FloatArray
     smallest: FloatArray
     nearest: Int64Array
     leaf: Int64Array
@@ -83,11 +84,11 @@ class Margins:
         nodes, first = np.unique(self.nearest[order], return_index=True)
         groups = np.split(order, first[1:])
         for node, rows in zip(nodes.tolist(), groups[: len(nodes)], strict=True):
-            idx, coef, spread, threshold = plane_parts(tree, int(tree.plane_ptr[node]))
-            unit = coef if self.metric == "euclidean" else coef * spread
+            idx, coef, _, threshold = plane_parts(tree, int(tree.plane_ptr[node]))
+            unit = coef * self.scale[idx]
             length = length_of(unit)
-            step = unit / length * (1.0 if self.metric == "euclidean" else spread)
             away = (plane_values(points[rows], idx, coef) - threshold) / length
+            step = unit / length * self.scale[idx]
             points[np.ix_(rows, idx)] -= away[:, None] * step
         return points
 
@@ -98,7 +99,9 @@ class Margins:
         return f"Margins({len(self)} rows, {len(self.node)} splits on their way)"
 
 
-def margins(model: Any, X: Any, *, metric: str = "euclidean", tree: int | None = None) -> Margins:
+def margins(
+    model: Any, X: Any, *, scale: ArrayLike | None = None, tree: int | None = None
+) -> Margins:
     """Measure how far rows are from the splits on their way.
 
     Parameters
@@ -107,10 +110,10 @@ def margins(model: Any, X: Any, *, metric: str = "euclidean", tree: int | None =
         What the rows walk.
     X : array-like of shape (n_rows, n_features)
         The rows.
-    metric : {"euclidean", "spread"}, default="euclidean"
-        What is the smallest margin of a row: by the Euclidean distance in the features' own
-        units, or at each node in units of its standard deviations, which no change of units
-        can alter.
+    scale : array-like of shape (n_features,), default=None
+        What counts as one unit of each feature in a distance, ``X.std(axis=0)`` for instance;
+        1 if not given. Without it the feature with the smallest numbers decides which plane is
+        near.
     tree : int, default=None
         Which tree of a model with several.
 
@@ -122,24 +125,21 @@ def margins(model: Any, X: Any, *, metric: str = "euclidean", tree: int | None =
     Raises
     ------
     TreeError
-        If a node is no hyperplane over numeric features; or, for ``metric="spread"``, if the
-        spread of a feature is not known.
+        If a node is no hyperplane over numeric features.
+    ValueError
+        If a scale is not positive.
 
     Notes
     -----
-    With the Euclidean metric, the smallest margin is exactly how far a row is from leaving its
-    leaf. The rows of a leaf are those on the right side of all splits on the way, and a row
-    leaves them as soon as it crosses one of these planes; the way to a plane is shortest along
-    its normal, and so the shortest way out is that to the nearest plane. It ends on the plane
-    itself for a row that went right there, and just beyond it for one that went left, for the
-    plane belongs to the left.
+    The smallest distance is exactly how far a row is from leaving its leaf. The rows of a leaf
+    are those on the right side of all splits on the way, and a row leaves them as soon as it
+    crosses one of these planes; the way to a plane is shortest along its normal, and so the
+    shortest way out is that to the nearest plane. It ends on the plane itself for a row that
+    went right there, and just beyond it for one that went left, for the plane belongs to the
+    left.
 
     For changing the prediction it is a lower bound, no more: the leaf on the other side may
     have the same class.
-
-    With ``metric="spread"`` each node has units of its own. The smallest margin says at which
-    split the row is nearest to the cut, compared with how the rows vary there. It is no
-    distance in one space, so it bounds nothing.
 
     Examples
     --------
@@ -158,27 +158,29 @@ def margins(model: Any, X: Any, *, metric: str = "euclidean", tree: int | None =
     array([[1.2, 1.6],
            [2.8, 0.4]])
     """
-    if metric not in METRICS:
-        raise ValueError(f"metric must be one of {', '.join(METRICS)}; got {metric!r}.")
     subject = subject_of(model, tree=tree)
     walked = subject.tree
     require_numeric(walked, np.flatnonzero(~walked.is_leaf), "a margin")
-    if metric == "spread" and np.isnan(walked.spread).any():
-        place = int(np.argmax(np.isnan(walked.spread)))
-        raise TreeError(
-            f"The spread of column {walked.coef_idx[place]} at node "
-            f"{walked.node_of_plane[walked.plane_of_coef[place]]} is not known, so margins "
-            "cannot be measured in it. Use measure_spread with the training rows to find it, or "
-            "metric='euclidean'."
-        )
+    units = _units(scale, walked.n_features)
     Z = subject.rows(X)
     start, node, leaf = _ways(walked, Z)
-    value, distance, scaled, lead = _measured(walked, Z, start, node)
-    sizes = np.abs(distance if metric == "euclidean" else scaled)
-    smallest, nearest = _smallest(start, node, sizes)
+    value, distance, scaled, lead = _measured(walked, Z, start, node, units)
+    smallest, nearest = _smallest(start, node, np.abs(distance))
     return Margins(
-        start, node, value, distance, scaled, lead, metric, smallest, nearest, leaf, subject, Z
+        start, node, value, distance, scaled, lead, units, smallest, nearest, leaf, subject, Z
     )
+
+
+def _units(scale: ArrayLike | None, n_features: int) -> FloatArray:
+    if scale is None:
+        return np.ones(n_features)
+    units = np.asarray(scale, dtype=np.float64)
+    if units.shape != (n_features,) or not ((units > 0) & np.isfinite(units)).all():
+        raise ValueError(
+            f"scale must hold a positive, finite number for each of the {n_features} features; "
+            f"got {np.array2string(units, threshold=5)}. Use 1 for a feature that does not vary."
+        )
+    return units
 
 
 def _ways(tree: Tree, Z: AnyArray) -> tuple[Int64Array, Int64Array, Int64Array]:
@@ -193,7 +195,7 @@ def _ways(tree: Tree, Z: AnyArray) -> tuple[Int64Array, Int64Array, Int64Array]:
 
 
 def _measured(
-    tree: Tree, Z: AnyArray, start: Int64Array, node: Int64Array
+    tree: Tree, Z: AnyArray, start: Int64Array, node: Int64Array, units: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Measure all entries, node by node."""
     row = np.repeat(np.arange(len(Z)), np.diff(start))
@@ -209,7 +211,7 @@ def _measured(
             effect = coef * spread
             ranks = np.abs(coef if np.isnan(spread).any() else effect)
         lead[split] = coef[np.argmax(ranks)]
-        length[split] = length_of(coef)
+        length[split] = length_of(coef * units[idx])
         scaled[split] = np.nan if np.isnan(effect).any() else length_of(effect)
     distance, apart = _ratio(value, length[node]), _ratio(value, scaled[node])
     return value, distance, apart, _ratio(value, lead[node])

@@ -220,7 +220,8 @@ def split_stability(
             found[place] = run(delayed(bag.draw)(make, number) for number in range(n_resamples))
             lead.append(subject.encoding.written(bag.lead))
     n_rows = np.array([len(rows) for rows in reach], dtype=np.int64)
-    return SplitStability(chosen, n_rows, *np.moveaxis(found, 2, 0), tuple(lead))
+    angles, moved, leads = np.moveaxis(found, 2, 0)
+    return SplitStability(chosen, n_rows, angles, moved, leads, tuple(lead))
 
 
 def _rows_of_nodes(
