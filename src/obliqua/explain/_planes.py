@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from obliqua._layout import KIND_NAMES, NodeKind
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
@@ -65,7 +66,7 @@ def plane_parts(tree: Tree, plane: int) -> tuple[Int32Array, FloatArray, FloatAr
     )
 
 
-def plane_values(Z: AnyArray, idx: Int32Array, coef: FloatArray) -> FloatArray:
+def plane_values(Z: AnyArray, idx: AnyArray, coef: FloatArray) -> FloatArray:
     """Return the value of rows along a normal: term after term, as the tree's walk adds them."""
     value = np.zeros(len(Z))
     # Products beyond the largest number are infinite for the walk too.
@@ -81,3 +82,16 @@ def length_of(vector: FloatArray) -> float:
     if largest == 0.0:
         return 0.0
     return largest * float(np.sqrt(np.sum((vector / largest) ** 2)))
+
+
+def units_of(scale: ArrayLike | None, n_features: int) -> FloatArray:
+    """Return what counts as one unit of each feature."""
+    if scale is None:
+        return np.ones(n_features)
+    units = np.asarray(scale, dtype=np.float64)
+    if units.shape != (n_features,) or not ((units > 0) & np.isfinite(units)).all():
+        raise ValueError(
+            f"scale must hold a positive, finite number for each of the {n_features} features; "
+            f"got {np.array2string(units, threshold=5)}. Use 1 for a feature that does not vary."
+        )
+    return units

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._subject import Subject, subject_of
+from obliqua._subject import subject_of
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.explain._planes import length_of, plane_parts, plane_values, require_numeric
+from obliqua.explain._planes import length_of, plane_parts, plane_values, require_numeric, units_of
 from obliqua.tree import Tree
 
 __all__ = ["Margins", "margins"]
@@ -53,6 +53,10 @@ class Margins:
         The node where it is, the first one at ties; -1 if there is none.
     leaf : ndarray of int64, of shape (n_rows,)
         The leaf that each row reaches.
+    tree : Tree
+        The tree.
+    rows : ndarray of shape (n_rows, n_features)
+        The rows.
     """
 
     start: Int64Array
@@ -65,8 +69,8 @@ class Margins:
     smallest: FloatArray
     nearest: Int64Array
     leaf: Int64Array
-    _subject: Subject
-    _rows: AnyArray
+    tree: Tree
+    rows: AnyArray
 
     def closest(self) -> FloatArray:
         """Return the closest point to each row on the plane of its smallest margin.
@@ -77,8 +81,8 @@ class Margins:
             The points, up to rounding. A row without a margin stays where it is. The
             difference to the rows is the smallest change that brings them to the plane.
         """
-        tree = self._subject.tree
-        points = self._rows.astype(np.float64)
+        tree = self.tree
+        points = self.rows.astype(np.float64)
         near = np.flatnonzero(np.isfinite(self.smallest))
         order = near[np.argsort(self.nearest[near], kind="stable")]
         nodes, first = np.unique(self.nearest[order], return_index=True)
@@ -161,26 +165,14 @@ def margins(
     subject = subject_of(model, tree=tree)
     walked = subject.tree
     require_numeric(walked, np.flatnonzero(~walked.is_leaf), "a margin")
-    units = _units(scale, walked.n_features)
+    units = units_of(scale, walked.n_features)
     Z = subject.rows(X)
     start, node, leaf = _ways(walked, Z)
     value, distance, scaled, lead = _measured(walked, Z, start, node, units)
     smallest, nearest = _smallest(start, node, np.abs(distance))
     return Margins(
-        start, node, value, distance, scaled, lead, units, smallest, nearest, leaf, subject, Z
+        start, node, value, distance, scaled, lead, units, smallest, nearest, leaf, walked, Z
     )
-
-
-def _units(scale: ArrayLike | None, n_features: int) -> FloatArray:
-    if scale is None:
-        return np.ones(n_features)
-    units = np.asarray(scale, dtype=np.float64)
-    if units.shape != (n_features,) or not ((units > 0) & np.isfinite(units)).all():
-        raise ValueError(
-            f"scale must hold a positive, finite number for each of the {n_features} features; "
-            f"got {np.array2string(units, threshold=5)}. Use 1 for a feature that does not vary."
-        )
-    return units
 
 
 def _ways(tree: Tree, Z: AnyArray) -> tuple[Int64Array, Int64Array, Int64Array]:
