@@ -168,15 +168,27 @@ def split_stability(
     Notes
     -----
     The angle is that between the planes, 0 to 90 degrees, when each feature is divided by its
-    standard deviation among the node's rows; units do not matter. In p features two random
-    normals are about 90 degrees apart if p is large (the median is 45 degrees for p = 2, 60
-    for 3), so compare an angle with that, not with 0 alone.
+    standard deviation among the node's rows; units do not matter. Between splits by one
+    feature it is 0 or 90, and `moved` says more.
+
+    What to expect was measured with `HHCartClassifier(scale="standard")` on three features, a
+    plane across two of them and a tenth of the labels wrong, 10 data sets each: nine resamples
+    in ten stayed within (median over the data sets) 34 degrees with 50 rows, 19 with 200, 9
+    with 1000 and 4 with 5000; with three tenths wrong within 68, 47, 26 and 19. On labels that
+    have nothing to do with the features it was 82 degrees for any number of rows, and never
+    less than 68. So an angle of 90 degrees in some resamples is what noise looks like, and a
+    tenth of that is what a real boundary looks like. There is no sharp limit between them, and
+    with more features angles are larger: in many dimensions random directions are nearly
+    perpendicular.
+
+    Read `moved` beside the angle. Where features are correlated, planes at a large angle can
+    part the rows almost alike: the split is then stable, and its coefficients are not.
 
     Limits that are shares of all rows stay what they were in the whole tree, and so do class
     weights and priors. Nothing is pruned.
 
-    The bootstrap repeats about a third of the rows, and methods that can tell rows apart see
-    that. So the angles say how a split varies, roughly, and are no test.
+    A resample lacks about a third of the rows and has others twice, so it knows a little less
+    than new rows would tell. The angles say roughly how a split varies; they are no test.
 
     Examples
     --------
