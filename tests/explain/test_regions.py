@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -186,6 +187,21 @@ def test_a_triangle() -> None:
     centre, radius = small.ball(scale=[2.0, 2.0])
     assert radius == pytest.approx(0.5 / (2 + np.sqrt(2)))
     assert small.is_bounded
+
+
+@pytest.mark.parametrize(("n_features", "bounded"), [(2, True), (3, False)])
+def test_a_triangle_is_bounded_and_a_prism_is_not(n_features: int, bounded: bool) -> None:
+    builder = TreeBuilder(n_features, 1)
+    for k, normal in enumerate(({0: 1.0, 1: 1.0}, {0: -1.0, 1: 2.0}, {0: 1.0, 1: -3.0})):
+        builder.add_split(k, normal, 1.0, (k + 1, f"out {k}"))
+        builder.set_leaf(f"out {k}", [1])
+    builder.set_leaf(3, [1])
+    tree = builder.build()
+    found = region(tree, int(tree.apply(np.zeros((1, n_features)))[0]))
+    assert len(found) == 3
+    assert found.is_bounded == bounded
+    both = replace(found, A=np.vstack([found.A] * 2), b=np.tile(found.b, 2))
+    assert both.is_bounded == bounded
 
 
 def test_an_empty_region_is_said() -> None:
