@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from obliqua.estimators.cart import CartClassifier
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
+    from obliqua.export.rules import export_rules
+    from obliqua.export.text import export_text
     from obliqua.proposals import Directions
     from obliqua.spread import measure_spread
     from obliqua.tree import Tree, TreeBuilder, collapse, fold
@@ -38,6 +40,8 @@ __all__ = [
     "TreeError",
     "__version__",
     "collapse",
+    "export_rules",
+    "export_text",
     "fold",
     "measure_spread",
 ]
@@ -59,6 +63,8 @@ _HOMES = {
     "TreeBuilder": "obliqua.tree",
     "TreeError": "obliqua.errors",
     "collapse": "obliqua.tree",
+    "export_rules": "obliqua.export.rules",
+    "export_text": "obliqua.export.text",
     "fold": "obliqua.tree",
     "measure_spread": "obliqua.spread",
 }
