@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.datasets import load_iris
 
 from obliqua import CartClassifier, HHCartClassifier
 from obliqua.errors import TreeError
-from obliqua.explain import Region, region, regions
+from obliqua.explain import Region, _polyhedron, region, regions
 from obliqua.tree import NodeKind, Tree, TreeBuilder
 from problems import examples, gaussians
 from reference.walk import path
@@ -322,3 +323,15 @@ def test_odd_numbers_break_nothing(walk: Any) -> None:
             centre, radius = found.ball()
             assert np.isfinite(centre).all()
             assert radius >= 0
+
+
+def test_a_linear_program_that_fails_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numerical trouble cannot be had on demand, so the solver is replaced."""
+    tree = square(oblique=1.5)
+    found = region(tree, int(tree.apply(np.array([[0.5, 0.5]]))[0]))
+    failed = SimpleNamespace(status=4, x=None, fun=None, message="trouble")
+    monkeypatch.setattr(_polyhedron, "linprog", lambda *args, **kwargs: failed)
+    assert not found.is_empty
+    assert len(found.minimal()) == len(found)
+    with pytest.raises(TreeError, match=r"too far apart for linear programming \(trouble\)"):
+        found.ball()

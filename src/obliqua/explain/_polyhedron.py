@@ -12,6 +12,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from obliqua._typing import BoolArray, FloatArray, Int64Array
+from obliqua.errors import TreeError
 from obliqua.explain._planes import length_of
 
 # Linear programs are solved to about this much, once rows and columns are scaled.
@@ -119,13 +120,21 @@ def ball(A: FloatArray, b: FloatArray, scale: FloatArray) -> tuple[FloatArray, f
         cap = np.zeros((1, matrix.shape[1]))
         cap[0, -1] = 1.0
         found = _solve(cost, np.vstack([matrix, cap]), np.append(h / unit, 1.0))
+        if found.status != 0:
+            raise TreeError(
+                "The largest ball inside these inequalities could not be found: their numbers "
+                f"are too far apart for linear programming ({found.message})"
+            )
     return np.asarray(found.x[:-1] * unit * scale), radius
 
 
 def is_void(A: FloatArray, b: FloatArray) -> bool:
     """Say whether inequalities cannot all hold, by more than the tolerance."""
     N, h = _scaled(A, b)
-    return ball(N, h, np.ones(A.shape[1]))[1] < -TOLERANCE
+    try:
+        return ball(N, h, np.ones(A.shape[1]))[1] < -TOLERANCE
+    except TreeError:  # what cannot be told is not said to be empty
+        return False
 
 
 def needed(A: FloatArray, b: FloatArray) -> Int64Array:

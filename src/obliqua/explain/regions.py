@@ -171,7 +171,8 @@ class Region:
         Raises
         ------
         TreeError
-            If the region is empty.
+            If the region is empty, or if linear programming fails because the numbers of the
+            inequalities are too far apart.
         """
         if self.is_empty:
             raise TreeError(f"The region of leaf {self.leaf} is empty, so no ball is inside it.")
