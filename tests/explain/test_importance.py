@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import SelectFromModel
 from sklearn.tree import DecisionTreeClassifier
 
 from estimators.registry import each_estimator
@@ -197,3 +198,11 @@ def test_the_estimators_property(Estimator: Any) -> None:
     if Estimator is CartClassifier:
         again = clone(model).fit(X * 4.0 ** np.arange(13), y)
         np.testing.assert_allclose(again.feature_importances_, shares)
+
+
+def test_scikit_learn_selects_features_by_it() -> None:
+    X, y = load_wine(return_X_y=True)
+    selector = SelectFromModel(HHCartClassifier(random_state=0), threshold="mean").fit(X, y)
+    shares = selector.estimator_.feature_importances_
+    np.testing.assert_array_equal(selector.get_support(), shares >= shares.mean())
+    assert 0 < selector.get_support().sum() < 13
