@@ -1,0 +1,109 @@
+"""An Axes that is drawn on in inches, so that boxes and the text in them stay in proportion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from obliqua._extras import require
+from obliqua.plot._style import GREY, INK, PALE, Font
+
+
+class Canvas:
+    """A sheet of a size in inches, with its origin at the bottom left.
+
+    Parameters
+    ----------
+    width, height : float
+        Its size in inches.
+    font : Font
+        The font.
+    ax : Axes, default=None
+        The Axes to draw in. A given one is filled as far as the proportions allow, and text
+        shrinks or grows with it. Without one, a figure of this size is made.
+    """
+
+    def __init__(self, width: float, height: float, font: Font, ax: Any = None) -> None:
+        self.width, self.height, self.font = width, height, font
+        self.patches = require("matplotlib.patches", "plot", "Drawing a tree")
+        self.paths = require("matplotlib.path", "plot", "Drawing a tree")
+        self.collections = require("matplotlib.collections", "plot", "Drawing a tree")
+        if ax is None:
+            pyplot = require("matplotlib.pyplot", "plot", "Drawing a tree")
+            figure = pyplot.figure(figsize=(width, height), facecolor="white", layout="none")
+            ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+            self.scale = 1.0
+        else:
+            figure = ax.get_figure(root=True)
+            room = ax.get_window_extent()
+            self.scale = min(room.width / width, room.height / height) / figure.dpi
+            if not self.scale > 0:
+                raise ValueError("The given ax has no room: its width or height is 0.")
+        self.ax = ax
+        ax.set(xlim=(0, width), ylim=(0, height), xticks=[], yticks=[], facecolor="white")
+        ax.set_aspect("equal", adjustable="box")
+        ax.spines[:].set_visible(False)
+
+    def text(self, x: float, y: float, text: str, size: float, **more: Any) -> Any:
+        """Write a line of text at a place; `size` is in points."""
+        style = {"va": "center", "ha": "left", "color": INK, "zorder": 5.0} | more
+        # No sign in it means anything to matplotlib or TeX.
+        return self.ax.text(
+            x,
+            y,
+            self.font.writable(text),
+            fontsize=size * self.scale,
+            parse_math=False,
+            usetex=False,
+            **style,
+        )
+
+    def points(self, size: float) -> float:
+        """Return a width of a line, given in points, as it is on this sheet."""
+        return size * self.scale
+
+    def box(
+        self, place: tuple[float, float, float, float], radius: float = 0.06, **style: Any
+    ) -> Any:
+        """Draw a box with round corners; `place` is its left, bottom, width and height."""
+        left, bottom, width, height = place
+        shape = f"round,pad=0,rounding_size={radius}"
+        look = {"facecolor": "white", "edgecolor": GREY, "linewidth": 0.8, "zorder": 3.0} | style
+        look["linewidth"] = self.points(look["linewidth"])
+        patch = self.patches.FancyBboxPatch((left, bottom), width, height, boxstyle=shape, **look)
+        self.ax.add_patch(patch)
+        return patch
+
+    def bars(
+        self,
+        places: Sequence[tuple[float, float, float, float]],
+        colours: Sequence[str],
+        **more: Any,
+    ) -> Any:
+        """Draw rectangles, each given by left, bottom, width and height."""
+        corners = [
+            [(x, y), (x + w, y), (x + w, y + h), (x, y + h)] for x, y, w, h in places if w and h
+        ]
+        shown = [c for c, (_, _, w, h) in zip(colours, places, strict=True) if w and h]
+        style = {"facecolors": shown, "linewidths": 0.0, "zorder": 4.0, "antialiaseds": True}
+        drawn = self.collections.PolyCollection(corners, **(style | more))
+        self.ax.add_collection(drawn, autolim=False)
+        return drawn
+
+    def line(self, points: Sequence[tuple[float, float]], width: float, **style: Any) -> Any:
+        """Draw a line through points; `width` is in points."""
+        look = {"color": INK, "zorder": 4.5, "solid_capstyle": "butt"} | style
+        x, y = zip(*points, strict=True)
+        (drawn,) = self.ax.plot(
+            x, y, linewidth=self.points(width), scalex=False, scaley=False, **look
+        )
+        return drawn
+
+    def curve(self, points: Sequence[tuple[float, float]], width: float, **style: Any) -> Any:
+        """Draw a cubic curve, given by its two ends and the two points that bend it."""
+        code = self.paths.Path
+        path = code(points, [code.MOVETO, code.CURVE4, code.CURVE4, code.CURVE4])
+        look = {"facecolor": "none", "edgecolor": PALE, "zorder": 1.0, "capstyle": "butt"} | style
+        patch = self.patches.PathPatch(path, linewidth=self.points(width), **look)
+        self.ax.add_patch(patch)
+        return patch
