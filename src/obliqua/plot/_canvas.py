@@ -68,8 +68,8 @@ class Canvas:
         """Draw a box with round corners; `place` is its left, bottom, width and height."""
         left, bottom, width, height = place
         shape = f"round,pad=0,rounding_size={radius}"
-        look = {"facecolor": "white", "edgecolor": GREY, "linewidth": 0.8, "zorder": 3.0} | style
-        look["linewidth"] = self.points(look["linewidth"])
+        look: dict[str, Any] = {"facecolor": "white", "edgecolor": GREY, "zorder": 3.0} | style
+        look["linewidth"] = self.points(look.get("linewidth", 0.8))
         patch = self.patches.FancyBboxPatch((left, bottom), width, height, boxstyle=shape, **look)
         self.ax.add_patch(patch)
         return patch
@@ -98,6 +98,13 @@ class Canvas:
             x, y, linewidth=self.points(width), scalex=False, scaley=False, **look
         )
         return drawn
+
+    def polygon(self, corners: Sequence[tuple[float, float]], **style: Any) -> Any:
+        """Draw a filled polygon."""
+        look = {"edgecolor": "none", "zorder": 4.6} | style
+        patch = self.patches.Polygon(corners, closed=True, **look)
+        self.ax.add_patch(patch)
+        return patch
 
     def curve(self, points: Sequence[tuple[float, float]], width: float, **style: Any) -> Any:
         """Draw a cubic curve, given by its two ends and the two points that bend it."""

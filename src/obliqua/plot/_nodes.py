@@ -21,6 +21,7 @@ Place = tuple[float, float, float, float]  # left, bottom, width and height
 DIGITS = 3
 MAX_BRANCHES = 4
 LEGEND_LINE, MAX_LEGEND_LINES = 0.2, 4
+HAIR = 0.016  # the least height of a bar
 SWATCH = 0.19  # how far a name stands from the left of its swatch
 
 
@@ -135,19 +136,19 @@ def draw_histogram(
     """Draw bars, classes on top of one another, and the cut as a line across."""
     left, bottom, width, height = place
     x = left + (found.edges - found.edges[0]) / (found.edges[-1] - found.edges[0]) * width
-    highest = found.sums.sum(axis=1).max()
-    unit = height / highest if highest > 0 else 0.0
+    totals = found.sums.sum(axis=1)
+    # A single row among thousands is still seen.
+    heights = np.where(totals > 0, np.maximum(height * totals / (totals.max() or 1.0), HAIR), 0.0)
+    shares = found.sums / np.where(totals > 0, totals, 1.0)[:, None]
+    tops = np.cumsum(shares, axis=1) * heights[:, None]
     colours = palette.colours if found.sums.shape[1] > 1 else [EDGE]
-    tops = np.cumsum(found.sums, axis=1) * unit
     places, fills = [], []
-    for b in range(len(found.sums)):
-        for c in np.flatnonzero(found.sums[b]):
-            size = found.sums[b, c] * unit
-            places.append((x[b], bottom + tops[b, c] - size, x[b + 1] - x[b], size))
+    for b in range(len(totals)):
+        for c in np.flatnonzero(found.sums[b]).tolist():
+            size = shares[b, c] * heights[b]
+            places.append((x[b], bottom + tops[b, c] - size, 0.93 * (x[b + 1] - x[b]), size))
             fills.append(colours[c])
-    # A hair of white parts the bars.
-    hair = {"edgecolors": "white", "linewidths": canvas.points(0.25)}
-    canvas.bars(places, fills, **hair).set_gid(gid)
+    canvas.bars(places, fills).set_gid(gid)
     canvas.line([(left, bottom), (left + width, bottom)], 0.6, color=EDGE, zorder=4.2)
     at = left + (cut - found.edges[0]) / (found.edges[-1] - found.edges[0]) * width
     drop = 0.05

@@ -16,7 +16,7 @@ from obliqua.tree import Tree
 
 # Rows further out than the middle 98 % by this many times its length share the last bin.
 REACH = 0.5
-MOST_BINS = 40
+FEWEST_BINS, MOST_BINS = 12, 40
 
 
 class Sample:
@@ -59,7 +59,9 @@ class Sample:
         if self.codes is None:
             return np.asarray(self.tree.stats[node])
         rows = self.at(node)
-        return np.bincount(self.codes[rows], self.weight[rows], minlength=self.tree.n_stats)
+        sums = np.zeros(self.tree.n_stats)
+        np.add.at(sums, self.codes[rows], self.weight[rows])
+        return sums
 
 
 def _checked_weights(sample_weight: Any, n_rows: int) -> FloatArray:
@@ -178,9 +180,8 @@ def histogram(sample: Sample, scale: Along, node: int, n_bins: int = 28) -> Hist
     place = np.minimum(place, len(edges) - 2)
     n_classes = tree.n_stats if sample.codes is not None else 1
     sums = np.zeros((len(edges) - 1, n_classes))
-    np.add.at(
-        sums, (place, 0 if sample.codes is None else sample.codes[rows]), sample.weight[rows]
-    )
+    codes = np.zeros_like(place) if sample.codes is None else sample.codes[rows]
+    np.add.at(sums, (place, codes), sample.weight[rows])
     return Histogram(edges, sums)
 
 
@@ -198,7 +199,7 @@ def _edges(values: FloatArray, cut: float, n_bins: int) -> FloatArray | None:
         known = np.unique(values)
         if 2 < len(known) <= MOST_BINS:
             gap = np.diff(known).min()
-            if (high - low) / gap <= MOST_BINS:
+            if FEWEST_BINS <= (high - low) / gap <= MOST_BINS:
                 step = gap
         left = max(int(np.ceil((cut - low) / step - 1e-9)), 1)
         right = max(int(np.ceil((high - cut) / step - 1e-9)), 1)

@@ -20,10 +20,10 @@ _SHADES = (("#000000", 0.0), ("#ffffff", 0.45), ("#000000", 0.4))
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "p")
 
 # What stands for a sign that the font lacks; a hollow square for every other one.
-_SPARE = {"≤": "<=", "≥": ">=", "−": "-", "·": "*", "…": "..."}
+_SPARE = {"≤": "<=", "≥": ">=", "−": "-", "·": "*", "×": "x", "…": "...", "←": "<-", "→": "->"}
 _SQUARE = "□"
 # Text is set a little wider where glyphs are fitted to whole pixels.
-_SLACK = 1.04
+_SLACK = 1.1
 
 
 def mix(colour: str, other: str, share: float) -> str:

@@ -28,6 +28,7 @@ from obliqua.plot._nodes import (
 )
 from obliqua.plot._rows import Along, Sample, along, histogram
 from obliqua.plot._style import GREY, Font, mix
+from obliqua.plot._terms import check_limit
 
 # A tree with more ends than this is cut to fit, unless max_depth says where.
 ENDS_WITHOUT_ASKING = 40
@@ -143,22 +144,15 @@ def plot_tree(
     >>> ax.figure.savefig("iris.png")  # doctest: +SKIP
     """
     subject = subject_of(model, feature_names, class_names, tree)
-    _check_limits(max_depth, max_terms)
+    check_limit("max_terms", max_terms, 1)
+    if max_depth is not None:
+        check_limit("max_depth", max_depth, 0)
     if X is None and (y is not None or sample_weight is not None):
         raise ValueError("y and sample_weight belong to rows; give X as well.")
     sample = None if X is None else Sample(subject, X, y, sample_weight)
     shown = shown_nodes(subject, max_depth)
     drawing = _Drawing(subject, sample, shown, max_terms)
     return drawing.draw(ax)
-
-
-def _check_limits(max_depth: Any, max_terms: Any) -> None:
-    for name, value, least in (("max_depth", max_depth, 0), ("max_terms", max_terms, 1)):
-        if name == "max_depth" and value is None:
-            continue
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if not whole or value < least:
-            raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
 
 
 def shown_nodes(subject: Subject, max_depth: int | None) -> list[Shown]:
@@ -217,28 +211,30 @@ class _Drawing:
                 lines = question_lines(scale.question, self.font, width, sizes.text, max_terms)
             self.lines[node.node] = lines
         self.named = len(self.palette.names) > 8  # too many for colours alone
-        n_lines = max((len(lines) for lines in self.lines.values()), default=0)
-        self.inner_height = (
-            n_lines * sizes.line
-            + sizes.picture
-            + sizes.small_line * (2 if self.named else 1)
-            + 2 * sizes.pad
-            + 0.14
-        )
         self._arrange()
 
-    def _size(self, node: Shown) -> tuple[float, float]:
-        if node.children:
-            return self.sizes.inner, self.inner_height
-        return self.sizes.leaf, self.sizes.leaf_height
+    def _size(self, node: Shown, upright: bool) -> tuple[float, float]:
+        """Return width and height of a box.
+
+        In an upright tree all inner nodes of a level are equally high, so that no way from one
+        of them passes its neighbour.
+        """
+        sizes = self.sizes
+        if not node.children:
+            return sizes.leaf, sizes.leaf_height
+        peers = [n for n in self.shown if n.depth == node.depth and n.children]
+        n_lines = max(len(self.lines[n.node]) for n in (peers if upright else [node]))
+        small = sizes.small_line * (2 if self.named else 1)
+        height = n_lines * sizes.line + sizes.picture + small + 2 * sizes.pad + 0.14
+        return sizes.inner, height
 
     def _arrange(self) -> None:
         """Choose between top to bottom and left to right: what fits a page better."""
-        sizes = [self._size(node) for node in self.shown]
         depth = max(node.depth for node in self.shown)
         found = []
         for upright in (True, False):
             across, along_ = (0, 1) if upright else (1, 0)
+            sizes = [self._size(node, upright) for node in self.shown]
             middles = tidy(self.shown, [size[across] for size in sizes], self.sizes.gap)
             thick = [
                 max(s[along_] for s, n in zip(sizes, self.shown, strict=True) if n.depth == d)
@@ -252,14 +248,14 @@ class _Drawing:
             width, height = (breadth, length) if upright else (length, breadth)
             # The smaller picture in the form of a page wins; a small tree stands upright.
             cost = max(width / 1.5, height) if width > 14 or not upright else 0.0
-            found.append((cost, upright, middles, starts, width, height))
-        _, self.upright, self.middles, self.starts, self.body, self.body_height = min(
-            found, key=lambda one: one[0]
-        )
+            found.append((cost, upright, sizes, middles, starts, width, height))
+        best = min(found, key=lambda one: one[0])
+        self.upright, self.boxes, self.middles, self.starts = best[1:5]
+        self.body, self.body_height = best[5:]
 
     def _place(self, i: int) -> tuple[float, float, float, float]:
         """Return left, bottom, width and height of a box."""
-        width, height = self._size(self.shown[i])
+        width, height = self.boxes[i]
         middle, start = self.middles[i], self.starts[self.shown[i].depth]
         if self.upright:
             x = self.left + middle - width / 2
@@ -317,7 +313,7 @@ class _Drawing:
         y = bottom + pad + sizes.small_line / 2
         rows = count(self._rows(number))
         canvas.text(left + pad, y, rows, sizes.small, color=GREY).set_gid(f"{gid}-rows")
-        room = width - 2 * pad - self.font.width(rows, sizes.small) - 0.1
+        room = width - 2 * pad - self.font.width(rows, sizes.small) - 0.12
         gain = gain_text(self.subject, number, self.font, room, sizes.small)
         if gain:
             at = left + width - pad
@@ -338,11 +334,17 @@ class _Drawing:
             class_bar(canvas, bar, self._sums(number), self.palette, f"{gid}-classes")
 
     def _name_sides(self, node: Shown, left: float, y: float, width: float) -> None:
-        """Write which classes go to the first branch and which to the last."""
-        for child, at, side in ((0, left, "left"), (-1, left + width, "right")):
-            sums = self._sums(self.shown[node.children[child]].node)
-            text = main_classes(self.font, sums, self.palette, width / 2 - 0.06, self.sizes.small)
-            drawn = self.canvas.text(at, y, text, self.sizes.small, ha=side)
+        """Write which classes go to the first branch for the most part, and which to the other."""
+        if len(node.children) != 2:
+            return
+        first, other = (self._sums(self.shown[child].node) for child in node.children)
+        small = self.sizes.small
+        for sums, at, side in (
+            (np.where(first >= other, first, 0.0), left, "left"),
+            (np.where(first < other, other, 0.0), left + width, "right"),
+        ):
+            text = main_classes(self.font, sums, self.palette, width / 2 - 0.06, small)
+            drawn = self.canvas.text(at, y, text, small, ha=side)
             drawn.set_gid(f"node-{node.node}-{side}")
 
     def _end(self, node: Shown, place: Place) -> None:
@@ -352,6 +354,7 @@ class _Drawing:
         gid, pad = f"node-{number}", 0.06
         label = int(self.subject.tree.leaf_label[number])
         colour = self.palette.colours[label]
+        style: dict[str, Any]
         if node.hidden:
             style = {"facecolor": "#f4f4f4", "edgecolor": GREY, "linestyle": (0, (3, 2))}
             words = f"… {count(node.hidden, 'leaf').replace('leafs', 'leaves')}"
