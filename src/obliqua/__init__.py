@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from obliqua.estimators.cart import CartClassifier
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
+    from obliqua.plot.boundary import plot_boundary
+    from obliqua.plot.path import plot_path
+    from obliqua.plot.tree import plot_tree
     from obliqua.proposals import Directions
     from obliqua.tree import Tree, TreeBuilder, collapse, fold
 
@@ -38,6 +41,9 @@ __all__ = [
     "__version__",
     "collapse",
     "fold",
+    "plot_boundary",
+    "plot_path",
+    "plot_tree",
 ]
 
 # Each name is fetched from its module when it is first asked for: a program that only
@@ -58,6 +64,9 @@ _HOMES = {
     "TreeError": "obliqua.errors",
     "collapse": "obliqua.tree",
     "fold": "obliqua.tree",
+    "plot_boundary": "obliqua.plot.boundary",
+    "plot_path": "obliqua.plot.path",
+    "plot_tree": "obliqua.plot.tree",
 }
 
 

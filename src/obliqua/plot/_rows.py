@@ -64,6 +64,16 @@ class Sample:
         return sums
 
 
+def rows_at(subject: Subject, sample: Sample | None, node: int) -> int:
+    """Return how many rows reach a node: of the sample, or else in training."""
+    return int(subject.tree.n_samples[node]) if sample is None else len(sample.at(node))
+
+
+def sums_at(subject: Subject, sample: Sample | None, node: int) -> FloatArray:
+    """Return the weight of each class at a node: of the sample, or else in training."""
+    return np.asarray(subject.tree.stats[node]) if sample is None else sample.sums(node)
+
+
 def _checked_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     if sample_weight is None:
         return np.ones(n_rows)

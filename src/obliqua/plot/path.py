@@ -28,7 +28,7 @@ from obliqua.plot._nodes import (
     node_lines,
     question_lines,
 )
-from obliqua.plot._rows import Along, Sample, along, histogram
+from obliqua.plot._rows import Along, Sample, along, histogram, rows_at, sums_at
 from obliqua.plot._style import EDGE, GREY, INK, Font, mix
 from obliqua.plot._terms import Moves, check_limit, moves_of
 
@@ -261,14 +261,10 @@ class _Drawing:
         self.canvas.text(left, y, text, SMALL, color=GREY).set_gid(f"{gid}-rows")
 
     def _n_rows(self, node: int) -> int:
-        if self.sample is not None:
-            return len(self.sample.at(node))
-        return int(self.subject.tree.n_samples[node])
+        return rows_at(self.subject, self.sample, node)
 
     def _sums(self, node: int) -> FloatArray:
-        if self.sample is not None:
-            return self.sample.sums(node)
-        return np.asarray(self.subject.tree.stats[node])
+        return sums_at(self.subject, self.sample, node)
 
     def _classes(self, strip: _Strip, place: Place) -> None:
         """Where rows have no single value, draw their classes."""

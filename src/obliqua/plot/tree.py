@@ -26,7 +26,7 @@ from obliqua.plot._nodes import (
     node_lines,
     question_lines,
 )
-from obliqua.plot._rows import Along, Sample, along, histogram
+from obliqua.plot._rows import Along, Sample, along, histogram, rows_at, sums_at
 from obliqua.plot._style import GREY, Font, mix
 from obliqua.plot._terms import check_limit
 
@@ -35,6 +35,7 @@ ENDS_WITHOUT_ASKING = 40
 # More boxes than this are no picture any more, whatever is asked for.
 MOST_ENDS = 300
 MARGIN = 0.15
+END_PAD = 0.06
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Sizes:
     """Lengths in inches and sizes of text in points."""
 
     inner: float  # width of an inner node's box
-    leaf: float  # width of a leaf's
+    leaf: float  # least width of a leaf's
     leaf_height: float
     picture: float  # height of a histogram
     text: float
@@ -62,9 +63,10 @@ class Sizes:
         return self.small / 72 * 1.28
 
 
-ROOMY = Sizes(2.3, 1.3, 0.42, 0.52, 8.0, 6.8, 0.2, 0.55)
-COMPACT = Sizes(1.9, 1.2, 0.34, 0.36, 7.0, 6.0, 0.12, 0.6)
+ROOMY = Sizes(2.3, 1.2, 0.42, 0.52, 8.0, 6.8, 0.2, 0.55)
+COMPACT = Sizes(2.0, 1.15, 0.34, 0.36, 7.0, 6.0, 0.12, 0.6)
 COMPACT_FROM = 12
+WIDEST_LEAF = 2.0
 
 
 def plot_tree(
@@ -210,8 +212,26 @@ class _Drawing:
                 self.scales[node.node] = scale
                 lines = question_lines(scale.question, self.font, width, sizes.text, max_terms)
             self.lines[node.node] = lines
+        # Leaves are as wide as the longest name among them needs, within limits.
+        needed = [self._needs(node) for node in shown if not node.children]
+        self.leaf_width = min(max(sizes.leaf, *needed), WIDEST_LEAF)
         self.named = len(self.palette.names) > 8  # too many for colours alone
         self._arrange()
+
+    def _needs(self, node: Shown) -> float:
+        """Return the width of an end's box in which nothing is shortened."""
+        words, rows = self._end_words(node)
+        bold = not node.hidden
+        text = self.font.width(self.font.writable(words), self.sizes.text, bold)
+        return text + self.font.width(rows, self.sizes.small) + 2 * END_PAD + 0.1
+
+    def _end_words(self, node: Shown) -> tuple[str, str]:
+        """Return the name of an end, and its number of rows."""
+        n_rows = self._rows(node.node)
+        rows = count(n_rows) if n_rows else "no rows"
+        if node.hidden:
+            return f"… {node.hidden:,} leaves", rows
+        return self.palette.names[int(self.subject.tree.leaf_label[node.node])], rows
 
     def _size(self, node: Shown, upright: bool) -> tuple[float, float]:
         """Return width and height of a box.
@@ -221,7 +241,7 @@ class _Drawing:
         """
         sizes = self.sizes
         if not node.children:
-            return sizes.leaf, sizes.leaf_height
+            return self.leaf_width, sizes.leaf_height
         peers = [n for n in self.shown if n.depth == node.depth and n.children]
         n_lines = max(len(self.lines[n.node]) for n in (peers if upright else [node]))
         small = sizes.small_line * (2 if self.named else 1)
@@ -283,14 +303,10 @@ class _Drawing:
     # --- parts ---------------------------------------------------------------------------
 
     def _rows(self, node: int) -> int:
-        if self.sample is not None:
-            return len(self.sample.at(node))
-        return int(self.subject.tree.n_samples[node])
+        return rows_at(self.subject, self.sample, node)
 
     def _sums(self, node: int) -> FloatArray:
-        if self.sample is not None:
-            return self.sample.sums(node)
-        return np.asarray(self.subject.tree.stats[node])
+        return sums_at(self.subject, self.sample, node)
 
     def _share(self, node: int) -> float:
         """Return the share of all weight, or of all rows, that reaches a node."""
@@ -351,19 +367,13 @@ class _Drawing:
         """Draw a leaf, or what stands for a part that is not shown."""
         left, bottom, width, height = place
         sizes, canvas, number = self.sizes, self.canvas, node.node
-        gid, pad = f"node-{number}", 0.06
-        label = int(self.subject.tree.leaf_label[number])
-        colour = self.palette.colours[label]
-        style: dict[str, Any]
+        gid, pad = f"node-{number}", END_PAD
+        words, rows = self._end_words(node)
+        colour = self.palette.colours[int(self.subject.tree.leaf_label[number])]
+        style: dict[str, Any] = {"facecolor": mix(colour, "#ffffff", 0.87), "edgecolor": colour}
         if node.hidden:
             style = {"facecolor": "#f4f4f4", "edgecolor": GREY, "linestyle": (0, (3, 2))}
-            words = f"… {count(node.hidden, 'leaf').replace('leafs', 'leaves')}"
-        else:
-            style = {"facecolor": mix(colour, "#ffffff", 0.87), "edgecolor": colour}
-            words = self.palette.names[label]
         canvas.box(place, **style).set_gid(gid)
-        n_rows = self._rows(number)
-        rows = count(n_rows) if n_rows else "no rows"
         y = bottom + height - pad - sizes.line / 2
         room = width - 2 * pad - self.font.width(rows, sizes.small) - 0.06
         bold = not node.hidden
