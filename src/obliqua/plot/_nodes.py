@@ -36,7 +36,7 @@ def question_lines(
     """Write a question on lines of a width in inches; names are shortened where they must."""
     parts = []
     for k, term in enumerate(question.terms[:max_terms]):
-        number = write_number(abs(term.coefficient), DIGITS)
+        number = minus(write_number(abs(term.coefficient), DIGITS))
         sign = "−" if term.coefficient < 0 else "+"
         before = sign if k == 0 and sign == "−" else "" if k == 0 else f"{sign} "
         before = font.writable(before if number == "1" else f"{before}{number}·")

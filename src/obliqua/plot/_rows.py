@@ -211,8 +211,8 @@ def _edges(values: FloatArray, cut: float, n_bins: int) -> FloatArray | None:
             gap = np.diff(known).min()
             if FEWEST_BINS <= (high - low) / gap <= MOST_BINS:
                 step = gap
-        left = max(int(np.ceil((cut - low) / step - 1e-9)), 1)
-        right = max(int(np.ceil((high - cut) / step - 1e-9)), 1)
+        left = max(int(np.ceil((cut - low) / step - 1e-9)), 2)
+        right = max(int(np.ceil((high - cut) / step - 1e-9)), 2)
         edges = cut + step * np.arange(-left, right + 1)
     edges[left] = cut
     return edges if np.isfinite(edges).all() and (np.diff(edges) > 0).all() else None

@@ -343,15 +343,28 @@ def _label(
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=8)
     for axis, column, length in zip((ax.xaxis, ax.yaxis), pair, room, strict=True):
-        words = font.fit(subject.encoding.names[column], length, 9)
-        _write(axis.label, words)
+        _write(axis.label, font.fit(subject.encoding.names[column], length, 9))
         axis.label.set_fontsize(9)
+        levels = subject.encoding.columns[column].levels
+        if levels:
+            words = [font.fit(str(level), 0.9, 8) for level in levels]
+            axis.set_ticks(range(len(levels)), words)
+            for tick, word in zip(axis.get_ticklabels(), words, strict=True):
+                _write(tick, word)
 
 
 def _room(ax: Any) -> tuple[float, float]:
     """Return width and height of an Axes in inches."""
     figure, box = ax.get_figure(root=True), ax.get_window_extent()
     return box.width / figure.dpi, box.height / figure.dpi
+
+
+def _value(subject: Subject, column: int, value: float) -> str:
+    """Write a value of a column: a number, or the level that it stands for."""
+    levels = subject.encoding.columns[column].levels
+    if levels and value in range(len(levels)):
+        return str(levels[int(value)])
+    return minus(write_number(value, 4))
 
 
 def _caption(
@@ -366,7 +379,7 @@ def _caption(
     parts = []
     for k in shown[: 2 * MAX_NAMED]:
         name = font.fit(subject.encoding.names[k], 1.8, 7)
-        parts.append(f"{name} = {minus(write_number(row[k], 4))},")
+        parts.append(f"{name} = {_value(subject, k, row[k])},")
     rest = len(held) - len(parts)
     if rest:
         what = f"{rest} more" if parts else f"the {rest} other features"

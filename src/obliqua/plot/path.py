@@ -27,6 +27,7 @@ from obliqua.plot._nodes import (
     minus,
     node_lines,
     question_lines,
+    relation_of,
 )
 from obliqua.plot._rows import Along, Sample, along, histogram, rows_at, sums_at
 from obliqua.plot._style import EDGE, GREY, INK, Font, mix
@@ -232,8 +233,11 @@ class _Drawing:
     def _heads(self, y: float) -> None:
         times = "value" if self.sample is None else "(value − mean)"
         rows = "this row" if self.sample is None else "rows at the node along this sum"
-        heads = ("question", rows, f"← yes    coefficient × {times}    no →")
-        for text, left in zip(heads, (ASKED_AT, ALONG_AT, MOVED_AT), strict=True):
+        heads = [("question", ASKED_AT)]
+        if any(strip.moves is not None for strip in self.strips):
+            heads.append((rows, ALONG_AT))
+            heads.append((f"← yes    coefficient × {times}    no →", MOVED_AT))
+        for text, left in heads:
             self.canvas.text(left, y, text, SMALL, color=GREY)
 
     def _asked(self, strip: _Strip, place: Place) -> None:
@@ -250,8 +254,9 @@ class _Drawing:
         answer = branch_name(self.subject, strip.node, strip.branch)
         words = f"this row takes branch {answer}"
         if strip.moves is not None and strip.scale is not None:
-            value = minus(_tell_apart(strip.moves.value, strip.scale))
-            words = f"this row: {value}, {answer}"
+            words = (
+                f"this row: {_compared(strip.moves.value, strip.scale, strip.branch)}, {answer}"
+            )
         words = self.font.fit(words, ASKED, TEXT, bold=True)
         self.canvas.text(left, y, words, TEXT, weight="bold").set_gid(f"{gid}-answer")
         facts = [count(self._n_rows(strip.node))]
@@ -385,9 +390,13 @@ class _Drawing:
             y -= SMALL_LINE
 
 
-def _tell_apart(value: float, scale: Along) -> str:
-    """Write a row's value with enough digits to see on which side of the cut it is."""
-    return write_number(value, DIGITS, abs(value - scale.question.threshold))
+def _compared(value: float, scale: Along, branch: int) -> str:
+    """Write a row's value beside the cut, with enough digits to tell them apart."""
+    question = scale.question
+    relation = relation_of(question) if branch == 0 else question.opposite
+    step = abs(value - question.threshold)
+    left, right = (minus(write_number(v, DIGITS, step)) for v in (value, question.threshold))
+    return f"{left} {relation} {right}"
 
 
 def _percent(share: float) -> str:

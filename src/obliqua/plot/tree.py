@@ -86,9 +86,11 @@ def plot_tree(
 
     The box of an inner node holds its question, in units of the feature that moves rows most,
     a histogram of the rows that reach it along the question's own direction, coloured by class,
-    with the cut as a line, and its number of rows and gain. Rows left of the line go to the
-    first branch, ``yes``. The box of a leaf holds its class, its number of rows and a bar of
-    their classes. Lines between boxes are the wider the more rows take them.
+    with the cut as a line, its number of rows and its gain; in brackets stands, for an oblique
+    split, the gain of the best axis-parallel one. Rows left of the line go to the first branch,
+    ``yes``. The box of a leaf holds its class, its number of rows and a bar of their classes.
+    Lines between boxes are the wider the more rows take them. A large tree lies on its side, and
+    with more than eight classes a node names those that mostly take either branch.
 
     Parameters
     ----------
