@@ -34,9 +34,8 @@ class Canvas:
             ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
             self.scale = 1.0
         else:
-            figure = ax.get_figure(root=True)
             room = ax.get_window_extent()
-            self.scale = min(room.width / width, room.height / height) / figure.dpi
+            self.scale = min(room.width / width, room.height / height) / ax.figure.dpi
             if not self.scale > 0:
                 raise ValueError("The given ax has no room: its width or height is 0.")
         self.ax = ax

@@ -166,16 +166,25 @@ def _pair(
 
 def _most_moving(trees: Sequence[Tree], Z: AnyArray) -> AnyArray:
     """Return the two columns that move rows most."""
-    spread = np.std(Z, axis=0, dtype=np.float64)
+    spread = _spread(Z)
     moved = np.zeros(Z.shape[1])
-    for tree in trees:
-        effect = np.abs(tree.coef) * spread[tree.coef_idx]
-        # Trees by hand know no gain; then all planes count alike.
-        gain = tree.gain[tree.node_of_plane] if tree.gain.any() else np.ones(tree.n_planes)
-        whole = np.bincount(tree.plane_of_coef, effect, minlength=tree.n_planes)
-        share = np.divide(gain, whole, out=np.zeros_like(whole), where=whole > 0)
-        np.add.at(moved, tree.coef_idx, effect * share[tree.plane_of_coef])
-    return np.argsort(-moved, kind="stable")[:2]
+    with np.errstate(over="ignore", invalid="ignore"):
+        for tree in trees:
+            effect = np.abs(tree.coef) * spread[tree.coef_idx]
+            # Trees by hand know no gain; then all planes count alike.
+            gain = tree.gain[tree.node_of_plane] if tree.gain.any() else np.ones(tree.n_planes)
+            whole = np.zeros(tree.n_planes)
+            np.add.at(whole, tree.plane_of_coef, effect)
+            share = np.divide(gain, whole, out=np.zeros_like(whole), where=whole > 0)
+            np.add.at(moved, tree.coef_idx, effect * share[tree.plane_of_coef])
+    return np.argsort(-np.nan_to_num(moved), kind="stable")[:2]
+
+
+def _spread(Z: AnyArray) -> FloatArray:
+    """Return the standard deviation of each column, also of huge numbers."""
+    largest = np.abs(Z).max(axis=0).astype(np.float64)
+    unit = np.where(largest > 0, largest, 1.0)
+    return np.std(Z / unit, axis=0) * unit
 
 
 def _used(trees: Sequence[Tree]) -> list[int]:
@@ -215,7 +224,10 @@ def _window(Z: AnyArray, pair: tuple[int, int]) -> FloatArray:
         pad = MARGIN * (high - low) or max(abs(low), 1.0) * 0.5
         ends.append((low - pad, high + pad))
     (left, right), (bottom, top) = ends
-    return np.array([[left, bottom], [right, bottom], [right, top], [left, top]])
+    window = np.array([[left, bottom], [right, bottom], [right, top], [left, top]])
+    if not np.isfinite(window[2] - window[0]).all():
+        raise ValueError("The range of the features is too large to be drawn; scale them.")
+    return window
 
 
 def _strength(
@@ -223,11 +235,12 @@ def _strength(
 ) -> FloatArray:
     """Return how strongly each row is drawn: the nearer to the slice, the more."""
     held = [k for k in _used(trees) if k not in pair]
-    spread = np.std(Z, axis=0, dtype=np.float64)
+    spread = _spread(Z)
     apart = np.zeros(len(Z))
     for k in held:
-        away = np.abs(np.asarray(Z[:, k], dtype=np.float64) - row[k])
-        apart += np.square(away / spread[k]) if spread[k] > 0 else np.where(away > 0, 9.0, 0.0)
+        with np.errstate(over="ignore"):
+            away = np.abs(np.asarray(Z[:, k], dtype=np.float64) - row[k])
+            apart += np.square(away / spread[k]) if spread[k] > 0 else np.where(away > 0, 9.0, 0.0)
     return np.maximum(np.exp(-2.0 * apart / max(len(held), 1)), 0.06)
 
 
@@ -355,8 +368,8 @@ def _label(
 
 def _room(ax: Any) -> tuple[float, float]:
     """Return width and height of an Axes in inches."""
-    figure, box = ax.get_figure(root=True), ax.get_window_extent()
-    return box.width / figure.dpi, box.height / figure.dpi
+    box, dpi = ax.get_window_extent(), ax.figure.dpi
+    return box.width / dpi, box.height / dpi
 
 
 def _value(subject: Subject, column: int, value: float) -> str:
