@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -36,7 +38,7 @@ def test_boxes_of_a_level_keep_apart(seed: int) -> None:
     assert min(m - h for m, h in zip(middles, half, strict=True)) == pytest.approx(0.0)
     for depth in range(max(node.depth for node in shown) + 1):
         level = [k for k, node in enumerate(shown) if node.depth == depth]
-        for first, second in zip(level[:-1], level[1:], strict=True):
+        for first, second in itertools.pairwise(level):
             gap = middles[second] - half[second] - middles[first] - half[first]
             assert gap >= GAP - 1e-9
     for k, node in enumerate(shown):

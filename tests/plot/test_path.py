@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def test_the_row_stands_on_its_side_of_the_cut(number: int) -> None:
     model, X, y = grown(20)
     ax = plot_path(model, X[number], X=X, y=y)
     way = model.decision_path(X[number : number + 1]).indices.tolist()
-    for node, after in zip(way[:-1], way[1:], strict=True):
+    for node, after in itertools.pairwise(way):
         cut = by_gid(ax, f"node-{node}-histogram-cut").popitem()[1].get_xdata()[0]
         triangle = by_gid(ax, f"node-{node}-row").popitem()[1].get_xy()[:, 0].mean()
         goes_left = after == model.tree_.first_child[node]
