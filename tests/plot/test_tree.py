@@ -12,7 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from obliqua import CartClassifier, HHCartClassifier, MissingDependency, TreeError, plot_tree
+from obliqua import (
+    CartClassifier,
+    HHCartClassifier,
+    MissingDependency,
+    TreeBuilder,
+    TreeError,
+    plot_tree,
+)
 from obliqua._subject import subject_of
 from obliqua.plot._rows import Sample, along, histogram
 from obliqua.plot.tree import shown_nodes
@@ -103,6 +110,43 @@ def test_histograms_count_rows_on_their_side_of_the_cut(node_of: str) -> None:
         np.testing.assert_array_equal(found.sums[:left].sum(axis=0), tree.stats[child])
         np.testing.assert_array_equal(found.sums[left:].sum(axis=0), tree.stats[child + 1])
     assert seen > 0
+
+
+def test_bins_hold_the_rows_whose_values_lie_in_them() -> None:
+    model, X, y = grown(20)
+    subject, tree = subject_of(model), model.tree_
+    relations = set()
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        scale = along(subject, node)
+        assert scale is not None
+        relations.add(scale.question.relation)
+        lead = tree.coefficients(node)[scale.question.terms[0].column]
+        rows = np.flatnonzero(model.decision_path(X).toarray()[:, node])
+        values = X[rows] @ tree.coefficients(node) / abs(lead)
+        found = histogram(Sample(subject, X, y), scale, node)
+        assert found is not None
+        # The outermost bins hold all that is further out.
+        edges = np.concatenate([[-np.inf], found.edges[1:-1], [np.inf]])
+        expected = [np.histogram(values[y[rows] == c], edges)[0] for c in range(3)]
+        np.testing.assert_array_equal(found.sums.T, expected)
+    assert relations == {"<=", ">="}
+
+
+def test_a_row_on_the_cut_is_left_of_it() -> None:
+    builder = TreeBuilder(n_features=1, n_stats=1)
+    builder.add_split("root", {0: 1.0}, 1.0, ("a", "b"))
+    builder.set_leaf("a", [1])
+    builder.set_leaf("b", [1])
+    subject = subject_of(builder.build())
+    scale = along(subject, 0)
+    assert scale is not None
+    found = histogram(Sample(subject, [[0.0], [1.0], [1.0], [3.0]]), scale, 0)
+    assert found is not None
+    assert found.sums[found.edges[:-1] < 1.0].sum() == 3
+    # All rows on the cut: there is still a range to draw.
+    found = histogram(Sample(subject, [[1.0]]), scale, 0)
+    assert found is not None
+    assert found.sums[found.edges[:-1] < 1.0].sum() == 1
 
 
 def test_weights_are_like_repeated_rows() -> None:
@@ -215,6 +259,7 @@ def test_names_mean_nothing_to_the_drawer(tmp_path: Path) -> None:
     for shown in ("$a_1^2$", r"line\nbreak", "<b>", "□□□", "a&b"):
         assert shown in text
     assert "日" not in text  # the font has no such letter
+    assert not any(drawn.get_parse_math() or drawn.get_usetex() for drawn in ax.texts)
     for ending in ("png", "svg", "pdf"):
         ax.figure.savefig(tmp_path / f"tree.{ending}")
     assert_tidy(ax)
