@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,34 @@ def test_a_given_ax_is_used_and_text_shrinks_with_it(size: tuple[float, float]) 
     assert plot_tree(model, X, y, ax=ax) is ax
     assert len(boxes(ax)) == 11
     assert_tidy(ax)
+
+
+@pytest.mark.parametrize("layout", ["constrained", "tight", "none"])
+def test_text_fits_after_the_layout_of_the_figure(layout: str) -> None:
+    model, X, y = grown(6)
+    figure, axes = plt.subplots(1, 2, figsize=(14, 6), layout=layout)
+    for ax in axes:
+        plot_tree(model, X, y, ax=ax, feature_names=LONG_NAMES)
+        ax.set_title("a title that comes later")
+    figure.draw_without_rendering()
+    for ax in axes:
+        assert_tidy(ax)
+
+
+def test_a_tree_turns_to_fill_a_given_ax() -> None:
+    model, X, y = grown(8)
+    for size, upright in (((14.0, 5.0), False), ((5.0, 14.0), True)):
+        ax = plt.figure(figsize=size).add_axes((0.0, 0.0, 1.0, 1.0))
+        found = boxes(plot_tree(model, X, y, ax=ax))
+        assert (found[1].y1 < found[0].y0) == upright
+        assert_tidy(ax)
+
+
+def test_an_ax_without_room_is_refused() -> None:
+    model, X, y = grown(3)
+    ax = plt.figure().add_axes((0.0, 0.0, 0.0, 1.0))
+    with pytest.raises(ValueError, match="has no room"):
+        plot_tree(model, X, y, ax=ax)
 
 
 def test_a_node_says_what_it_asks() -> None:
@@ -271,6 +300,16 @@ def test_letters_of_the_font_stay() -> None:
     assert "Größe Ελλη Русс" in words(plot_tree(model, class_names=["Größe Ελλη Русс", "b"]))
 
 
+def test_a_second_font_is_used_where_the_first_lacks_letters() -> None:
+    X, y = data(2)
+    model = CartClassifier(pruning=None, max_depth=1).fit(X, y)
+    for families, shown in ((["cmss10", "DejaVu Sans"], "Русс"), (["cmss10"], "????")):
+        with mpl.rc_context({"font.family": families}):
+            ax = plot_tree(model, class_names=["Русс", "b"])
+            ax.figure.draw_without_rendering()
+        assert shown in words(ax)
+
+
 def test_nothing_else_of_matplotlib_changes() -> None:
     model, X, y = grown(3)
     before = dict(mpl.rcParams)
@@ -327,6 +366,11 @@ def test_other_columns_are_refused_by_name() -> None:
         words(plot_tree(model.model_, part, y)) for part in (frame, frame[list("edcba")])
     )
     assert first == second
+
+
+def test_matplotlib_is_loaded_when_something_is_drawn() -> None:
+    program = "import sys, obliqua.plot; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,21 @@ from typing import Any
 from obliqua._extras import require
 from obliqua.plot._style import GREY, INK, PALE, Font
 
+# The part of an Axes that is counted on where a layout may yet shrink it, for a title say.
+RESERVE = 0.92
+
+
+def room_of(ax: Any) -> tuple[float, float]:
+    """Return width and height of an Axes in inches, after the figure's layout."""
+    figure = ax.figure.figure  # the whole one, if the Axes is in a part of it
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    box, dpi = ax.get_window_extent(), figure.dpi
+    if not (box.width > 0 and box.height > 0):
+        raise ValueError("The given ax has no room: its width or height is 0.")
+    return box.width / dpi, box.height / dpi
+
 
 class Canvas:
     """A sheet of a size in inches, with its origin at the bottom left.
@@ -34,10 +49,10 @@ class Canvas:
             ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
             self.scale = 1.0
         else:
-            room = ax.get_window_extent()
-            self.scale = min(room.width / width, room.height / height) / ax.figure.dpi
-            if not self.scale > 0:
-                raise ValueError("The given ax has no room: its width or height is 0.")
+            room = room_of(ax)
+            self.scale = min(room[0] / width, room[1] / height)
+            if ax.figure.figure.get_layout_engine() is not None:
+                self.scale *= RESERVE
         self.ax = ax
         ax.set(xlim=(0, width), ylim=(0, height), xticks=[], yticks=[], facecolor="white")
         ax.set_aspect("equal", adjustable="box")

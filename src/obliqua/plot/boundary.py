@@ -13,6 +13,7 @@ from obliqua._question import write_number
 from obliqua._subject import Subject, subject_of
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.model import Model
+from obliqua.plot._canvas import room_of
 from obliqua.plot._nodes import Palette, minus
 from obliqua.plot._regions import leaf_cells
 from obliqua.plot._rows import Sample
@@ -351,7 +352,7 @@ def _write(text: Any, words: str) -> None:
 def _label(
     ax: Any, subject: Subject, pair: tuple[int, int], window: FloatArray, font: Font
 ) -> None:
-    room = _room(ax)
+    room = room_of(ax)
     ax.set(xlim=(window[0, 0], window[2, 0]), ylim=(window[0, 1], window[2, 1]))
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=8)
@@ -364,12 +365,6 @@ def _label(
             axis.set_ticks(range(len(levels)), words)
             for tick, word in zip(axis.get_ticklabels(), words, strict=True):
                 _write(tick, word)
-
-
-def _room(ax: Any) -> tuple[float, float]:
-    """Return width and height of an Axes in inches."""
-    box, dpi = ax.get_window_extent(), ax.figure.dpi
-    return box.width / dpi, box.height / dpi
 
 
 def _value(subject: Subject, column: int, value: float) -> str:
@@ -399,7 +394,7 @@ def _caption(
         parts.append(f"{what} at their medians")
     else:
         parts[-1] = parts[-1][:-1] + ("" if named else " (medians)")
-    lines = font.wrap(["slice:", *map(font.writable, parts)], _room(ax)[0], 7)
+    lines = font.wrap(["slice:", *map(font.writable, parts)], room_of(ax)[0], 7)
     note = ax.annotate(
         "",
         xy=(0.5, 0.0),

@@ -11,7 +11,7 @@ import numpy as np
 from obliqua._subject import Subject, subject_of
 from obliqua._typing import FloatArray
 from obliqua.errors import TreeError
-from obliqua.plot._canvas import Canvas
+from obliqua.plot._canvas import Canvas, room_of
 from obliqua.plot._layout import Shown, tidy
 from obliqua.plot._nodes import (
     Legend,
@@ -67,6 +67,7 @@ ROOMY = Sizes(2.3, 1.2, 0.42, 0.52, 8.0, 6.8, 0.2, 0.55)
 COMPACT = Sizes(2.0, 1.15, 0.34, 0.36, 7.0, 6.0, 0.12, 0.6)
 COMPACT_FROM = 12
 WIDEST_LEAF = 2.0
+WIDEST_UPRIGHT = 14.0
 
 
 def plot_tree(
@@ -155,8 +156,7 @@ def plot_tree(
         raise ValueError("y and sample_weight belong to rows; give X as well.")
     sample = None if X is None else Sample(subject, X, y, sample_weight)
     shown = shown_nodes(subject, max_depth)
-    drawing = _Drawing(subject, sample, shown, max_terms)
-    return drawing.draw(ax)
+    return _Drawing(subject, sample, shown, max_terms).draw(ax)
 
 
 def shown_nodes(subject: Subject, max_depth: int | None) -> list[Shown]:
@@ -218,7 +218,6 @@ class _Drawing:
         needed = [self._needs(node) for node in shown if not node.children]
         self.leaf_width = min(max(sizes.leaf, *needed), WIDEST_LEAF)
         self.named = len(self.palette.names) > 8  # too many for colours alone
-        self._arrange()
 
     def _needs(self, node: Shown) -> float:
         """Return the width of an end's box in which nothing is shortened."""
@@ -250,8 +249,9 @@ class _Drawing:
         height = n_lines * sizes.line + sizes.picture + small + 2 * sizes.pad + 0.14
         return sizes.inner, height
 
-    def _arrange(self) -> None:
-        """Choose between top to bottom and left to right: what fits a page better."""
+    def _arrange(self, ax: Any) -> None:
+        """Choose between top to bottom and left to right: what fits the page or the ax better."""
+        page = (1.5, 1.0) if ax is None else room_of(ax)
         depth = max(node.depth for node in self.shown)
         found = []
         for upright in (True, False):
@@ -268,8 +268,10 @@ class _Drawing:
             breadth = max(m + s[across] / 2 for m, s in zip(middles, sizes, strict=True))
             length = starts[-1] - self.sizes.level_gap
             width, height = (breadth, length) if upright else (length, breadth)
-            # The smaller picture in the form of a page wins; a small tree stands upright.
-            cost = max(width / 1.5, height) if width > 14 or not upright else 0.0
+            # The smaller picture in that form wins; without an ax, a small tree stands upright.
+            cost = max(width / page[0], height / page[1])
+            if ax is None and upright and width <= WIDEST_UPRIGHT:
+                cost = 0.0
             found.append((cost, upright, sizes, middles, starts, width, height))
         best = min(found, key=lambda one: one[0])
         self.upright, self.boxes, self.middles, self.starts = best[1:5]
@@ -286,6 +288,7 @@ class _Drawing:
 
     def draw(self, ax: Any) -> Any:
         """Draw everything."""
+        self._arrange(ax)
         legend = Legend.of(self.palette, self.font, max(self.body, 3.0), self.sizes.text)
         wide = max(self.body, legend.width)
         height = self.body_height + legend.height + 0.12 + 2 * MARGIN
