@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from obliqua.export.dot import export_graphviz
     from obliqua.export.rules import export_rules
     from obliqua.export.text import export_text
+    from obliqua.plot.boundary import plot_boundary
+    from obliqua.plot.path import plot_path
+    from obliqua.plot.tree import plot_tree
     from obliqua.proposals import Directions
     from obliqua.spread import measure_spread
     from obliqua.tree import Tree, TreeBuilder, collapse, fold
@@ -46,6 +49,9 @@ __all__ = [
     "export_text",
     "fold",
     "measure_spread",
+    "plot_boundary",
+    "plot_path",
+    "plot_tree",
 ]
 
 # Each name is fetched from its module when it is first asked for: a program that only
@@ -70,6 +76,9 @@ _HOMES = {
     "export_text": "obliqua.export.text",
     "fold": "obliqua.tree",
     "measure_spread": "obliqua.spread",
+    "plot_boundary": "obliqua.plot.boundary",
+    "plot_path": "obliqua.plot.path",
+    "plot_tree": "obliqua.plot.tree",
 }
 
 
