@@ -4,16 +4,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from obliqua._values import NotSaved
     from obliqua.errors import (
         DatasetDamaged,
         DatasetMissing,
         MissingDependency,
+        ModelFileError,
+        ModelFileIOError,
+        ModelFileMissing,
         NodeViewClosed,
         ObliquaError,
         ProposerError,
         TreeError,
     )
     from obliqua.estimators.cart import CartClassifier
+    from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
     from obliqua.proposals import Directions
@@ -28,7 +33,11 @@ __all__ = [
     "Directions",
     "HHCartClassifier",
     "MissingDependency",
+    "ModelFileError",
+    "ModelFileIOError",
+    "ModelFileMissing",
     "NodeViewClosed",
+    "NotSaved",
     "ObliquaError",
     "ObliqueTreeClassifier",
     "ProposerError",
@@ -38,6 +47,8 @@ __all__ = [
     "__version__",
     "collapse",
     "fold",
+    "load",
+    "save",
 ]
 
 # Each name is fetched from its module when it is first asked for: a program that only
@@ -49,7 +60,11 @@ _HOMES = {
     "Directions": "obliqua.proposals",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "MissingDependency": "obliqua.errors",
+    "ModelFileError": "obliqua.errors",
+    "ModelFileIOError": "obliqua.errors",
+    "ModelFileMissing": "obliqua.errors",
     "NodeViewClosed": "obliqua.errors",
+    "NotSaved": "obliqua._values",
     "ObliquaError": "obliqua.errors",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
     "ProposerError": "obliqua.errors",
@@ -58,6 +73,8 @@ _HOMES = {
     "TreeError": "obliqua.errors",
     "collapse": "obliqua.tree",
     "fold": "obliqua.tree",
+    "load": "obliqua.estimators.files",
+    "save": "obliqua.estimators.files",
 }
 
 

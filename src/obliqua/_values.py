@@ -14,13 +14,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from obliqua._typing import AnyArray
 
-__all__ = ["from_json", "labels_from_json", "labels_to_json", "to_json"]
+__all__ = ["NotSaved", "from_json", "labels_from_json", "labels_to_json", "to_json"]
 
 _MAX_DEPTH = 16
 _MAX_BITS = 1024  # of an integer: no limit or seed needs more
@@ -29,6 +30,42 @@ MAX_LABEL_BYTES = 2**26
 _TYPE = re.compile(r"[<>|](?:b1|[iu][1248]|f[248]|U[0-9]{1,8})")
 _OBJECT = "object"
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+@dataclass(frozen=True)
+class NotSaved:
+    """Stands in a loaded estimator for a parameter that a file cannot hold.
+
+    A function, for instance. Predicting does not need it; fitting does, and says so.
+
+    Parameters
+    ----------
+    what : str
+        What the parameter was.
+
+    Examples
+    --------
+    >>> import io
+    >>> import obliqua
+    >>> def first_column(node):
+    ...     return [[1.0, 0.0]]
+    >>> file = io.BytesIO()
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0]], [0, 1]
+    >>> obliqua.save(obliqua.ObliqueTreeClassifier(first_column, pruning=None).fit(X, y), file)
+    >>> _ = file.seek(0)
+    >>> tree = obliqua.load(file)
+    >>> tree
+    ObliqueTreeClassifier(proposer=NotSaved('function first_column'), pruning=None)
+    >>> tree.predict(X)
+    array([0, 1])
+    >>> tree.set_params(proposer=first_column).fit(X, y).get_n_leaves()
+    2
+    """
+
+    what: str
+
+    def __repr__(self) -> str:
+        return f"NotSaved({self.what!r})"
 
 
 def to_json(value: Any, depth: int = 0) -> Any:
