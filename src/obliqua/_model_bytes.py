@@ -316,7 +316,9 @@ def _array_in(data: bytes, name: str, dtype: np.dtype[Any], shape: tuple[int, ..
     head = _npy_head(dtype, shape)
     if not data.startswith(head):
         raise Refused(f"is damaged: {_member(name)} has not the type and shape of the header")
-    return np.frombuffer(data, dtype, offset=len(head)).reshape(shape).astype(ARRAYS[name])
+    array = np.frombuffer(data, dtype, offset=len(head)).reshape(shape)
+    with np.errstate(invalid="ignore"):  # there are NaNs that some processors complain about
+        return array.astype(ARRAYS[name])
 
 
 def _model_of(header: Fields, joined: Mapping[str, AnyArray]) -> Model:
