@@ -194,7 +194,9 @@ def run(n_files: int, seed: int = 0) -> dict[str, Counter[str]]:
 def failures(counts: dict[str, Counter[str]]) -> int:
     """How many files led to something that must not be."""
     allowed = {REFUSED, SAME, "some model"}
-    return sum(n for counter in counts.values() for what, n in counter.items() if what not in allowed)
+    return sum(
+        n for counter in counts.values() for what, n in counter.items() if what not in allowed
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -219,9 +219,7 @@ def test_columns_and_levels() -> None:
     model = model_of(leaf(n_features=3), encoding=Encoding(columns))
     read = again(model)
     assert read.encoding == model.encoding
-    assert list(map(type, read.encoding.columns[1].levels)) == list(
-        map(type, columns[1].levels)
-    )
+    assert list(map(type, read.encoding.columns[1].levels)) == list(map(type, columns[1].levels))
 
 
 def test_names_that_json_cannot_hold_are_refused() -> None:

@@ -85,6 +85,8 @@ def read_bytes(path: Any, magic: bytes, most: int) -> bytes:
     try:
         if is_open(path):
             return _read_open(path, magic, most)
+        if os.path.isdir(path):  # not every system says so when it is opened
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
         with open(_as_text(path), "rb") as file:
             return _read_open(file, magic, most)
     except FileNotFoundError as error:
