@@ -1,4 +1,4 @@
-"""What model files promise where the system is of the family of Unix: kills, limits, permissions."""
+"""Model files where the system is of the family of Unix: kills, limits, permissions."""
 
 from __future__ import annotations
 
