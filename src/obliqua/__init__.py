@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
+    from obliqua.export.rules import export_rules
+    from obliqua.export.text import export_text
     from obliqua.proposals import Directions
+    from obliqua.spread import measure_spread
     from obliqua.tree import Tree, TreeBuilder, collapse, fold
 
     __version__: str
@@ -46,8 +49,11 @@ __all__ = [
     "TreeError",
     "__version__",
     "collapse",
+    "export_rules",
+    "export_text",
     "fold",
     "load",
+    "measure_spread",
     "save",
 ]
 
@@ -72,8 +78,11 @@ _HOMES = {
     "TreeBuilder": "obliqua.tree",
     "TreeError": "obliqua.errors",
     "collapse": "obliqua.tree",
+    "export_rules": "obliqua.export.rules",
+    "export_text": "obliqua.export.text",
     "fold": "obliqua.tree",
     "load": "obliqua.estimators.files",
+    "measure_spread": "obliqua.spread",
     "save": "obliqua.estimators.files",
 }
 
