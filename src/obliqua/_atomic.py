@@ -85,9 +85,10 @@ def read_bytes(path: Any, magic: bytes, most: int) -> bytes:
     try:
         if is_open(path):
             return _read_open(path, magic, most)
-        if os.path.isdir(path):  # not every system says so when it is opened
+        place = _as_text(path)
+        if os.path.isdir(place):  # not every system says so when it is opened
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
-        with open(_as_text(path), "rb") as file:
+        with open(place, "rb") as file:
             return _read_open(file, magic, most)
     except FileNotFoundError as error:
         raise _own(ModelFileMissing, f"There is no model file {name_of(path)}", error) from error
