@@ -4,16 +4,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from obliqua._values import NotSaved
     from obliqua.errors import (
         DatasetDamaged,
         DatasetMissing,
         MissingDependency,
+        ModelFileError,
+        ModelFileIOError,
+        ModelFileMissing,
         NodeViewClosed,
         ObliquaError,
         ProposerError,
         TreeError,
     )
     from obliqua.estimators.cart import CartClassifier
+    from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
     from obliqua.export.dot import export_graphviz
@@ -35,7 +40,11 @@ __all__ = [
     "Directions",
     "HHCartClassifier",
     "MissingDependency",
+    "ModelFileError",
+    "ModelFileIOError",
+    "ModelFileMissing",
     "NodeViewClosed",
+    "NotSaved",
     "ObliquaError",
     "ObliqueTreeClassifier",
     "ProposerError",
@@ -48,10 +57,12 @@ __all__ = [
     "export_rules",
     "export_text",
     "fold",
+    "load",
     "measure_spread",
     "plot_boundary",
     "plot_path",
     "plot_tree",
+    "save",
 ]
 
 # Each name is fetched from its module when it is first asked for: a program that only
@@ -63,7 +74,11 @@ _HOMES = {
     "Directions": "obliqua.proposals",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "MissingDependency": "obliqua.errors",
+    "ModelFileError": "obliqua.errors",
+    "ModelFileIOError": "obliqua.errors",
+    "ModelFileMissing": "obliqua.errors",
     "NodeViewClosed": "obliqua.errors",
+    "NotSaved": "obliqua._values",
     "ObliquaError": "obliqua.errors",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
     "ProposerError": "obliqua.errors",
@@ -75,10 +90,12 @@ _HOMES = {
     "export_rules": "obliqua.export.rules",
     "export_text": "obliqua.export.text",
     "fold": "obliqua.tree",
+    "load": "obliqua.estimators.files",
     "measure_spread": "obliqua.spread",
     "plot_boundary": "obliqua.plot.boundary",
     "plot_path": "obliqua.plot.path",
     "plot_tree": "obliqua.plot.tree",
+    "save": "obliqua.estimators.files",
 }
 
 
