@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.cart import CartClassifier
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
+    from obliqua.experiments.compare import compare
     from obliqua.proposals import Directions
     from obliqua.tree import Tree, TreeBuilder, collapse, fold
 
@@ -37,6 +38,7 @@ __all__ = [
     "TreeError",
     "__version__",
     "collapse",
+    "compare",
     "fold",
 ]
 
@@ -57,6 +59,7 @@ _HOMES = {
     "TreeBuilder": "obliqua.tree",
     "TreeError": "obliqua.errors",
     "collapse": "obliqua.tree",
+    "compare": "obliqua.experiments.compare",
     "fold": "obliqua.tree",
 }
 
