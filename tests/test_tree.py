@@ -303,7 +303,7 @@ def test_missing_and_unknown_arrays() -> None:
         Tree.from_arrays({name: value for name, value in arrays.items() if name != "coef"})
     with pytest.raises(TreeError, match="with unknown 'colour'"):
         Tree.from_arrays(arrays | {"colour": 1})
-    del arrays["origin_labels"]
+    del arrays["origin_labels"], arrays["spread"]
     with pytest.raises(TreeError, match="there are 0 origin labels"):
         Tree.from_arrays(arrays)
 
@@ -330,6 +330,7 @@ def test_nodes_that_make_no_tree(
         "coef_idx": [0],
         "coef": [1.0],
         "fill": [0.0],
+        "spread": [1.0],
         "table_ptr": [0, 0],
         "threshold": [0.0],
         "stats": np.ones((n, 2)),

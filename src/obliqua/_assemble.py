@@ -149,6 +149,7 @@ def assemble(
         coef_idx=idx,
         coef=coef,
         fill=np.full(len(coef), np.nan),
+        spread=np.full(len(coef), np.nan),
         table_ptr=np.zeros(len(coef) + 1, dtype=np.int64),
         table=np.empty(0),
         threshold=joined["threshold"][order][inner],

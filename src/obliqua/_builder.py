@@ -401,6 +401,7 @@ def _plane_arrays(specs: list[_NodeSpec]) -> dict[str, Any]:
         "coef_idx": np.array([i for plane in planes for i in plane.idx], dtype=np.int64),
         "coef": np.array([a for plane in planes for a in plane.coef], dtype=np.float64),
         "fill": np.array([v for plane in planes for v in plane.fill], dtype=np.float64),
+        "spread": np.full(sum(len(plane.idx) for plane in planes), np.nan),
         "table_ptr": pointers([len(table) for table in tables]),
         "table": np.array([v for table in tables for v in table], dtype=np.float64),
         "threshold": np.array([plane.threshold for plane in planes], dtype=np.float64),

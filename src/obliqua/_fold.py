@@ -151,10 +151,19 @@ def _fold_columns(tree: Tree, shift: FloatArray, scale: FloatArray) -> Tree:
         moved = np.bincount(tree.plane_of_coef, weights=coef * s, minlength=tree.n_planes)
         threshold = tree.threshold + moved
         fill = np.where(c == 0, np.where(np.isnan(tree.fill), np.nan, s), tree.fill / c + s)
+        # A column that the map makes constant may have any spread; so may one out of range.
+        spread = tree.spread / np.abs(c)
+        spread[~np.isfinite(spread)] = np.nan
         plane, at = _unit_planes(tree, c)
         coef[at] = tree.coef[at] * np.sign(c[at])
         threshold[plane] = tree.threshold[plane] / np.abs(c[at]) + coef[at] * s[at]
-    return _finished(tree, coef=coef, threshold=threshold, fill=np.where(table, tree.fill, fill))
+    return _finished(
+        tree,
+        coef=coef,
+        threshold=threshold,
+        fill=np.where(table, tree.fill, fill),
+        spread=np.where(table, tree.spread, spread),
+    )
 
 
 def _unit_planes(tree: Tree, scale: FloatArray) -> tuple[Int64Array, Int64Array]:
@@ -225,6 +234,8 @@ def _fold_matrix(tree: Tree, matrix: Any, offset: FloatArray, fill: ArrayLike | 
         coef_idx=entries.column.astype(np.int32),
         coef=entries.coef,
         fill=entries.fill,
+        # What a sum of columns varied by does not say what each of them did.
+        spread=np.full(len(entries.coef), np.nan),
         table_ptr=pointers(n_entries),
         table=tree.table[ranges(tree.table_ptr[entries.source], n_entries)],
         threshold=tree.threshold - constant,

@@ -58,6 +58,7 @@ ARRAYS: dict[str, np.dtype[Any]] = {
         "coef_idx": np.int32,
         "coef": np.float64,
         "fill": np.float64,
+        "spread": np.float64,
         "table_ptr": np.int64,
         "table": np.float64,
         "threshold": np.float64,
@@ -188,7 +189,7 @@ def renumber(
     new["plane_ptr"] = pointers(n_planes, np.int32)
     new["threshold"] = np.asarray(arrays["threshold"])[planes]
     new["coef_ptr"] = pointers(n_coef)
-    for name in ("coef_idx", "coef", "fill"):
+    for name in ("coef_idx", "coef", "fill", "spread"):
         new[name] = np.asarray(arrays[name])[coefficients]
     new["table_ptr"] = pointers(n_entries)
     entries = ranges(np.asarray(arrays["table_ptr"])[coefficients], n_entries)

@@ -53,6 +53,7 @@ def _check_shapes(tree: Tree) -> None:
         "coef_ptr": n_planes + 1,
         "coef_idx": n_coef,
         "fill": n_coef,
+        "spread": n_coef,
         "table_ptr": n_coef + 1,
         "stats": n_nodes,
         "n_samples": n_nodes,
@@ -159,12 +160,17 @@ def _check_numbers(tree: Tree) -> None:
         values = getattr(tree, name)
         if not np.isfinite(values).all():
             raise TreeError(f"The array {name!r} of a tree must be finite; it is not.")
-    for name in ("fill", "axis_gain"):
+    for name in ("fill", "spread", "axis_gain"):
         if np.isinf(getattr(tree, name)).any():
             raise TreeError(
                 f"The array {name!r} of a tree must be finite, or NaN where nothing is known; "
                 "it contains infinity."
             )
+    if (tree.spread < 0).any():
+        raise TreeError(
+            "The array 'spread' of a tree holds standard deviations, none of which is negative; "
+            f"got {tree.spread.min():g}."
+        )
     node = _first(tree.n_samples < 0)
     if node is not None:
         raise TreeError(

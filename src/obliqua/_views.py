@@ -52,6 +52,7 @@ class TreeViews:
     coef_ptr: Int64Array
     coef_idx: Int32Array
     coef: FloatArray
+    spread: FloatArray
     table_ptr: Int64Array
     threshold: FloatArray
     stats: FloatArray

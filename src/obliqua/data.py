@@ -25,8 +25,28 @@ NUMERIC = "numeric"
 QUALITATIVE = "qualitative"
 MAX_ROWS = 2**31 - 2  # row numbers are 32 bits wide, one of which is a mark
 
-# Letters, digits and signs that cannot be mistaken for part of a formula.
-_PLAIN_NAME = re.compile(r"[^\W\d][\w.\-/%()]*")
+# Words of letters, digits and signs that cannot be mistaken for part of a formula.
+_PLAIN_NAME = re.compile(r"[^\W\d][\w.\-/%()\[\]]*(?: [\w(\[][\w.\-/%()\[\]]*)*")
+
+
+def written_name(name: str) -> str:
+    """Write a name so that it cannot be mistaken for part of a formula or break a line.
+
+    Parameters
+    ----------
+    name : str
+        Any string.
+
+    Returns
+    -------
+    str
+        The name itself if it is plain; else in backquotes, with those inside it doubled, and
+        with characters that are not printed (newlines, tabs) as escapes.
+    """
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    shown = [c if c.isprintable() else c.encode("unicode_escape").decode() for c in name]
+    return f"`{''.join(shown).replace('`', '``')}`"
 
 
 @dataclass(frozen=True)
@@ -130,14 +150,14 @@ class Encoding:
         Examples
         --------
         >>> from obliqua.data import Encoding
-        >>> Encoding.identity(3, ["age", "bmi", "body mass"]).describe([0, 1, 2], [0.5, -1.2, 1])
-        '0.5*age - 1.2*bmi + `body mass`'
+        >>> Encoding.identity(3, ["age", "body mass", "a+b"]).describe([0, 1, 2], [0.5, -1.2, 1])
+        '0.5*age - 1.2*body mass + `a+b`'
         """
         places = np.asarray(idx, dtype=np.int64).ravel().tolist()
         factors = np.asarray(coef, dtype=np.float64).ravel().tolist()
         text = ""
         for place, factor in zip(places, factors, strict=True):
-            name = self._written(place)
+            name = self.written(place)
             size = f"{abs(factor):.{digits}g}"
             term = name if size == "1" else f"{size}*{name}"
             if text:
@@ -146,9 +166,21 @@ class Encoding:
                 text = f"-{term}" if factor < 0 else term
         return text or "0"
 
-    def _written(self, place: int) -> str:
+    def written(self, place: int) -> str:
+        """Return a column's name as it stands in a formula.
+
+        Parameters
+        ----------
+        place : int
+            The column.
+
+        Returns
+        -------
+        str
+            The name, in backquotes if it could be mistaken for something else, on one line.
+        """
         column = self.columns[place]
-        name = column.name if _PLAIN_NAME.fullmatch(column.name) else f"`{column.name}`"
+        name = written_name(column.name)
         return f"score({name})" if column.kind == QUALITATIVE else name
 
     def to_dict(self) -> dict[str, Any]:

@@ -71,6 +71,10 @@ class Tree(TreeViews):
     fill : ndarray of float64, of shape (n_coef,)
         What stands in for a missing value; NaN if nothing is known. For a coefficient with a
         level table it is in the table's numbers.
+    spread : ndarray of float64, of shape (n_coef,)
+        The standard deviation, among the training rows at the node, of what the coefficient is
+        multiplied with: ``|coef| * spread`` says how much it moves rows along the normal.
+        NaN if it is not known; `measure_spread` finds it.
     table_ptr : ndarray of int64, of shape (n_coef + 1,)
         Where each coefficient's level table starts; empty for a numeric column.
     table : ndarray of float64
@@ -104,6 +108,7 @@ class Tree(TreeViews):
     coef_idx: Int32Array
     coef: FloatArray
     fill: FloatArray
+    spread: FloatArray
     table_ptr: Int64Array
     table: FloatArray
     threshold: FloatArray
@@ -250,7 +255,8 @@ class Tree(TreeViews):
         Parameters
         ----------
         arrays : mapping
-            All fields by name, as `to_arrays` returns them; `origin_labels` may be absent.
+            All fields by name, as `to_arrays` returns them; `origin_labels` and `spread` may
+            be absent.
 
         Returns
         -------
@@ -263,7 +269,7 @@ class Tree(TreeViews):
             If an array is missing or unknown, or if the arrays do not make a tree.
         """
         names = {field.name for field in fields(cls)}
-        missing = sorted(names - set(arrays) - {"origin_labels"})
+        missing = sorted(names - set(arrays) - {"origin_labels", "spread"})
         unknown = sorted(set(arrays) - names)
         if missing or unknown:
             what = f"without {missing[0]!r}" if missing else f"with unknown {unknown[0]!r}"
@@ -271,7 +277,9 @@ class Tree(TreeViews):
                 f"A tree cannot be made of arrays {what}; it needs {', '.join(ARRAYS)}."
             )
         copies: dict[str, Any] = dict(arrays)
-        copies |= {name: np.array(arrays[name]) for name in ARRAYS}
+        if "spread" not in arrays:
+            copies["spread"] = np.full(np.shape(arrays["coef"]), np.nan)
+        copies |= {name: np.array(copies[name]) for name in ARRAYS}
         tree = cls(**copies)
         tree.validate()
         return tree

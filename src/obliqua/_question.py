@@ -1,0 +1,325 @@
+"""What a node asks, in words: the one place where splits become text.
+
+A hyperplane ``a . x <= t`` is divided by its leading coefficient, that of the feature which
+moves rows most, so that the equation is in units of one feature, and the other coefficients
+are rates of exchange: in ``age + 0.37*bmi <= 45``, 1 unit of bmi counts as 0.37 of age.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from obliqua._layout import NodeKind
+from obliqua._surgery import check_node
+from obliqua.data import Encoding, written_name
+from obliqua.errors import TreeError
+from obliqua.tree import Tree
+
+# A threshold is shown with at least so many steps per standard deviation of its feature.
+STEPS_PER_SPREAD = 100.0
+# From here on, and below, numbers are written with an exponent.
+LARGE, SMALL = 1e15, 1e-4
+
+
+@dataclass(frozen=True)
+class Term:
+    """One feature of a question.
+
+    Parameters
+    ----------
+    column : int
+        The column.
+    name : str
+        Its name, as it is written in a formula.
+    coefficient : float
+        Its coefficient; 1 for the leading term of a scaled question.
+    spread : float
+        The standard deviation of the feature among the training rows at the node; NaN if it
+        is not known.
+    """
+
+    column: int
+    name: str
+    coefficient: float
+    spread: float
+
+    @property
+    def effect(self) -> float:
+        """The coefficient per standard deviation: how far one of them moves a row."""
+        return self.coefficient * self.spread
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a hyperplane asks: whether a sum of terms is at most, or at least, a threshold.
+
+    Parameters
+    ----------
+    terms : tuple of Term
+        The terms, the one that moves rows most first.
+    relation : {"<=", ">="}
+        The relation that holds for the rows that go left.
+    threshold : float
+        The threshold.
+    """
+
+    terms: tuple[Term, ...]
+    relation: str
+    threshold: float
+
+    @property
+    def opposite(self) -> str:
+        """The relation that holds for the rows that go right."""
+        return ">" if self.relation == "<=" else "<"
+
+    @property
+    def is_oblique(self) -> bool:
+        """Whether it is about more than one feature."""
+        return len(self.terms) > 1
+
+    def formula(self, digits: int = 4, max_terms: int | None = None) -> str:
+        """Write the sum of the terms.
+
+        Parameters
+        ----------
+        digits : int, default=4
+            How many significant digits of a coefficient to show.
+        max_terms : int, default=None
+            How many terms to show; the others are counted.
+
+        Returns
+        -------
+        str
+            The formula.
+        """
+        shown = self.terms if max_terms is None else self.terms[:max_terms]
+        text = ""
+        for term in shown:
+            size = write_number(abs(term.coefficient), digits)
+            factor = term.name if size == "1" else f"{size}*{term.name}"
+            if text:
+                text += f" {'-' if term.coefficient < 0 else '+'} {factor}"
+            else:
+                text = f"-{factor}" if term.coefficient < 0 else factor
+        hidden = len(self.terms) - len(shown)
+        if hidden:
+            text += f" + ({hidden} more)" if text else f"({hidden} terms)"
+        return text
+
+    def cut(self, digits: int = 4) -> str:
+        """Write the threshold, with enough digits to tell rows apart.
+
+        Parameters
+        ----------
+        digits : int, default=4
+            How many significant digits to show at least.
+
+        Returns
+        -------
+        str
+            The number.
+        """
+        lead = self.terms[0]
+        return write_number(self.threshold, digits, abs(lead.effect) / STEPS_PER_SPREAD)
+
+    def sentence(self, left: bool = True, digits: int = 4, max_terms: int | None = None) -> str:
+        """Write the condition of a side.
+
+        Parameters
+        ----------
+        left : bool, default=True
+            Whether the condition for going left is wanted, or that for going right.
+        digits : int, default=4
+            How many significant digits to show.
+        max_terms : int, default=None
+            How many terms to show.
+
+        Returns
+        -------
+        str
+            The condition, ``age + 0.37*bmi <= 45`` for instance.
+        """
+        relation = self.relation if left else self.opposite
+        return f"{self.formula(digits, max_terms)} {relation} {self.cut(digits)}"
+
+    def rates(self, digits: int = 4) -> list[str]:
+        """Write what a unit of each further feature counts in units of the leading one.
+
+        Parameters
+        ----------
+        digits : int, default=4
+            How many significant digits to show.
+
+        Returns
+        -------
+        list of str
+            A sentence per term after the first: ``1 unit of bmi counts as 0.37 of age``.
+        """
+        lead = self.terms[0]
+        return [
+            f"1 unit of {term.name} counts as "
+            f"{write_number(term.coefficient / lead.coefficient, digits)} of {lead.name}"
+            for term in self.terms[1:]
+        ]
+
+
+def question_of(tree: Tree, node: int, encoding: Encoding, scaled: bool = True) -> Question:
+    """Read what a hyperplane asks.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    node : int
+        A node that is a hyperplane.
+    encoding : Encoding
+        What the columns are.
+    scaled : bool, default=True
+        Whether to divide by the leading coefficient. If not, coefficients and threshold are
+        the tree's own.
+
+    Returns
+    -------
+    Question
+        The question.
+    """
+    node = check_node(tree, node)
+    if tree.kind[node] != NodeKind.HYPERPLANE:
+        raise TreeError(f"Node {node} is no hyperplane, so it asks about no sum of features.")
+    return _plane(tree, int(tree.plane_ptr[node]), encoding, scaled)
+
+
+def _plane(tree: Tree, plane: int, encoding: Encoding, scaled: bool) -> Question:
+    part = slice(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1]))
+    idx, coef, spread = tree.coef_idx[part], tree.coef[part], tree.spread[part]
+    # Where a spread is not known, coefficients are ranked by their size alone.
+    known = not np.isnan(spread).any()
+    order = np.argsort(-np.abs(coef * spread if known else coef), kind="stable")
+    threshold, relation = float(tree.threshold[plane]), "<="
+    lead = float(coef[order[0]]) if len(order) else 1.0
+    divisor = 1.0
+    if scaled and lead != 0 and all(math.isfinite(v / lead) for v in [*coef, threshold]):
+        divisor = lead
+        relation = "<=" if lead > 0 else ">="
+    terms = tuple(
+        Term(
+            int(idx[k]),
+            encoding.written(int(idx[k])),
+            float(coef[k]) / divisor,
+            float(spread[k]),
+        )
+        for k in order
+    )
+    # 0.0 is added so that no threshold reads -0.
+    return Question(terms, relation, threshold / divisor + 0.0)
+
+
+def conditions(
+    tree: Tree, node: int, encoding: Encoding, digits: int = 4, max_terms: int | None = None
+) -> list[str]:
+    """Write the condition of each branch of a node, whatever its kind.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    node : int
+        An inner node.
+    encoding : Encoding
+        What the columns are.
+    digits : int, default=4
+        How many significant digits to show.
+    max_terms : int, default=None
+        How many terms of a sum to show.
+
+    Returns
+    -------
+    list of str
+        A condition per child.
+    """
+    node = check_node(tree, node)
+    kind = NodeKind(tree.kind[node])
+    if kind == NodeKind.LEAF:
+        return []
+    if kind == NodeKind.LEVELS:
+        return _level_conditions(tree, node, encoding)
+    first, end = int(tree.plane_ptr[node]), int(tree.plane_ptr[node + 1])
+    if kind == NodeKind.HYPERPLANE:
+        question = _plane(tree, first, encoding, scaled=True)
+        return [question.sentence(left, digits, max_terms) for left in (True, False)]
+    written = []
+    for plane in range(first, end):
+        score = _plane(tree, plane, encoding, scaled=False)
+        formula = score.formula(digits, max_terms)
+        away = write_number(abs(score.threshold), digits)
+        sign = "+" if score.threshold < 0 else "-"
+        written.append(
+            f"largest: {formula} {sign} {away}" if formula else f"largest: {sign}{away}"
+        )
+    return written
+
+
+def _level_conditions(tree: Tree, node: int, encoding: Encoding) -> list[str]:
+    plane = int(tree.plane_ptr[node])
+    at = int(tree.coef_ptr[plane])
+    place = int(tree.coef_idx[at])
+    column = encoding.columns[place]
+    branches = tree.table[tree.table_ptr[at] : tree.table_ptr[at + 1]].astype(int)
+    others = int(tree.threshold[plane])
+    name = written_name(column.name)
+    written = []
+    for branch in range(int(tree.n_children[node])):
+        levels = [
+            written_name(str(column.levels[code])) if code < len(column.levels) else f"code {code}"
+            for code in np.flatnonzero(branches == branch).tolist()
+        ]
+        inside = f"{name} in {{{', '.join(levels)}}}" if levels else ""
+        if branch == others:
+            inside = f"{inside} or any other level" if inside else f"{name}: any other level"
+        if not math.isnan(tree.fill[at]) and int(tree.fill[at]) == branch:
+            inside = f"{inside} or missing" if inside else f"{name} is missing"
+        written.append(inside or f"{name}: no level")
+    return written
+
+
+def write_number(value: float, digits: int = 4, step: float = math.nan) -> str:
+    """Write a number for a person: rounded, without an exponent where that can be read.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+    digits : int, default=4
+        How many significant digits to show at least. Digits before the point are never
+        dropped.
+    step : float, default=nan
+        A difference that must be visible; more digits are shown where it takes them.
+
+    Returns
+    -------
+    str
+        The number.
+
+    Examples
+    --------
+    >>> from obliqua._question import write_number
+    >>> write_number(1234567.891), write_number(0.000012345), write_number(2.0)
+    ('1234568', '1.234e-05', '2')
+    >>> write_number(1234567.891, step=0.01)
+    '1234567.89'
+    """
+    digits = max(int(digits), 1)
+    if not math.isfinite(value):
+        return str(value)
+    if value != 0 and not SMALL <= abs(value) < LARGE:
+        return f"{value:.{digits}g}"
+    decimals = 0 if value == 0 else digits - 1 - math.floor(math.log10(abs(value)))
+    if step > 0 and math.isfinite(step):
+        decimals = max(decimals, math.ceil(-math.log10(step)))
+    text = f"{value:.{min(max(decimals, 0), 17)}f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
