@@ -88,7 +88,7 @@ class Names(click.ParamType):
         except csv.Error:
             self.fail(f"{value!r} has a quote that is not closed.", param, ctx)
         names = [word.strip() for word in words]
-        if not all(names):
+        if not names or not all(names):
             self.fail(f"{value!r} has an empty name; write names as a,b,c.", param, ctx)
         return list(dict.fromkeys(names))
 

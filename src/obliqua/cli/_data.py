@@ -127,7 +127,8 @@ def _without_empty_rows(table: Table) -> Table:
 def _check_text(raw: bytes, source: str) -> None:
     if raw.startswith(ZIP):
         raise Trouble(
-            f"{source} is an Excel workbook or a zip archive. Save it as CSV or Parquet first."
+            f"{source} is not a table but a zip archive, as Excel workbooks and obliqua's models "
+            "are. Save a workbook as CSV first."
         )
     decoder = codecs.getincrementaldecoder("utf-8")()
     step = 1 << 24

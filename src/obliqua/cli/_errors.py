@@ -17,7 +17,7 @@ class Trouble(click.ClickException):
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that a misspelt one probably means, if there is one."""
     names = {other.strip().casefold(): other for other in known}
-    found = get_close_matches(name.strip().casefold(), names, n=1, cutoff=0.6)
+    found = get_close_matches(name.strip().casefold(), names, n=1, cutoff=0.7)
     return names[found[0]] if found else None
 
 

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from obliqua.cli._errors import Trouble, counted, did_you_mean
+from obliqua.data import Encoding
 from obliqua.model import Model
+from obliqua.tree import Tree
 
 OWN_OPTIONS = {"random_state": "--seed", "n_jobs": "--jobs"}
 
@@ -58,7 +61,15 @@ def load_model(path: str) -> tuple[Any, Model]:
             beside = []
         raise Trouble(f"{path} is not there.{did_you_mean(file.name, beside)}")
     model = load(file)
+    if isinstance(model, Tree):
+        encoding = Encoding.identity(model.n_features)
+        return model, Model((model,), "single", encoding, np.arange(model.n_stats))
     return model, getattr(model, "model_", model)
+
+
+def has_own_names(model: Model) -> bool:
+    """Say whether a model's columns were given names; otherwise they are called x0, x1, ..."""
+    return model.encoding.names != Encoding.identity(model.encoding.n_columns).names
 
 
 def size_of(path: Path) -> str:

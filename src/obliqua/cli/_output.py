@@ -69,7 +69,9 @@ def progress(what: str) -> Iterator[Step | None]:
 def write_stdout(data: bytes) -> None:
     """Write bytes to stdout: data are UTF-8 wherever they go."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(data)
+    rest = memoryview(data)
+    while rest:  # with PYTHONUNBUFFERED a part may be written, and only its size returned
+        rest = rest[sys.stdout.buffer.write(rest) :]
     sys.stdout.buffer.flush()
 
 

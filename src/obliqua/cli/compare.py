@@ -76,7 +76,7 @@ class MethodNames(shared.Names):
 )
 @shared.delimiter_option
 def compare(data: str, target: str, form: str, **given: Any) -> None:
-    """Cross-validate methods side by side on the rows of DATA.
+    """Cross-validate methods side by side on DATA.
 
     All methods see the same folds, each of which has its share of every class. DATA is a CSV or
     Parquet file, or - for standard input. All columns but the target are features.
@@ -94,7 +94,8 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
     table.require([target], "--target")
     table = table.without_missing(target, given["drop_missing_target"])
     features = choose_features(table, [target], given["features"], given["drop"])
-    X, y = table.matrix(features).to_numpy(), table.labels(target)
+    y = table.labels(target)
+    X = table.matrix(features).to_numpy()
     with progress("comparing") as step:
         result = cross_validate(
             X,

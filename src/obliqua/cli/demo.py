@@ -7,4 +7,4 @@ from obliqua.cli import _command as shared
 
 @shared.command("obliqua demo")
 def demo() -> None:
-    """Compare methods on a small data set, show a tree and draw it."""
+    """Compare methods on a small data set and show a tree."""

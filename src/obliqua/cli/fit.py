@@ -25,7 +25,7 @@ MOST_CLASSES = 8  # that a summary names
 
 @shared.command(
     "obliqua fit patients.csv --target diagnosis",
-    "obliqua fit patients.csv -t diagnosis -m hhcart-3 --set max_depth=3 --holdout 0.2",
+    "obliqua fit patients.csv -t diagnosis -m cart --set max_depth=3 --holdout 0.2",
     "zcat big.csv.gz | obliqua fit - -t y --drop id,name --output big.obliqua",
     with_methods=True,
 )
@@ -60,7 +60,7 @@ MOST_CLASSES = 8  # that a summary names
 )
 @shared.delimiter_option
 def fit(data: str, target: str, output: Path | None, **given: Any) -> None:
-    """Grow a tree from the rows of DATA and keep it in a model file.
+    """Grow a tree from the rows of DATA and save it.
 
     DATA is a CSV or Parquet file, or - for standard input. All columns but the target are
     features; they must be numbers, without gaps.
@@ -83,7 +83,8 @@ def fit(data: str, target: str, output: Path | None, **given: Any) -> None:
         raise Trouble(f"--weight: {weight!r} is the target.")
     table = table.without_missing(target, given["drop_missing_target"])
     names = choose_features(table, [target, *([weight] if weight else [])], **_choice(given))
-    X, y = table.matrix(names), table.labels(target)
+    y = table.labels(target)
+    X = table.matrix(names)
     if len(np.unique(y)) < 2:
         raise Trouble(f"The target {target!r} has one class only, {y[0]!s}; a tree needs two.")
     weights = None if weight is None else table.matrix([weight])[weight].to_numpy()

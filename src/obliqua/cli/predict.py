@@ -14,7 +14,7 @@ from obliqua._typing import AnyArray
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted, listed
-from obliqua.cli._models import load_model
+from obliqua.cli._models import has_own_names, load_model
 from obliqua.cli._output import check_target, note, write_file, write_stdout
 from obliqua.cli._table import Table, choose_known
 
@@ -59,10 +59,10 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
                 f"--output: {output} ends in {output.suffix or 'nothing'}; name a file that ends "
                 f"in {', '.join(SUFFIXES)}."
             )
-    fitted, container = load_model(model)
+    _, container = load_model(model)
     table = read_table(data, given["delimiter"])
-    named = hasattr(fitted, "feature_names_in_")
-    used, others = choose_known(table, container.encoding.names, named)
+    names = container.encoding.names
+    used, others = choose_known(table, names, has_own_names(container))
     asked = [name for name in (given["id_column"], given["score"]) if name is not None]
     table.require(asked, "--id, --score")
     unused = [name for name in others if name not in asked]
