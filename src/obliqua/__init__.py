@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
     from obliqua.experiments.compare import compare
+    from obliqua.export.rules import export_rules
+    from obliqua.export.text import export_text
     from obliqua.proposals import Directions
+    from obliqua.spread import measure_spread
     from obliqua.tree import Tree, TreeBuilder, collapse, fold
 
     __version__: str
@@ -39,7 +42,10 @@ __all__ = [
     "__version__",
     "collapse",
     "compare",
+    "export_rules",
+    "export_text",
     "fold",
+    "measure_spread",
 ]
 
 # Each name is fetched from its module when it is first asked for: a program that only
@@ -60,7 +66,10 @@ _HOMES = {
     "TreeError": "obliqua.errors",
     "collapse": "obliqua.tree",
     "compare": "obliqua.experiments.compare",
+    "export_rules": "obliqua.export.rules",
+    "export_text": "obliqua.export.text",
     "fold": "obliqua.tree",
+    "measure_spread": "obliqua.spread",
 }
 
 

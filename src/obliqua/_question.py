@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from obliqua._layout import NodeKind
+from obliqua._levels import level_branches
 from obliqua._surgery import check_node
 from obliqua.data import Encoding, written_name
 from obliqua.errors import TreeError
@@ -22,6 +23,8 @@ from obliqua.tree import Tree
 STEPS_PER_SPREAD = 100.0
 # From here on, and below, numbers are written with an exponent.
 LARGE, SMALL = 1e15, 1e-4
+# Enough for 17 digits, which tell any two numbers apart, of the smallest such number.
+MAX_DECIMALS = 20
 
 
 @dataclass(frozen=True)
@@ -95,19 +98,37 @@ class Question:
         str
             The formula.
         """
-        shown = self.terms if max_terms is None else self.terms[:max_terms]
-        text = ""
+        return " ".join(self.pieces(digits, max_terms))
+
+    def pieces(self, digits: int = 4, max_terms: int | None = None) -> list[str]:
+        """Write the sum as pieces between which a line may be broken.
+
+        Parameters
+        ----------
+        digits : int, default=4
+            How many significant digits of a coefficient to show.
+        max_terms : int, default=None
+            How many terms to show; the others are counted.
+
+        Returns
+        -------
+        list of str
+            A piece per term, with its sign, and one that counts those left out.
+        """
+        shown = self.terms if max_terms is None else self.terms[: max(max_terms, 0)]
+        written: list[str] = []
         for term in shown:
             size = write_number(abs(term.coefficient), digits)
             factor = term.name if size == "1" else f"{size}*{term.name}"
-            if text:
-                text += f" {'-' if term.coefficient < 0 else '+'} {factor}"
+            sign = "-" if term.coefficient < 0 else "+"
+            if written:
+                written.append(f"{sign} {factor}")
             else:
-                text = f"-{factor}" if term.coefficient < 0 else factor
+                written.append(f"-{factor}" if sign == "-" else factor)
         hidden = len(self.terms) - len(shown)
         if hidden:
-            text += f" + ({hidden} more)" if text else f"({hidden} terms)"
-        return text
+            written.append(f"+ ({hidden} more)" if written else f"({hidden} terms)")
+        return written
 
     def cut(self, digits: int = 4) -> str:
         """Write the threshold, with enough digits to tell rows apart.
@@ -122,8 +143,24 @@ class Question:
         str
             The number.
         """
-        lead = self.terms[0]
-        return write_number(self.threshold, digits, abs(lead.effect) / STEPS_PER_SPREAD)
+        return self.write(self.threshold, digits)
+
+    def write(self, value: float, digits: int = 4) -> str:
+        """Write a value along the normal, with enough digits to tell rows apart.
+
+        Parameters
+        ----------
+        value : float
+            The value.
+        digits : int, default=4
+            How many significant digits to show at least.
+
+        Returns
+        -------
+        str
+            The number.
+        """
+        return write_number(value, digits, abs(self.terms[0].effect) / STEPS_PER_SPREAD)
 
     def sentence(self, left: bool = True, digits: int = 4, max_terms: int | None = None) -> str:
         """Write the condition of a side.
@@ -156,14 +193,37 @@ class Question:
         Returns
         -------
         list of str
-            A sentence per term after the first: ``1 unit of bmi counts as 0.37 of age``.
+            A sentence per term after the first: ``1 unit of bmi counts as 0.37 of age``, or
+            ``offsets`` if it works the other way.
         """
-        lead = self.terms[0]
-        return [
-            f"1 unit of {term.name} counts as "
-            f"{write_number(term.coefficient / lead.coefficient, digits)} of {lead.name}"
-            for term in self.terms[1:]
-        ]
+        lead, written = self.terms[0], []
+        for term in self.terms[1:]:
+            if lead.coefficient == 0 or term.coefficient == 0:
+                continue  # a unit of nothing has no price
+            rate = term.coefficient / lead.coefficient
+            does = "counts as" if rate > 0 else "offsets"
+            size = write_number(abs(rate), digits)
+            written.append(f"1 unit of {term.name} {does} {size} of {lead.name}")
+        return written
+
+    def effects(self, digits: int = 3) -> list[str]:
+        """Write how far one standard deviation of each feature moves a row.
+
+        Parameters
+        ----------
+        digits : int, default=3
+            How many significant digits to show.
+
+        Returns
+        -------
+        list of str
+            ``age 10.2``, ``bmi 1.85``, in the units of the threshold, the largest first; empty
+            if the standard deviations are not known.
+        """
+        if any(math.isnan(term.spread) for term in self.terms):
+            return []
+        ranked = sorted(self.terms, key=lambda term: -abs(term.effect))
+        return [f"{term.name} {write_number(term.effect, digits)}" for term in ranked]
 
 
 def question_of(tree: Tree, node: int, encoding: Encoding, scaled: bool = True) -> Question:
@@ -178,8 +238,8 @@ def question_of(tree: Tree, node: int, encoding: Encoding, scaled: bool = True) 
     encoding : Encoding
         What the columns are.
     scaled : bool, default=True
-        Whether to divide by the leading coefficient. If not, coefficients and threshold are
-        the tree's own.
+        Whether to divide by the leading coefficient. If not, coefficients, their order and the
+        threshold are the tree's own.
 
     Returns
     -------
@@ -189,15 +249,41 @@ def question_of(tree: Tree, node: int, encoding: Encoding, scaled: bool = True) 
     node = check_node(tree, node)
     if tree.kind[node] != NodeKind.HYPERPLANE:
         raise TreeError(f"Node {node} is no hyperplane, so it asks about no sum of features.")
-    return _plane(tree, int(tree.plane_ptr[node]), encoding, scaled)
+    return read_plane(tree, int(tree.plane_ptr[node]), encoding, scaled, ranked=scaled)
 
 
-def _plane(tree: Tree, plane: int, encoding: Encoding, scaled: bool) -> Question:
+def read_plane(
+    tree: Tree, plane: int, encoding: Encoding, scaled: bool = True, ranked: bool = True
+) -> Question:
+    """Read one plane of a tree.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    plane : int
+        The plane.
+    encoding : Encoding
+        What the columns are.
+    scaled : bool, default=True
+        Whether to divide by the leading coefficient.
+    ranked : bool, default=True
+        Whether the term that moves rows most comes first. If not, terms stand in the order in
+        which the tree adds them up.
+
+    Returns
+    -------
+    Question
+        The plane, as if it were a hyperplane's.
+    """
     part = slice(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1]))
     idx, coef, spread = tree.coef_idx[part], tree.coef[part], tree.spread[part]
-    # Where a spread is not known, coefficients are ranked by their size alone.
-    known = not np.isnan(spread).any()
-    order = np.argsort(-np.abs(coef * spread if known else coef), kind="stable")
+    coded = np.diff(tree.table_ptr[part.start : part.stop + 1]) > 0
+    order = np.arange(len(idx))
+    if ranked:
+        # Where a spread is not known, coefficients are ranked by their size alone.
+        known = not np.isnan(spread).any()
+        order = np.argsort(-np.abs(coef * spread if known else coef), kind="stable")
     threshold, relation = float(tree.threshold[plane]), "<="
     lead = float(coef[order[0]]) if len(order) else 1.0
     divisor = 1.0
@@ -207,14 +293,20 @@ def _plane(tree: Tree, plane: int, encoding: Encoding, scaled: bool) -> Question
     terms = tuple(
         Term(
             int(idx[k]),
-            encoding.written(int(idx[k])),
+            _written_term(encoding, int(idx[k]), bool(coded[k])),
             float(coef[k]) / divisor,
             float(spread[k]),
         )
-        for k in order
+        for k in order.tolist()
     )
     # 0.0 is added so that no threshold reads -0.
     return Question(terms, relation, threshold / divisor + 0.0)
+
+
+def _written_term(encoding: Encoding, column: int, coded: bool) -> str:
+    """Write a column as a formula has it: the number of its level if there is a table of them."""
+    name = written_name(encoding.columns[column].name)
+    return f"score({name})" if coded else name
 
 
 def conditions(
@@ -245,43 +337,54 @@ def conditions(
     if kind == NodeKind.LEAF:
         return []
     if kind == NodeKind.LEVELS:
-        return _level_conditions(tree, node, encoding)
-    first, end = int(tree.plane_ptr[node]), int(tree.plane_ptr[node + 1])
+        return [branch.condition() for branch in level_branches(tree, node, encoding)]
     if kind == NodeKind.HYPERPLANE:
-        question = _plane(tree, first, encoding, scaled=True)
+        question = read_plane(tree, int(tree.plane_ptr[node]), encoding)
         return [question.sentence(left, digits, max_terms) for left in (True, False)]
+    return [f"largest: {score}" for score in scores(tree, node, encoding, digits, max_terms)]
+
+
+def scores(
+    tree: Tree,
+    node: int,
+    encoding: Encoding,
+    digits: int = 4,
+    max_terms: int | None = None,
+    ranked: bool = True,
+) -> list[str]:
+    """Write what the branches of a linear machine compare.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    node : int
+        A linear machine.
+    encoding : Encoding
+        What the columns are.
+    digits : int, default=4
+        How many significant digits to show.
+    max_terms : int, default=None
+        How many terms of a sum to show.
+    ranked : bool, default=True
+        As in `read_plane`.
+
+    Returns
+    -------
+    list of str
+        A sum minus its threshold per child, ``2*size - 1`` for instance.
+    """
     written = []
-    for plane in range(first, end):
-        score = _plane(tree, plane, encoding, scaled=False)
+    for plane in range(int(tree.plane_ptr[node]), int(tree.plane_ptr[node + 1])):
+        score = read_plane(tree, plane, encoding, scaled=False, ranked=ranked)
         formula = score.formula(digits, max_terms)
         away = write_number(abs(score.threshold), digits)
-        sign = "+" if score.threshold < 0 else "-"
-        written.append(
-            f"largest: {formula} {sign} {away}" if formula else f"largest: {sign}{away}"
-        )
-    return written
-
-
-def _level_conditions(tree: Tree, node: int, encoding: Encoding) -> list[str]:
-    plane = int(tree.plane_ptr[node])
-    at = int(tree.coef_ptr[plane])
-    place = int(tree.coef_idx[at])
-    column = encoding.columns[place]
-    branches = tree.table[tree.table_ptr[at] : tree.table_ptr[at + 1]].astype(int)
-    others = int(tree.threshold[plane])
-    name = written_name(column.name)
-    written = []
-    for branch in range(int(tree.n_children[node])):
-        levels = [
-            written_name(str(column.levels[code])) if code < len(column.levels) else f"code {code}"
-            for code in np.flatnonzero(branches == branch).tolist()
-        ]
-        inside = f"{name} in {{{', '.join(levels)}}}" if levels else ""
-        if branch == others:
-            inside = f"{inside} or any other level" if inside else f"{name}: any other level"
-        if not math.isnan(tree.fill[at]) and int(tree.fill[at]) == branch:
-            inside = f"{inside} or missing" if inside else f"{name} is missing"
-        written.append(inside or f"{name}: no level")
+        if not formula:
+            written.append(away if score.threshold <= 0 else f"-{away}")
+        elif score.threshold == 0:
+            written.append(formula)
+        else:
+            written.append(f"{formula} {'+' if score.threshold < 0 else '-'} {away}")
     return written
 
 
@@ -319,7 +422,7 @@ def write_number(value: float, digits: int = 4, step: float = math.nan) -> str:
     decimals = 0 if value == 0 else digits - 1 - math.floor(math.log10(abs(value)))
     if step > 0 and math.isfinite(step):
         decimals = max(decimals, math.ceil(-math.log10(step)))
-    text = f"{value:.{min(max(decimals, 0), 17)}f}"
+    text = f"{value:.{min(max(decimals, 0), MAX_DECIMALS)}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return "0" if text == "-0" else text

@@ -6,6 +6,7 @@ alike on an estimator, on a model that was loaded from a file and on a tree buil
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -105,13 +106,43 @@ def subject_of(
     encoding, classes = container.encoding, container.classes
     if feature_names is not None:
         names = _names(feature_names, encoding.n_columns, "feature_names", "columns")
-        columns = zip(encoding.columns, names, strict=True)
-        encoding = Encoding(tuple(replace(column, name=name) for column, name in columns))
+    else:
+        names = encoding.names
+    columns = zip(encoding.columns, distinct(names), strict=True)
+    encoding = Encoding(tuple(replace(column, name=name) for column, name in columns))
     if class_names is None:
         called = tuple(str(label) for label in classes.tolist())
     else:
         called = _names(class_names, len(classes), "class_names", "classes")
-    return Subject(chosen, encoding, called, classes, rows)
+    return Subject(chosen, encoding, distinct(called), classes, rows)
+
+
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Tell equal names apart by their numbers.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Any names.
+
+    Returns
+    -------
+    tuple of str
+        The names; those that occur more than once have their number in brackets after them.
+
+    Examples
+    --------
+    >>> from obliqua._subject import distinct
+    >>> distinct(["age", "bmi", "age"])
+    ('age [0]', 'bmi', 'age [2]')
+    """
+    known = tuple(names)
+    while len(set(known)) < len(known):
+        times = Counter(known)
+        known = tuple(
+            f"{name} [{number}]" if times[name] > 1 else name for number, name in enumerate(known)
+        )
+    return known
 
 
 def _container(model: Any) -> tuple[Model, Callable[[Any], AnyArray]]:

@@ -44,13 +44,38 @@ class Intervals(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """Some of the rows of a node, wherever they live."""
+    """Some of the rows of a node, wherever they live.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data of this part.
+    rows : ndarray of int32
+        The numbers of the node's rows in it.
+    """
 
     problem: Problem
     rows: Any
 
     def node(self, counts: Int64Array, n_rows: int, code: int, rules: Any) -> Node:
-        """Return the part as the compiled search sees it, with the whole node's sums."""
+        """Return the part as the compiled search sees it, with the whole node's sums.
+
+        Parameters
+        ----------
+        counts : ndarray of int64
+            Class sums of the whole node.
+        n_rows : int
+            The number of its rows.
+        code : int
+            The criterion's code.
+        rules : Rules
+            The limits of growth.
+
+        Returns
+        -------
+        Node
+            The node.
+        """
         return Node(
             self.problem.Z,
             self.rows,

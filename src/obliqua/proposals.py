@@ -27,6 +27,23 @@ SIGNIFICANT_BITS = 24
 class NodeView:
     """What a proposer sees of a node. It is dead after the call: use it, do not keep it.
 
+    The engine makes it. What is expensive is computed when it is first asked for.
+
+    Parameters
+    ----------
+    rows : callable
+        Makes `X`.
+    y : ndarray of int32
+        See below.
+    sample_weight : callable
+        Makes `sample_weight`.
+    counts : ndarray
+        See below.
+    n_features, depth : int
+        See below.
+    key : int
+        The seed of `rng`.
+
     Attributes
     ----------
     X : ndarray of shape (n_samples, n_features)
@@ -149,7 +166,18 @@ class Proposals:
     scale: str | None = None
 
     def ask(self, node: NodeView) -> Any:
-        """Return what the proposer says of a node."""
+        """Return what the proposer says of a node.
+
+        Parameters
+        ----------
+        node : NodeView
+            The node.
+
+        Returns
+        -------
+        Directions, array or None
+            Whatever the proposer returned.
+        """
         if self.proposer is None:
             return None
         propose = getattr(self.proposer, "propose", self.proposer)

@@ -43,7 +43,20 @@ class FixedPoint:
 
     @classmethod
     def of_ranges(cls, low: FloatArray, high: FloatArray, total_weight: int = 1) -> FixedPoint:
-        """Make it of each column's range and the weight of all rows (which parts can merge)."""
+        """Make it of ranges, which parts of the data can merge.
+
+        Parameters
+        ----------
+        low, high : ndarray of shape (n_features,)
+            The least and the largest value of each column.
+        total_weight : int, default=1
+            The weight of all rows in grid units.
+
+        Returns
+        -------
+        FixedPoint
+            The same for all parts.
+        """
         low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
         shift = low / 2 + high / 2
         reach = np.maximum(high - shift, shift - low)
@@ -54,12 +67,36 @@ class FixedPoint:
 
     @classmethod
     def of_problem(cls, problem: Problem) -> FixedPoint:
-        """Make it for the rows of a problem."""
+        """Make it for the rows of a problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            The data.
+
+        Returns
+        -------
+        FixedPoint
+            It.
+        """
         return cls.of_rows(problem, np.arange(problem.n_rows, dtype=np.int32))
 
     @classmethod
     def of_rows(cls, problem: Problem, rows: Int32Array) -> FixedPoint:
-        """Make it for some rows of a problem, those of a node for instance."""
+        """Make it for some rows of a problem, those of a node for instance.
+
+        Parameters
+        ----------
+        problem : Problem
+            The data.
+        rows : ndarray of int32
+            Row numbers.
+
+        Returns
+        -------
+        FixedPoint
+            It.
+        """
         values = problem.Z[rows].astype(np.float64)
         return cls.of_ranges(values.min(axis=0), values.max(axis=0), problem.total_weight)
 
@@ -68,7 +105,17 @@ class FixedPoint:
 class ClassSums:
     """Sums of weights, values and products per class. They add and subtract exactly.
 
-    `weights` counts units of ``2**grid.weight_shift`` grid units of weight.
+    Parameters
+    ----------
+    weights : ndarray of int64, of shape (n_classes,)
+        In units of ``2**grid.weight_shift`` grid units of weight.
+    first : ndarray of int64, of shape (n_classes, n_features)
+        Sums of values.
+    high, low : ndarray of int64, of shape (n_classes, n_features * (n_features + 1) / 2)
+        Sums of products of two features, ``high * 2**26 + low``: the lower triangle, row by
+        row.
+    grid : FixedPoint
+        How values became whole numbers.
     """
 
     weights: Int64Array
@@ -104,7 +151,18 @@ class ClassSums:
         return self.high.astype(object) * 2**PIECE_BITS + self.low.astype(object)
 
     def mean(self, c: int) -> FloatArray:
-        """Return the mean of a class in original units; NaN for a class without rows."""
+        """Return the mean of a class.
+
+        Parameters
+        ----------
+        c : int
+            The class.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            The mean in original units; NaN for a class without rows.
+        """
         if self.weights[c] == 0:
             return np.full(self.first.shape[1], np.nan)
         unit = np.ldexp(1.0, self.grid.exponent - VALUE_BITS)
@@ -112,9 +170,17 @@ class ClassSums:
         return mean
 
     def scatter(self, c: int) -> FloatArray:
-        """Return the sum of squares and products about the class mean; 0 without rows.
+        """Return the sum of squares and products about the mean of a class.
 
-        In original units, and in the weights' grid units.
+        Parameters
+        ----------
+        c : int
+            The class.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            In original units, and in the weights' grid units; 0 for a class without rows.
         """
         p = self.first.shape[1]
         weight = max(int(self.weights[c]), 1)

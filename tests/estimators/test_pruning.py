@@ -7,6 +7,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from estimators.registry import assert_sound, blobs, each_estimator, full_grown
+from obliqua import measure_spread
 from obliqua.prune import (
     cost_complexity_path,
     folds,
@@ -54,7 +55,8 @@ def test_holdout(Estimator, n_se, prune_root):
     held = hold_out(problem, 0.1, key)
     assert held.sum() == 40
     tree = grow(take(problem, ~held))
-    assert model.tree_ == prune_on_rows(tree, take(problem, held), n_se, prune_root)
+    pruned = prune_on_rows(tree, take(problem, held), n_se, prune_root)
+    assert model.tree_ == measure_spread(pruned, X[~held])
     assert 2 <= model.get_n_leaves() < tree.n_leaves
     assert_sound(model, X[~held], Y[~held])
 
@@ -66,7 +68,8 @@ def test_reduced_error(Estimator):
     held = hold_out(problem, 0.25, key)
     assert held.sum() == 100
     tree = grow(take(problem, ~held))
-    assert model.tree_ == prune_reduced_error(tree, take(problem, held))
+    pruned = prune_reduced_error(tree, take(problem, held))
+    assert model.tree_ == measure_spread(pruned, X[~held])
     assert model.get_n_leaves() < tree.n_leaves
 
 
@@ -84,7 +87,7 @@ def test_folds_grow_from_their_rows(Estimator):
         assert tree.n_samples[tree.is_leaf].min() >= np.ceil(0.02 * part.n_rows)
         return tree
 
-    assert model.tree_ == prune_by_folds(problem, noted, 4, seed=key)
+    assert model.tree_ == measure_spread(prune_by_folds(problem, noted, 4, seed=key), X)
     assert asked == [400, 300, 300, 300, 300]
     assert np.bincount(folds(problem, 4, key)).tolist() == [100] * 4
     assert_sound(model, X, Y)

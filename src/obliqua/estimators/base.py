@@ -163,7 +163,8 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             prune_root=bool(self.prune_root),
             ccp_alpha=None if self.ccp_alpha is None else float(self.ccp_alpha),
         )
-        tree = grow_pruned(problem, self._grower(key), pruning, key)
+        n_threads = effective_n_jobs(self.n_jobs)
+        tree = grow_pruned(problem, self._grower(key), pruning, key, n_threads)
         self._keep(seen, tree, problem, classes)
         return self
 

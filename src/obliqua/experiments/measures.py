@@ -55,31 +55,85 @@ def confusion_matrix(
 
 
 def accuracy(matrix: Int64Array) -> float:
-    """Share of the rows that were given their own class."""
+    """Return the share of the rows that were given their own class.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_classes, n_classes)
+        A confusion matrix.
+
+    Returns
+    -------
+    float
+        The share.
+    """
     return float(np.trace(matrix) / matrix.sum())
 
 
 def true_positive_rates(matrix: Int64Array) -> FloatArray:
-    """For each class, the share of its rows that were given it; NaN for a class without rows."""
+    """Return, for each class, the share of its rows that were given it.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_classes, n_classes)
+        A confusion matrix.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        The shares; NaN for a class without rows.
+    """
     return _ratio(matrix.diagonal(), matrix.sum(axis=1), np.nan)
 
 
 def true_negative_rates(matrix: Int64Array) -> FloatArray:
-    """For each class, the share of the other rows that were not given it."""
+    """Return, for each class, the share of the other rows that were not given it.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_classes, n_classes)
+        A confusion matrix.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        The shares; NaN if there are no other rows.
+    """
     others = matrix.sum() - matrix.sum(axis=1)
     return _ratio(others - matrix.sum(axis=0) + matrix.diagonal(), others, np.nan)
 
 
 def f_measures(matrix: Int64Array) -> FloatArray:
-    """For each class, the harmonic mean of precision and recall; 0 if it is never predicted."""
+    """Return, for each class, the harmonic mean of precision and recall.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_classes, n_classes)
+        A confusion matrix.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        The F-measures; 0 for a class that is never predicted.
+    """
     return _ratio(2 * matrix.diagonal(), matrix.sum(axis=1) + matrix.sum(axis=0), 0.0)
 
 
 def macro_f(matrix: Int64Array) -> float:
-    """The plain mean of the F-measures of the classes.
+    """Return the plain mean of the F-measures of the classes.
 
     Macro F can also mean the F-measure of the mean precision and the mean recall. The mean of
     the F-measures is what agrees with the tables of the HHCART paper.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_classes, n_classes)
+        A confusion matrix.
+
+    Returns
+    -------
+    float
+        The mean.
     """
     return float(f_measures(matrix).mean())
 

@@ -54,7 +54,18 @@ class Method:
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def make(self, random_state: int) -> Any:
-        """An unfitted estimator."""
+        """Make an unfitted estimator.
+
+        Parameters
+        ----------
+        random_state : int
+            Its seed.
+
+        Returns
+        -------
+        estimator
+            The estimator.
+        """
         module, _, name = self.estimator.rpartition(".")
         try:
             return getattr(import_module(module), name)(**self.params, random_state=random_state)
@@ -64,7 +75,17 @@ class Method:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to train on and, where the test rows are fixed, rows to test on."""
+    """Rows to train on and, where the test rows are fixed, rows to test on.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        The rows.
+    y : ndarray of shape (n_rows,)
+        Their labels.
+    X_test, y_test : ndarray, default=None
+        The same of rows to test on; None where the protocol divides the rows itself.
+    """
 
     X: FloatArray
     y: AnyArray
@@ -84,7 +105,17 @@ class Rows:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set of a table: its short name there, and how to get it."""
+    """A data set of a table.
+
+    Parameters
+    ----------
+    name : str
+        Its short name in the table.
+    title : str
+        What it is called in full.
+    load : callable
+        Returns its rows.
+    """
 
     name: str
     title: str

@@ -105,13 +105,31 @@ class Store:
             )
 
     def expect_method(self, name: str, estimator: str, params: Mapping[str, Any]) -> None:
-        """Say how a method is set; results with another setting are refused."""
+        """Say how a method is set; results with another setting are refused.
+
+        Parameters
+        ----------
+        name : str
+            What the table calls the method.
+        estimator : str
+            The class, with its module.
+        params : mapping
+            Its parameters.
+        """
         setting = {"estimator": estimator, "params": dict(params)}
         kept = self._content["methods"].setdefault(name, setting)
         self._agree(f"setting of the method {name}", kept, setting)
 
     def expect_data(self, name: str, checksum: str) -> None:
-        """Say what the data are; results from other data, or another order, are refused."""
+        """Say what the data are; results from other data, or another order, are refused.
+
+        Parameters
+        ----------
+        name : str
+            What the table calls the data set.
+        checksum : str
+            The checksum of its rows.
+        """
         kept = self._content["data"].setdefault(name, checksum)
         self._agree(f"checksum of the data set {name}", kept, checksum)
 
@@ -123,12 +141,31 @@ class Store:
         return found
 
     def cells(self, data_set: str, method: str) -> dict[int, dict[str, Any]]:
-        """The finished repeats of a method on a data set, by number, in order."""
+        """Return the finished repeats of a method on a data set.
+
+        Parameters
+        ----------
+        data_set, method : str
+            What the table calls them.
+
+        Returns
+        -------
+        dict
+            Cells by the number of the repeat, in order.
+        """
         found = {int(repeat): cell for repeat, cell in self._repeats(data_set, method).items()}
         return dict(sorted(found.items()))
 
     def put(self, key: CellKey, cell: Mapping[str, Any]) -> None:
-        """Keep a cell, in memory and in the file."""
+        """Keep a cell, in memory and in the file.
+
+        Parameters
+        ----------
+        key : CellKey
+            Which cell of the table, and which repeat.
+        cell : mapping
+            What the repeat has given.
+        """
         of_set = self._content["cells"].setdefault(key.data_set, {})
         of_set.setdefault(key.method, {})[str(key.repeat)] = dict(cell)
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -83,12 +83,34 @@ class Table:
     repeats: int = 10
 
     def choose_sets(self, names: Sequence[str] | None = None) -> list[DataSet]:
-        """The data sets of these names; all of them for `None`."""
+        """Return data sets by name.
+
+        Parameters
+        ----------
+        names : sequence of str, default=None
+            The names; all data sets for None.
+
+        Returns
+        -------
+        list of DataSet
+            The data sets.
+        """
         known = {data_set.name: data_set for data_set in self.data_sets}
         return [_known(name, known, "data set") for name in (known if names is None else names)]
 
     def choose_methods(self, names: Sequence[str] | None = None) -> list[Method]:
-        """The methods of these names; the paper's for `None`."""
+        """Return methods by name.
+
+        Parameters
+        ----------
+        names : sequence of str, default=None
+            The names; the paper's methods for None.
+
+        Returns
+        -------
+        list of Method
+            The methods.
+        """
         known = {method.name: method for method in self.methods}
         return [
             _known(name, known, "method") for name in (self.standard if names is None else names)
@@ -97,7 +119,20 @@ class Table:
     def count_repeats(
         self, repeats: int | Mapping[str, int] | None = None, names: Sequence[str] | None = None
     ) -> dict[str, int]:
-        """Repeats by data set, at least for these sets; as many as in the paper for `None`."""
+        """Return the number of repeats of each data set.
+
+        Parameters
+        ----------
+        repeats : int or mapping, default=None
+            For all data sets, or by name; as many as in the paper for None.
+        names : sequence of str, default=None
+            The data sets that must be in the result; all for None.
+
+        Returns
+        -------
+        dict
+            Numbers by name.
+        """
         everywhere = repeats if isinstance(repeats, int) else self.repeats
         single = repeats if isinstance(repeats, Mapping) else {}
         self.choose_sets(list(single))  # a misspelt name is an error
@@ -108,7 +143,18 @@ class Table:
         return counts
 
     def digits(self, data_set: str) -> int:
-        """Decimals of accuracies: where they vary by hundredths, one would show nothing."""
+        """Return the decimals of accuracies: where they vary by hundredths, one shows nothing.
+
+        Parameters
+        ----------
+        data_set : str
+            The name of the data set.
+
+        Returns
+        -------
+        int
+            1 or 2.
+        """
         entries = self.published.get(data_set, {}).values()
         return 2 if any(entry.accuracy.sd < 0.1 for entry in entries) else 1
 
@@ -146,7 +192,15 @@ def _z(ours: float, published: Figure) -> float:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A table with our figures filled in."""
+    """A table with our figures filled in.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    rows : tuple of Row
+        Published and measured figures, a row per data set and method.
+    """
 
     table: Table
     rows: tuple[Row, ...]

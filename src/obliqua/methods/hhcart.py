@@ -70,7 +70,28 @@ class Householder:
         max_features: int | None,
         helper: bool = False,
     ) -> Finder:
-        """Return the compiled side, with room for nodes of up to `room` rows."""
+        """Return the compiled side.
+
+        Parameters
+        ----------
+        problem : Problem
+            The data.
+        room : int
+            The number of rows of the largest node.
+        weight_shift : int
+            By how many bits weights are shortened, see `FixedPoint`.
+        scale : ndarray of shape (n_features,)
+            Factors of the features.
+        max_features : int or None
+            The most features of a split.
+        helper : bool, default=False
+            Whether it only looks along directions that another one has planned.
+
+        Returns
+        -------
+        Finder
+            What proposes and searches at a node, in compiled code.
+        """
         fewest = 2 * problem.n_features + 1 if self.min_rows == "2p" else int(self.min_rows or 0)
         return Finder(
             problem.n_features,
@@ -85,7 +106,20 @@ class Householder:
         )
 
     def label(self, number: int, n_features: int, n_classes: int) -> str:
-        """Say what a direction is: classes, eigenvectors and columns are counted from 0."""
+        """Say what a direction is: classes, eigenvectors and columns are counted from 0.
+
+        Parameters
+        ----------
+        number : int
+            The number of the direction; those of the axes come first.
+        n_features, n_classes : int
+            Sizes of the problem.
+
+        Returns
+        -------
+        str
+            The label.
+        """
         number -= n_features
         if number >= n_classes * n_features * n_features:
             return f"Fisher, class {number - n_classes * n_features * n_features} against the rest"

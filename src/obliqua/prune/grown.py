@@ -9,6 +9,7 @@ from obliqua.data import Problem
 from obliqua.prune.cost_complexity import cost_complexity_path, prune_by_folds, prune_on_rows
 from obliqua.prune.division import hold_out, take
 from obliqua.prune.reduced_error import prune_reduced_error
+from obliqua.spread import measure_spread
 from obliqua.tree import Tree
 
 __all__ = ["KINDS", "Pruning", "grow_pruned"]
@@ -47,7 +48,11 @@ class Pruning:
 
 
 def grow_pruned(
-    problem: Problem, grow: Callable[[Problem], Tree], pruning: Pruning, seed: int
+    problem: Problem,
+    grow: Callable[[Problem], Tree],
+    pruning: Pruning,
+    seed: int,
+    n_threads: int = 1,
 ) -> Tree:
     """Grow a tree and prune it.
 
@@ -61,24 +66,30 @@ def grow_pruned(
         How to prune.
     seed : int
         Seed of the division of rows.
+    n_threads : int, default=1
+        How many threads may measure the features of the tree's splits.
 
     Returns
     -------
     Tree
-        The pruned tree. Where there are too few rows to hold one out, all of them grow the
-        tree, and it stays as it is.
+        The pruned tree, with the spread of the features in its splits. Where there are too
+        few rows to hold one out, all of them grow the tree, and it stays as it is.
     """
-    root = pruning.prune_root
-    if pruning.ccp_alpha is not None and pruning.ccp_alpha > 0:
-        return cost_complexity_path(grow(problem), root).at_alpha(pruning.ccp_alpha)
-    if pruning.ccp_alpha is not None or pruning.kind is None:
-        return grow(problem)
-    if pruning.kind == "cv":
-        return prune_by_folds(problem, grow, pruning.n_folds, pruning.n_se, root, seed)
-    held = hold_out(problem, pruning.fraction, seed)
-    if not held.any():
-        return grow(problem)
-    tree, rows = grow(take(problem, ~held)), take(problem, held)
-    if pruning.kind == "reduced_error":
-        return prune_reduced_error(tree, rows, root)
-    return prune_on_rows(tree, rows, pruning.n_se, root)
+    root, kind = pruning.prune_root, pruning.kind
+    if pruning.ccp_alpha is not None:
+        kind = None
+    if kind == "cv":
+        tree = prune_by_folds(problem, grow, pruning.n_folds, pruning.n_se, root, seed)
+    elif kind is not None and (held := hold_out(problem, pruning.fraction, seed)).any():
+        problem, rows = take(problem, ~held), take(problem, held)
+        tree = grow(problem)
+        if kind == "reduced_error":
+            tree = prune_reduced_error(tree, rows, root)
+        else:
+            tree = prune_on_rows(tree, rows, pruning.n_se, root)
+    else:
+        tree = grow(problem)
+        if pruning.ccp_alpha:
+            tree = cost_complexity_path(tree, root).at_alpha(pruning.ccp_alpha)
+    # Only of the tree that is kept, and on the rows that it was grown from.
+    return measure_spread(tree, problem.Z, problem.weights, n_threads)

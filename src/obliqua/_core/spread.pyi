@@ -1,0 +1,11 @@
+from obliqua._typing import FloatArray, Int32Array, Int64Array, Rows
+
+def node_spread(
+    Z: Rows,
+    leaf: Int64Array,
+    weights: FloatArray | None,
+    parent: Int64Array,
+    columns: Int32Array,
+    middle: FloatArray,
+    exponent: Int32Array,
+) -> FloatArray: ...

@@ -1,0 +1,1 @@
+"""Trees as text, rules and graphs."""

@@ -1,0 +1,305 @@
+"""The conditions of a rule: what a path through a tree asks, with what is said twice left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from obliqua._layout import NodeKind
+from obliqua._levels import LevelBranch, written_level
+from obliqua._question import Question, read_plane, scores
+from obliqua._subject import Subject
+from obliqua.data import written_name
+
+__all__ = ["Between", "Condition", "Largest", "OneOf"]
+
+# A number that is written with so many digits is the number itself.
+ALL_DIGITS = 17
+# So many scores of a linear machine are written out; of more only the one that wins.
+MAX_SCORES = 3
+MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of a rule.
+
+    Parameters
+    ----------
+    text : str
+        The condition in words.
+    """
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Between(Condition):
+    """A sum of features lies between two bounds.
+
+    Parameters
+    ----------
+    text : str
+        The condition in words.
+    columns : tuple of int
+        The columns of the features.
+    coefficients : tuple of float
+        Their coefficients. The first one is 1, unless the rule was asked to be exact.
+    low, high : float
+        The bounds; infinite where there is none.
+    low_included, high_included : bool
+        Whether the sum may be equal to a bound.
+    """
+
+    columns: tuple[int, ...]
+    coefficients: tuple[float, ...]
+    low: float = -math.inf
+    high: float = math.inf
+    low_included: bool = False
+    high_included: bool = False
+
+
+@dataclass(frozen=True)
+class OneOf(Condition):
+    """A qualitative column has one of several levels.
+
+    Parameters
+    ----------
+    text : str
+        The condition in words.
+    column : int
+        The column.
+    codes : tuple of int
+        The codes of the levels.
+    others : bool
+        Whether levels that the tree does not know fulfil it too.
+    missing : bool
+        Whether missing values do.
+    """
+
+    column: int
+    codes: tuple[int, ...]
+    others: bool
+    missing: bool
+
+
+@dataclass(frozen=True)
+class Largest(Condition):
+    """A branch of a linear machine has the largest score, the first one at ties.
+
+    Parameters
+    ----------
+    text : str
+        The condition in words.
+    node : int
+        The node of the tree.
+    branch : int
+        The branch, counted from 0.
+    """
+
+    node: int
+    branch: int
+
+
+@dataclass(frozen=True)
+class _Interval:
+    """The values along one normal that a path leaves."""
+
+    question: Question
+    low: float = -math.inf
+    high: float = math.inf
+    low_included: bool = False
+    high_included: bool = False
+
+    def cut(self, relation: str, bound: float) -> _Interval:
+        """Add a bound; one that says less than what is known changes nothing."""
+        included = relation.endswith("=")
+        if relation.startswith("<"):
+            if (bound, included) < (self.high, self.high_included):
+                return replace(self, high=bound, high_included=included)
+        elif (-bound, included) < (-self.low, self.low_included):
+            return replace(self, low=bound, low_included=included)
+        return self
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """The levels of one column that a path leaves; `n` codes are told apart."""
+
+    codes: frozenset[int]
+    n: int
+    others: bool
+    missing: bool
+
+    def both(self, other: _Levels) -> _Levels:
+        n = max(self.n, other.n)
+        left, right = (
+            part.codes | frozenset(range(part.n, n) if part.others else ())
+            for part in (self, other)
+        )
+        return _Levels(
+            left & right, n, self.others and other.others, self.missing and other.missing
+        )
+
+
+@dataclass(frozen=True)
+class _Winner:
+    node: int
+    branch: int
+
+
+_Known: TypeAlias = dict[Hashable, "_Interval | _Levels | _Winner"]
+
+
+@dataclass
+class Paths:
+    """Finds and writes the conditions of the leaves of one tree."""
+
+    subject: Subject
+    digits: int
+    max_terms: int | None
+    exact: bool
+    _scores: dict[int, list[str]] = field(default_factory=dict)
+
+    def leaves(self) -> Iterator[tuple[int, tuple[Condition, ...]]]:
+        """Give each leaf with its conditions, from left to right."""
+        tree = self.subject.tree
+        waiting: list[tuple[int, _Known]] = [(0, {})]
+        while waiting:
+            node, known = waiting.pop()
+            if tree.is_leaf[node]:
+                yield node, tuple(self._write(key, part) for key, part in known.items())
+                continue
+            first = int(tree.first_child[node])
+            branches = self._branches(node, known)
+            waiting += reversed([(first + k, branch) for k, branch in enumerate(branches)])
+
+    def _branches(self, node: int, known: _Known) -> list[_Known]:
+        """Give what is known of the rows behind each branch of a node."""
+        kind = NodeKind(self.subject.tree.kind[node])
+        if kind == NodeKind.HYPERPLANE:
+            return self._sides(node, known)
+        branches = range(int(self.subject.tree.n_children[node]))
+        if kind == NodeKind.MACHINE:
+            return [{**known, ("machine", node): _Winner(node, branch)} for branch in branches]
+        key, parts = self._level_sets(node)
+        before = known.get(key)
+        if isinstance(before, _Levels):
+            parts = [before.both(part) for part in parts]
+        return [{**known, key: part} for part in parts]
+
+    def _sides(self, node: int, known: _Known) -> list[_Known]:
+        tree = self.subject.tree
+        plane = int(tree.plane_ptr[node])
+        exact = self.exact
+        question = read_plane(tree, plane, self.subject.encoding, not exact, not exact)
+        key = self._key(plane)
+        before = known.get(key)
+        interval = before if isinstance(before, _Interval) else _Interval(question)
+        # The same normal may have been divided by another coefficient higher up.
+        ratio = _ratio(interval.question, question)
+        sides = []
+        for relation in (question.relation, question.opposite):
+            turned = relation if ratio > 0 else MIRRORED[relation]
+            sides.append({**known, key: interval.cut(turned, question.threshold * ratio)})
+        return sides
+
+    def _key(self, plane: int) -> Hashable:
+        """Give what normals have in common that ask for the same sum."""
+        tree = self.subject.tree
+        start, end = int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1])
+        terms = []
+        for k in range(start, end):
+            table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
+            terms.append((int(tree.coef_idx[k]), float(tree.coef[k]), repr(tree.fill[k]), *table))
+        if not self.exact:
+            terms.sort()
+            unit = next((term[1] for term in terms if term[1]), 1.0)
+            scaled = [(term[0], term[1] / unit, *term[2:]) for term in terms]
+            if all(math.isfinite(term[1]) for term in scaled):
+                return ("plane", *scaled)
+        return ("plane", *terms)
+
+    def _level_sets(self, node: int) -> tuple[Hashable, list[_Levels]]:
+        tree = self.subject.tree
+        plane = int(tree.plane_ptr[node])
+        at = int(tree.coef_ptr[plane])
+        table = tree.table[tree.table_ptr[at] : tree.table_ptr[at + 1]].tolist()
+        codes: list[set[int]] = [set() for _ in range(int(tree.n_children[node]))]
+        for code, branch in enumerate(table):
+            codes[int(branch)].add(code)
+        others, fill = tree.threshold[plane], tree.fill[at]
+        return ("levels", int(tree.coef_idx[at])), [
+            _Levels(frozenset(known), len(table), bool(others == branch), bool(fill == branch))
+            for branch, known in enumerate(codes)
+        ]
+
+    # --- words ---------------------------------------------------------------------------
+
+    def _write(self, key: Hashable, part: _Interval | _Levels | _Winner) -> Condition:
+        if isinstance(part, _Interval):
+            question = part.question
+            return Between(
+                self._interval_text(part),
+                tuple(term.column for term in question.terms),
+                tuple(term.coefficient for term in question.terms),
+                part.low,
+                part.high,
+                part.low_included,
+                part.high_included,
+            )
+        if isinstance(part, _Winner):
+            return Largest(self._winner_text(part), part.node, part.branch)
+        assert isinstance(key, tuple)
+        column = self.subject.encoding.columns[key[1]]
+        codes = tuple(sorted(part.codes))
+        levels = tuple(written_level(column, code) for code in codes)
+        branch = LevelBranch(written_name(column.name), levels, part.others, part.missing)
+        limit = None if self.max_terms is None or self.exact else 2 * self.max_terms
+        return OneOf(branch.condition(limit), key[1], codes, part.others, part.missing)
+
+    def _interval_text(self, part: _Interval) -> str:
+        question, digits = part.question, self.digits
+        if self.exact:
+            digits = ALL_DIGITS
+        formula = question.formula(digits, None if self.exact else self.max_terms)
+        low, high = question.write(part.low, digits), question.write(part.high, digits)
+        while low == high and digits < ALL_DIGITS:  # bounds that differ must not read the same
+            digits += 1
+            low, high = question.write(part.low, digits), question.write(part.high, digits)
+        above, below = ("<=" if end else "<" for end in (part.low_included, part.high_included))
+        if part.low == -math.inf:
+            return f"{formula} {below} {high}"
+        if part.high == math.inf:
+            return f"{formula} {MIRRORED[above]} {low}"
+        return f"{low} {above} {formula} {below} {high}"
+
+    def _winner_text(self, part: _Winner) -> str:
+        if part.node not in self._scores:
+            digits, terms = (ALL_DIGITS, None) if self.exact else (self.digits, self.max_terms)
+            self._scores[part.node] = scores(
+                self.subject.tree,
+                part.node,
+                self.subject.encoding,
+                digits,
+                terms,
+                ranked=not self.exact,
+            )
+        written = self._scores[part.node]
+        if len(written) > MAX_SCORES and not self.exact:
+            return f"{written[part.branch]} is the largest score of {len(written)}"
+        return f"{written[part.branch]} is the largest of [{', '.join(written)}]"
+
+
+def _ratio(wanted: Question, given: Question) -> float:
+    """Give what a value along one normal is multiplied with to lie along the other."""
+    factor = {term.column: term.coefficient for term in wanted.terms}
+    for term in given.terms:
+        if term.coefficient and factor.get(term.column):
+            return factor[term.column] / term.coefficient
+    return 1.0

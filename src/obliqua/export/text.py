@@ -1,0 +1,293 @@
+"""`export_text`: a tree to be read in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from obliqua._layout import NodeKind
+from obliqua._levels import level_branches
+from obliqua._question import read_plane, scores
+from obliqua._subject import Subject, subject_of
+from obliqua._typing import Int64Array
+from obliqua._wording import (
+    cells,
+    fill_lines,
+    written_class,
+    written_classes,
+    written_gain,
+    written_label,
+    written_rows,
+)
+
+__all__ = ["export_text"]
+
+STYLES = {"unicode": ("├─ ", "└─ ", "│  ", "…"), "ascii": ("|- ", "`- ", "|  ", "...")}
+YES_NO = ("yes: ", "no:  ")
+STEP = 3  # columns of one level of the tree
+NARROWEST = 40  # columns that a question keeps, however deep it stands
+
+
+def export_text(
+    model: Any,
+    *,
+    feature_names: Sequence[Any] | None = None,
+    class_names: Sequence[Any] | None = None,
+    tree: int | None = None,
+    max_depth: int | None = None,
+    max_terms: int | None = 5,
+    digits: int = 4,
+    details: bool = False,
+    style: str = "unicode",
+    width: int = 100,
+) -> str:
+    """Write a tree as text, to be read in a terminal.
+
+    Each inner node is a question, in the original units of the features and scaled so that its
+    leading coefficient is 1. Rows for which it holds go on at *yes*, the others at *no*. A leaf
+    is the class that it predicts. In parentheses stand the number of training rows at a node and,
+    for a leaf, the share of its class among them.
+
+    Numbers are rounded. What a tree does to the last digit, `export_rules` writes with
+    ``exact=True``.
+
+    Parameters
+    ----------
+    model : estimator, Model or Tree
+        A fitted estimator of this library, a model that was loaded, or a tree.
+    feature_names : sequence of str, default=None
+        Names of the features instead of those that the model knows.
+    class_names : sequence of str, default=None
+        Names of the classes, in the order of `classes_`, instead of their labels.
+    tree : int, default=None
+        Which tree of a model with several.
+    max_depth : int, default=None
+        How many questions to show one below the other. What is below is counted.
+    max_terms : int, default=5
+        How many features of a question to show, those first that move rows most; the others
+        are counted. None shows all.
+    digits : int, default=4
+        How many significant digits to show. A threshold gets more where a hundredth of its
+        feature's standard deviation would not be seen otherwise.
+    details : bool, default=False
+        Whether to say under each question what it gained, beside the best axis-parallel one,
+        and which proposal it came from; under an oblique one also what a unit of each feature
+        counts in units of the leading one, and how far one standard deviation of each moves a
+        row.
+    style : {"unicode", "ascii"}, default="unicode"
+        The characters that the lines of the tree are drawn with.
+    width : int, default=100
+        How many columns a line should take. Longer questions are wrapped, and parts that are
+        too deep start again at the margin.
+
+    Returns
+    -------
+    str
+        The text, without a newline at its end.
+
+    Raises
+    ------
+    TypeError
+        If `model` holds no tree.
+    ValueError
+        If a parameter makes no sense, or the names are not as many as there are columns or
+        classes.
+
+    See Also
+    --------
+    export_rules : One rule per leaf.
+
+    Examples
+    --------
+    >>> from obliqua import TreeBuilder, export_text
+    >>> builder = TreeBuilder(n_features=2, n_stats=2)
+    >>> builder.add_split("root", {0: 2.0, 1: 0.74}, 90.0, ("low", "high"))
+    >>> builder.set_leaf("low", [8, 1], n_samples=9)
+    >>> builder.set_leaf("high", [0, 5], n_samples=5)
+    >>> names = {"feature_names": ["age", "bmi"], "class_names": ["healthy", "ill"]}
+    >>> print(export_text(builder.build(), **names))
+    2 leaves, depth 1; 14 rows, 57 % healthy
+    <BLANKLINE>
+    age + 0.37*bmi <= 45 (14 rows)
+    ├─ yes: healthy (9 rows, 89 %)
+    └─ no:  ill (5 rows, 100 %)
+    """
+    subject = subject_of(model, feature_names, class_names, tree)
+    if style not in STYLES:
+        raise ValueError(f"style must be one of {', '.join(map(repr, STYLES))}; got {style!r}.")
+    check_limits(max_depth=max_depth, max_terms=max_terms)
+    if digits < 1 or width < NARROWEST:
+        raise ValueError(
+            f"digits must be at least 1 and width at least {NARROWEST}; got {digits} and {width}."
+        )
+    return "\n".join(_Writer(subject, style, max_depth, max_terms, digits, details, width).lines())
+
+
+def check_limits(**limits: int | None) -> None:
+    """Raise for a limit that is below 0."""
+    for name, limit in limits.items():
+        if limit is not None and limit < 0:
+            raise ValueError(f"{name} must be None or at least 0; got {limit}.")
+
+
+@dataclass
+class _Entry:
+    """A node that is still to be written: what stands before its text, and below it."""
+
+    node: int
+    depth: int  # the questions above it
+    first: str = ""  # before its first line
+    below: str = ""  # before all further lines of it and of what is under it
+    answer: str = ""  # which answer leads here
+
+
+class _Writer:
+    """Writes the lines of one tree. Nodes wait on a stack, so no depth is too large."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        style: str,
+        max_depth: int | None,
+        max_terms: int | None,
+        digits: int,
+        details: bool,
+        width: int,
+    ) -> None:
+        self.subject, self.tree = subject, subject.tree
+        self.fork, self.corner, self.line, self.dots = STYLES[style]
+        self.max_depth, self.max_terms, self.digits = max_depth, max_terms, digits
+        self.details, self.width = details, width
+        self.deepest = max((width - NARROWEST) // STEP, 1)
+        self.n_leaves = leaves_below(subject)
+
+    def lines(self) -> list[str]:
+        """Write all parts of the tree: the top, then what was too deep to stand in it."""
+        tree, leaves = self.tree, int(self.n_leaves[0])
+        share = written_classes(self.subject, 0).partition(";")[0]
+        mix = f", {share} {written_class(self.subject, 0)}" if share else ""
+        shape = f"{_counted(leaves, 'leaf')}, depth {tree.depth}"
+        out = [f"{shape}; {written_rows(self.subject, 0)}{mix}"]
+        later = [_Entry(0, 0)]
+        for start in later:  # grows while it is read
+            out.append("")
+            if start.node:
+                out.append(f"[{start.node}] after {_counted(start.depth, 'question')}:")
+            waiting = [start]
+            while waiting:
+                entry = waiting.pop()
+                if entry.depth - start.depth == self.deepest and not tree.is_leaf[entry.node]:
+                    later.append(_Entry(entry.node, entry.depth))
+                    rows = written_rows(self.subject, entry.node)
+                    out += self._lay(entry, [f"go on at [{entry.node}] below"], rows)
+                else:
+                    lines, children = self._node(entry)
+                    out += lines
+                    waiting += reversed(children)
+        return out
+
+    def _node(self, entry: _Entry) -> tuple[list[str], list[_Entry]]:
+        node = entry.node
+        if self.tree.is_leaf[node]:
+            return self._lay(entry, [written_class(self.subject, node)], self._leaf(node)), []
+        if self.max_depth is not None and entry.depth >= self.max_depth:
+            pieces = [written_class(self.subject, node), self.dots]
+            inside = f"{_counted(int(self.n_leaves[node]), 'leaf')} below, {self._leaf(node)}"
+            return self._lay(entry, pieces, inside), []
+        pieces, answers, notes, oblique = self._question(node)
+        under = entry.below + self.line
+        lines = self._lay(entry, pieces, written_rows(self.subject, node), under)
+        if self.details:
+            notes += self._worth(node, oblique)
+        for note in notes:
+            first, *rest = fill_lines(note, self.width - cells(under) - 4)
+            lines += [f"{under}  {first}", *(f"{under}    {line}" for line in rest)]
+        return lines, self._children(entry, answers)
+
+    def _children(self, entry: _Entry, answers: list[str]) -> list[_Entry]:
+        first = int(self.tree.first_child[entry.node])
+        last = len(answers) - 1
+        return [
+            _Entry(
+                first + k,
+                entry.depth + 1,
+                entry.below + (self.corner if k == last else self.fork),
+                entry.below + (" " * STEP if k == last else self.line),
+                answer,
+            )
+            for k, answer in enumerate(answers)
+        ]
+
+    def _leaf(self, node: int) -> str:
+        facts = [written_rows(self.subject, node), written_classes(self.subject, node)]
+        return ", ".join(filter(None, facts))
+
+    def _lay(
+        self, entry: _Entry, pieces: list[str], facts: str, under: str | None = None
+    ) -> list[str]:
+        """Lay one node out in lines: what leads here, what it says, and facts in parentheses."""
+        lead, words = entry.first, [*pieces, f"({facts})"]
+        if entry.answer in YES_NO:
+            lead += entry.answer
+        else:
+            words = entry.answer.split() + words
+        more = (entry.below if under is None else under) + "  "
+        first, *rest = fill_lines(words, self.width - max(cells(lead), cells(more)))
+        return [lead + first, *(more + line for line in rest)]
+
+    def _question(self, node: int) -> tuple[list[str], list[str], list[list[str]], bool]:
+        """Write a question, its answers and notes, and say whether it is oblique."""
+        tree, encoding, kind = self.tree, self.subject.encoding, self.tree.kind[node]
+        if kind == NodeKind.LEVELS:
+            branches = level_branches(tree, node, encoding)
+            limit = None if self.max_terms is None else 2 * self.max_terms
+            answers = [f"{branch.short(limit)}:" for branch in branches]
+            return [f"which {branches[0].name}?"], answers, [], False
+        if kind == NodeKind.MACHINE:
+            written = scores(tree, node, encoding, self.digits, self.max_terms)
+            answers = [f"{score}:" for score in written]
+            question = f"which of {len(answers)} scores is largest?"
+            return [question], answers, [], True
+        question_here = read_plane(tree, int(tree.plane_ptr[node]), encoding)
+        pieces = question_here.pieces(self.digits, self.max_terms)
+        pieces[-1] += f" {question_here.relation} {question_here.cut(self.digits)}"
+        oblique = question_here.is_oblique
+        notes: list[list[str]] = []
+        if self.details and oblique:
+            rates = question_here.rates(self.digits)[: self._shown - 1]
+            notes += [[rate] for rate in rates]
+            effects = question_here.effects()[: self._shown]
+            if effects:
+                ended = [f"{effect}," for effect in effects[:-1]] + effects[-1:]
+                notes.append(["per standard deviation:", *ended])
+        return pieces, list(YES_NO), notes, oblique
+
+    @property
+    def _shown(self) -> int:
+        return len(self.subject.encoding.columns) if self.max_terms is None else self.max_terms
+
+    def _worth(self, node: int, oblique: bool) -> list[list[str]]:
+        """Write what the split gained and where it came from."""
+        gain = written_gain(self.subject, node, oblique)
+        notes = [[gain]] if gain else []
+        origin = int(self.tree.origin[node])
+        if origin >= 0:
+            notes.append(["proposed by:", written_label(self.tree.origin_labels[origin])])
+        return notes
+
+
+def _counted(number: int, what: str) -> str:
+    plural = {"leaf": "leaves"}.get(what, f"{what}s")
+    return f"{number:,} {what if number == 1 else plural}"
+
+
+def leaves_below(subject: Subject) -> Int64Array:
+    """Count the leaves below each node; 1 for a leaf."""
+    counts = subject.tree.is_leaf.astype(np.int64).tolist()
+    parent = subject.tree.parent.tolist()
+    for node in range(len(counts) - 1, 0, -1):  # children stand after their parents
+        counts[parent[node]] += counts[node]
+    return np.array(counts, dtype=np.int64)

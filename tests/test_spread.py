@@ -1,0 +1,134 @@
+"""How much each feature varies among the rows at a node."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from obliqua import CartClassifier, HHCartClassifier, Tree, TreeBuilder, TreeError, measure_spread
+from reference.spread import spread
+
+
+def grown(rng: np.random.Generator, n: int = 60, p: int = 4) -> tuple[Tree, np.ndarray]:
+    X = rng.integers(0, 6, size=(n, p)) * rng.choice([0.1, 1.0, 7.5], size=p)
+    y = (X @ rng.normal(size=p) + rng.normal(size=n) > 0).astype(int)
+    y[:2] = 0, 1
+    fitted = HHCartClassifier(pruning=None, extra_directions="fisher").fit(X, y)
+    return fitted.tree_, X
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans(), single=st.booleans())
+def test_it_is_the_standard_deviation(seed: int, weighted: bool, single: bool) -> None:
+    rng = np.random.default_rng(seed)
+    tree, X = grown(rng)
+    X = X.astype(np.float32 if single else np.float64)
+    weights = rng.integers(0, 4, size=len(X)) if weighted else None
+    found = measure_spread(tree, X, weights).spread
+    expected = spread(tree, X, weights)
+    assert np.array_equal(np.isnan(found), np.isnan(expected))
+    np.testing.assert_allclose(found, expected, rtol=2.0**-24, atol=1e-9)
+
+
+def test_a_fit_knows_the_rows_that_grew_its_tree() -> None:
+    rng = np.random.default_rng(3)
+    tree, X = grown(rng, n=300)
+    oblique = np.diff(tree.coef_ptr)[tree.plane_of_coef] > 1
+    assert oblique.any()
+    np.testing.assert_array_equal(tree.spread, measure_spread(tree, X).spread)
+    assert not np.isnan(tree.spread[oblique]).any()
+
+
+@pytest.mark.parametrize("pruning", ["holdout", "reduced_error", "cv", None])
+def test_every_way_of_pruning_measures(pruning: str | None) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(200, 3))
+    y = (X.sum(axis=1) > 0).astype(int)
+    tree = HHCartClassifier(pruning=pruning, random_state=0).fit(X, y).tree_
+    assert tree.n_samples[0] == (180 if pruning in ("holdout", "reduced_error") else 200)
+    part = tree.plane_of_coef == 0
+    assert part.sum() == 3
+    if pruning in ("cv", None):
+        np.testing.assert_allclose(tree.spread[part], X.std(axis=0), rtol=1e-7)
+    else:
+        np.testing.assert_allclose(tree.spread[part], X.std(axis=0), rtol=0.1)
+        assert (np.abs(tree.spread[part] / X.std(axis=0) - 1) > 1e-5).any()
+
+
+def test_no_order_of_rows_and_no_repeated_row_shows() -> None:
+    rng = np.random.default_rng(5)
+    tree, X = grown(rng, n=200)
+    X = X + rng.normal(size=X.shape)
+    weights = rng.integers(1, 5, size=len(X))
+    once = measure_spread(tree, X, weights)
+    order = rng.permutation(len(X))
+    assert measure_spread(tree, X[order], weights[order]) == once
+    assert measure_spread(tree, np.repeat(X, weights, axis=0)) == once
+    assert measure_spread(tree, np.asfortranarray(X), weights, n_threads=2) == once
+
+
+def oblique_root() -> Tree:
+    builder = TreeBuilder(2, 2)
+    builder.add_split("root", {0: 1.0, 1: 1.0}, 0.5, ("low", "high"))
+    builder.add_split("high", {0: 1.0, 1: 2.0}, 9.0, ("a", "b"))
+    for leaf in ("low", "a", "b"):
+        builder.set_leaf(leaf, [1, 0])
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        ([1e300, -1e300, 1e300, -1e300], 1e300),
+        ([1e-300, -1e-300, 1e-300, -1e-300], 1e-300),
+        ([1e12 + 1, 1e12 - 1, 1e12 + 1, 1e12 - 1], 1.0),
+        ([0.1] * 4, 0.0),
+    ],
+)
+def test_sizes_of_all_kinds(column: list[float], expected: float) -> None:
+    Z = np.array([column, [0.0, 1.0, 0.0, 1.0]]).T
+    found = measure_spread(oblique_root(), Z).spread
+    np.testing.assert_allclose(found[:2], [expected, 0.5], rtol=1e-7)
+
+
+def test_one_far_value_does_not_hide_the_others() -> None:
+    """Beside a value of 1e9 the others are still told apart at the node that they reach."""
+    rng = np.random.default_rng(6)
+    Z = np.column_stack([rng.normal(size=1001), np.ones(1001)])
+    Z[0] = -1e9, 1.0
+    tree = oblique_root()
+    found = measure_spread(tree, Z).spread
+    rows = Z[(Z.sum(axis=1) > 0.5), 0]
+    assert found[2] == pytest.approx(rows.std(), rel=1e-6)
+
+
+def test_nodes_without_rows_stay_unknown() -> None:
+    found = measure_spread(oblique_root(), np.array([[0.0, 0.0], [-1.0, 0.0]])).spread
+    np.testing.assert_array_equal(found, [0.5, 0.0, np.nan, np.nan])
+
+
+def test_many_columns_are_measured_in_blocks() -> None:
+    rng = np.random.default_rng(7)
+    builder = TreeBuilder(100, 2)
+    used = dict.fromkeys(range(0, 100, 2), 1.0)
+    builder.add_split("root", used, 0.0, ("low", "high"))
+    builder.set_leaf("low", [1, 0])
+    builder.set_leaf("high", [0, 1])
+    Z = rng.normal(size=(50, 100)) * rng.uniform(1, 100, size=100)
+    found = measure_spread(builder.build(), Z).spread
+    np.testing.assert_allclose(found, Z[:, ::2].std(axis=0), rtol=1e-7)
+
+
+def test_axis_parallel_trees_are_left_alone() -> None:
+    tree = CartClassifier(pruning=None).fit([[0.0], [1.0]], [0, 1]).tree_
+    assert np.isnan(tree.spread).all()
+    assert measure_spread(tree, np.zeros((1, 1))) is tree
+
+
+def test_what_cannot_be_measured() -> None:
+    with pytest.raises(TreeError, match="measured on rows; got none"):
+        measure_spread(oblique_root(), np.empty((0, 2)))
+    with pytest.raises(TreeError, match=r"one weight per row, 2; got shape \(1,\)"):
+        measure_spread(oblique_root(), np.zeros((2, 2)), [1.0])
