@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,6 +73,22 @@ def write_stdout(data: bytes) -> None:
     while rest:  # with PYTHONUNBUFFERED a part may be written, and only its size returned
         rest = rest[sys.stdout.buffer.write(rest) :]
     sys.stdout.buffer.flush()
+
+
+def print_text(text: str) -> None:
+    """Print a text as it is, line breaks included."""
+    encoding = sys.stdout.encoding or "utf-8"
+    write_stdout(f"{text}\n".encode(encoding, "backslashreplace"))
+
+
+def print_facts(facts: Sequence[tuple[str, str]]) -> None:
+    """Print names and values below each other."""
+    grid = require("rich.table", "cli", "The command obliqua").Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for fact in facts:
+        grid.add_row(*fact)
+    console().print(grid)
 
 
 def check_target(path: Path) -> None:

@@ -13,7 +13,7 @@ from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
 from obliqua.cli._models import make_estimator, size_of
-from obliqua.cli._output import check_target, console, note, shown
+from obliqua.cli._output import check_target, note, print_facts, shown
 from obliqua.cli._table import Table, choose_features, choose_known
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def fit(data: str, target: str, output: Path | None, **given: Any) -> None:
     facts = _summary(estimator, X_fit, y_fit, given["method"], target)
     facts += [_accuracy(estimator, *test) for test in tests]
     save(estimator, path)
-    _print([*facts, ("saved", f"{path}, {size_of(path)}")])
+    print_facts([*facts, ("saved", f"{path}, {size_of(path)}")])
 
 
 def _choice(given: dict[str, Any]) -> dict[str, list[str] | None]:
@@ -178,14 +178,3 @@ def _accuracy(estimator: Any, what: str, X: pl.DataFrame, y: AnyArray) -> tuple[
     # As text, because classes read from two files may be 1 here and "1" there.
     right = estimator.predict(X).astype(str) == y.astype(str)
     return "accuracy", f"{100 * right.mean():.1f} % on {what}"
-
-
-def _print(facts: list[tuple[str, str]]) -> None:
-    from rich.table import Table as Grid
-
-    grid = Grid.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-    for fact in facts:
-        grid.add_row(*fact)
-    console().print(grid)
