@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_tools import Run, Shell, table
 from click.testing import CliRunner, Result
 
+from cli_tools import Run, Shell, table
 from obliqua.cli._app import app
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from cli_tools import Run, table
 
 import obliqua
+from cli_tools import Run, table
 from obliqua.experiments.methods import METHODS
 
 QUICK = ("compare", "data.csv", "-t", "y", "--folds", "3")

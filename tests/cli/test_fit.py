@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from cli_tools import Run, Shell, facts, table
 
 import obliqua
+from cli_tools import Run, Shell, facts, table
 from obliqua.experiments.methods import METHODS
 
 
@@ -184,7 +184,9 @@ def test_classes_with_one_row(run: Run) -> None:
     rows = "".join(f"{k},c{k}\n" for k in range(4))
     said = run("fit", "-", "-t", "y", input="a,y\n" + rows)
     assert facts(said.stdout)["classes"].startswith("4: c0 (1)")
-    result = run("fit", "-", "-t", "y", "--holdout", "0.5", "-o", "x", code=1, input="a,y\n" + rows)
+    result = run(
+        "fit", "-", "-t", "y", "--holdout", "0.5", "-o", "x", code=1, input="a,y\n" + rows
+    )
     assert "--holdout 0.5 is not possible" in result.stderr
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from cli_tools import Run, Shell, table
 
 import obliqua
+from cli_tools import Run, Shell, table
 
 
 def read(text: str) -> pl.DataFrame:
@@ -77,7 +77,9 @@ def test_files(run: Run, model: Path, data: Path, name: str) -> None:
     assert result.stdout == ""
     reader = pl.read_csv if name.endswith("csv") else pl.read_parquet
     assert reader(name).equals(plain)
-    assert sorted(path.name for path in Path().iterdir()) == sorted(["data.csv", "m.obliqua", name])
+    assert sorted(path.name for path in Path().iterdir()) == sorted(
+        ["data.csv", "m.obliqua", name]
+    )
 
 
 def test_files_that_cannot_be_written(run: Run, model: Path, data: Path) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_tools import Run, Shell, table
 
+from cli_tools import Run, Shell, table
 from obliqua.cli import main
 
 BLOCKER = """

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+
 from cli_tools import Run, facts, table
 
 FIT = ("-t", "y", "-m", "cart", "-o", "m.obliqua")

@@ -28,8 +28,8 @@ class Command(click.Command):
         As click's.
     examples : sequence of str, default=()
         Command lines to show below the options.
-    with_methods : bool, default=False
-        Whether to list the methods there too.
+    methods : str, default=None
+        List the methods there too whose classes are in this package; "" lists all.
     **kwargs
         As click's.
     """
@@ -38,12 +38,12 @@ class Command(click.Command):
         self,
         *args: Any,
         examples: Sequence[str] = (),
-        with_methods: bool = False,
+        methods: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.examples = tuple(examples)
-        self.with_methods = with_methods
+        self.methods = methods
         self.context_settings = SETTINGS
         for flags, text in (
             (["-q", "--quiet"], "Print no notes and no progress."),
@@ -57,19 +57,20 @@ class Command(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write methods and examples."""
-        if self.with_methods:
+        if self.methods is not None:
             from obliqua.experiments.methods import METHODS
 
+            listed = [m for m in METHODS.values() if m.estimator.startswith(self.methods)]
             with formatter.section("Methods"):
-                formatter.write_dl([(name, method.title) for name, method in METHODS.items()])
+                formatter.write_dl([(method.name, method.title) for method in listed])
         with formatter.section("Examples"):
             for example in self.examples:
                 formatter.write(f"{'':{formatter.current_indent}}{example}\n")
 
 
-def command(*examples: str, with_methods: bool = False) -> Callable[[Any], click.Command]:
+def command(*examples: str, methods: str | None = None) -> Callable[[Any], click.Command]:
     """Make a command of a function."""
-    return click.command(cls=Command, examples=examples, with_methods=with_methods)
+    return click.command(cls=Command, examples=examples, methods=methods)
 
 
 class Names(click.ParamType):
@@ -86,10 +87,14 @@ class Names(click.ParamType):
         try:
             words = next(csv.reader([value], skipinitialspace=True, strict=True), [])
         except csv.Error:
-            self.fail(f"{value!r} has a quote that is not closed.", param, ctx)
+            raise click.BadParameter(
+                f"{value!r} has a quote that is not closed.", ctx, param
+            ) from None
         names = [word.strip() for word in words]
         if not names or not all(names):
-            self.fail(f"{value!r} has an empty name; write names as a,b,c.", param, ctx)
+            raise click.BadParameter(
+                f"{value!r} has an empty name; write names as a,b,c.", ctx, param
+            )
         return list(dict.fromkeys(names))
 
 
@@ -98,13 +103,13 @@ class Delimiter(click.ParamType):
 
     name = "character"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Check that it is one character."""
         sign = "\t" if value in ("tab", "\\t") else str(value)
         if len(sign) != 1 or not sign.isascii() or sign in '"\r\n':
-            self.fail(f"{value!r} is not a single character, or the word tab.", param, ctx)
+            raise click.BadParameter(
+                f"{value!r} is not a single character, or the word tab.", ctx, param
+            )
         return sign
 
 
@@ -125,9 +130,7 @@ class Whole(click.ParamType):
         self.kind = kind
         self.fits = fits
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Check the number."""
         try:
             number = int(value)
@@ -135,7 +138,7 @@ class Whole(click.ParamType):
                 return number
         except ValueError:
             pass
-        self.fail(f"{value!r} is not a whole number {self.kind}.", param, ctx)
+        raise click.BadParameter(f"{value!r} is not a whole number {self.kind}.", ctx, param)
 
 
 def at_least(least: int) -> Whole:
@@ -152,16 +155,14 @@ class MethodName(click.ParamType):
 
     name = "method"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Look the name up."""
         from obliqua.experiments.methods import find_method
 
         try:
             return find_method(str(value)).name
         except ValueError as error:
-            self.fail(str(error), param, ctx)
+            raise click.BadParameter(str(error), ctx, param) from error
 
 
 class Setting(click.ParamType):
@@ -179,7 +180,9 @@ class Setting(click.ParamType):
             return value
         name, equals, text = (part.strip() for part in str(value).partition("="))
         if not (name.isidentifier() and equals and text):
-            self.fail(f"{value!r} is not of the form name=value, as max_depth=3.", param, ctx)
+            raise click.BadParameter(
+                f"{value!r} is not of the form name=value, as max_depth=3.", ctx, param
+            )
         words = {"none": None, "true": True, "false": False}
         if text.lower() in words:
             return name, words[text.lower()]
@@ -226,7 +229,9 @@ def features_options(function: Decorated) -> Decorated:
     """Add --features and --drop."""
     for option in (
         click.option(
-            "--drop", type=Names(), help="Columns to leave out; all others but the target are used."
+            "--drop",
+            type=Names(),
+            help="Columns to leave out; all others but the target are used.",
         ),
         click.option(
             "--features", type=Names(), help="The columns to use, instead of all but the target."

@@ -139,9 +139,10 @@ def _check_text(raw: bytes, source: str) -> None:
         # The piece that failed may begin with bytes kept from the one before; it is near enough.
         line = raw.count(b"\n", 0, start + error.start) + 1
         encoding = "utf-16" if raw.startswith(UTF16) else "latin1"
+        byte = error.object[error.start]
         raise Trouble(
-            f"{source} is not UTF-8 text: line {line} has the byte 0x{error.object[error.start]:02x}"
-            f". Convert it, for instance with: iconv -f {encoding} -t utf-8"
+            f"{source} is not UTF-8 text: line {line} has the byte 0x{byte:02x}. Convert it, for "
+            f"instance with: iconv -f {encoding} -t utf-8"
         ) from error
 
 
@@ -204,9 +205,7 @@ def _header(raw: bytes, source: str, separator: str) -> list[str]:
     return names
 
 
-def _unreadable(
-    raw: bytes, source: str, separator: str, width: int, error: Exception
-) -> str:
+def _unreadable(raw: bytes, source: str, separator: str, width: int, error: Exception) -> str:
     """Say why polars could not read a CSV text."""
     if "more fields" in str(error):
         for number, record in enumerate(_records(raw, separator, -1), start=1):

@@ -6,7 +6,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,7 +115,5 @@ def write_file(path: Path, data: bytes) -> None:
 
 def close_stdout() -> None:
     """Send what is still buffered nowhere, so that nothing is said about it at exit."""
-    try:
+    with suppress(OSError, ValueError):  # no real file behind it, as in tests
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):  # no real file behind it, as in tests
-        pass

@@ -132,8 +132,8 @@ class Table:
         if text:
             names = ",".join(f'"{name}"' if re.search(r'[,"\s]', name) else name for name in text)
             lines.append(f"Write text as numbers, or leave it out: --drop {names}")
-        else:
-            lines.append("Replace such values, leave these rows out, or --drop the column.")
+        if len(text) < len(problems):
+            lines.append("Replace single values, or leave their rows or their column out.")
         return "\n".join(lines)
 
     def _numbers(self, name: str) -> tuple[pl.Series, str, bool]:
@@ -159,12 +159,8 @@ class Table:
         if odd.any():
             row = int(odd.arg_true()[0])
             found = counted(int(odd.sum()), "value that is", "values that are")
-            return (
-                column,
-                f"column {name!r} has {found} not finite, first {column[row]} in "
-                f"{self.where(row)}",
-                False,
-            )
+            first = f"first {column[row]} in {self.where(row)}"
+            return column, f"column {name!r} has {found} not finite, {first}", False
         return column, "", False
 
     def _about_text(self, name: str, words: Any, bad: Any) -> tuple[str, bool]:

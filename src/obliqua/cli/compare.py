@@ -36,7 +36,7 @@ class MethodNames(shared.Names):
     "obliqua compare patients.csv --target diagnosis",
     "obliqua compare patients.csv -t diagnosis --methods cart,hhcart-3 --repeats 5",
     "obliqua compare patients.csv -t diagnosis --set pruning=cv --format csv",
-    with_methods=True,
+    methods="",
 )
 @shared.data_argument
 @shared.target_option

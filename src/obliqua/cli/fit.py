@@ -27,7 +27,7 @@ MOST_CLASSES = 8  # that a summary names
     "obliqua fit patients.csv --target diagnosis",
     "obliqua fit patients.csv -t diagnosis -m cart --set max_depth=3 --holdout 0.2",
     "zcat big.csv.gz | obliqua fit - -t y --drop id,name --output big.obliqua",
-    with_methods=True,
+    methods="obliqua.",
 )
 @shared.data_argument
 @shared.target_option
@@ -96,7 +96,8 @@ def fit(data: str, target: str, output: Path | None, **given: Any) -> None:
         tests.append((f"{counted(int(held.sum()), 'row')} held out", _part(X, held), y[held]))
     facts = _summary(estimator, X_fit, y_fit, given["method"], target)
     facts += [_accuracy(estimator, *test) for test in tests]
-    save(estimator, path)
+    # The file is the same for any number of threads.
+    save(estimator.set_params(n_jobs=None), path)
     print_facts([*facts, ("saved", f"{path}, {size_of(path)}")])
 
 

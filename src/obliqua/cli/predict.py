@@ -35,7 +35,9 @@ PREDICTION = "prediction"
 @click.option("--proba", is_flag=True, help="Add the share of each class, as proba_<class>.")
 @click.option("--id", "id_column", metavar="COLUMN", help="Copy this column in front.")
 @click.option(
-    "--score", metavar="COLUMN", help="Print the share of rows whose class is in this column."
+    "--score",
+    metavar="COLUMN",
+    help="The column with the true classes; prints the accuracy on stderr.",
 )
 @click.option(
     "--output",
@@ -48,9 +50,9 @@ PREDICTION = "prediction"
 def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
     """Predict the class of each row of DATA with a saved model.
 
-    MODEL is a file that `obliqua fit` has made. DATA is a CSV or Parquet file, or - for standard input. Columns are found by name, so that
-    their order does not matter; columns that the model does not know are left out. The result is
-    CSV with a line per row, in the order of the rows.
+    MODEL is a file that `obliqua fit` has made. DATA is a CSV or Parquet file, or - for standard
+    input. Columns are found by name, so that their order does not matter; columns that the model
+    does not know are left out. The result is CSV with a line per row, in the order of the rows.
     """
     if output is not None:
         check_target(output)

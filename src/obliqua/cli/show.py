@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from obliqua.cli._table import choose_known
 from obliqua.model import Model
 
 PICTURES = (".png", ".svg", ".pdf")
-MOST_IMPORTANCES = 12  # features that the table names
+MOST_NAMES = 12  # that a list has
 BAR = 20  # signs of the longest bar
 
 
@@ -41,7 +42,9 @@ BAR = 20  # signs of the longest bar
 )
 @click.argument("model", metavar="MODEL")
 @click.option(
-    "--depth", type=shared.at_least(0), help="Show so many levels of the tree; count what is below."
+    "--depth",
+    type=shared.at_least(0),
+    help="Show so many levels of the tree; count what is below.",
 )
 @click.option(
     "--terms",
@@ -107,30 +110,22 @@ def _check_options(dot: Path | None, plot: Path | None, given: dict[str, Any]) -
 
 
 def _facts(fitted: Any, container: Model, path: str) -> list[tuple[str, str]]:
-    classes = [shown(label) for label in container.classes.tolist()]
-    kind = type(fitted).__name__
-    facts = [("model", f"{path}, {kind}")]
-    if hasattr(fitted, "get_params"):
-        # scikit-learn's own repr: only what differs from the defaults.
-        facts[0] = ("model", f"{path}, {' '.join(repr(fitted).split())}")
-    names = container.encoding.names
-    more = " ..." if len(names) > MOST_IMPORTANCES else ""
-    listed = ", ".join(shown(name) for name in names[:MOST_IMPORTANCES])
+    from obliqua.experiments.compare import features_per_split
+
+    # An estimator's repr names the parameters that differ from the defaults.
+    kind = repr(fitted) if hasattr(fitted, "get_params") else type(fitted).__name__
+    features = features_per_split(container)
     return [
-        *facts,
-        ("features", f"{len(names)}: {listed}{more}"),
-        ("classes", f"{len(classes)}: {', '.join(classes[:MOST_IMPORTANCES])}"),
-        ("trees", str(len(container.trees))) if len(container.trees) > 1 else ("size", _size(container)),
+        ("model", f"{path}, {' '.join(kind.split())}"),
+        ("features", _counted_names(container.encoding.names)),
+        ("classes", _counted_names(container.classes.tolist())),
+        ("features per split", "-" if np.isnan(features) else f"{features:.1f}"),
     ]
 
 
-def _size(container: Model) -> str:
-    from obliqua.experiments.compare import features_per_split
-
-    tree = container.trees[0]
-    features = features_per_split(container)
-    per_split = "" if np.isnan(features) else f", {features:.1f} features per split"
-    return f"{counted(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.depth}{per_split}"
+def _counted_names(names: Sequence[Any]) -> str:
+    more = ", ..." if len(names) > MOST_NAMES else ""
+    return f"{len(names)}: {', '.join(shown(name) for name in names[:MOST_NAMES])}{more}"
 
 
 def _tree(fitted: Any, given: dict[str, Any]) -> str:
@@ -201,12 +196,12 @@ def print_importances(fitted: Any) -> None:
     for _ in range(3):
         grid.add_column(no_wrap=True, overflow="ellipsis")
     mark = "█" if can_draw_lines() else "#"
-    for k in used[:MOST_IMPORTANCES]:
+    for k in used[:MOST_NAMES]:
         bar = mark * max(1, round(BAR * shares[k] / shares[order[0]]))
         grid.add_row(shown(names[k]), f"{100 * shares[k]:5.1f} %", bar)
     screen = console()
     screen.print("\nImportances: shares of the gain, by how far each feature moves rows")
     screen.print(grid)
-    rest = len(used) - MOST_IMPORTANCES
+    rest = len(used) - MOST_NAMES
     if rest > 0:
         screen.print(f"and {counted(rest, 'more feature')}")
