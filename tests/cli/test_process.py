@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,22 +64,23 @@ def test_commands_work_in_a_pipe(shell: Shell, data: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes end differently there")
-def test_a_reader_that_leaves_early(shell: Shell, model: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_leaves_early(shell: Shell, model: Path, unbuffered: str) -> None:
+    shell = partial(shell, env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
     Path("many.csv").write_text(table(50_000))
     done = shell("{ obliqua predict m.obliqua many.csv -q; echo $? >&2; } | head -2")
     assert done.stdout.splitlines()[0] == "prediction"
     assert done.stderr == "141\n"
-    done = shell("{ obliqua compare many.csv -t y -m cart --folds 2; echo $? >&2; } | true")
+    done = shell("{ obliqua compare data.csv -t y -m cart --folds 2; echo $? >&2; } | true")
     assert done.stderr == "141\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ there")
 def test_ctrl_c() -> None:
-    Path("many.csv").write_text(table(20_000))
-    words = ["compare", "many.csv", "-t", "y", "--repeats", "1000"]
-    program = [sys.executable, "-m", "obliqua", *words]
-    process = subprocess.Popen(program, stdout=-1, stderr=-1, text=True)
-    time.sleep(4)
+    words = [sys.executable, "-m", "obliqua", "compare", "-", "-t", "y"]
+    pipe = subprocess.PIPE  # nothing comes out of it, so that the command waits
+    process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    time.sleep(3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 __all__ = ["main"]
 
+INTERRUPTED = 130  # 128 + SIGINT, as shells say it
+
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command.
@@ -27,14 +29,18 @@ def main(words: Sequence[str] | None = None) -> int:
         The exit code: 0 if all went well, 1 for trouble with data or model, 2 for wrong usage,
         130 after Ctrl-C, 141 if nobody reads the output any more.
     """
-    from obliqua._extras import require
-    from obliqua.errors import MissingDependency
-
     try:
-        require("click", "cli", "The command obliqua")
-    except MissingDependency as error:
-        print(f"Error: {error}", file=sys.stderr)
-        return 1
-    from obliqua.cli._app import run
+        from obliqua._extras import require
+        from obliqua.errors import MissingDependency
 
-    return run(words)
+        try:
+            require("click", "cli", "The command obliqua")
+        except MissingDependency as error:
+            print(f"Error: {error}", file=sys.stderr)
+            return 1
+        from obliqua.cli._app import run
+
+        return run(words)
+    except KeyboardInterrupt:  # while modules are imported, or words are read
+        print("Interrupted.", file=sys.stderr)
+        return INTERRUPTED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import sys
 import traceback
 import warnings
@@ -13,6 +12,7 @@ from typing import Any
 
 import click
 
+from obliqua.cli import INTERRUPTED
 from obliqua.cli._command import SETTINGS
 from obliqua.cli._errors import Trouble
 from obliqua.cli._output import DEBUG, close_stdout, note
@@ -23,7 +23,6 @@ from obliqua.cli.predict import predict
 from obliqua.cli.show import show
 from obliqua.errors import ObliquaError
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 BROKEN_PIPE = 141  # 128 + SIGPIPE
 
 
@@ -118,10 +117,7 @@ def run(words: Sequence[str] | None) -> int:
         app.main(None if words is None else list(words), prog_name="obliqua")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
-    except KeyboardInterrupt:
-        print("Interrupted.", file=sys.stderr)
-        return INTERRUPTED
     except BrokenPipeError:
         close_stdout()
         return BROKEN_PIPE
-    return os.EX_OK if hasattr(os, "EX_OK") else 0
+    return 0

@@ -49,7 +49,7 @@ def make_estimator(name: str, settings: Iterable[tuple[str, Any]], seed: int) ->
 
 def load_model(path: str) -> tuple[Any, Model]:
     """Load a model, and return it with the container that holds its trees."""
-    from obliqua import load
+    from obliqua.estimators.files import load
 
     file = Path(path)
     if file.is_dir():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -26,10 +27,15 @@ Step = Callable[[int, int, str], None]
 
 def console(stderr: bool = False) -> Console:
     """Make a console that prints texts as they are: no markup, no emoji, no guessed colours."""
-    made: Console = require("rich.console", "cli", "The command obliqua").Console(
+    made = require("rich.console", "cli", "The command obliqua").Console(
         stderr=stderr, markup=False, emoji=False, highlight=False
     )
-    return made
+    made.on_broken_pipe = _say_so  # rich itself would end the program
+    return cast("Console", made)
+
+
+def _say_so() -> None:
+    raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def note(text: str) -> None:

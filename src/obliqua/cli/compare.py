@@ -85,7 +85,7 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
     held out, the number of leaves, the depth, the mean number of features in a split, and the
     time of a fit.
     """
-    from obliqua import compare as cross_validate
+    from obliqua.experiments.compare import compare as cross_validate
     from obliqua.experiments.methods import METHODS
 
     names = given["methods"] or list(METHODS)

@@ -41,7 +41,8 @@ def demo(picture: Path, table: Path | None, seed: int) -> None:
     """
     from sklearn.datasets import load_wine
 
-    from obliqua import compare, export_text
+    from obliqua.experiments.compare import compare
+    from obliqua.export.text import export_text
 
     check_target(picture)
     if table is not None:

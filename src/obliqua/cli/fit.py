@@ -65,7 +65,7 @@ def fit(data: str, target: str, output: Path | None, **given: Any) -> None:
     DATA is a CSV or Parquet file, or - for standard input. All columns but the target are
     features; they must be numbers, without gaps.
     """
-    from obliqua import save
+    from obliqua.estimators.files import save
 
     path = _output(output)
     if given["method"] == "sklearn":

@@ -81,7 +81,7 @@ def show(model: str, dot: Path | None, plot: Path | None, **given: Any) -> None:
     _check_options(dot, plot, given)
     fitted, container = load_model(model)
     if dot is not None:
-        from obliqua import export_graphviz
+        from obliqua.export.dot import export_graphviz
 
         text = export_graphviz(fitted, max_depth=given["depth"], max_terms=given["terms"])
         write_file(dot, f"{text}\n".encode())
@@ -129,7 +129,7 @@ def _counted_names(names: Sequence[Any]) -> str:
 
 
 def _tree(fitted: Any, given: dict[str, Any]) -> str:
-    from obliqua import export_text
+    from obliqua.export.text import export_text
 
     return export_text(
         fitted,
@@ -151,7 +151,7 @@ def can_draw_lines() -> bool:
 
 
 def _rules(fitted: Any, given: dict[str, Any]) -> str:
-    from obliqua import export_rules
+    from obliqua.export.rules import export_rules
 
     return "\n".join(str(rule) for rule in export_rules(fitted, max_terms=given["terms"]))
 
@@ -173,7 +173,7 @@ def _rows(container: Model, given: dict[str, Any]) -> tuple[Any, AnyArray | None
 def draw(model: Any, path: Path, X: Any = None, y: Any = None, **more: Any) -> None:
     """Draw a tree into a file, without a screen."""
     require("matplotlib", "plot", "Drawing a tree").use("agg")
-    from obliqua import plot_tree
+    from obliqua.plot.tree import plot_tree
 
     figure = plot_tree(model, X, y, **more).figure
     stream = io.BytesIO()
