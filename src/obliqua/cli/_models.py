@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from obliqua.cli._errors import Trouble, counted, did_you_mean
-from obliqua.data import Encoding
-from obliqua.model import Model
-from obliqua.tree import Tree
+
+if TYPE_CHECKING:
+    from obliqua.model import Model
 
 OWN_OPTIONS = {"random_state": "--seed", "n_jobs": "--jobs"}
 
@@ -49,7 +48,12 @@ def make_estimator(name: str, settings: Iterable[tuple[str, Any]], seed: int) ->
 
 def load_model(path: str) -> tuple[Any, Model]:
     """Load a model, and return it with the container that holds its trees."""
+    import numpy as np
+
+    from obliqua.data import Encoding
     from obliqua.estimators.files import load
+    from obliqua.model import Model
+    from obliqua.tree import Tree
 
     file = Path(path)
     if file.is_dir():
@@ -69,6 +73,8 @@ def load_model(path: str) -> tuple[Any, Model]:
 
 def has_own_names(model: Model) -> bool:
     """Say whether a model's columns were given names; otherwise they are called x0, x1, ..."""
+    from obliqua.data import Encoding
+
     return model.encoding.names != Encoding.identity(model.encoding.n_columns).names
 
 

@@ -6,7 +6,7 @@ import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -27,7 +27,9 @@ from obliqua.cli._output import (
     write_file,
 )
 from obliqua.cli._table import choose_known
-from obliqua.model import Model
+
+if TYPE_CHECKING:
+    from obliqua.model import Model
 
 PICTURES = (".png", ".svg", ".pdf")
 MOST_NAMES = 12  # that a list has
