@@ -24,6 +24,12 @@ def test_the_model_is_the_one_that_the_library_fits(run: Run, data: Path) -> Non
     assert list(ours.feature_names_in_) == ["a", "b", "c"]
 
 
+def test_jobs_do_not_change_the_file(run: Run, data: Path) -> None:
+    run("fit", "data.csv", "-t", "y", "-o", "one.obliqua")
+    run("fit", "data.csv", "-t", "y", "-o", "two.obliqua", "--jobs", "2")
+    assert Path("one.obliqua").read_bytes() == Path("two.obliqua").read_bytes()
+
+
 def test_the_summary(run: Run, data: Path) -> None:
     result = run("fit", "data.csv", "-t", "y", "--set", "pruning=none", "-o", "m.obliqua")
     assert result.stderr == ""

@@ -38,8 +38,9 @@ def test_delimiters_are_found_out(run: Run, delimiter: str) -> None:
 
 
 def test_a_comma_in_values_does_not_hide_the_semicolon(run: Run) -> None:
-    text = table().replace(",", ";").replace("a;b", '"a, x, z";b')
-    assert facts(fitted(run, text))["features"] == "3"
+    for name in ('"a, x, z"', "a, x, z, w, v"):
+        text = table().replace(",", ";").replace("a;b", f"{name};b")
+        assert facts(fitted(run, text))["features"] == "3"
 
 
 @pytest.mark.parametrize(

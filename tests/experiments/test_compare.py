@@ -77,6 +77,18 @@ def test_estimators_without_a_seed_get_one() -> None:
     assert not hasattr(pipeline.steps[-1][1], "tree_")
 
 
+class Once(DummyClassifier):
+    """A classifier that can be fitted only once."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        assert not hasattr(self, "classes_")
+        return super().fit(X, y)
+
+
+def test_each_fit_has_an_estimator_of_its_own() -> None:
+    assert len(compare(X, y, {"once": Once()}, n_folds=3).folds["once"]) == 3
+
+
 def test_all_methods_are_compared_by_default() -> None:
     result = compare(*load_wine(return_X_y=True), n_folds=3)
     assert list(result.folds) == list(METHODS)
