@@ -112,6 +112,25 @@ def test_debug_shows_where(data: Path, shell: Shell) -> None:
     assert done.stderr.splitlines()[-1].startswith("Error: --target")
 
 
+def test_a_panic_of_the_reader_is_one_line(
+    shell: Shell, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = table()[:-1] + '"\n"'  # polars 2.1 panics at this, and says so itself
+    data.write_text(text)
+    done = shell("RUST_BACKTRACE=1 obliqua fit data.csv -t y -o x")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: data.csv cannot be read as CSV")
+    assert len(done.stderr.splitlines()) == 1
+    # Other versions may not panic there; that a panic is understood does not depend on it.
+    import polars
+
+    def panic(*_: Any, **__: Any) -> None:
+        raise polars.exceptions.PanicException("slice index")
+
+    monkeypatch.setattr(polars, "read_csv", panic)
+    assert main(["fit", "data.csv", "-t", "y", "-o", "x"]) == 1
+
+
 def test_too_little_memory(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise MemoryError

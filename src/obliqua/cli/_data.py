@@ -11,12 +11,13 @@ import sys
 import zlib
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from obliqua._extras import require
 from obliqua.cli._errors import Trouble, counted, did_you_mean, listed
-from obliqua.cli._output import note
+from obliqua.cli._output import note, quiet_native_code
 from obliqua.cli._table import Table
 
 DELIMITERS = ",;\t|"
@@ -79,12 +80,24 @@ def _raw(path: str) -> bytes:
 
 def _parquet(raw: bytes, source: str) -> Table:
     polars = require("polars", "cli", "Reading Parquet")
+    errors: tuple[type[BaseException], ...] = (
+        *_errors(polars),
+        OSError,
+        ValueError,
+        OverflowError,
+    )
     try:
-        return Table(polars.read_parquet(io.BytesIO(raw)), source)
-    except polars.exceptions.PolarsError as error:
+        with quiet_native_code():
+            return Table(polars.read_parquet(io.BytesIO(raw)), source)
+    except errors as error:
         raise Trouble(
             f"{source} begins like a Parquet file but cannot be read as one: {_first_line(error)}."
         ) from error
+
+
+def _errors(polars: Any) -> tuple[type[BaseException], ...]:
+    """Return what polars raises for data that it cannot read; a panic is no Exception."""
+    return polars.exceptions.PolarsError, polars.exceptions.PanicException
 
 
 def _csv(raw: bytes, source: str, delimiter: str | None) -> Table:
@@ -94,8 +107,9 @@ def _csv(raw: bytes, source: str, delimiter: str | None) -> Table:
     separator = delimiter or _sniffed(raw)
     names = _header(raw, source, separator)
     try:
-        frame = polars.read_csv(io.BytesIO(raw), separator=separator, infer_schema_length=None)
-    except polars.exceptions.PolarsError as error:
+        with quiet_native_code():
+            frame = polars.read_csv(io.BytesIO(raw), separator=separator, infer_schema_length=None)
+    except _errors(polars) as error:
         raise Trouble(_unreadable(raw, source, separator, len(names), error)) from error
     if frame.width != len(names):
         raise Trouble(
@@ -205,7 +219,7 @@ def _header(raw: bytes, source: str, separator: str) -> list[str]:
     return names
 
 
-def _unreadable(raw: bytes, source: str, separator: str, width: int, error: Exception) -> str:
+def _unreadable(raw: bytes, source: str, separator: str, width: int, error: BaseException) -> str:
     """Say why polars could not read a CSV text."""
     if "more fields" in str(error):
         for number, record in enumerate(_records(raw, separator, -1), start=1):
@@ -218,6 +232,6 @@ def _unreadable(raw: bytes, source: str, separator: str, width: int, error: Exce
     return f"{source} cannot be read as CSV: {_first_line(error)}. Check its quotes."
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     text = str(error).strip().splitlines()
     return text[0].rstrip(".") if text else type(error).__name__

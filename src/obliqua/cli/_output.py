@@ -119,6 +119,31 @@ def write_file(path: Path, data: bytes) -> None:
         raise Trouble(f"{path} cannot be written: {reason}.") from error
 
 
+@contextmanager
+def quiet_native_code() -> Iterator[None]:
+    """Send what compiled code writes to stderr nowhere, unless --debug was given.
+
+    polars panics at some damaged files. The exception tells enough; the panic's own report of
+    where in the Rust code it happened would stand before our message.
+    """
+    try:
+        screen = sys.stderr.fileno()
+    except (OSError, ValueError):  # no real file behind it, as in tests
+        screen = -1
+    if screen < 0 or click.get_current_context().meta.get(DEBUG):
+        yield
+        return
+    kept, nowhere = os.dup(screen), os.open(os.devnull, os.O_WRONLY)
+    sys.stderr.flush()
+    try:
+        os.dup2(nowhere, screen)
+        yield
+    finally:
+        os.dup2(kept, screen)
+        os.close(kept)
+        os.close(nowhere)
+
+
 def close_stdout() -> None:
     """Send what is still buffered nowhere, so that nothing is said about it at exit."""
     with suppress(OSError, ValueError):  # no real file behind it, as in tests
