@@ -107,6 +107,23 @@ def test_a_model_and_a_tree_can_be_shown(run: Run, model: Path) -> None:
         text = run("show", "bare.obliqua").stdout
         assert f"bare.obliqua, {type(thing).__name__}" in text
         assert obliqua.export_text(thing, width=80) in text
+        assert "Importances" in text
+
+
+def test_a_tree_by_hand(run: Run) -> None:
+    builder = obliqua.TreeBuilder(n_features=2, n_stats=2)
+    builder.add_split("root", {0: 2.0, 1: 0.74}, 90.0, ("low", "high"))
+    builder.set_leaf("low", [8, 1], n_samples=9)
+    builder.set_leaf("high", [0, 5], n_samples=5)
+    builder.annotate("root", gain=0.4)
+    obliqua.save(builder.build(), "hand.obliqua")
+    result = run("show", "hand.obliqua")
+    assert "x0 + 0.37*x1 <= 45" in result.stdout
+    assert "Importances are not known" in result.stderr
+    builder = obliqua.TreeBuilder(n_features=1, n_stats=2)
+    builder.set_leaf("root", [8, 1], n_samples=9)
+    obliqua.save(builder.build(), "leaf.obliqua")
+    assert facts(run("show", "leaf.obliqua").stdout)["features per split"] == "-"
 
 
 def test_odd_names(run: Run) -> None:

@@ -62,7 +62,7 @@ def demo(picture: Path, table: Path | None, seed: int) -> None:
     screen.print(f"\nThe tree of {METHOD}, grown from all rows:\n")
     style = "unicode" if can_draw_lines() else "ascii"
     print_text(export_text(tree, style=style, width=max(screen.width, 40)))
-    print_importances(tree)
+    print_importances(tree, X.columns)
     try:
         draw(tree, picture, X, y)
         screen.print(f"\nIts picture: {picture}", soft_wrap=True)

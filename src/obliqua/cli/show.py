@@ -27,6 +27,7 @@ from obliqua.cli._output import (
     write_file,
 )
 from obliqua.cli._table import choose_known
+from obliqua.errors import TreeError
 
 if TYPE_CHECKING:
     from obliqua.model import Model
@@ -96,7 +97,7 @@ def show(model: str, dot: Path | None, plot: Path | None, **given: Any) -> None:
         print_facts(_facts(fitted, container, model))
         print_text("")
         print_text(_rules(fitted, given) if given["rules"] else _tree(fitted, given))
-        print_importances(fitted)
+        print_importances(fitted, container.encoding.names)
 
 
 def _check_options(dot: Path | None, plot: Path | None, given: dict[str, Any]) -> None:
@@ -184,14 +185,19 @@ def draw(model: Any, path: Path, X: Any = None, y: Any = None, **more: Any) -> N
     write_file(path, stream.getvalue())
 
 
-def print_importances(fitted: Any) -> None:
+def print_importances(model: Any, names: Sequence[str]) -> None:
     """Print how much the features contribute, the largest first."""
     from rich.table import Table as Grid
 
-    shares = getattr(fitted, "feature_importances_", None)
-    if shares is None or not np.any(shares):
+    from obliqua.explain.importance import importances
+
+    try:
+        shares = importances(model)
+    except TreeError as error:  # a tree that was not grown here may lack what it takes
+        note(f"Importances are not known. {error}")
         return
-    names = fitted.model_.encoding.names
+    if not shares.any():
+        return
     order = np.argsort(-shares, kind="stable")
     used = [k for k in order.tolist() if shares[k] > 0]
     grid = Grid.grid(padding=(0, 2))
