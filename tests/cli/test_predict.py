@@ -60,6 +60,14 @@ def test_an_identifier_with_the_name_of_a_result(run: Run, model: Path, data: Pa
     assert "Did you mean 'prediction'?" in result.stderr
 
 
+def test_an_identifier_that_is_no_value(run: Run, model: Path, data: Path) -> None:
+    lists = pl.Series("id", [[1, 2]] * 60)
+    pl.read_csv(data).with_columns(lists).write_parquet("t.parquet")
+    result = run("predict", "m.obliqua", "t.parquet", "--id", "id", code=1)
+    assert "cannot be written as .csv" in result.stderr
+    run("predict", "m.obliqua", "t.parquet", "--id", "id", "-o", "out.parquet")
+
+
 def test_the_score_goes_to_stderr(run: Run, model: Path, data: Path) -> None:
     result = run("predict", "m.obliqua", "data.csv", "--score", "y")
     assert result.stderr == "accuracy 100.0 % on 60 rows\n"

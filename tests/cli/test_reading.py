@@ -113,6 +113,7 @@ def test_numbers_in_many_forms(run: Run) -> None:
         (["3", "-7"], "-7 (2), 3 (2)"),
         (["true", "false"], "False (2), True (2)"),
         (["あ", "<i>"], "<i> (2), あ (2)"),
+        (["9" * 25, "7"], f"7 (2), {'9' * 25} (2)"),
     ],
 )
 def test_targets(run: Run, values: list[str], classes: str) -> None:

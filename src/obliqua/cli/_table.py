@@ -88,6 +88,8 @@ class Table:
         """Return a column as classes: text, whole numbers or truth values."""
         polars = require("polars", "cli", "Reading tables")
         column = self.frame[target]
+        if column.dtype.is_integer() and str(column.dtype).endswith("128"):
+            column = column.cast(polars.String)  # NumPy has no integers of 128 bits
         if column.dtype.is_integer() or column.dtype == polars.Boolean:
             return np.asarray(column.to_numpy())
         if column.dtype in (polars.String, polars.Categorical, polars.Enum):

@@ -108,11 +108,15 @@ def _frame(
 
 
 def _bytes(frame: pl.DataFrame, suffix: str) -> bytes:
+    polars = require("polars", "cli", "Writing tables")
     stream = io.BytesIO()
-    if suffix == ".csv":
-        frame.write_csv(stream)
-    else:
-        frame.write_parquet(stream)
+    try:
+        if suffix == ".csv":
+            frame.write_csv(stream)
+        else:
+            frame.write_parquet(stream)
+    except polars.exceptions.PolarsError as error:  # a list as --id does not fit into CSV
+        raise Trouble(f"The result cannot be written as {suffix}: {error}.") from error
     return stream.getvalue()
 
 
