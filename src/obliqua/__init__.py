@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
+    from obliqua.experiments.compare import compare
     from obliqua.export.dot import export_graphviz
     from obliqua.export.rules import export_rules
     from obliqua.export.text import export_text
@@ -53,6 +54,7 @@ __all__ = [
     "TreeError",
     "__version__",
     "collapse",
+    "compare",
     "export_graphviz",
     "export_rules",
     "export_text",
@@ -86,6 +88,7 @@ _HOMES = {
     "TreeBuilder": "obliqua.tree",
     "TreeError": "obliqua.errors",
     "collapse": "obliqua.tree",
+    "compare": "obliqua.experiments.compare",
     "export_graphviz": "obliqua.export.dot",
     "export_rules": "obliqua.export.rules",
     "export_text": "obliqua.export.text",
