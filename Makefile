@@ -64,7 +64,8 @@ bench-growth: $(VENV)/.package ## how HHCART's time grows with rows, features an
 # itself is not built with them, so their libraries are loaded before it; leaks are not
 # looked for, because the interpreter frees little at its end. Undefined behaviour is fatal.
 # A sanitizer writes its report below Python: --capture=sys lets it through.
-SANITIZE_TESTS ?= tests/core tests/properties tests/test_tree.py tests/test_fold.py
+SANITIZE_TESTS ?= tests/core tests/properties tests/test_tree.py tests/test_fold.py \
+	tests/test_spread.py
 sanitize: ## run the compiled room's tests with sanitizers (gcc)
 	@$(MAKE) --no-print-directory VENV=.venv-sanitize sanitized
 

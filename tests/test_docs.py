@@ -34,8 +34,11 @@ RUNNABLE = [page for page in PAGES if any(language == "python" for language, _ i
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
-def test_code_runs_and_prints_what_the_page_shows(page: Path) -> None:
+def test_code_runs_and_prints_what_the_page_shows(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Blocks of a page run in order, in one namespace; an `output` block is compared."""
+    monkeypatch.chdir(tmp_path)  # what a page writes stays out of the repository
     namespace: dict[str, Any] = {"__name__": "__main__"}
     printed = ""
     for language, text in fences(page):
