@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from obliqua._layout import NodeKind
-from obliqua._question import Question, question_of
+from obliqua._question import Question, read_plane
 from obliqua._subject import Subject
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.tree import Tree
@@ -131,12 +131,15 @@ def along(subject: Subject, node: int) -> Along | None:
     tree = subject.tree
     if tree.kind[node] != NodeKind.HYPERPLANE:
         return None
-    question = question_of(tree, node, subject.encoding)
-    own = question_of(tree, node, subject.encoding, scaled=False)
+    plane = int(tree.plane_ptr[node])
+    question = read_plane(tree, plane, subject.encoding)
+    own = read_plane(tree, plane, subject.encoding, scaled=False)
     if not question.terms:
         return None
-    divisor = own.terms[0].coefficient / question.terms[0].coefficient
-    return Along(question, divisor, int(tree.plane_ptr[node]))
+    # Both have the same term in front; what it was divided by, all were.
+    scaled = question.terms[0].coefficient
+    divisor = own.terms[0].coefficient / scaled if scaled else 1.0
+    return Along(question, divisor, plane)
 
 
 def read_column(tree: Tree, k: int, Z: AnyArray) -> FloatArray:
