@@ -138,7 +138,11 @@ def ball(A: FloatArray, b: FloatArray, scale: FloatArray) -> tuple[FloatArray, f
         found = _solve(cost, np.vstack([matrix, cap]), np.append(h / unit, 1.0))
         if found.status != 0:
             raise _too_far_apart(found.message)
-    return np.asarray(found.x[:-1] * unit * scale), radius
+    with np.errstate(over="ignore"):
+        centre = np.asarray(found.x[:-1] * unit * scale)
+    if not np.isfinite(centre).all():
+        raise _too_far_apart("the centre is beyond the largest number")
+    return centre, radius
 
 
 def _too_far_apart(why: str) -> TreeError:
