@@ -25,6 +25,7 @@ from obliqua._typing import (
     Int64Array,
     Rows,
 )
+from obliqua._values import NotSaved
 from obliqua.criteria import CRITERIA, Criterion, get_criterion
 from obliqua.data import MAX_ROWS, Problem, encode
 from obliqua.estimators._input import FLOATS, checked, number_of_rows
@@ -125,6 +126,17 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     @abstractmethod
     def _proposer(self) -> object:
         """Return what proposes the directions at a node."""
+
+    def _validate_params(self) -> None:
+        """Check the parameters; scikit-learn calls it before a fit."""
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, NotSaved):
+                raise ValueError(
+                    f"The parameter {name!r} ({value.what}) could not be kept in the model file "
+                    f"that this {type(self).__name__} was loaded from. Set it again before "
+                    f"fitting: set_params({name}=...)."
+                )
+        super()._validate_params()
 
     # --- fitting -------------------------------------------------------------------------
 
@@ -286,16 +298,21 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         )
 
     def _keep(self, seen: Self, tree: "Tree", problem: Problem, classes: AnyArray) -> None:
-        """Set all fitted attributes, at once."""
+        """Make the model of a fit and keep it."""
+        model = Model((tree,), "single", problem.encoding, classes)
+        self._hold(model, getattr(seen, "feature_names_in_", None))
+
+    def _hold(self, model: Model, names: AnyArray | None) -> None:
+        """Set all fitted attributes, at once: after a fit, and when a file was loaded."""
         fitted = {
-            "tree_": tree,
-            "model_": Model((tree,), "single", problem.encoding, classes),
-            "classes_": classes,
-            "n_classes_": len(classes),
-            "n_features_in_": seen.n_features_in_,
+            "tree_": model.trees[0],
+            "model_": model,
+            "classes_": model.classes,
+            "n_classes_": model.n_classes,
+            "n_features_in_": model.encoding.n_columns,
         }
-        if hasattr(seen, "feature_names_in_"):
-            fitted["feature_names_in_"] = seen.feature_names_in_
+        if names is not None:
+            fitted["feature_names_in_"] = names
         else:
             self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted)
