@@ -20,6 +20,8 @@ TOLERANCE = 1e-7
 # An inequality is dropped only if the others leave this much room before it, so that rounding
 # in a linear program never makes a region larger.
 ROOM = 1e-6
+# The solver takes smaller coefficients for 0, which could turn a true answer into a false one.
+SMALLEST = 1e-8
 
 
 def directions(A: FloatArray) -> list[tuple[Any, ...]]:
@@ -85,11 +87,20 @@ def _scaled(A: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     for _ in range(30):
         row = -np.where(used, logs + column, 0.0).sum(axis=1) / in_row
         column = -np.where(used, logs + row[:, None], 0.0).sum(axis=0) / in_column
-    row = -np.where(used, logs + column, -np.inf).max(axis=1, initial=-700.0)
-    with np.errstate(over="ignore"):  # beyond the largest number nothing is left to compare
-        N = np.where(used, np.sign(A) * np.exp(logs + column + row[:, None]), 0.0)
+    row = -np.where(used, logs + column, -np.inf).max(axis=1)
+    size = np.exp(logs + column + row[:, None], out=np.zeros_like(A), where=used)
+    # Beyond the largest number nothing is left to compare.
+    with np.errstate(over="ignore", invalid="ignore"):
         h = np.nan_to_num(b * np.exp(row))
-    return N, h / (float(np.abs(h).max(initial=0.0)) or 1.0)
+    _require_visible(size)
+    return np.sign(A) * size, h / (float(np.abs(h).max(initial=0.0)) or 1.0)
+
+
+def _require_visible(N: FloatArray) -> None:
+    """Raise if the solver would take some of the coefficients for 0."""
+    smallest = float(np.abs(N[N != 0]).min(initial=1.0))
+    if smallest < SMALLEST:
+        raise _too_far_apart(f"coefficients of 1 and of {smallest:.1g} in one system")
 
 
 def _solve(c: FloatArray, A: FloatArray, b: FloatArray, **more: Any) -> Any:
@@ -105,8 +116,13 @@ def ball(A: FloatArray, b: FloatArray, scale: FloatArray) -> tuple[FloatArray, f
     used = np.flatnonzero(A.any(axis=1))
     if len(used) == 0:
         return np.zeros(A.shape[1]), np.inf
-    lengths = np.array([length_of(row) for row in A[used] * scale])
-    N, h = A[used] * scale / lengths[:, None], b[used] / lengths
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        turned = A[used] * scale
+        lengths = np.array([length_of(row) for row in turned])
+        N, h = turned / lengths[:, None], b[used] / lengths
+    if not (np.isfinite(N).all() and np.isfinite(h).all()):
+        raise _too_far_apart("not all distances are finite")
+    _require_visible(N)
     unit = float(np.abs(h).max()) or 1.0
     # The unknowns are the centre and the radius, both divided by the unit.
     matrix = np.column_stack([N, np.ones(len(N))])
@@ -121,17 +137,25 @@ def ball(A: FloatArray, b: FloatArray, scale: FloatArray) -> tuple[FloatArray, f
         cap[0, -1] = 1.0
         found = _solve(cost, np.vstack([matrix, cap]), np.append(h / unit, 1.0))
         if found.status != 0:
-            raise TreeError(
-                "The largest ball inside these inequalities could not be found: their numbers "
-                f"are too far apart for linear programming ({found.message})"
-            )
-    return np.asarray(found.x[:-1] * unit * scale), radius
+            raise _too_far_apart(found.message)
+    with np.errstate(over="ignore"):
+        centre = np.asarray(found.x[:-1] * unit * scale)
+    if not np.isfinite(centre).all():
+        raise _too_far_apart("the centre is beyond the largest number")
+    return centre, radius
+
+
+def _too_far_apart(why: str) -> TreeError:
+    return TreeError(
+        "The numbers of these inequalities are too far apart for linear programming: "
+        f"{why}. Give a scale that makes the features comparable."
+    )
 
 
 def is_void(A: FloatArray, b: FloatArray) -> bool:
     """Say whether inequalities cannot all hold, by more than the tolerance."""
-    N, h = _scaled(A, b)
     try:
+        N, h = _scaled(A, b)
         return ball(N, h, np.ones(A.shape[1]))[1] < -TOLERANCE
     except TreeError:  # what cannot be told is not said to be empty
         return False
@@ -139,7 +163,10 @@ def is_void(A: FloatArray, b: FloatArray) -> bool:
 
 def needed(A: FloatArray, b: FloatArray) -> Int64Array:
     """Return which inequalities are not implied by the others, looking at one after another."""
-    N, h = _scaled(A, b)
+    try:
+        N, h = _scaled(A, b)
+    except TreeError:  # what cannot be told stays
+        return np.arange(len(A))
     kept = list(range(len(A)))
     for i in range(len(A)):
         others = [k for k in kept if k != i]
@@ -152,11 +179,14 @@ def needed(A: FloatArray, b: FloatArray) -> Int64Array:
 
 
 def is_bounded(A: FloatArray) -> bool:
-    """Say whether ``A x <= b`` is bounded if it is not empty."""
+    """Say whether ``A x <= b`` is bounded if it is not empty; False if it cannot be told."""
     n_rows, n_columns = A.shape
     if n_rows <= n_columns:
         return False
-    N, _ = _scaled(A, np.zeros(n_rows))
+    try:
+        N, _ = _scaled(A, np.zeros(n_rows))
+    except TreeError:
+        return False
     if np.linalg.matrix_rank(N) < n_columns:
         return False
     # Stiemke: there is no way to infinity if and only if the normals, with positive weights,

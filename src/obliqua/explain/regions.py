@@ -114,8 +114,9 @@ class Region:
     def is_empty(self) -> bool:
         """Whether no point can reach the leaf.
 
-        Exact for boxes and for splits along the same normal; otherwise by linear programming,
-        for which a region that is thinner than its tolerance is not empty.
+        Exact for boxes and for splits along the same normal; otherwise by linear programming.
+        True is certain up to its tolerance: a region that is thinner, or whose coefficients
+        are too far apart for it, is not said to be empty.
         """
         if len(self.b) == 0:
             return False
@@ -125,7 +126,7 @@ class Region:
 
     @cached_property
     def is_bounded(self) -> bool:
-        """Whether the region ends in every direction."""
+        """Whether the region ends in every direction; False too if it cannot be told."""
         if self.is_empty:
             return True
         if self.is_box:
@@ -147,7 +148,8 @@ class Region:
         for normal, bound in zip(self.A, self.b, strict=True):
             used = np.flatnonzero(normal)
             if len(used) == 1 and normal[used[0]] * sign > 0:
-                ends[used[0]] = min(ends[used[0]], bound / abs(normal[used[0]]))
+                with np.errstate(over="ignore"):  # an end beyond the largest number is none
+                    ends[used[0]] = min(ends[used[0]], bound / abs(normal[used[0]]))
         return ends
 
     def ball(self, scale: ArrayLike | None = None) -> tuple[FloatArray, float]:
