@@ -4,21 +4,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from obliqua._values import NotSaved
     from obliqua.errors import (
         DatasetDamaged,
         DatasetMissing,
         MissingDependency,
+        ModelFileError,
+        ModelFileIOError,
+        ModelFileMissing,
         NodeViewClosed,
         ObliquaError,
         ProposerError,
         TreeError,
     )
     from obliqua.estimators.cart import CartClassifier
+    from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
     from obliqua.experiments.compare import compare
+    from obliqua.export.dot import export_graphviz
     from obliqua.export.rules import export_rules
     from obliqua.export.text import export_text
+    from obliqua.plot.boundary import plot_boundary
+    from obliqua.plot.path import plot_path
+    from obliqua.plot.tree import plot_tree
     from obliqua.proposals import Directions
     from obliqua.spread import measure_spread
     from obliqua.tree import Tree, TreeBuilder, collapse, fold
@@ -32,7 +41,11 @@ __all__ = [
     "Directions",
     "HHCartClassifier",
     "MissingDependency",
+    "ModelFileError",
+    "ModelFileIOError",
+    "ModelFileMissing",
     "NodeViewClosed",
+    "NotSaved",
     "ObliquaError",
     "ObliqueTreeClassifier",
     "ProposerError",
@@ -42,10 +55,16 @@ __all__ = [
     "__version__",
     "collapse",
     "compare",
+    "export_graphviz",
     "export_rules",
     "export_text",
     "fold",
+    "load",
     "measure_spread",
+    "plot_boundary",
+    "plot_path",
+    "plot_tree",
+    "save",
 ]
 
 # Each name is fetched from its module when it is first asked for: a program that only
@@ -57,7 +76,11 @@ _HOMES = {
     "Directions": "obliqua.proposals",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "MissingDependency": "obliqua.errors",
+    "ModelFileError": "obliqua.errors",
+    "ModelFileIOError": "obliqua.errors",
+    "ModelFileMissing": "obliqua.errors",
     "NodeViewClosed": "obliqua.errors",
+    "NotSaved": "obliqua._values",
     "ObliquaError": "obliqua.errors",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
     "ProposerError": "obliqua.errors",
@@ -66,10 +89,16 @@ _HOMES = {
     "TreeError": "obliqua.errors",
     "collapse": "obliqua.tree",
     "compare": "obliqua.experiments.compare",
+    "export_graphviz": "obliqua.export.dot",
     "export_rules": "obliqua.export.rules",
     "export_text": "obliqua.export.text",
     "fold": "obliqua.tree",
+    "load": "obliqua.estimators.files",
     "measure_spread": "obliqua.spread",
+    "plot_boundary": "obliqua.plot.boundary",
+    "plot_path": "obliqua.plot.path",
+    "plot_tree": "obliqua.plot.tree",
+    "save": "obliqua.estimators.files",
 }
 
 

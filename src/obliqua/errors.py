@@ -8,6 +8,9 @@ __all__ = [
     "DatasetDamaged",
     "DatasetMissing",
     "MissingDependency",
+    "ModelFileError",
+    "ModelFileIOError",
+    "ModelFileMissing",
     "NodeViewClosed",
     "ObliquaError",
     "ProposerError",
@@ -41,3 +44,15 @@ class DatasetMissing(ObliquaError, OSError):
 
 class DatasetDamaged(ObliquaError, ValueError):
     """A data set was found, but it is not the one that its name promises."""
+
+
+class ModelFileError(ObliquaError, ValueError):
+    """A file is no model file, or a damaged one, or one that this version cannot read."""
+
+
+class ModelFileIOError(ObliquaError, OSError):
+    """A model file cannot be opened, read or written: the system refused."""
+
+
+class ModelFileMissing(ModelFileIOError, FileNotFoundError):
+    """There is no file where a model file was looked for."""

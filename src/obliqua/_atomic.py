@@ -1,0 +1,242 @@
+"""Whole files: read at once, and written so that a name never stands for half a file."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import suppress
+from typing import Any
+
+from obliqua.errors import ModelFileError, ModelFileIOError, ModelFileMissing
+
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+# Windows would translate line ends; elsewhere there is nothing to say.
+_CREATE |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_CHUNK = 2**20
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", None))
+
+
+def name_of(path: Any) -> str:
+    """Return how messages call a file.
+
+    Parameters
+    ----------
+    path : str, path-like or file object
+        What the user gave.
+
+    Returns
+    -------
+    str
+        The path in quotes, or a few words for an open file.
+
+    Raises
+    ------
+    TypeError
+        If it is neither a path nor an open file.
+    """
+    if is_open(path):
+        name = getattr(path, "name", None)
+        return f"the open file {name!r}" if isinstance(name, str) else "the open file"
+    return repr(_as_text(path))
+
+
+def is_open(path: Any) -> bool:
+    """Say whether something is a file object rather than a path."""
+    return hasattr(path, "read") or hasattr(path, "write")
+
+
+def _as_text(path: Any) -> str:
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise TypeError(
+            "A model file is given as a path (str or pathlib.Path) or as a file that is open in "
+            f"binary mode; got {type(path).__name__}."
+        ) from None
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def read_bytes(path: Any, magic: bytes, most: int) -> bytes:
+    """Read a whole file, unless its first bytes say that it is another kind of file.
+
+    Parameters
+    ----------
+    path : str, path-like or file object
+        The file.
+    magic : bytes
+        How the files that are wanted begin.
+    most : int
+        The largest size in bytes.
+
+    Returns
+    -------
+    bytes
+        The file; only the first bytes of it if it does not begin with `magic`.
+
+    Raises
+    ------
+    ModelFileIOError
+        If the file cannot be read.
+    """
+    try:
+        if is_open(path):
+            return _read_open(path, magic, most)
+        place = _as_text(path)
+        if os.path.isdir(place):  # not every system says so when it is opened
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        with open(place, "rb") as file:
+            return _read_open(file, magic, most)
+    except FileNotFoundError as error:
+        raise _own(ModelFileMissing, f"There is no model file {name_of(path)}", error) from error
+    except (OSError, ValueError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        what = f"Cannot read the model file {name_of(path)}: {_reason(error)}"
+        raise _own(ModelFileIOError, what, error) from error
+
+
+def _read_open(file: Any, magic: bytes, most: int) -> bytes:
+    if not hasattr(file, "read"):
+        raise TypeError(f"A model is read from a file that is open for reading; got {file!r}.")
+    # A device may go on for ever, and a foreign file may be huge: look before reading on.
+    head = file.read(64)
+    if not isinstance(head, bytes):
+        raise TypeError(
+            "A model file must be open in binary mode: use open(path, 'rb'). Reading gave "
+            f"{type(head).__name__}."
+        )
+    if not head.startswith(magic):
+        return head
+    parts, size = [head], len(head)
+    while part := file.read(_CHUNK):
+        size += len(part)
+        if size > most:
+            raise ModelFileError(
+                f"{name_of(file)} is longer than {most} bytes, the most that a model file has."
+            )
+        parts.append(part)
+    return b"".join(parts)
+
+
+# --- writing ---------------------------------------------------------------------------------
+
+
+def write_bytes(path: Any, data: bytes) -> None:
+    """Write a whole file: afterwards the name stands for the old file or for the new one.
+
+    The bytes go to a temporary file in the same folder, which then takes the name. If that
+    fails, or is interrupted, the temporary file is removed and the old file is as it was.
+
+    Parameters
+    ----------
+    path : str, path-like or file object
+        The file. An open file, a device or a pipe is written to directly.
+    data : bytes
+        What the file shall hold.
+
+    Raises
+    ------
+    ModelFileIOError
+        If the file cannot be written.
+    """
+    if is_open(path):
+        _write_open(path, data)
+        return
+    try:
+        # Writing to a symbolic link changes the file that it leads to, as with open().
+        target = os.path.realpath(_as_text(path))
+        mode = _mode_of(target)
+        if mode is None or stat.S_ISREG(mode):
+            _replace(target, data, mode)
+        elif stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        else:  # a device or a pipe has no old content to keep, and must stay what it is
+            with open(target, "wb") as file:
+                file.write(data)
+    except (OSError, ValueError) as error:
+        what = f"Cannot write the model file {name_of(path)}: {_reason(error, path)}"
+        raise _own(ModelFileIOError, what, error) from error
+
+
+def _write_open(file: Any, data: bytes) -> None:
+    if not hasattr(file, "write"):
+        raise TypeError(f"A model is written to a file that is open for writing; got {file!r}.")
+    try:
+        file.write(data)
+    except TypeError as error:
+        raise TypeError(
+            f"A model file must be open in binary mode: use open(path, 'wb'). ({error})"
+        ) from error
+    except (OSError, ValueError) as error:
+        what = f"Cannot write to {name_of(file)}: {_reason(error)}"
+        raise _own(ModelFileIOError, what, error) from error
+
+
+def _mode_of(target: str) -> int | None:
+    try:
+        return os.stat(target).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _replace(target: str, data: bytes, mode: int | None) -> None:
+    folder = os.path.dirname(target)
+    # The name does not grow with the target's, which may be as long as a name can be.
+    temporary = os.path.join(folder, f".obliqua-{secrets.token_hex(8)}.tmp")
+    descriptor = None
+    try:
+        # 0o666 without the user's umask, as for any new file.
+        descriptor = os.open(temporary, _CREATE, 0o666)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        if mode is not None:
+            with suppress(OSError):  # some file systems have no permissions to keep
+                os.chmod(temporary, stat.S_IMODE(mode))
+        os.replace(temporary, target)
+    except BaseException as error:  # Ctrl-C too must leave nothing behind
+        if not (descriptor is None and isinstance(error, OSError)):
+            with suppress(OSError):
+                os.unlink(temporary)
+        raise
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the new name last through a loss of power, where the system can promise that."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+# --- messages --------------------------------------------------------------------------------
+
+
+def _own(kind: type[ModelFileIOError], what: str, cause: Exception) -> ModelFileIOError:
+    error = kind(what if what.endswith(".") else f"{what}.")
+    error.errno = getattr(cause, "errno", None)
+    return error
+
+
+def _reason(error: Exception, path: Any = None) -> str:
+    """Say in words what the system said in a number."""
+    number = getattr(error, "errno", None)
+    said = getattr(error, "strerror", None) or str(error)
+    if number == errno.ENOENT and path is not None:
+        folder = os.path.dirname(os.path.realpath(_as_text(path)))
+        return f"the folder {folder!r} does not exist. Create it first"
+    if number == errno.EISDIR:
+        return "it is a folder. Give the name of a file in it"
+    if number in _NO_ROOM:
+        return f"there is no room for it ({said}). A file that was there before is unchanged"
+    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"permission is missing ({said})"
+    return said

@@ -1,0 +1,232 @@
+"""`save` and `load`: model files of estimators, models and trees."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from obliqua._atomic import name_of
+from obliqua._values import NotSaved, from_json, to_json
+from obliqua.data import Encoding
+from obliqua.errors import ModelFileError
+from obliqua.estimators.base import BaseTreeClassifier
+from obliqua.io import read_model, write_model
+from obliqua.model import Model
+from obliqua.tree import Tree
+
+__all__ = ["NotSaved", "load", "save"]
+
+# The estimators that files name, and where they are. Nothing else in a file is ever imported.
+# A name stays here for ever; a class that gets another one is listed under both.
+_CLASSES = {
+    "CartClassifier": "obliqua.estimators.cart",
+    "HHCartClassifier": "obliqua.estimators.hhcart",
+    "ObliqueTreeClassifier": "obliqua.estimators.oblique",
+}
+
+_NOT_SAVED = "not_saved"
+
+
+def save(model: Any, path: Any) -> None:
+    """Save a fitted estimator, a model or a tree in a file.
+
+    The file is small, holds no pickle, and is documented (see the page on the file format).
+    It gets its name only when all of it is on the disk: a program that is stopped at any moment
+    leaves the old file or the new one. The same model gives the same bytes.
+
+    Parameters
+    ----------
+    model : estimator, Model or Tree
+        A fitted estimator of obliqua, a `Model` or a `Tree`.
+    path : str, path-like or binary file object
+        The file, by convention with the ending ``.obliqua``.
+
+    Raises
+    ------
+    NotFittedError
+        If the estimator is not fitted.
+    TypeError
+        If it is something else, or has labels of a type that files do not hold: they can be
+        integers, floats, bools and strings.
+    ModelFileIOError
+        If the file cannot be written; a file that was there before is unchanged.
+
+    See Also
+    --------
+    load : Load it again.
+    obliqua.io.write_model : The same for a `Model`, with more to keep beside it.
+
+    Notes
+    -----
+    Of the estimator's parameters, files hold None, bools, numbers, strings, and lists, tuples,
+    dicts and arrays of them. In the place of others, such as functions, `load` puts a
+    `NotSaved`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> import obliqua
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = obliqua.HHCartClassifier(random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     obliqua.save(tree, Path(folder) / "iris.obliqua")
+    ...     again = obliqua.load(Path(folder) / "iris.obliqua")
+    >>> again
+    HHCartClassifier(random_state=0)
+    >>> bool((again.predict_proba(X) == tree.predict_proba(X)).all())
+    True
+    """
+    if isinstance(model, Model):
+        write_model(model, path, {"kind": "model"})
+    elif isinstance(model, Tree):
+        encoding = Encoding.identity(model.n_features)
+        held = Model((model,), "single", encoding, np.arange(model.n_stats))
+        write_model(held, path, {"kind": "tree"})
+    else:
+        name = _checked_class(model)
+        about = {
+            "kind": "estimator",
+            "class": name,
+            "parameters": _parameters_to_json(model),
+            "named": hasattr(model, "feature_names_in_"),
+        }
+        write_model(model.model_, path, about)
+
+
+def load(path: Any) -> Any:
+    """Load what `save` has saved.
+
+    Nothing in the file is run: a file from a stranger can do no more than give a wrong model.
+
+    Parameters
+    ----------
+    path : str, path-like or binary file object
+        The file.
+
+    Returns
+    -------
+    estimator, Model or Tree
+        An estimator of the same class, with its parameters, that predicts exactly the same;
+        or the `Model` or `Tree` that was saved.
+
+    Raises
+    ------
+    ModelFileMissing
+        If there is no such file.
+    ModelFileIOError
+        If it cannot be read.
+    ModelFileError
+        If it is not a model file, is damaged, or is of a newer version.
+
+    See Also
+    --------
+    save : Save an estimator, a model or a tree.
+    obliqua.io.read_model : The `Model` in a file, whatever the estimator was.
+    """
+    if hasattr(path, "write") and not hasattr(path, "read"):
+        raise TypeError(f"load needs a file that is open for reading; got {path!r}.")
+    model, about = read_model(path)
+    kind = about.get("kind", "model")
+    if kind == "model":
+        return model
+    if kind == "tree" and len(model.trees) == 1:
+        return model.trees[0]
+    help_ = "obliqua.io.read_model still gives its Model"
+    if kind != "estimator":
+        raise ModelFileError(
+            f"{name_of(path)} holds something of the kind {str(kind)[:60]!r}, which this version "
+            f"does not know. Upgrade obliqua; {help_}."
+        )
+    try:
+        return _estimator(model, about)
+    except _Unknown as error:
+        raise ModelFileError(f"{name_of(path)} {error}; {help_}.") from error
+    except Exception as error:
+        raise ModelFileError(
+            f"{name_of(path)} holds an estimator that cannot be made again: "
+            f"{type(error).__name__}: {str(error)[:300]}; {help_}."
+        ) from error
+
+
+class _Unknown(Exception):
+    """Something in a file that this version does not know."""
+
+
+def _checked_class(model: Any) -> str:
+    """Return the name under which an estimator is saved."""
+    name = type(model).__name__
+    if isinstance(model, type):
+        raise TypeError(f"save takes a fitted estimator; got the class {model.__name__} itself.")
+    if not isinstance(model, BaseTreeClassifier):
+        raise TypeError(
+            f"save takes a fitted estimator of obliqua, a Model or a Tree; got {name}. Save the "
+            "estimator inside a pipeline or a search, for instance search.best_estimator_, or "
+            "use joblib.dump for the whole."
+        )
+    if name not in _CLASSES or type(model) is not _class_called(name):
+        raise TypeError(
+            f"{name} is not a class of obliqua itself, so load could not find it. Save its trees "
+            "with save(estimator.model_, path), or use joblib.dump."
+        )
+    if "model_" not in vars(model):
+        raise NotFittedError(f"This {name} is not fitted, so there is nothing to save. Call fit.")
+    return name
+
+
+def _class_called(name: str) -> Any:
+    return getattr(import_module(_CLASSES[name]), name)
+
+
+def _parameters_to_json(model: Any) -> dict[str, Any]:
+    parameters = {}
+    for name, value in sorted(model.get_params(deep=False).items()):
+        try:
+            parameters[name] = to_json(value)
+        except TypeError:
+            parameters[name] = {_NOT_SAVED: _description(value)}
+    return parameters
+
+
+def _description(value: Any) -> str:
+    """Say what an object is, without its address or its contents."""
+    if isinstance(value, NotSaved):
+        return value.what
+    own = getattr(value, "__qualname__", None)
+    if isinstance(own, str) and callable(value):
+        return f"{'class' if isinstance(value, type) else 'function'} {own}"
+    return f"an object of class {type(value).__qualname__}"
+
+
+def _estimator(model: Model, about: dict[str, Any]) -> Any:
+    name = about["class"]
+    if name not in _CLASSES:
+        raise _Unknown(
+            f"holds an estimator of the class {str(name)[:60]!r}, which this version does not "
+            "know. Upgrade obliqua"
+        )
+    if model.combine != "single":
+        raise _Unknown(f"holds a {name} of several trees, which this version does not know")
+    Estimator = _class_called(name)
+    known = set(Estimator().get_params(deep=False))
+    unknown = sorted(set(about["parameters"]) - known)
+    if unknown:
+        raise _Unknown(
+            f"holds a {name} with the parameter {unknown[0][:60]!r}, which this version does not "
+            "know. Upgrade obliqua"
+        )
+    parameters = {key: _parameter(state) for key, state in about["parameters"].items()}
+    estimator = Estimator(**parameters)
+    names = np.array(model.encoding.names, dtype=object) if about["named"] is True else None
+    estimator._hold(model, names)
+    return estimator
+
+
+def _parameter(state: Any) -> Any:
+    if isinstance(state, dict) and state.keys() == {_NOT_SAVED}:
+        return NotSaved(str(state[_NOT_SAVED]))
+    return from_json(state)

@@ -1,0 +1,169 @@
+"""Write the model files that must load for ever, and beside each what it holds.
+
+``python tests/files/make.py`` writes the files that are not there yet. It never writes one again:
+a file that was written once is a promise to those who have such files. To keep a new kind of
+model, add it to `MODELS` under a new name. The JSON beside a file is written from the model in
+memory, not read from the file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_iris
+
+import obliqua
+from obliqua._layout import ARRAYS
+from obliqua.data import Column, Encoding
+from obliqua.model import Model
+from obliqua.tree import Tree
+
+HERE = Path(__file__).resolve().parent
+SPECIES = np.array(["setosa", "versicolor", "virginica"], dtype=object)
+NAMES = ["sepal length\n(cm)", '<b>sepal</b> "width"', "Blütenblattlänge", "花弁の幅"]
+
+
+def iris() -> tuple[np.ndarray, np.ndarray]:
+    return load_iris(return_X_y=True)
+
+
+def cart() -> Any:
+    X, y = iris()
+    return obliqua.CartClassifier(random_state=0, class_weight={0: 1.0, 1: 2.5, 2: 1}).fit(X, y)
+
+
+def hhcart_with_names() -> Any:
+    X, y = iris()
+    frame = pd.DataFrame(X, columns=NAMES)
+    return obliqua.HHCartClassifier(random_state=0).fit(frame, SPECIES[y])
+
+
+def hhcart_fixed_width_labels() -> Any:
+    X, y = iris()
+    model = obliqua.HHCartClassifier(pruning=None, priors=(0.5, 0.25, 0.25), tau=0.1, n_jobs=1)
+    return model.fit(X.astype(np.float32), SPECIES[y].astype("U20"))
+
+
+def difference_of_means(node: Any) -> Any:
+    first = node.y == node.y[0]
+    return node.X[first].mean(axis=0) - node.X[~first].mean(axis=0)
+
+
+def own_proposer() -> Any:
+    X, y = iris()
+    return obliqua.ObliqueTreeClassifier(difference_of_means, pruning=None).fit(X, y == 1)
+
+
+def several_trees() -> Model:
+    X, y = iris()
+    grower = obliqua.HHCartClassifier(pruning=None, variant="dominant", max_depth=3)
+    trees = [grower.fit(X[i::3], y[i::3]).tree_ for i in range(3)]
+    return Model(tuple(trees), "vote", Encoding.identity(4), np.array([10, 20, 30], np.int16))
+
+
+def every_kind_of_node() -> Model:
+    builder = obliqua.TreeBuilder(n_features=3, n_stats=3)
+    builder.add_split("r", {0: 1.0, 1: -0.1}, 0.3, ("l", "m"), fill={0: 0.5, 1: -0.0})
+    builder.add_levels("l", 2, [0, 1, 2, 1], ("la", "lb", "lc"), unseen=1, missing=2)
+    normals = [{0: 1.0}, {1: 1e-300, 0: 3.0}, {0: -1.0, 2: 0.5}]
+    tables = {2: [0.0, 0.1, -2.5, 4.0]}
+    fill = {0: 1.0, 1: 2.0, 2: 3.0}
+    builder.add_machine(
+        "m", normals, [0.0, 0.1, 0.2], ("ma", "mb", "mc"), fill=fill, tables=tables
+    )
+    for number, name in enumerate(("la", "lb", "lc", "ma", "mb", "mc")):
+        builder.set_leaf(
+            name, [2.5 if k == number % 3 else 0.1 * number for k in range(3)], number
+        )
+    builder.annotate("r", gain=0.25, axis_gain=0.125, origin="by hand")
+    columns = (Column("a"), Column("b"), Column("c", "qualitative", ("x", "", 3, None)))
+    return Model((builder.build(),), "single", Encoding(columns), np.array([0.5, 1.0, 2.0]))
+
+
+def bare_tree() -> Tree:
+    return cart().tree_
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "cart": cart,
+    "hhcart_with_names": hhcart_with_names,
+    "hhcart_fixed_width_labels": hhcart_fixed_width_labels,
+    "own_proposer": own_proposer,
+    "several_trees": several_trees,
+    "every_kind_of_node": every_kind_of_node,
+    "bare_tree": bare_tree,
+}
+
+
+def rows_for(name: str) -> np.ndarray:
+    """Rows that reach many leaves; with missing values where the tree knows what to do."""
+    if name != "every_kind_of_node":
+        return iris()[0][::9]
+    values = [-2.0, -0.1, 0.3, 0.75, math.nan]
+    return np.array([[a, b, c] for a in values for b in (-1.0, 3.0) for c in (0, 2, 7, math.nan)])
+
+
+def plain(array: np.ndarray) -> list[Any]:
+    """An array as lists; a missing number is None."""
+    if array.ndim == 2:
+        return [plain(row) for row in array]
+    return [None if value != value else value for value in array.tolist()]
+
+
+def kept(parameter: Any) -> str:
+    """How a parameter shows itself once it is loaded."""
+    if callable(parameter):
+        parameter = obliqua.NotSaved(f"function {parameter.__qualname__}")
+    return repr(parameter)
+
+
+def contents(model: Any, rows: np.ndarray) -> dict[str, Any]:
+    """What a file of the model must give back."""
+    if isinstance(model, Tree):
+        trees, said = (model,), {"leaves": model.apply(rows).tolist()}
+    else:
+        container = model if isinstance(model, Model) else model.model_
+        trees = container.trees
+        said = {
+            "combine": container.combine,
+            "classes": container.classes.tolist(),
+            "classes_type": str(container.classes.dtype),
+            "names": list(container.encoding.names),
+            "levels": [list(column.levels) for column in container.encoding.columns],
+            "predicted": container.predict(rows).tolist(),
+            "shares": plain(container.predict_proba(rows)),
+        }
+    if not isinstance(model, Tree | Model):
+        said["parameters"] = {key: kept(value) for key, value in model.get_params().items()}
+        said["feature_names_in"] = list(getattr(model, "feature_names_in_", []))
+    return {
+        "class": type(model).__name__,
+        **said,
+        "origin_labels": [list(tree.origin_labels) for tree in trees],
+        "trees": [{key: plain(getattr(tree, key)) for key in ARRAYS} for tree in trees],
+    }
+
+
+def main() -> None:
+    for name, make in MODELS.items():
+        path = HERE / f"{name}.obliqua"
+        if path.exists():
+            print(f"{path.name} is there and stays as it is")
+            continue
+        model = make()
+        rows = rows_for(name)
+        text = json.dumps({"rows": plain(rows), **contents(model, rows)}, allow_nan=False)
+        with path.with_suffix(".json").open("x", encoding="utf-8") as beside:
+            beside.write(text + "\n")
+        obliqua.save(model, path)
+        print(f"{path.name}: {path.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()

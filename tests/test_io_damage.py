@@ -1,0 +1,281 @@
+"""Damaged, foreign, forged and newer files: our own error, or exactly the model that was saved."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import pickle
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from obliqua import _archive
+from obliqua._model_bytes import from_bytes, to_bytes
+from obliqua.errors import ModelFileError
+from obliqua.io import read_model
+from test_io import archive_of, leaf, members_of, model_of, with_header
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def damage(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks import damage
+
+    return damage
+
+
+def test_every_length(damage: Any) -> None:
+    model = damage.mixed_tree_model()
+    data = to_bytes(model, damage.ABOUT)
+    found = {damage.outcome(cut, model) for cut in damage.each_length(data)}
+    assert found == {damage.REFUSED}
+    assert damage.outcome(data, model) == damage.SAME
+
+
+def test_every_bit_of_the_frame_and_many_of_the_contents(damage: Any) -> None:
+    model = damage.mixed_tree_model()
+    data = to_bytes(model, damage.ABOUT)
+    found = {damage.outcome(changed, model) for changed in damage.each_bit(data, 17)}
+    assert found <= {damage.REFUSED, damage.SAME}
+    directory = data.index(b"PK\x01\x02")
+    for bit in range(8 * directory, 8 * len(data), 3):
+        changed = bytearray(data)
+        changed[bit // 8] ^= 1 << bit % 8
+        assert damage.outcome(bytes(changed), model) == damage.REFUSED
+
+
+def test_accidents_and_forgeries(damage: Any) -> None:
+    counts = damage.run(2000)
+    assert damage.failures(counts) == 0, counts
+    assert counts["forged"]["some model"] > 0  # the forger can forge
+    assert damage.main(["--files", "40"]) == 0
+
+
+def test_the_script_sees_another_model(damage: Any) -> None:
+    model, other = damage.mixed_tree_model(), model_of(leaf())
+    assert damage.outcome(to_bytes(other, damage.ABOUT), model) == damage.OTHER
+    assert damage.failures({"kind": {damage.OTHER: 2}}) == 2
+
+
+# --- files of other kinds --------------------------------------------------------------------
+
+
+def zipped(members: dict[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "is empty"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(99), "not a model file of obliqua: it starts with"),
+        (b"a,b,target\n1,2,yes\n", "it starts with b'a,b,target"),
+        (pickle.dumps({"a": 1}), "may be a pickle"),
+        (gzip.compress(b"x"), "may be a pickle"),
+        (zlib.compress(b"x"), "may be a pickle"),
+        (zipped({"a.txt": b"x"}), "another zip archive"),
+        (zipped({"header.json": b'{"format": "other"}'}), "another zip archive"),
+        (zipped({}), "not a model file"),
+        (b"PK\x03\x04", "cut short"),
+        (b"PK", "not a model file"),
+    ],
+    ids=["empty", "png", "csv", "pickle", "gzip", "zlib", "zip", "json", "no zip", "4", "2"],
+)
+def test_foreign_files(data: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "some file"
+    path.write_bytes(data)
+    with pytest.raises(ModelFileError, match=message) as caught:
+        read_model(path)
+    assert repr(str(path)) in str(caught.value)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_newer_files() -> None:
+    data = to_bytes(model_of(leaf()))
+    newer = with_header(data, version=2, written_by="obliqua 9.1", secret=1)
+    with pytest.raises(ModelFileError, match=r"obliqua 9\.1 in version 2.*Upgrade"):
+        from_bytes(newer)
+    # Also if all but the first part is arranged in another way.
+    header = members_of(newer)["header.json"]
+    with pytest.raises(ModelFileError, match="Upgrade"):
+        from_bytes(zipped({"header.json": header, "other": b""}))
+    for version in (0, "1", None, True, 1.0):
+        with pytest.raises(ModelFileError, match="damaged"):
+            from_bytes(with_header(data, version=version))
+    arrays = json.loads(header)["arrays"]
+    with pytest.raises(ModelFileError, match="'curve', which this version does not know"):
+        from_bytes(with_header(data, arrays={**arrays, "curve": arrays["coef"]}))
+
+
+# --- forged files ----------------------------------------------------------------------------
+
+
+def test_archives_in_another_form_are_refused() -> None:
+    """The same members, but packed by another program: two views of one file are impossible."""
+    members = members_of(to_bytes(model_of(leaf())))
+    with pytest.raises(ModelFileError, match="damaged"):
+        from_bytes(zipped(members))
+
+
+def test_members_must_be_the_announced_ones() -> None:
+    members = members_of(to_bytes(model_of(leaf())))
+    without = {name: data for name, data in members.items() if name != "arrays/gain.npy"}
+    more = {**members, "arrays/more.npy": b"x"}
+    turned = dict(reversed(members.items()))
+    for wrong in (without, more):
+        with pytest.raises(ModelFileError, match="parts"):
+            from_bytes(archive_of(wrong))
+    with pytest.raises(ModelFileError, match="another zip archive"):
+        from_bytes(archive_of(turned, sums=False))
+    twice = _archive.pack([*members.items(), *members.items()])
+    with pytest.raises(ModelFileError, match="parts"):
+        from_bytes(twice)
+
+
+def test_contents_must_be_the_summed_ones() -> None:
+    members = members_of(to_bytes(model_of(leaf())))
+    name = "arrays/stats.npy"
+    members[name] = members[name][:-1] + b"\x41"
+    with pytest.raises(ModelFileError, match=r"arrays/stats\.npy is not what was written"):
+        from_bytes(archive_of(members, sums=False))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"combine": "sum"},
+        {"combine": 3},
+        {"classes": {"type": "<i8", "values": [1]}},
+        {"classes": None},
+        {"encoding": {"columns": []}},
+        {"encoding": {"columns": [{"name": 3, "kind": "numeric"}]}},
+        {"encoding": {"columns": [{"name": "a", "kind": "other"}]}},
+        {"encoding": {"columns": [{"name": "a", "kind": "numeric", "levels": [1]}]}},
+        {"n_features": 2},
+        {"n_features": True},
+        {"n_features": 2**70},
+        {"trees": []},
+        {"trees": [{"origin_labels": [1]}]},
+        {"trees": [{"origin_labels": "ab"}]},
+        {"trees": [{}]},
+        {"trees": 3},
+        {"arrays": {}},
+        {"arrays": []},
+        {"arrays": None},
+        {"about": []},
+    ],
+    ids=str,
+)
+def test_headers_without_sense(changes: dict[str, Any]) -> None:
+    with pytest.raises(ModelFileError):
+        from_bytes(with_header(to_bytes(model_of(leaf())), **changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"type": "|O"},
+        {"type": "<f8"},
+        {"type": ["|u1"]},
+        {"shape": [2]},
+        {"shape": [10**18]},
+        {"shape": [-1]},
+        {"shape": []},
+        {"shape": [1, 1, 1]},
+        {"shape": [True]},
+        {"shape": [10**12], "lengths": [10**12]},
+        {"shape": [2**64 + 1], "lengths": [2**64 + 1]},
+        {"lengths": [2, -1]},
+        {"lengths": []},
+        {"extra": 1},
+    ],
+    ids=str,
+)
+def test_arrays_are_not_made_before_their_shape_is_checked(changes: dict[str, Any]) -> None:
+    data = to_bytes(model_of(leaf()))
+    arrays = json.loads(members_of(data)["header.json"])["arrays"]
+    arrays["kind"] |= changes
+    with pytest.raises(ModelFileError, match="damaged"):
+        from_bytes(with_header(data, arrays=arrays))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"[" * 200_000,
+        b'{"a":' * 200_000,
+        b'{"format": "obliqua model", "format": "obliqua model"}',
+        b'{"format": NaN}',
+        b"[]",
+        b"\xff\xfe\x00",
+        b"{" + b'"version": ' + b"9" * 5000 + b"}",
+    ],
+    ids=["lists", "objects", "twice", "nan", "list", "bytes", "digits"],
+)
+def test_json_that_is_none(header: bytes) -> None:
+    members = members_of(to_bytes(model_of(leaf())))
+    with pytest.raises(ModelFileError):
+        from_bytes(archive_of({**members, "header.json": header}))
+
+
+def test_bombs() -> None:
+    """Small files that would become large: refused before they are unpacked."""
+
+    def bomb(name: str, size: int) -> _archive.Entry:
+        machine = zlib.compressobj(9, zlib.DEFLATED, -15)
+        part = bytes(2**20)
+        packed = b"".join(machine.compress(part) for _ in range(size // len(part)))
+        return _archive.Entry(name, 8, 0, size, packed + machine.flush())
+
+    text = bomb("header.json", 2**27)
+    with pytest.raises(ModelFileError, match="would unpack"):
+        from_bytes(_archive._joined([text]))
+    data = to_bytes(model_of(leaf()))
+    entries = _archive.frame(data)
+    entries[2] = bomb(entries[2].name, 2**27)
+    with pytest.raises(ModelFileError, match="bytes of memory"):
+        from_bytes(_archive._joined(entries))
+    # Within the limit for the whole, but not of the size that the header announces.
+    entries[2] = bomb(entries[2].name, 2**25)
+    with pytest.raises(ModelFileError, match="size that the header announces"):
+        from_bytes(_archive._joined(entries))
+
+
+def test_a_member_that_is_longer_than_it_says() -> None:
+    entries = _archive.frame(to_bytes(model_of(leaf())))
+    machine = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = machine.compress(bytes(2**20)) + machine.flush()
+    first = entries[1]
+    entries[1] = _archive.Entry(first.name, 8, first.crc, first.size, packed)
+    with pytest.raises(ModelFileError, match="is not what was written"):
+        from_bytes(_archive._joined(entries))
+
+
+def test_trees_are_checked() -> None:
+    """Sums that agree are no proof of sense: a child that is its own parent, for instance."""
+    members = members_of(to_bytes(model_of(leaf())))
+    name = "arrays/n_children.npy"
+    members[name] = members[name][:-1] + b"\x02"
+    with pytest.raises(ModelFileError, match="TreeError"):
+        from_bytes(archive_of(members))
+
+
+def test_memory_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(*_: Any, **__: Any) -> Any:
+        raise MemoryError
+
+    data = to_bytes(model_of(leaf()))
+    monkeypatch.setattr(np, "frombuffer", no_memory)
+    with pytest.raises(ModelFileError, match="memory"):
+        from_bytes(data)

@@ -1,0 +1,99 @@
+"""Files that were written once must load for ever. tests/files/make.py says how they were made."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import obliqua
+from obliqua.io import read_model
+from obliqua.tree import Tree
+
+FILES = Path(__file__).resolve().parent / "files"
+NAMES = sorted(path.stem for path in FILES.glob("*.obliqua"))
+
+each_file = pytest.mark.parametrize("name", NAMES)
+
+
+def expected(name: str) -> Any:
+    return json.loads((FILES / f"{name}.json").read_text("utf-8"))
+
+
+def numbers(values: Any) -> np.ndarray:
+    """Lists as an array; None is a missing number."""
+    return np.array(values, dtype=np.float64)
+
+
+def test_the_files_are_there() -> None:
+    assert {
+        "bare_tree",
+        "cart",
+        "every_kind_of_node",
+        "hhcart_fixed_width_labels",
+        "hhcart_with_names",
+        "own_proposer",
+        "several_trees",
+    } <= set(NAMES)
+    assert max(path.stat().st_size for path in FILES.glob("*.obliqua")) < 10_000
+
+
+@each_file
+def test_the_trees_are_those_that_were_saved(name: str) -> None:
+    said = expected(name)
+    trees = read_model(FILES / f"{name}.obliqua")[0].trees
+    assert len(trees) == len(said["trees"])
+    for tree, arrays, labels in zip(trees, said["trees"], said["origin_labels"], strict=True):
+        assert list(tree.origin_labels) == labels
+        for key, values in arrays.items():
+            array = numbers(values).reshape(getattr(tree, key).shape)
+            np.testing.assert_array_equal(getattr(tree, key), array, err_msg=key)
+            assert (np.signbit(getattr(tree, key)) == np.signbit(array))[~np.isnan(array)].all()
+
+
+@each_file
+def test_what_is_loaded_answers_as_it_did(name: str) -> None:
+    said = expected(name)
+    model = obliqua.load(FILES / f"{name}.obliqua")
+    assert type(model).__name__ == said["class"]
+    rows = numbers(said["rows"])
+    if isinstance(model, Tree):
+        assert model.apply(rows).tolist() == said["leaves"]
+        return
+    container = getattr(model, "model_", model)
+    assert container.predict(rows).tolist() == said["predicted"]
+    assert container.predict_proba(rows).tolist() == said["shares"]
+    assert container.combine == said["combine"]
+    assert container.classes.tolist() == said["classes"]
+    assert str(container.classes.dtype) == said["classes_type"]
+    assert list(container.encoding.names) == said["names"]
+    assert [list(column.levels) for column in container.encoding.columns] == said["levels"]
+    if "parameters" in said:
+        assert list(getattr(model, "feature_names_in_", [])) == said["feature_names_in"]
+        parameters = {key: repr(value) for key, value in model.get_params().items()}
+        assert len(said["parameters"]) >= 19
+        assert said["parameters"].items() <= parameters.items()  # later versions may know more
+
+
+def test_rewriting_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The script leaves what is there alone, be it as it may, and makes the same files today."""
+    script = tmp_path / "make.py"
+    shutil.copy(FILES / "make.py", script)
+    kept = tmp_path / "cart.obliqua"
+    kept.write_bytes(b"an old file")
+    runpy.run_path(str(script), run_name="__main__")
+    assert kept.read_bytes() == b"an old file"
+    assert "cart.obliqua is there and stays" in capsys.readouterr().out
+    assert sorted(path.stem for path in tmp_path.glob("*.obliqua")) == NAMES
+
+
+@each_file
+def test_any_zip_program_opens_them(name: str) -> None:
+    with zipfile.ZipFile(FILES / f"{name}.obliqua") as archive:
+        assert archive.testzip() is None
