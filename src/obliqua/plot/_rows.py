@@ -132,10 +132,13 @@ def along(subject: Subject, node: int) -> Along | None:
     if tree.kind[node] != NodeKind.HYPERPLANE:
         return None
     question = question_of(tree, node, subject.encoding)
-    own = question_of(tree, node, subject.encoding, scaled=False)
     if not question.terms:
         return None
-    divisor = own.terms[0].coefficient / question.terms[0].coefficient
+    # The terms of the unscaled question stand in the tree's order, so the same one is looked up.
+    own = question_of(tree, node, subject.encoding, scaled=False)
+    lead = question.terms[0]
+    (given,) = (term for term in own.terms if term.column == lead.column)
+    divisor = given.coefficient / lead.coefficient
     return Along(question, divisor, int(tree.plane_ptr[node]))
 
 
