@@ -25,8 +25,9 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
-demo: $(VENV)/.package ## fit trees on data that need no network and show them
-	@$(RUN) examples/demo.py $(ARGS)
+demo: $(VENV)/.package $(VENV)/.group-cli $(VENV)/.group-plot ## compare methods, show a tree and draw it; needs no network
+	@mkdir -p build
+	@$(RUN) -m obliqua demo --picture build/demo.png $(ARGS)
 
 test: $(VENV)/.package $(VENV)/.group-test ## run the tests
 	@$(RUN) -m pytest -q -n $(WORKERS) $(ARGS)

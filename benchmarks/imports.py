@@ -41,7 +41,10 @@ def main(words: list[str] | None = None) -> int:
     yardstick = min(times["import sklearn.tree"])
     print(f"the shortest of {rounds} imports in fresh interpreters")
     for name, taken in times.items():
-        print(f"{name:38} {1000 * min(taken):7.1f} ms   {min(taken) / yardstick:5.2f} of sklearn.tree")
+        print(
+            f"{name:38} {1000 * min(taken):7.1f} ms"
+            f"   {min(taken) / yardstick:5.2f} of sklearn.tree"
+        )
     return 0
 
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from obliqua import HHCartClassifier, Tree, TreeBuilder, TreeError
-from obliqua._question import conditions, question_of, write_number
+from obliqua._numbers import write_number
+from obliqua._question import conditions, question_of
 from obliqua.data import Column, Encoding, written_name
 
 AGE_BMI = Encoding.identity(2, ["age", "bmi"])
@@ -67,6 +68,39 @@ def test_a_threshold_tells_rows_apart() -> None:
     question = question_of(split({0: 1.0}, 1234567.891, [0.5]), 0, AGE_BMI)
     assert question.sentence() == "age <= 1234567.891"
     assert not question.is_oblique
+
+
+@pytest.mark.parametrize(
+    ("threshold", "shown"),
+    [
+        (16.795000000000002, "16.795"),  # between 16.79 and 16.80, which must not read alike
+        (1.04755, "1.04755"),
+        (1600000000.5, "1600000000.5"),
+        (0.1 + 0.2, "0.3"),
+        (2 / 3, "0.6667"),
+        (12345.678901, "12346"),
+    ],
+)
+def test_a_cut_between_round_values_is_shown_in_full(threshold: float, shown: str) -> None:
+    assert question_of(split({0: 1.0}, threshold), 0, AGE_BMI).sentence() == f"age <= {shown}"
+    both = question_of(split({0: 1.0, 1: 1.0}, 16.795), 0, AGE_BMI)
+    assert both.sentence() == "age + bmi <= 16.8"
+
+
+def test_effects_are_ranked_and_need_spreads() -> None:
+    known = question_of(split({0: 2.0, 1: -0.74}, 90.0, [10.0, 5.0]), 0, AGE_BMI)
+    assert known.effects() == ["age 10", "bmi -1.85"]
+    assert known.rates() == ["1 unit of bmi offsets 0.37 of age"]
+    assert question_of(split({0: 2.0, 1: 0.74}, 90.0), 0, AGE_BMI).effects() == []
+
+
+def test_a_column_with_a_table_is_a_score() -> None:
+    builder = TreeBuilder(2, 2)
+    builder.add_split("root", {0: 1.0, 1: 2.0}, 3.0, ("low", "high"), tables={0: [1.0, 5.0]})
+    builder.set_leaf("low", [3, 0])
+    builder.set_leaf("high", [0, 2])
+    question = question_of(builder.build(), 0, AGE_BMI)
+    assert question.sentence() == "bmi + 0.5*score(age) <= 1.5"
 
 
 def test_the_question_is_the_split() -> None:
@@ -135,3 +169,4 @@ def test_numbers_keep_their_digits(value: float, digits: int) -> None:
     shown = float(write_number(value, digits))
     assert shown == pytest.approx(value, rel=0.6 * 10 ** (1 - digits), abs=0)
     assert write_number(value, digits) != "-0"
+    assert float(write_number(value, 17)) == value

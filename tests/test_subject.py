@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from obliqua import CartClassifier, MissingDependency, TreeBuilder, TreeError
 from obliqua._extras import require
-from obliqua._subject import subject_of
+from obliqua._subject import distinct, subject_of
 from obliqua.data import Encoding
 from obliqua.model import Model
 
@@ -46,6 +46,13 @@ def test_names_may_be_given(fitted: CartClassifier) -> None:
         subject_of(fitted, feature_names=["a"])
     with pytest.raises(ValueError, match="each of the 2 classes; got 'xy'"):
         subject_of(fitted, class_names="xy")
+
+
+def test_equal_names_are_told_apart(fitted: CartClassifier) -> None:
+    seen = subject_of(fitted, feature_names=["a", "a"], class_names=["", ""])
+    assert seen.encoding.names == ("a [0]", "a [1]")
+    assert seen.class_names == (" [0]", " [1]")
+    assert distinct(["a", "a", "a [0]"]) == ("a [0] [0]", "a [1]", "a [0] [2]")
 
 
 def test_labels_become_codes(fitted: CartClassifier) -> None:
@@ -101,3 +108,5 @@ def test_a_package_that_is_not_installed() -> None:
     assert require("json", "plot", "Testing").dumps([]) == "[]"
     with pytest.raises(MissingDependency, match=r"Drawing a tree needs the package nothing_here"):
         require("nothing_here.figure", "plot", "Drawing a tree")
+    with pytest.raises(MissingDependency, match=r"pip install nothing_here$"):
+        require("nothing_here.figure", None, "Drawing a tree")

@@ -157,3 +157,24 @@ def test_views_are_computed_once() -> None:
     tree = split_tree({1: 1.0}, 4.0)
     assert tree.feature is tree.feature
     assert tree.parent is tree.parent
+
+
+@examples(100)
+@given(trees())
+def test_what_the_splits_are_like(tree: Tree) -> None:
+    columns = [set() for _ in range(tree.n_nodes)]
+    for k, plane in enumerate(tree.plane_of_coef.tolist()):
+        columns[int(tree.node_of_plane[plane])].add(int(tree.coef_idx[k]))
+    sizes = [len(used) for used in columns]
+    assert tree.n_node_features.tolist() == sizes
+    assert tree.n_oblique == sum(size > 1 for size in sizes)
+    n_splits = tree.n_nodes - tree.n_leaves
+    assert tree.features_per_split == (sum(sizes) / n_splits if n_splits else 0.0)
+    for node in range(tree.n_nodes):
+        over = float(tree.gain_over_axis[node])
+        if tree.is_leaf[node]:
+            assert over == 0.0
+        elif np.isnan(tree.axis_gain[node]):
+            assert np.isnan(over)
+        else:
+            assert over == tree.gain[node] - tree.axis_gain[node]

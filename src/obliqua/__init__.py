@@ -21,8 +21,13 @@ if TYPE_CHECKING:
     from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
+    from obliqua.experiments.compare import compare
+    from obliqua.export.dot import export_graphviz
     from obliqua.export.rules import export_rules
     from obliqua.export.text import export_text
+    from obliqua.plot.boundary import plot_boundary
+    from obliqua.plot.path import plot_path
+    from obliqua.plot.tree import plot_tree
     from obliqua.proposals import Directions
     from obliqua.spread import measure_spread
     from obliqua.tree import Tree, TreeBuilder, collapse, fold
@@ -49,11 +54,16 @@ __all__ = [
     "TreeError",
     "__version__",
     "collapse",
+    "compare",
+    "export_graphviz",
     "export_rules",
     "export_text",
     "fold",
     "load",
     "measure_spread",
+    "plot_boundary",
+    "plot_path",
+    "plot_tree",
     "save",
 ]
 
@@ -78,11 +88,16 @@ _HOMES = {
     "TreeBuilder": "obliqua.tree",
     "TreeError": "obliqua.errors",
     "collapse": "obliqua.tree",
+    "compare": "obliqua.experiments.compare",
+    "export_graphviz": "obliqua.export.dot",
     "export_rules": "obliqua.export.rules",
     "export_text": "obliqua.export.text",
     "fold": "obliqua.tree",
     "load": "obliqua.estimators.files",
     "measure_spread": "obliqua.spread",
+    "plot_boundary": "obliqua.plot.boundary",
+    "plot_path": "obliqua.plot.path",
+    "plot_tree": "obliqua.plot.tree",
     "save": "obliqua.estimators.files",
 }
 

@@ -8,15 +8,16 @@ from types import ModuleType
 from obliqua.errors import MissingDependency
 
 
-def require(module: str, extra: str, purpose: str) -> ModuleType:
+def require(module: str, extra: str | None, purpose: str) -> ModuleType:
     """Import a module of an optional package.
 
     Parameters
     ----------
     module : str
         The module, ``"matplotlib.figure"`` for instance.
-    extra : str
-        The extra of obliqua that installs it.
+    extra : str or None
+        The extra of obliqua that installs it; None if there is none, and the package is
+        installed by its own name.
     purpose : str
         What it is needed for, as the subject of a sentence: ``"Drawing a tree"``.
 
@@ -36,8 +37,9 @@ def require(module: str, extra: str, purpose: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != package:
             raise  # the package is there, but something that it needs is not
+        wanted = package if extra is None else f"'obliqua[{extra}]'"
         raise MissingDependency(
             f"{purpose} needs the package {package}, which is not installed. Install it with: "
-            f"pip install 'obliqua[{extra}]'",
+            f"pip install {wanted}",
             name=package,
         ) from error

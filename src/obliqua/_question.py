@@ -14,6 +14,8 @@ import numpy as np
 
 from obliqua._layout import NodeKind
 from obliqua._levels import level_branches
+from obliqua._numbers import ALL_DIGITS
+from obliqua._numbers import write_number as write_number  # readers find it here too
 from obliqua._surgery import check_node
 from obliqua.data import Encoding, written_name
 from obliqua.errors import TreeError
@@ -21,10 +23,8 @@ from obliqua.tree import Tree
 
 # A threshold is shown with at least so many steps per standard deviation of its feature.
 STEPS_PER_SPREAD = 100.0
-# From here on, and below, numbers are written with an exponent.
-LARGE, SMALL = 1e15, 1e-4
-# Enough for 17 digits, which tell any two numbers apart, of the smallest such number.
-MAX_DECIMALS = 20
+# A threshold on one feature that has so many more digits than asked for is shown in full.
+EXTRA_DIGITS = 2
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,14 @@ class Question:
         str
             The number.
         """
-        return write_number(value, digits, abs(self.terms[0].effect) / STEPS_PER_SPREAD)
+        step = abs(self.terms[0].effect) / STEPS_PER_SPREAD
+        if not self.is_oblique and math.isfinite(value) and digits < ALL_DIGITS:
+            # A cut between two values of a feature has a digit more than they have. Rounded,
+            # it could read as one of them, and its rows as if they went to the other side.
+            for short in (f"{value:.{digits + EXTRA_DIGITS}g}", f"{value:.1f}"):
+                if math.isclose(float(short), value, rel_tol=1e-13):
+                    return write_number(float(short), 16, step)
+        return write_number(value, digits, step)
 
     def sentence(self, left: bool = True, digits: int = 4, max_terms: int | None = None) -> str:
         """Write the condition of a side.
@@ -386,43 +393,3 @@ def scores(
         else:
             written.append(f"{formula} {'+' if score.threshold < 0 else '-'} {away}")
     return written
-
-
-def write_number(value: float, digits: int = 4, step: float = math.nan) -> str:
-    """Write a number for a person: rounded, without an exponent where that can be read.
-
-    Parameters
-    ----------
-    value : float
-        The number.
-    digits : int, default=4
-        How many significant digits to show at least. Digits before the point are never
-        dropped.
-    step : float, default=nan
-        A difference that must be visible; more digits are shown where it takes them.
-
-    Returns
-    -------
-    str
-        The number.
-
-    Examples
-    --------
-    >>> from obliqua._question import write_number
-    >>> write_number(1234567.891), write_number(0.000012345), write_number(2.0)
-    ('1234568', '1.234e-05', '2')
-    >>> write_number(1234567.891, step=0.01)
-    '1234567.89'
-    """
-    digits = max(int(digits), 1)
-    if not math.isfinite(value):
-        return str(value)
-    if value != 0 and not SMALL <= abs(value) < LARGE:
-        return f"{value:.{digits}g}"
-    decimals = 0 if value == 0 else digits - 1 - math.floor(math.log10(abs(value)))
-    if step > 0 and math.isfinite(step):
-        decimals = max(decimals, math.ceil(-math.log10(step)))
-    text = f"{value:.{min(max(decimals, 0), MAX_DECIMALS)}f}"
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text

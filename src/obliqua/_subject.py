@@ -145,6 +145,23 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
     return known
 
 
+def subjects_of(model: Any) -> tuple[Subject, ...]:
+    """See each tree of anything that holds trees as a `Subject`.
+
+    Parameters
+    ----------
+    model : estimator, Model or Tree
+        A fitted estimator of this library, what `load` returned, or a tree.
+
+    Returns
+    -------
+    tuple of Subject
+        One per tree, in their order.
+    """
+    container, _ = _container(model)
+    return tuple(subject_of(model, tree=number) for number in range(len(container.trees)))
+
+
 def _container(model: Any) -> tuple[Model, Callable[[Any], AnyArray]]:
     """Return the model, and what turns a user's rows into the matrix that it walks."""
     if isinstance(model, Tree):

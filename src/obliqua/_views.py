@@ -57,6 +57,8 @@ class TreeViews:
     threshold: FloatArray
     stats: FloatArray
     n_samples: Int64Array
+    gain: FloatArray
+    axis_gain: FloatArray
 
     # --- shape ---------------------------------------------------------------------------
 
@@ -129,6 +131,35 @@ class TreeViews:
     def plane_of_coef(self) -> Int64Array:
         """The plane that each coefficient belongs to."""
         return _constant(np.repeat(np.arange(self.n_planes), np.diff(self.coef_ptr)))
+
+    # --- what the splits are like ---------------------------------------------------------
+
+    @cached_property
+    def n_node_features(self) -> Int64Array:
+        """The number of different columns that each node asks about; 0 for a leaf."""
+        node = self.node_of_plane[self.plane_of_coef]
+        # The planes of a linear machine may share columns.
+        pairs = np.unique(np.stack([node, self.coef_idx]), axis=1)
+        return _constant(np.bincount(pairs[0], minlength=self.n_nodes))
+
+    @cached_property
+    def n_oblique(self) -> int:
+        """The number of splits that ask about more than one column."""
+        return int(np.count_nonzero(self.n_node_features > 1))
+
+    @cached_property
+    def features_per_split(self) -> float:
+        """The mean number of columns that a split asks about; 0 if there is no split."""
+        n_splits = self.n_nodes - self.n_leaves
+        return float(self.n_node_features.sum() / n_splits) if n_splits else 0.0
+
+    @cached_property
+    def gain_over_axis(self) -> FloatArray:
+        """How much more each split gains than the best axis-parallel one would have.
+
+        NaN where the latter is not known; 0 for leaves.
+        """
+        return _constant(np.where(self.is_leaf, 0.0, self.gain - self.axis_gain))
 
     # --- scikit-learn's names ------------------------------------------------------------
 

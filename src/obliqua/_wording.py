@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Sequence
 
-from obliqua._question import write_number
+import numpy as np
+
+from obliqua._numbers import write_number
 from obliqua._subject import Subject
+from obliqua._typing import Int64Array
 
 # Of many classes so many are named.
 MAX_CLASSES = 3
+# Labels that would look like a count among the counts around them.
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?|True|False")
 
 
 def written_label(name: str) -> str:
@@ -25,8 +31,10 @@ def written_label(name: str) -> str:
     -------
     str
         The name, with characters that are not printed as escapes; in backquotes if it is empty
-        or has blanks at its ends.
+        or has blanks at its ends. A bare number becomes ``class 3``.
     """
+    if _NUMBER.fullmatch(name):
+        return f"class {name}"
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
     return shown if shown and shown == shown.strip() else f"`{shown}`"
 
@@ -117,7 +125,7 @@ def written_classes(subject: Subject, node: int) -> str:
     Returns
     -------
     str
-        ``97 %``, or ``80 %; b 15 %, c 5 %``; empty if the node holds nothing.
+        ``97 %``, or ``80 %; b: 15 %, c: 5 %``; empty if the node holds nothing.
     """
     tree = subject.tree
     if not tree.stats[node].any():
@@ -131,7 +139,7 @@ def written_classes(subject: Subject, node: int) -> str:
     if len(others) < 2:
         return text
     named = [
-        f"{written_label(subject.class_names[k])} {written_share(float(shares[k]))}"
+        f"{written_label(subject.class_names[k])}: {written_share(float(shares[k]))}"
         for k in others[: MAX_CLASSES - 1]
     ]
     more = len(others) - len(named)
@@ -239,3 +247,42 @@ def fill_lines(pieces: Sequence[str], width: int) -> list[str]:
             lines.append(word)
             taken = size
     return lines or [""]
+
+
+def written_counted(number: int, what: str) -> str:
+    """Write a number of things.
+
+    Parameters
+    ----------
+    number : int
+        How many.
+    what : str
+        What one of them is called.
+
+    Returns
+    -------
+    str
+        ``1 leaf``, ``3 leaves``, ``20 questions``.
+    """
+    plural = {"leaf": "leaves"}.get(what, f"{what}s")
+    return f"{number:,} {what if number == 1 else plural}"
+
+
+def leaves_below(subject: Subject) -> Int64Array:
+    """Count the leaves below each node.
+
+    Parameters
+    ----------
+    subject : Subject
+        The tree.
+
+    Returns
+    -------
+    ndarray of int64
+        The counts; 1 for a leaf.
+    """
+    counts = subject.tree.is_leaf.astype(np.int64).tolist()
+    parent = subject.tree.parent.tolist()
+    for node in range(len(counts) - 1, 0, -1):  # children stand after their parents
+        counts[parent[node]] += counts[node]
+    return np.array(counts, dtype=np.int64)

@@ -6,7 +6,7 @@ hand, `fold` says a tree over mapped columns in the original ones, `collapse` cu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -364,6 +364,60 @@ class Tree(TreeViews):
         normal = np.zeros(self.n_features)
         normal[self.coef_idx[part]] = self.coef[part]
         return normal
+
+    def to_frame(
+        self,
+        feature_names: Sequence[Any] | None = None,
+        class_names: Sequence[Any] | None = None,
+        library: str = "pandas",
+    ) -> Any:
+        """Show the tree as a table with a row per node.
+
+        Its columns are ``node``, ``parent``, ``depth`` and ``side`` (``left``, ``right``, or
+        ``branch 0`` and so on); ``kind``; ``question``, which the rows that go left answer with
+        yes, and ``n_features``, how many features it is about; ``rows``, ``weight``, the largest
+        ``class`` and its ``share``; ``gain``, ``axis_gain`` and their difference
+        ``gain_over_axis``; ``origin``; and the weight of each class, ``count_`` and its name.
+        What a node does not have, and what is not known, is missing.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, default=None
+            Names of the columns, `feature_names_in_` of an estimator for instance; ``x0, x1,
+            ...`` if there are none.
+        class_names : sequence of str, default=None
+            Names of the classes, `classes_` of an estimator for instance.
+        library : {"pandas", "polars"}, default="pandas"
+            Whose frame to make.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            The table.
+
+        Raises
+        ------
+        MissingDependency
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> from obliqua import TreeBuilder
+        >>> builder = TreeBuilder(n_features=2, n_stats=2)
+        >>> builder.add_split("root", {0: 2.0, 1: 0.74}, 90.0, ("low", "high"))
+        >>> builder.set_leaf("low", [8, 1], n_samples=9)
+        >>> builder.set_leaf("high", [0, 5], n_samples=5)
+        >>> frame = builder.build().to_frame(["age", "bmi"])
+        >>> frame[["node", "side", "question", "rows", "class"]].fillna("")
+           node   side              question  rows class
+        0     0         age + 0.37*bmi <= 45    14     0
+        1     1   left                           9     0
+        2     2  right                           5     1
+        """
+        # What writes questions reads trees, so this import has to wait.
+        from obliqua._frame import to_frame
+
+        return to_frame(self, feature_names, class_names, library)
 
     def normals(self) -> sparse.csr_array:
         """Return the normals of all planes.

@@ -174,6 +174,17 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
 The names of the columns. Only there if X was a data frame whose column names are all
 strings.""",
     ),
+    "feature_importances_": (
+        "ndarray of shape (`n_features_in_`,)",
+        """\
+The share of each feature in the gain of all splits. The gain of a split is shared out among
+its features in proportion to `|coefficient| * standard deviation of the feature among the
+training rows at the node`; the sums are divided by their total, and all are 0 if there is
+no split. Look at permutation importance on rows that were not trained on beside it
+(:func:`sklearn.inspection.permutation_importance`): these shares are computed on the training
+rows, so they also count what the tree has learnt by heart, and features that carry the same
+information share what each of them would have had alone.""",
+    ),
 }
 
 

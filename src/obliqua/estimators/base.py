@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from obliqua._core.walk import all_finite
 from obliqua._typing import (
@@ -28,6 +28,7 @@ from obliqua._typing import (
 from obliqua._values import NotSaved
 from obliqua.criteria import CRITERIA, Criterion, get_criterion
 from obliqua.data import MAX_ROWS, Problem, encode
+from obliqua.estimators._input import FLOATS, checked, number_of_rows
 from obliqua.estimators._labels import class_weights, encode_labels, prior_weights
 from obliqua.model import Model
 
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
 CriterionLike = str | GoodnessFunction | Criterion
 SeedLike = int | np.random.RandomState | None
 Priors = dict[Any, float] | Sequence[float] | str | None
-
-# Both widths go through the engine as they are; anything else becomes the first.
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 # Fewer rows than this are walked before a second thread would have started.
 ROWS_WORTH_THREADS = 10_000
@@ -403,6 +401,14 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Z = self._check_rows(X)
         return self.tree_.decision_path(Z)
 
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """The share of each feature in the gain of all splits; see `obliqua.explain`."""
+        check_is_fitted(self)
+        from obliqua.explain.importance import importances
+
+        return importances(self.model_)
+
     def get_depth(self) -> int:
         """Return the depth of the tree: 0 for a single leaf.
 
@@ -451,39 +457,3 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _n_threads(self, Z: Rows) -> int:
         """Return how many threads walk the rows."""
         return effective_n_jobs(self.n_jobs) if len(Z) >= ROWS_WORTH_THREADS else 1
-
-
-def checked(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True) -> Any:
-    """Check X, and y if it is given, as scikit-learn does."""
-    # Looking for infinity, scikit-learn adds all numbers up: huge ones of both signs would
-    # cause a warning that tells a user nothing.
-    with np.errstate(over="ignore", invalid="ignore"):
-        try:
-            return validate_data(estimator, X, *y, reset=reset, dtype=FLOATS)
-        except (TypeError, ValueError) as error:
-            name = column_without_numbers(X)
-            if name is None:
-                raise
-            raise ValueError(
-                f"Column {name!r} of X does not hold numbers, and {type(estimator).__name__} "
-                "takes numbers only. Drop it, or write it as numbers, for instance with "
-                f"scikit-learn's OrdinalEncoder or OneHotEncoder. (The conversion said: {error})"
-            ) from error
-
-
-def column_without_numbers(X: Any) -> str | None:
-    """Return the first column of a frame that cannot be read as numbers, if there is one."""
-    if not hasattr(X, "columns") or not hasattr(X, "__getitem__"):
-        return None
-    for name in X.columns:
-        try:
-            np.asarray(X[name], dtype=np.float64)
-        except (TypeError, ValueError):
-            return str(name)
-    return None
-
-
-def number_of_rows(limit: float, n_rows: int) -> int:
-    """Turn a limit that may be a fraction of the rows into a number of rows."""
-    number = int(limit) if isinstance(limit, Integral) else ceil(limit * n_rows)
-    return min(number, n_rows + 1)

@@ -266,13 +266,14 @@ def summarise(cells: Sequence[Cell]) -> Summary:
     """
     return Summary(
         len(cells),
-        _mean_and_sd([100.0 * measures.accuracy(cell.matrix) for cell in cells]),
-        _mean_and_sd([float(np.mean(cell.leaves)) for cell in cells]),
-        _mean_and_sd([measures.macro_f(cell.matrix) for cell in cells]),
+        mean_and_sd([100.0 * measures.accuracy(cell.matrix) for cell in cells]),
+        mean_and_sd([float(np.mean(cell.leaves)) for cell in cells]),
+        mean_and_sd([measures.macro_f(cell.matrix) for cell in cells]),
     )
 
 
-def _mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
+def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and sample standard deviation; the latter is NaN for one value."""
     sd = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
     return float(np.mean(values)), sd
 

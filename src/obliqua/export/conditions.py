@@ -8,15 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from obliqua._layout import NodeKind
-from obliqua._levels import LevelBranch, written_level
+from obliqua._levels import listed, written_level
+from obliqua._numbers import ALL_DIGITS
 from obliqua._question import Question, read_plane, scores
 from obliqua._subject import Subject
 from obliqua.data import written_name
 
 __all__ = ["Between", "Condition", "Largest", "OneOf"]
 
-# A number that is written with so many digits is the number itself.
-ALL_DIGITS = 17
 # So many scores of a linear machine are written out; of more only the one that wins.
 MAX_SCORES = 3
 MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
@@ -76,15 +75,15 @@ class OneOf(Condition):
         The column.
     codes : tuple of int
         The codes of the levels.
-    others : bool
-        Whether levels that the tree does not know fulfil it too.
+    negated : bool
+        Whether they are the levels that do *not* fulfil it, and all others do.
     missing : bool
-        Whether missing values do.
+        Whether missing values fulfil it.
     """
 
     column: int
     codes: tuple[int, ...]
-    others: bool
+    negated: bool
     missing: bool
 
 
@@ -256,12 +255,24 @@ class Paths:
         if isinstance(part, _Winner):
             return Largest(self._winner_text(part), part.node, part.branch)
         assert isinstance(key, tuple)
-        column = self.subject.encoding.columns[key[1]]
-        codes = tuple(sorted(part.codes))
-        levels = tuple(written_level(column, code) for code in codes)
-        branch = LevelBranch(written_name(column.name), levels, part.others, part.missing)
+        return self._one_of(key[1], part)
+
+    def _one_of(self, place: int, part: _Levels) -> OneOf:
+        """Write a set of levels; a rule does not show which levels other branches name."""
+        column = self.subject.encoding.columns[place]
+        named = frozenset(range(part.n)) - part.codes if part.others else part.codes
+        codes = tuple(sorted(named))
         limit = None if self.max_terms is None or self.exact else 2 * self.max_terms
-        return OneOf(branch.condition(limit), key[1], codes, part.others, part.missing)
+        levels = listed([written_level(column, code) for code in codes], limit)
+        name, relation = written_name(column.name), "not in" if part.others else "in"
+        if codes:
+            text = f"{name} {relation} {{{levels}}}"
+            text = f"({text} or is missing)" if part.missing else text
+        elif part.others:
+            text = f"({name} is any level or is missing)" if part.missing else f"{name} is known"
+        else:
+            text = f"{name} is missing" if part.missing else f"{name} in {{}}"
+        return OneOf(text, place, codes, part.others, part.missing)
 
     def _interval_text(self, part: _Interval) -> str:
         question, digits = part.question, self.digits
@@ -291,9 +302,12 @@ class Paths:
                 ranked=not self.exact,
             )
         written = self._scores[part.node]
+        winner = written[part.branch]
+        if written.count(winner) > 1:
+            winner += f" (number {part.branch + 1})"
         if len(written) > MAX_SCORES and not self.exact:
-            return f"{written[part.branch]} is the largest score of {len(written)}"
-        return f"{written[part.branch]} is the largest of [{', '.join(written)}]"
+            return f"{winner} is the largest score of {len(written)}"
+        return f"{winner} is the largest of [{', '.join(written)}]"
 
 
 def _ratio(wanted: Question, given: Question) -> float:

@@ -150,16 +150,15 @@ def export_rules(
     >>> builder.set_leaf("old", [0, 3], n_samples=3)
     >>> rules = export_rules(builder.build(), feature_names=["age", "bmi"])
     >>> print(*rules, sep="\n")
-    if age <= 2 then 1 (8 rows, 88 %)
-    if 2 < age <= 5 then 0 (4 rows, 100 %)
-    if age > 5 then 1 (3 rows, 100 %)
+    if age <= 2 then class 1 (8 rows, 88 %)
+    if 2 < age <= 5 then class 0 (4 rows, 100 %)
+    if age > 5 then class 1 (3 rows, 100 %)
     >>> rules[1].conditions[0].low, rules[1].lift
     (2.0, 3.0)
     """
     subject = subject_of(model, feature_names, class_names, tree)
     check_limits(max_terms=max_terms)
-    if digits < 1:
-        raise ValueError(f"digits must be at least 1; got {digits}.")
+    check_limits(1, digits=digits)
     if order not in (*ORDERS, "class"):
         known = ", ".join(map(repr, (*ORDERS, "class")))
         raise ValueError(f"order must be one of {known}; got {order!r}.")

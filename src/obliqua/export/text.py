@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
-import numpy as np
-
 from obliqua._layout import NodeKind
-from obliqua._levels import level_branches
+from obliqua._levels import level_branches, stand_ins
 from obliqua._question import read_plane, scores
 from obliqua._subject import Subject, subject_of
-from obliqua._typing import Int64Array
 from obliqua._wording import (
     cells,
     fill_lines,
+    leaves_below,
     written_class,
     written_classes,
+    written_counted,
     written_gain,
     written_label,
     written_rows,
@@ -109,7 +109,7 @@ def export_text(
     >>> builder.set_leaf("high", [0, 5], n_samples=5)
     >>> names = {"feature_names": ["age", "bmi"], "class_names": ["healthy", "ill"]}
     >>> print(export_text(builder.build(), **names))
-    2 leaves, depth 1; 14 rows, 57 % healthy
+    2 leaves, depth 1; 14 rows, healthy: 57 %
     <BLANKLINE>
     age + 0.37*bmi <= 45 (14 rows)
     ├─ yes: healthy (9 rows, 89 %)
@@ -119,18 +119,19 @@ def export_text(
     if style not in STYLES:
         raise ValueError(f"style must be one of {', '.join(map(repr, STYLES))}; got {style!r}.")
     check_limits(max_depth=max_depth, max_terms=max_terms)
-    if digits < 1 or width < NARROWEST:
-        raise ValueError(
-            f"digits must be at least 1 and width at least {NARROWEST}; got {digits} and {width}."
-        )
+    check_limits(1, digits=digits)
+    check_limits(NARROWEST, width=width)
     return "\n".join(_Writer(subject, style, max_depth, max_terms, digits, details, width).lines())
 
 
-def check_limits(**limits: int | None) -> None:
-    """Raise for a limit that is below 0."""
+def check_limits(least: int = 0, /, **limits: int | None) -> None:
+    """Raise for a limit that is no integer, or too small; None is no limit if 0 is allowed."""
     for name, limit in limits.items():
-        if limit is not None and limit < 0:
-            raise ValueError(f"{name} must be None or at least 0; got {limit}.")
+        if limit is None and least == 0:
+            continue
+        if not isinstance(limit, Integral) or limit < least:
+            allowed = "None or an integer" if least == 0 else "an integer"
+            raise ValueError(f"{name} must be {allowed} of at least {least}; got {limit!r}.")
 
 
 @dataclass
@@ -168,14 +169,14 @@ class _Writer:
         """Write all parts of the tree: the top, then what was too deep to stand in it."""
         tree, leaves = self.tree, int(self.n_leaves[0])
         share = written_classes(self.subject, 0).partition(";")[0]
-        mix = f", {share} {written_class(self.subject, 0)}" if share else ""
-        shape = f"{_counted(leaves, 'leaf')}, depth {tree.depth}"
+        mix = f", {written_class(self.subject, 0)}: {share}" if share else ""
+        shape = f"{written_counted(leaves, 'leaf')}, depth {tree.depth}"
         out = [f"{shape}; {written_rows(self.subject, 0)}{mix}"]
         later = [_Entry(0, 0)]
         for start in later:  # grows while it is read
             out.append("")
             if start.node:
-                out.append(f"[{start.node}] after {_counted(start.depth, 'question')}:")
+                out.append(f"[{start.node}] after {written_counted(start.depth, 'question')}:")
             waiting = [start]
             while waiting:
                 entry = waiting.pop()
@@ -195,13 +196,15 @@ class _Writer:
             return self._lay(entry, [written_class(self.subject, node)], self._leaf(node)), []
         if self.max_depth is not None and entry.depth >= self.max_depth:
             pieces = [written_class(self.subject, node), self.dots]
-            inside = f"{_counted(int(self.n_leaves[node]), 'leaf')} below, {self._leaf(node)}"
+            inside = (
+                f"{written_counted(int(self.n_leaves[node]), 'leaf')} below, {self._leaf(node)}"
+            )
             return self._lay(entry, pieces, inside), []
         pieces, answers, notes, oblique = self._question(node)
         under = entry.below + self.line
         lines = self._lay(entry, pieces, written_rows(self.subject, node), under)
         if self.details:
-            notes += self._worth(node, oblique)
+            notes += self._stand_ins(node) + self._worth(node, oblique)
         for note in notes:
             first, *rest = fill_lines(note, self.width - cells(under) - 4)
             lines += [f"{under}  {first}", *(f"{under}    {line}" for line in rest)]
@@ -243,8 +246,7 @@ class _Writer:
         tree, encoding, kind = self.tree, self.subject.encoding, self.tree.kind[node]
         if kind == NodeKind.LEVELS:
             branches = level_branches(tree, node, encoding)
-            limit = None if self.max_terms is None else 2 * self.max_terms
-            answers = [f"{branch.short(limit)}:" for branch in branches]
+            answers = [f"{branch.short(self._max_levels)}:" for branch in branches]
             return [f"which {branches[0].name}?"], answers, [], False
         if kind == NodeKind.MACHINE:
             written = scores(tree, node, encoding, self.digits, self.max_terms)
@@ -269,6 +271,15 @@ class _Writer:
     def _shown(self) -> int:
         return len(self.subject.encoding.columns) if self.max_terms is None else self.max_terms
 
+    @property
+    def _max_levels(self) -> int | None:
+        return None if self.max_terms is None else 2 * self.max_terms
+
+    def _stand_ins(self, node: int) -> list[list[str]]:
+        if self.tree.kind[node] == NodeKind.LEVELS:
+            return []  # its answers name levels and what is missing
+        return stand_ins(self.tree, node, self.subject.encoding, self.digits, self._max_levels)
+
     def _worth(self, node: int, oblique: bool) -> list[list[str]]:
         """Write what the split gained and where it came from."""
         gain = written_gain(self.subject, node, oblique)
@@ -277,17 +288,3 @@ class _Writer:
         if origin >= 0:
             notes.append(["proposed by:", written_label(self.tree.origin_labels[origin])])
         return notes
-
-
-def _counted(number: int, what: str) -> str:
-    plural = {"leaf": "leaves"}.get(what, f"{what}s")
-    return f"{number:,} {what if number == 1 else plural}"
-
-
-def leaves_below(subject: Subject) -> Int64Array:
-    """Count the leaves below each node; 1 for a leaf."""
-    counts = subject.tree.is_leaf.astype(np.int64).tolist()
-    parent = subject.tree.parent.tolist()
-    for node in range(len(counts) - 1, 0, -1):  # children stand after their parents
-        counts[parent[node]] += counts[node]
-    return np.array(counts, dtype=np.int64)

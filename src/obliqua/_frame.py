@@ -1,0 +1,150 @@
+"""A tree as a table with a row per node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from obliqua._extras import require
+from obliqua._layout import NO_CHILD, NodeKind
+from obliqua._question import read_plane
+from obliqua._subject import Subject, subject_of
+from obliqua._typing import Int64Array
+from obliqua.data import written_name
+from obliqua.tree import Tree
+
+LIBRARIES = ("pandas", "polars")
+KINDS = {
+    NodeKind.LEAF: "leaf",
+    NodeKind.HYPERPLANE: "hyperplane",
+    NodeKind.LEVELS: "levels",
+    NodeKind.MACHINE: "machine",
+}
+
+
+def to_frame(
+    tree: Tree,
+    feature_names: Sequence[Any] | None,
+    class_names: Sequence[Any] | None,
+    library: str,
+) -> Any:
+    """Make a table with a row per node; `Tree.to_frame` says what is in it.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    feature_names, class_names : sequence of str or None
+        Names of columns and classes.
+    library : {"pandas", "polars"}
+        Whose frame to make.
+
+    Returns
+    -------
+    DataFrame
+        The table.
+    """
+    if library not in LIBRARIES:
+        known = " or ".join(map(repr, LIBRARIES))
+        raise ValueError(f"library must be {known}; got {library!r}.")
+    module = require(library, None, f"Showing a tree as a {library} frame")
+    subject = subject_of(tree, feature_names, class_names)
+    columns = {**_columns(subject), **_counts(subject)}
+    if library == "polars":
+        return _polars(module, columns)
+    return _pandas(module, columns)
+
+
+def _columns(subject: Subject) -> dict[str, Any]:
+    """Give each column: an array of numbers, or a list of texts, None where there is none."""
+    tree = subject.tree
+    inner = ~tree.is_leaf
+    gain = np.where(inner, tree.gain, np.nan)
+    known = tree.stats.any(axis=1)
+    largest = tree.proportion[np.arange(tree.n_nodes), tree.leaf_label]
+    labels = tree.origin_labels
+    return {
+        "node": np.arange(tree.n_nodes),
+        "parent": [None if node == NO_CHILD else node for node in tree.parent.tolist()],
+        "depth": tree.node_depth,
+        "side": _sides(tree),
+        "kind": [KINDS[NodeKind(kind)] for kind in tree.kind.tolist()],
+        "question": [_question(subject, node) for node in range(tree.n_nodes)],
+        "n_features": _n_features(tree),
+        "rows": tree.n_samples,
+        "weight": tree.weighted_n_node_samples,
+        "class": [_encodable(subject.class_names[label]) for label in tree.leaf_label.tolist()],
+        "share": np.where(known, largest, np.nan),
+        "gain": gain,
+        "axis_gain": tree.axis_gain,
+        "gain_over_axis": gain - tree.axis_gain,
+        "origin": [_encodable(labels[k]) if k >= 0 else None for k in tree.origin.tolist()],
+    }
+
+
+def _counts(subject: Subject) -> dict[str, Any]:
+    stats = subject.tree.stats
+    return {
+        f"count_{_encodable(name)}": stats[:, number]
+        for number, name in enumerate(subject.class_names)
+    }
+
+
+def _sides(tree: Tree) -> list[str | None]:
+    """Name the branch that leads to each node."""
+    sides: list[str | None] = [None] * tree.n_nodes
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        first, number = int(tree.first_child[node]), int(tree.n_children[node])
+        two = tree.kind[node] == NodeKind.HYPERPLANE
+        names = ["left", "right"] if two else [f"branch {k}" for k in range(number)]
+        sides[first : first + number] = names
+    return sides
+
+
+def _question(subject: Subject, node: int) -> str | None:
+    tree, encoding = subject.tree, subject.encoding
+    kind, plane = NodeKind(tree.kind[node]), int(tree.plane_ptr[node])
+    if kind == NodeKind.LEAF:
+        return None
+    if kind == NodeKind.HYPERPLANE:
+        return read_plane(tree, plane, encoding).sentence()
+    if kind == NodeKind.LEVELS:
+        column = int(tree.coef_idx[tree.coef_ptr[plane]])
+        return f"which {written_name(encoding.columns[column].name)}?"
+    return f"which of {int(tree.n_children[node])} scores is largest?"
+
+
+def _n_features(tree: Tree) -> Int64Array:
+    """Count the columns that each node asks about; a linear machine may use one in many planes."""
+    node = tree.node_of_plane[tree.plane_of_coef]
+    used = np.unique(np.stack([node, tree.coef_idx.astype(np.int64)]), axis=1)
+    return np.bincount(used[0], minlength=tree.n_nodes).astype(np.int64)
+
+
+def _encodable(text: str) -> str:
+    """Replace what no file and no frame can hold: halves of characters, by escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _pandas(pandas: Any, columns: dict[str, Any]) -> Any:
+    made = {}
+    for name, values in columns.items():
+        if isinstance(values, np.ndarray):
+            made[name] = values.copy()  # the tree's own arrays cannot be written to
+        else:
+            kind = "Int64" if name == "parent" else "string"
+            made[name] = pandas.array(values, dtype=kind)
+    return pandas.DataFrame(made)
+
+
+def _polars(polars: Any, columns: dict[str, Any]) -> Any:
+    made = []
+    for name, values in columns.items():
+        if isinstance(values, np.ndarray):
+            made.append(polars.Series(name, values.copy(), nan_to_null=True))
+        else:
+            kind = polars.Int64 if name == "parent" else polars.String
+            made.append(polars.Series(name, values, dtype=kind))
+    return polars.DataFrame(made)

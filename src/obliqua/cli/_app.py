@@ -1,0 +1,123 @@
+"""The group of commands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import errno
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from obliqua.cli import INTERRUPTED
+from obliqua.cli._command import SETTINGS
+from obliqua.cli._errors import Trouble
+from obliqua.cli._output import DEBUG, close_stdout, note
+from obliqua.cli.compare import compare
+from obliqua.cli.demo import demo
+from obliqua.cli.fit import fit
+from obliqua.cli.predict import predict
+from obliqua.cli.show import show
+from obliqua.errors import ObliquaError
+
+BROKEN_PIPE = 141  # 128 + SIGPIPE
+
+
+class Commands(click.Group):
+    """The command ``obliqua``, which turns errors into messages and exit codes."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the chosen command."""
+        with _messages(ctx), _warnings_as_notes():
+            result = super().invoke(ctx)
+            # What does not fit on a full disk is found out here, not when Python ends.
+            sys.stdout.flush()
+            return result
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of their use."""
+        return list(self.commands)
+
+
+@contextmanager
+def _messages(ctx: click.Context) -> Iterator[None]:
+    """Whatever goes wrong in here becomes a message and an exit code."""
+    try:
+        yield
+    except (click.ClickException, click.exceptions.Exit, click.Abort) as error:
+        if ctx.meta.get(DEBUG) and isinstance(error, Trouble):
+            traceback.print_exc()
+        raise
+    except KeyboardInterrupt:
+        click.echo("Interrupted.", err=True)
+        ctx.exit(INTERRUPTED)
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.EPIPE:
+            close_stdout()
+            ctx.exit(BROKEN_PIPE)
+        if ctx.meta.get(DEBUG):
+            traceback.print_exc()
+        raise Trouble(_described(error)) from error
+
+
+def _described(error: Exception) -> str:
+    """Return the message of an exception that is not ours to print as it is."""
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return f"There is not enough memory for this. {text}".rstrip()
+    if isinstance(error, OSError) and not isinstance(error, ObliquaError):
+        close_stdout()  # it may be the very thing that failed
+        return f"{error.filename or 'The output'}: {error.strerror or text}."
+    if isinstance(error, ObliquaError | ValueError):
+        return text or type(error).__name__
+    return (
+        f"This should not have happened: {type(error).__name__}: {text}. Please report it; "
+        "--debug shows where it happened."
+    )
+
+
+@contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """Print the library's warnings as notes, without the line of code that Python shows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what concerns programmers only
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = lambda message, *_, **__: note(" ".join(str(message).split()))
+        yield
+
+
+@click.group(
+    cls=Commands,
+    context_settings=SETTINGS,
+    epilog="obliqua COMMAND --help shows the options of a command, with examples.",
+)
+@click.version_option(package_name="obliqua", message="%(prog)s %(version)s")
+def app() -> None:
+    """Decision trees whose splits are hyperplanes, on CSV and Parquet files.
+
+    Results go to stdout, everything else to stderr. The exit code is 0 if all went well, 1 for
+    trouble with the data or the model, 2 for wrong usage.
+    """
+
+
+for command in (fit, predict, show, compare, demo):
+    app.add_command(command)
+
+
+def run(words: Sequence[str] | None) -> int:
+    """Run the command with these words; the result is its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A letter that the terminal's encoding lacks is no reason to stop.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app.main(None if words is None else list(words), prog_name="obliqua")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BrokenPipeError:
+        close_stdout()
+        return BROKEN_PIPE
+    return 0

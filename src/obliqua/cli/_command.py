@@ -1,0 +1,253 @@
+"""What the commands share: how they look in --help, and options that mean the same in each."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from obliqua.cli._output import DEBUG, QUIET
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def _remember(ctx: click.Context, option: click.Parameter, value: bool) -> None:
+    ctx.meta[QUIET if option.name == "quiet" else DEBUG] = value
+
+
+class Command(click.Command):
+    """A command with examples, --quiet and --debug.
+
+    Parameters
+    ----------
+    *args
+        As click's.
+    examples : sequence of str, default=()
+        Command lines to show below the options.
+    methods : str, default=None
+        List the methods there too whose classes are in this package; "" lists all.
+    **kwargs
+        As click's.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        examples: Sequence[str] = (),
+        methods: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = tuple(examples)
+        self.methods = methods
+        self.context_settings = SETTINGS
+        for flags, text in (
+            (["-q", "--quiet"], "Print no notes and no progress."),
+            (["--debug"], "Show where an error happened."),
+        ):
+            self.params.append(
+                click.Option(
+                    flags, is_flag=True, expose_value=False, callback=_remember, help=text
+                )
+            )
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write methods and examples."""
+        if self.methods is not None:
+            from obliqua.experiments.methods import METHODS
+
+            listed = [m for m in METHODS.values() if m.estimator.startswith(self.methods)]
+            with formatter.section("Methods"):
+                formatter.write_dl([(method.name, method.title) for method in listed])
+        with formatter.section("Examples"):
+            for example in self.examples:
+                formatter.write(f"{'':{formatter.current_indent}}{example}\n")
+
+
+def command(*examples: str, methods: str | None = None) -> Callable[[Any], click.Command]:
+    """Make a command of a function."""
+    return click.command(cls=Command, examples=examples, methods=methods)
+
+
+class Names(click.ParamType):
+    """Names with commas between them; a name with a comma in it stands in quotes."""
+
+    name = "a,b,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[str]:
+        """Split the text."""
+        if isinstance(value, list):
+            return value
+        try:
+            words = next(csv.reader([value], skipinitialspace=True, strict=True), [])
+        except csv.Error:
+            raise click.BadParameter(
+                f"{value!r} has a quote that is not closed.", ctx, param
+            ) from None
+        names = [word.strip() for word in words]
+        if not names or not all(names):
+            raise click.BadParameter(
+                f"{value!r} has an empty name; write names as a,b,c.", ctx, param
+            )
+        return list(dict.fromkeys(names))
+
+
+class Delimiter(click.ParamType):
+    """A single character, or the word tab."""
+
+    name = "character"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Check that it is one character."""
+        sign = "\t" if value in ("tab", "\\t") else str(value)
+        if len(sign) != 1 or not sign.isascii() or sign in '"\r\n':
+            raise click.BadParameter(
+                f"{value!r} is not a single character, or the word tab.", ctx, param
+            )
+        return sign
+
+
+class Whole(click.ParamType):
+    """A whole number.
+
+    Parameters
+    ----------
+    kind : str
+        What it must be, for a message.
+    fits : callable
+        Whether a number is that.
+    """
+
+    name = "N"
+
+    def __init__(self, kind: str, fits: Callable[[int], bool]) -> None:
+        self.kind = kind
+        self.fits = fits
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Check the number."""
+        try:
+            number = int(value)
+            if self.fits(number):
+                return number
+        except ValueError:
+            pass
+        raise click.BadParameter(f"{value!r} is not a whole number {self.kind}.", ctx, param)
+
+
+def at_least(least: int) -> Whole:
+    """Make the type of numbers that are not smaller."""
+    return Whole(f"of at least {least}", lambda number: number >= least)
+
+
+SEED = Whole("from 0 to 4294967295", lambda number: 0 <= number < 2**32)
+JOBS = Whole("other than 0", lambda number: number != 0)
+
+
+class MethodName(click.ParamType):
+    """The name of a method."""
+
+    name = "method"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Look the name up."""
+        from obliqua.experiments.methods import find_method
+
+        try:
+            return find_method(str(value)).name
+        except ValueError as error:
+            raise click.BadParameter(str(error), ctx, param) from error
+
+
+class Setting(click.ParamType):
+    """A parameter and its value: name=value."""
+
+    name = "name=value"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Any]:
+        """Read the value as Python would, or else as a word."""
+        import ast
+
+        if isinstance(value, tuple):
+            return value
+        name, equals, text = (part.strip() for part in str(value).partition("="))
+        if not (name.isidentifier() and equals and text):
+            raise click.BadParameter(
+                f"{value!r} is not of the form name=value, as max_depth=3.", ctx, param
+            )
+        words = {"none": None, "true": True, "false": False}
+        if text.lower() in words:
+            return name, words[text.lower()]
+        try:
+            return name, ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return name, text
+
+
+# --- options that several commands have ------------------------------------------------------
+
+data_argument = click.argument("data", metavar="DATA")
+target_option = click.option(
+    "--target", "-t", required=True, metavar="COLUMN", help="The column with the classes."
+)
+delimiter_option = click.option(
+    "--delimiter",
+    type=Delimiter(),
+    help="What stands between the values of a CSV file. By default it is found out among comma, "
+    "semicolon, tab and |.",
+)
+drop_missing_option = click.option(
+    "--drop-missing-target",
+    is_flag=True,
+    help="Leave out rows without a class. By default they are an error.",
+)
+seed_option = click.option(
+    "--seed",
+    type=SEED,
+    default=0,
+    show_default=True,
+    help="All that is random follows from it.",
+)
+set_option = click.option(
+    "--set",
+    "settings",
+    type=Setting(),
+    multiple=True,
+    help="A parameter of the method, as max_depth=3 or pruning=cv. May be repeated.",
+)
+
+
+def features_options(function: Decorated) -> Decorated:
+    """Add --features and --drop."""
+    for option in (
+        click.option(
+            "--drop",
+            type=Names(),
+            help="Columns to leave out; all others but the target are used.",
+        ),
+        click.option(
+            "--features", type=Names(), help="The columns to use, instead of all but the target."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def jobs_option(what: str) -> Callable[[Decorated], Decorated]:
+    """Add --jobs."""
+    return click.option(
+        "--jobs",
+        "-j",
+        type=JOBS,
+        default=1,
+        show_default=True,
+        help=f"How many {what} to use, -1 for all cores. Never changes a result.",
+    )

@@ -1,0 +1,237 @@
+"""Tables: CSV and Parquet, from files or from standard input, read into a polars frame."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import sys
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from obliqua._extras import require
+from obliqua.cli._errors import Trouble, counted, did_you_mean, listed
+from obliqua.cli._output import note, quiet_native_code
+from obliqua.cli._table import Table
+
+DELIMITERS = ",;\t|"
+SNIFFED = 20  # lines at which the delimiter is found out
+GZIP, PARQUET, ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
+
+
+def read_table(path: str, delimiter: str | None = None) -> Table:
+    """Read a table.
+
+    Parameters
+    ----------
+    path : str
+        A CSV or Parquet file, told apart by its first bytes; ``-`` is standard input.
+    delimiter : str, default=None
+        What stands between the values of CSV; found out if it is not given.
+
+    Returns
+    -------
+    Table
+        The table, with at least one row.
+    """
+    source = "standard input" if path == "-" else path
+    raw = _raw(path)
+    if raw.startswith(GZIP):
+        try:
+            raw = gzip.decompress(raw)
+        except (OSError, EOFError, zlib.error) as error:
+            raise Trouble(f"{source} cannot be unpacked: {error}.") from error
+    if not raw.strip():
+        raise Trouble(f"{source} is empty. A table has a header and at least one row.")
+    table = _parquet(raw, source) if raw.startswith(PARQUET) else _csv(raw, source, delimiter)
+    if table.frame.height == 0:
+        raise Trouble(
+            f"{source} has {counted(table.frame.width, 'column')} but no rows: "
+            f"{listed(table.frame.columns)}."
+        )
+    return table
+
+
+def _raw(path: str) -> bytes:
+    if path == "-":
+        return sys.stdin.buffer.read()
+    file = Path(path)
+    try:
+        return file.read_bytes()
+    except FileNotFoundError as error:
+        try:
+            beside = [other.name for other in file.parent.iterdir()]
+        except OSError:
+            beside = []
+        raise Trouble(f"{path} is not there.{did_you_mean(file.name, beside)}") from error
+    except IsADirectoryError as error:
+        raise Trouble(f"{path} is a folder; name a CSV or Parquet file in it.") from error
+    except OSError as error:
+        raise Trouble(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _parquet(raw: bytes, source: str) -> Table:
+    polars = require("polars", "cli", "Reading Parquet")
+    errors: tuple[type[BaseException], ...] = (
+        *_errors(polars),
+        OSError,
+        ValueError,
+        OverflowError,
+    )
+    try:
+        with quiet_native_code():
+            return Table(polars.read_parquet(io.BytesIO(raw)), source)
+    except errors as error:
+        raise Trouble(
+            f"{source} begins like a Parquet file but cannot be read as one: {_first_line(error)}."
+        ) from error
+
+
+def _errors(polars: Any) -> tuple[type[BaseException], ...]:
+    """Return what polars raises for data that it cannot read; a panic is no Exception."""
+    return polars.exceptions.PolarsError, polars.exceptions.PanicException
+
+
+def _csv(raw: bytes, source: str, delimiter: str | None) -> Table:
+    polars = require("polars", "cli", "Reading CSV")
+    raw = raw.removeprefix(codecs.BOM_UTF8)
+    _check_text(raw, source)
+    separator = delimiter or _sniffed(raw)
+    names = _header(raw, source, separator)
+    try:
+        with quiet_native_code():
+            frame = polars.read_csv(io.BytesIO(raw), separator=separator, infer_schema_length=None)
+    except _errors(polars) as error:
+        raise Trouble(_unreadable(raw, source, separator, len(names), error)) from error
+    if frame.width != len(names):
+        raise Trouble(
+            f"{source} cannot be read: the header has {counted(len(names), 'name')}, but "
+            f"{counted(frame.width, 'column')} were found. Check the quotes in it."
+        )
+    frame.columns = names
+    # Numbers and words are the same with spaces around them; nothing is the same as missing.
+    text = polars.col(polars.String).str.strip_chars()
+    frame = frame.with_columns(polars.when(text != "").then(text).name.keep())
+    lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
+    rows = np.arange(frame.height)
+    offset = 2 if lines == frame.height + 1 else None  # no line breaks within a row
+    return _without_empty_rows(Table(frame, source, rows, offset))
+
+
+def _without_empty_rows(table: Table) -> Table:
+    polars = require("polars", "cli", "Reading CSV")
+    if table.frame.width == 1:
+        return table  # a line without anything may well be a missing value
+    some = table.frame.select(polars.any_horizontal(polars.all().is_not_null())).to_series()
+    if table.frame.height == 0 or some.all():
+        return table
+    empty = int((~some).sum())
+    note(f"{table.source}: {counted(empty, 'line')} without any value left out.")
+    return table.filtered(some.to_numpy())
+
+
+def _check_text(raw: bytes, source: str) -> None:
+    if raw.startswith(ZIP):
+        raise Trouble(
+            f"{source} is not a table but a zip archive, as Excel workbooks and obliqua's models "
+            "are. Save a workbook as CSV first."
+        )
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    step = 1 << 24
+    try:
+        for start in range(0, len(raw), step):
+            decoder.decode(raw[start : start + step], final=start + step >= len(raw))
+    except UnicodeDecodeError as error:
+        # The piece that failed may begin with bytes kept from the one before; it is near enough.
+        line = raw.count(b"\n", 0, start + error.start) + 1
+        encoding = "utf-16" if raw.startswith(UTF16) else "latin1"
+        byte = error.object[error.start]
+        raise Trouble(
+            f"{source} is not UTF-8 text: line {line} has the byte 0x{byte:02x}. Convert it, for "
+            f"instance with: iconv -f {encoding} -t utf-8"
+        ) from error
+
+
+def _records(raw: bytes, separator: str, most: int) -> list[list[str]]:
+    """Return the first records of a CSV text."""
+    text = io.TextIOWrapper(io.BytesIO(raw), "utf-8", newline="")
+    reader = csv.reader(text, delimiter=separator)
+    records: list[list[str]] = []
+    for record in reader:
+        records.append(record)
+        if len(records) == most:
+            break
+    return records
+
+
+def _sniffed(raw: bytes) -> str:
+    """Return the delimiter that divides the first lines into the most, and equally many, fields.
+
+    Equality counts first: a comma may well stand in the numbers of a file with semicolons.
+    """
+    best, chosen = (False, 1), ","
+    for separator in DELIMITERS:
+        try:
+            widths = [len(record) for record in _records(raw, separator, SNIFFED) if record]
+        except csv.Error:
+            continue
+        if widths and widths[0] > 1:
+            found = (len(set(widths)) == 1, widths[0])
+            if found > best:
+                best, chosen = found, separator
+    return chosen
+
+
+def _header(raw: bytes, source: str, separator: str) -> list[str]:
+    try:
+        first = _records(raw, separator, 1)[0]
+    except csv.Error as error:
+        raise Trouble(f"The header of {source} cannot be read: {error}.") from error
+    names = [name.strip() for name in first]
+    if not any(names):
+        raise Trouble(f"The first line of {source} is empty. It must hold the columns' names.")
+    if all(NUMBER.fullmatch(name) for name in names if name):
+        raise Trouble(
+            f"{source} has no header: its first line holds the numbers "
+            f"{', '.join(names[:4])}{' ...' if len(names) > 4 else ''}. Put a line with the "
+            "columns' names first."
+        )
+    unnamed = [place for place, name in enumerate(names, start=1) if not name]
+    for place in unnamed:
+        names[place - 1] = f"column_{place}"
+    if unnamed:
+        given = ", ".join(names[place - 1] for place in unnamed)
+        note(f"{source}: columns without a name are called {given}.")
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise Trouble(
+            f"{source} has more than one column called {listed(twice)}. Columns are found by "
+            "name: give each a name of its own."
+        )
+    return names
+
+
+def _unreadable(raw: bytes, source: str, separator: str, width: int, error: BaseException) -> str:
+    """Say why polars could not read a CSV text."""
+    if "more fields" in str(error):
+        for number, record in enumerate(_records(raw, separator, -1), start=1):
+            if len(record) > width:
+                return (
+                    f"{source}: record {number} has {len(record)} values, but the header has "
+                    f"{counted(width, 'name')}. Quote values that hold a {separator!r}, or say "
+                    "which character stands between values with --delimiter."
+                )
+    return f"{source} cannot be read as CSV: {_first_line(error)}. Check its quotes."
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    return text[0].rstrip(".") if text else type(error).__name__

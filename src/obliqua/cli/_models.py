@@ -1,0 +1,84 @@
+"""Estimators from names and settings, and models from files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from obliqua.cli._errors import Trouble, counted, did_you_mean
+
+if TYPE_CHECKING:
+    from obliqua.model import Model
+
+OWN_OPTIONS = {"random_state": "--seed", "n_jobs": "--jobs"}
+
+
+def make_estimator(name: str, settings: Iterable[tuple[str, Any]], seed: int) -> Any:
+    """Return an unfitted estimator.
+
+    Parameters
+    ----------
+    name : str
+        The method.
+    settings : iterable of (str, value)
+        Parameters that are not to have the method's values.
+    seed : int
+        The random state.
+    """
+    from obliqua.experiments.methods import find_method
+
+    method = find_method(name)
+    estimator = method.make(seed)
+    known = estimator.get_params()
+    for parameter, value in settings:
+        if parameter in OWN_OPTIONS:
+            raise click.UsageError(f"{parameter} is set with {OWN_OPTIONS[parameter]}.")
+        if parameter not in known:
+            others = ", ".join(sorted(set(known) - set(OWN_OPTIONS)))
+            raise click.UsageError(
+                f"--set: {name} has no parameter {parameter!r}."
+                f"{did_you_mean(parameter, known)} It has {others}."
+            )
+        estimator.set_params(**{parameter: value})
+    return estimator
+
+
+def load_model(path: str) -> tuple[Any, Model]:
+    """Load a model, and return it with the container that holds its trees."""
+    import numpy as np
+
+    from obliqua.data import Encoding
+    from obliqua.estimators.files import load
+    from obliqua.model import Model
+    from obliqua.tree import Tree
+
+    file = Path(path)
+    if file.is_dir():
+        raise Trouble(f"{path} is a folder; name a model file.")
+    if not file.exists():
+        try:
+            beside = [other.name for other in file.parent.iterdir()]
+        except OSError:
+            beside = []
+        raise Trouble(f"{path} is not there.{did_you_mean(file.name, beside)}")
+    model = load(file)
+    if isinstance(model, Tree):
+        encoding = Encoding.identity(model.n_features)
+        return model, Model((model,), "single", encoding, np.arange(model.n_stats))
+    return model, getattr(model, "model_", model)
+
+
+def has_own_names(model: Model) -> bool:
+    """Say whether a model's columns were given names; otherwise they are called x0, x1, ..."""
+    from obliqua.data import Encoding
+
+    return model.encoding.names != Encoding.identity(model.encoding.n_columns).names
+
+
+def size_of(path: Path) -> str:
+    """Return the size of a file for a person."""
+    n = path.stat().st_size
+    return counted(n, "byte") if n < 1000 else f"{n / 1000:.1f} kB"

@@ -1,0 +1,150 @@
+"""Where things are printed: results on stdout, everything else on stderr, files as a whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from obliqua._extras import require
+from obliqua.cli._errors import Trouble
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+QUIET, DEBUG = "obliqua.quiet", "obliqua.debug"
+
+# Called with the number of finished steps, the number of all, and what is being done.
+Step = Callable[[int, int, str], None]
+
+
+def console(stderr: bool = False) -> Console:
+    """Make a console that prints texts as they are: no markup, no emoji, no guessed colours."""
+    made = require("rich.console", "cli", "The command obliqua").Console(
+        stderr=stderr, markup=False, emoji=False, highlight=False
+    )
+    made.on_broken_pipe = _say_so  # rich itself would end the program
+    return cast("Console", made)
+
+
+def _say_so() -> None:
+    raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
+def note(text: str) -> None:
+    """Say something that is no result, on stderr, unless --quiet was given."""
+    if not click.get_current_context().meta.get(QUIET):
+        click.echo(f"Note: {text}", err=True)
+
+
+def shown(name: object) -> str:
+    """Return a name for a table or a list: control characters are written as escapes."""
+    return "".join(
+        repr(sign)[1:-1] if unicodedata.category(sign) in ("Cc", "Cf", "Zl", "Zp") else sign
+        for sign in str(name)
+    )
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Step | None]:
+    """Show how far a long work is, if there is somebody at a terminal to see it."""
+    quiet = click.get_current_context().meta.get(QUIET)
+    screen = console(stderr=True)
+    if quiet or not screen.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+
+        def step(done: int, total: int, name: str) -> None:
+            bar.update(task, completed=done, total=total, description=f"{what}: {name}")
+
+        yield step
+
+
+def write_stdout(data: bytes) -> None:
+    """Write bytes to stdout: data are UTF-8 wherever they go."""
+    sys.stdout.flush()
+    rest = memoryview(data)
+    while rest:  # with PYTHONUNBUFFERED a part may be written, and only its size returned
+        rest = rest[sys.stdout.buffer.write(rest) :]
+    sys.stdout.buffer.flush()
+
+
+def print_text(text: str) -> None:
+    """Print a text as it is, line breaks included."""
+    encoding = sys.stdout.encoding or "utf-8"
+    write_stdout(f"{text}\n".encode(encoding, "backslashreplace"))
+
+
+def print_facts(facts: Sequence[tuple[str, str]]) -> None:
+    """Print names and values below each other."""
+    grid = require("rich.table", "cli", "The command obliqua").Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for fact in facts:
+        grid.add_row(*fact)
+    console().print(grid)
+
+
+def check_target(path: Path) -> None:
+    """Refuse a file that cannot be written, before anything long has been computed."""
+    if path.is_dir():
+        raise Trouble(f"{path} is a folder; name a file to write.")
+    folder = path.parent
+    if not folder.is_dir():
+        raise Trouble(f"The folder {folder} of {path} is not there. Make it first.")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise Trouble(f"{path} cannot be written: permission denied.")
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a whole file; the old one stays as it is until the new one is complete."""
+    from obliqua._atomic import write_bytes
+
+    try:
+        write_bytes(path, data)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise Trouble(f"{path} cannot be written: {reason}.") from error
+
+
+@contextmanager
+def quiet_native_code() -> Iterator[None]:
+    """Send what compiled code writes to stderr nowhere, unless --debug was given.
+
+    polars panics at some damaged files. The exception tells enough; the panic's own report of
+    where in the Rust code it happened would stand before our message.
+    """
+    try:
+        screen = sys.stderr.fileno()
+    except (OSError, ValueError):  # no real file behind it, as in tests
+        screen = -1
+    if screen < 0 or click.get_current_context().meta.get(DEBUG):
+        yield
+        return
+    kept, nowhere = os.dup(screen), os.open(os.devnull, os.O_WRONLY)
+    sys.stderr.flush()
+    try:
+        os.dup2(nowhere, screen)
+        yield
+    finally:
+        os.dup2(kept, screen)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def close_stdout() -> None:
+    """Send what is still buffered nowhere, so that nothing is said about it at exit."""
+    with suppress(OSError, ValueError):  # no real file behind it, as in tests
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

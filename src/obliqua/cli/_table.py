@@ -1,0 +1,238 @@
+"""A table that was read, and what is taken from it: numbers, classes, columns by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from obliqua._extras import require
+from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua.cli._errors import Trouble, counted, did_you_mean, listed, nearest
+
+if TYPE_CHECKING:
+    import polars as pl
+
+DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+MOST_PROBLEMS = 5  # columns that a message names
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table with names.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The rows.
+    source : str
+        What messages call it.
+    rows : ndarray of int64, default=None
+        The number of each row in the file, from 0, where some have been left out.
+    offset : int, default=None
+        What makes a line number of such a number; `None` if lines and rows differ.
+    """
+
+    frame: pl.DataFrame
+    source: str
+    rows: Int64Array | None = None
+    offset: int | None = None
+
+    def filtered(self, keep: AnyArray) -> Table:
+        """Return the table with some of its rows."""
+        polars = require("polars", "cli", "Reading tables")
+        rows = np.arange(self.frame.height) if self.rows is None else self.rows
+        return replace(self, frame=self.frame.filter(polars.Series(keep)), rows=rows[keep])
+
+    def where(self, row: int) -> str:
+        """Say where a row is in the file."""
+        place = row if self.rows is None else int(self.rows[row])
+        line = "" if self.offset is None else f" (line {place + self.offset})"
+        return f"row {place + 1}{line}"
+
+    def require(self, names: Iterable[str], option: str) -> None:
+        """Refuse names that no column has."""
+        known = self.frame.columns
+        missing = [name for name in names if name not in known]
+        if not missing:
+            return
+        if len(known) == 1:
+            hint = " Is the delimiter right? Say it with --delimiter."
+        else:
+            hint = did_you_mean(missing[0], known)
+        raise Trouble(
+            f"{option}: {self.source} has no column {listed(missing)}.{hint} "
+            f"Its columns are {listed(known)}."
+        )
+
+    def without_missing(self, target: str, drop: bool) -> Table:
+        """Return the table without rows that have no class; they are an error unless dropped."""
+        missing = self.frame[target].is_null()
+        n = int(missing.sum())
+        if n == 0:
+            return self
+        if not drop:
+            first = self.where(int(missing.arg_true()[0]))
+            raise Trouble(
+                f"The target {target!r} is empty in {counted(n, 'row')}, first in {first}. Fill "
+                "it in, or leave such rows out with --drop-missing-target."
+            )
+        if n == self.frame.height:
+            raise Trouble(f"The target {target!r} is empty in all rows.")
+        return self.filtered((~missing).to_numpy())
+
+    def labels(self, target: str) -> AnyArray:
+        """Return a column as classes: text, whole numbers or truth values."""
+        polars = require("polars", "cli", "Reading tables")
+        column = self.frame[target]
+        if column.dtype.is_integer() and str(column.dtype).endswith("128"):
+            column = column.cast(polars.String)  # NumPy has no integers of 128 bits
+        if column.dtype.is_integer() or column.dtype == polars.Boolean:
+            return np.asarray(column.to_numpy())
+        if column.dtype in (polars.String, polars.Categorical, polars.Enum):
+            return np.array(column.cast(polars.String).to_list(), dtype=str)
+        if not (column.dtype.is_float() or column.dtype.is_decimal()):
+            raise Trouble(
+                f"The target {target!r} is of type {column.dtype}. Classes are text, whole "
+                "numbers or truth values."
+            )
+        values: FloatArray = column.cast(polars.Float64).to_numpy()
+        with np.errstate(invalid="ignore"):
+            whole = (values == np.floor(values)) & (np.abs(values) < 2.0**53)
+        if not whole.all():
+            row = int(np.argmin(whole))
+            raise Trouble(
+                f"The target {target!r} is a quantity and not a class: it is {values[row]:g} in "
+                f"{self.where(row)}. A tree of obliqua predicts classes (text or whole numbers); "
+                "make classes of it first, or choose another target."
+            )
+        return values.astype(np.int64)
+
+    def matrix(self, names: Sequence[str]) -> pl.DataFrame:
+        """Return columns as finite numbers (float64), or say which of them are none."""
+        polars = require("polars", "cli", "Reading tables")
+        columns: list[pl.Series] = []
+        text: list[str] = []
+        problems: list[str] = []
+        for name in names:
+            column, problem, is_text = self._numbers(name)
+            columns.append(column)
+            problems += [problem] if problem else []
+            text += [name] if is_text else []
+        if problems:
+            raise Trouble(self._all_problems(problems, text))
+        return polars.DataFrame(columns)
+
+    def _all_problems(self, problems: list[str], text: list[str]) -> str:
+        more = len(problems) - MOST_PROBLEMS
+        lines = [f"{self.source}: features must be numbers, without gaps."]
+        lines += [f"  {problem}" for problem in problems[:MOST_PROBLEMS]]
+        lines += [f"  ... and {counted(more, 'more column')}"] if more > 0 else []
+        if text:
+            names = ",".join(f'"{name}"' if re.search(r'[,"\s]', name) else name for name in text)
+            lines.append(f"Write text as numbers, or leave it out: --drop {names}")
+        if len(text) < len(problems):
+            lines.append("Replace single values, or leave their rows or their column out.")
+        return "\n".join(lines)
+
+    def _numbers(self, name: str) -> tuple[pl.Series, str, bool]:
+        """Return a column as numbers, what is wrong with it, and whether it is text altogether."""
+        polars = require("polars", "cli", "Reading tables")
+        column = self.frame[name]
+        missing = column.is_null()
+        if column.dtype in (polars.String, polars.Categorical, polars.Enum):
+            words = column.cast(polars.String)
+            column = words.cast(polars.Float64, strict=False)
+            bad = column.is_null() & words.is_not_null()
+            if bad.any():
+                return column, *self._about_text(name, words, bad)
+        elif column.dtype.is_numeric() or column.dtype == polars.Boolean:
+            column = column.cast(polars.Float64)
+        elif column.dtype != polars.Null:
+            return column, f"column {name!r} is of type {column.dtype}", True
+        if missing.any():
+            where = self.where(int(missing.arg_true()[0]))
+            empty = counted(int(missing.sum()), "empty cell")
+            return column, f"column {name!r} has {empty}, first in {where}", False
+        odd = ~column.is_finite()
+        if odd.any():
+            row = int(odd.arg_true()[0])
+            found = counted(int(odd.sum()), "value that is", "values that are")
+            first = f"first {column[row]} in {self.where(row)}"
+            return column, f"column {name!r} has {found} not finite, {first}", False
+        return column, "", False
+
+    def _about_text(self, name: str, words: Any, bad: Any) -> tuple[str, bool]:
+        row, n = int(bad.arg_true()[0]), int(bad.sum())
+        example = f"{words[row]!r} in {self.where(row)}"
+        comma = " (write decimals with a point)" if DECIMAL_COMMA.fullmatch(words[row]) else ""
+        if 2 * n > len(words) - int(words.null_count()):
+            return f"column {name!r} holds text, for instance {example}{comma}", True
+        value = counted(n, "value that is no number", "values that are no numbers")
+        return f"column {name!r} has {value}, first {example}{comma}", False
+
+
+def choose_features(
+    table: Table, taken: Sequence[str], features: list[str] | None, drop: list[str] | None
+) -> list[str]:
+    """Return the columns to learn from.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    taken : sequence of str
+        Columns that are something else: target and weights.
+    features, drop : list of str or None
+        What was asked for, or asked to be left out; not both.
+    """
+    if features is not None and drop is not None:
+        raise Trouble("--features says what to use, --drop what not to; give one of them.")
+    table.require(features or [], "--features")
+    table.require(drop or [], "--drop")
+    both = [name for name in features or [] if name in taken]
+    if both:
+        raise Trouble(f"--features names {listed(both)}, which is the target or the weight.")
+    left_out = {*taken, *(drop or [])}
+    chosen = features or [name for name in table.frame.columns if name not in left_out]
+    if not chosen:
+        raise Trouble(f"{table.source} has no column left to learn from beside {listed(taken)}.")
+    return chosen
+
+
+def choose_known(table: Table, known: Sequence[str], named: bool) -> tuple[list[str], list[str]]:
+    """Find the columns that a model knows, by name.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    known : sequence of str
+        The names, in the model's order.
+    named : bool
+        Whether the model was given names; otherwise it has made them up.
+
+    Returns
+    -------
+    used : list of str
+        The model's columns.
+    others : list of str
+        The columns that it does not know.
+    """
+    there = table.frame.columns
+    missing = [name for name in known if name not in there]
+    others = [name for name in there if name not in known]
+    if not missing:
+        return list(known), others
+    pairs = [(name, nearest(name, others)) for name in missing]
+    means = [f"{near!r} for {name!r}" for name, near in pairs if near is not None]
+    hint = f" Did you mean {', '.join(means)}?" if means else ""
+    if not named:
+        hint = " The model was fitted without names, so it has made some up; use them."
+    raise Trouble(
+        f"{table.source} lacks {counted(len(missing), 'column')} that the model needs: "
+        f"{listed(missing, len(missing))}.{hint} It has the columns {listed(there)}."
+    )

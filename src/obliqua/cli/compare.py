@@ -1,0 +1,168 @@
+"""``obliqua compare``: methods side by side on a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from obliqua.cli import _command as shared
+from obliqua.cli._data import read_table
+from obliqua.cli._models import make_estimator
+from obliqua.cli._output import console, note, progress, shown, write_stdout
+from obliqua.cli._table import choose_features
+
+if TYPE_CHECKING:
+    from obliqua.experiments.compare import CompareResult
+
+WIDE = 116  # columns of a terminal that has room for what the methods are
+
+
+class MethodNames(shared.Names):
+    """Names of methods."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[str]:
+        """Look each name up."""
+        names = super().convert(value, param, ctx)
+        return [shared.MethodName().convert(name, param, ctx) for name in names]
+
+
+@shared.command(
+    "obliqua compare patients.csv --target diagnosis",
+    "obliqua compare patients.csv -t diagnosis --methods cart,hhcart-3 --repeats 5",
+    "obliqua compare patients.csv -t diagnosis --set pruning=cv --format csv",
+    methods="",
+)
+@shared.data_argument
+@shared.target_option
+@click.option("--methods", "-m", type=MethodNames(), help="What to compare; all if not given.")
+@click.option(
+    "--set",
+    "settings",
+    type=shared.Setting(),
+    multiple=True,
+    help="A parameter for all methods that have it, as max_depth=3. May be repeated.",
+)
+@shared.features_options
+@click.option(
+    "--folds",
+    type=shared.at_least(2),
+    default=10,
+    show_default=True,
+    help="Folds of the cross-validation; fewer if a class has fewer rows.",
+)
+@click.option(
+    "--repeats",
+    type=shared.at_least(1),
+    default=1,
+    show_default=True,
+    help="How often to cross-validate, with other folds each time.",
+)
+@shared.drop_missing_option
+@shared.seed_option
+@shared.jobs_option("processes")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "markdown", "json"]),
+    default="table",
+    show_default=True,
+    help="How the result is printed.",
+)
+@shared.delimiter_option
+def compare(data: str, target: str, form: str, **given: Any) -> None:
+    """Cross-validate methods side by side on DATA.
+
+    All methods see the same folds, each of which has its share of every class. DATA is a CSV or
+    Parquet file, or - for standard input. All columns but the target are features.
+
+    The table has the accuracy and the macro F (the mean of the classes' F-measures) on the rows
+    held out, the number of leaves, the depth, the mean number of features in a split, and the
+    time of a fit.
+    """
+    from obliqua.experiments.compare import compare as cross_validate
+    from obliqua.experiments.methods import METHODS
+
+    names = given["methods"] or list(METHODS)
+    estimators = make_estimators(names, given["settings"], given["seed"])
+    table = read_table(data, given["delimiter"])
+    table.require([target], "--target")
+    table = table.without_missing(target, given["drop_missing_target"])
+    features = choose_features(table, [target], given["features"], given["drop"])
+    y = table.labels(target)
+    X = table.matrix(features).to_numpy()
+    with progress("comparing") as step:
+        result = cross_validate(
+            X,
+            y,
+            estimators,
+            n_folds=given["folds"],
+            n_repeats=given["repeats"],
+            random_state=given["seed"],
+            n_jobs=given["jobs"],
+            progress=step,
+        )
+    print_result(result, form, f"{table.source}, target {target}")
+
+
+def make_estimators(names: list[str], settings: Any, seed: int) -> dict[str, Any]:
+    """Return estimators by name; a parameter is for those that have it, and one must."""
+    plain = {name: make_estimator(name, (), seed).get_params() for name in names}
+    for parameter, _ in settings:
+        if not any(parameter in known for known in plain.values()):
+            make_estimator(names[0], settings, seed)  # says what is wrong
+    return {
+        name: make_estimator(name, [pair for pair in settings if pair[0] in known], seed)
+        for name, known in plain.items()
+    }
+
+
+def print_result(result: CompareResult, form: str, title: str) -> None:
+    """Print what was measured."""
+    for text in result.notes:
+        note(text)
+    if form == "table":
+        _print_table(result, title)
+    elif form == "markdown":
+        write_stdout(result.markdown().encode())
+    elif form == "json":
+        text = json.dumps(result.to_dict(), indent=2, ensure_ascii=False)
+        write_stdout(f"{text}\n".encode())
+    else:
+        stream = io.StringIO(newline="")
+        rows = result.to_dict()["methods"]
+        writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_stdout(stream.getvalue().encode())
+
+
+def _print_table(result: CompareResult, title: str) -> None:
+    from rich import box
+    from rich.table import Table as Grid
+
+    from obliqua.experiments.compare import HEADS, cells
+    from obliqua.experiments.methods import METHODS
+
+    screen = console()
+    sizes = f"{result.n_rows:,} rows, {result.n_features} features, {result.n_classes} classes"
+    screen.print(f"{shown(title)}: {sizes}", soft_wrap=True)
+    grid = Grid(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for head in HEADS:
+        column = "feat.\n/split" if head == "features/split" else head
+        grid.add_column(column, justify="left" if head == "method" else "right", no_wrap=True)
+    wide = screen.width >= WIDE
+    if wide:
+        grid.add_column("what it is", overflow="fold")
+    for row in result.rows():
+        texts = cells(row)
+        texts[1] += "" if row["within_noise"] else "  "  # keep the numbers below each other
+        grid.add_row(*texts, *([METHODS[row["method"]].title] if wide else []))
+    screen.print(grid)
+    screen.print()
+    screen.print(result.reading())

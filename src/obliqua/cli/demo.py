@@ -1,0 +1,74 @@
+"""``obliqua demo``: what the library does, on data that come with scikit-learn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from obliqua._extras import require
+from obliqua.cli import _command as shared
+from obliqua.cli._models import make_estimator
+from obliqua.cli._output import check_target, console, note, print_text, progress, write_file
+from obliqua.cli.compare import print_result
+from obliqua.cli.show import PICTURES, can_draw_lines, draw, print_importances
+from obliqua.errors import MissingDependency
+
+METHOD = "hhcart-3"  # three features in a split can be read
+
+
+@shared.command("obliqua demo", "obliqua demo --picture wine.svg --table wine.csv")
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path),
+    default=Path("obliqua-demo.png"),
+    show_default=True,
+    help="The file for the picture of the tree: .png, .svg or .pdf.",
+)
+@click.option(
+    "--table",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the data into this CSV file too, to try the other commands on.",
+)
+@shared.seed_option
+def demo(picture: Path, table: Path | None, seed: int) -> None:
+    """Compare methods on a small data set and show a tree.
+
+    The data are 178 wines of three growers, with 13 measurements each; they come with
+    scikit-learn. The methods are cross-validated side by side. Then one tree is grown from all
+    rows, printed, and drawn if matplotlib is installed.
+    """
+    from sklearn.datasets import load_wine
+
+    from obliqua.experiments.compare import compare
+    from obliqua.export.text import export_text
+
+    check_target(picture)
+    if table is not None:
+        check_target(table)
+    if picture.suffix.lower() not in PICTURES:
+        raise click.UsageError(f"--picture: {picture} does not end in {', '.join(PICTURES)}.")
+    wine = load_wine()
+    X = require("polars", "cli", "The command obliqua").DataFrame(
+        wine.data, schema=list(wine.feature_names)
+    )
+    y = wine.target_names[wine.target].astype(str)
+    with progress("comparing") as step:
+        result = compare(wine.data, wine.target, random_state=seed, progress=step)
+    print_result(result, "table", "Wine, which comes with scikit-learn")
+    tree = make_estimator(METHOD, (), seed).fit(X, y)
+    screen = console()
+    screen.print(f"\nThe tree of {METHOD}, grown from all rows:\n")
+    style = "unicode" if can_draw_lines() else "ascii"
+    print_text(export_text(tree, style=style, width=max(screen.width, 40)))
+    print_importances(tree, X.columns)
+    try:
+        draw(tree, picture, X, y)
+        screen.print(f"\nIts picture: {picture}", soft_wrap=True)
+    except MissingDependency as error:
+        note(str(error))
+    if table is not None:
+        write_file(table, X.with_columns(grower=y).write_csv().encode())
+        screen.print(f"The data, with the target grower: {table}", soft_wrap=True)
+    screen.print("\nThe same with your data: obliqua compare data.csv --target COLUMN")

@@ -1,0 +1,134 @@
+"""``obliqua predict``: the classes of new rows."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from obliqua._extras import require
+from obliqua._typing import AnyArray
+from obliqua.cli import _command as shared
+from obliqua.cli._data import read_table
+from obliqua.cli._errors import Trouble, counted, listed
+from obliqua.cli._models import has_own_names, load_model
+from obliqua.cli._output import check_target, note, write_file, write_stdout
+from obliqua.cli._table import Table, choose_known
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SUFFIXES = (".csv", ".parquet", ".pq")
+PREDICTION = "prediction"
+
+
+@shared.command(
+    "obliqua predict model.obliqua new.csv",
+    "obliqua predict model.obliqua new.csv --proba --id patient -o answers.parquet",
+    "cat new.csv | obliqua predict model.obliqua - | head",
+)
+@click.argument("model", metavar="MODEL")
+@shared.data_argument
+@click.option("--proba", is_flag=True, help="Add the share of each class, as proba_<class>.")
+@click.option("--id", "id_column", metavar="COLUMN", help="Copy this column in front.")
+@click.option(
+    "--score",
+    metavar="COLUMN",
+    help="The column with the true classes; prints the accuracy on stderr.",
+)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="A file to write, CSV or Parquet by its ending, instead of stdout.",
+)
+@shared.jobs_option("threads")
+@shared.delimiter_option
+def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
+    """Predict the class of each row of DATA with a saved model.
+
+    MODEL is a file that `obliqua fit` has made. DATA is a CSV or Parquet file, or - for standard
+    input. Columns are found by name, so that their order does not matter; columns that the model
+    does not know are left out. The result is CSV with a line per row, in the order of the rows.
+    """
+    if output is not None:
+        check_target(output)
+        if output.suffix.lower() not in SUFFIXES:
+            raise click.UsageError(
+                f"--output: {output} ends in {output.suffix or 'nothing'}; name a file that ends "
+                f"in {', '.join(SUFFIXES)}."
+            )
+    _, container = load_model(model)
+    table = read_table(data, given["delimiter"])
+    names = container.encoding.names
+    used, others = choose_known(table, names, has_own_names(container))
+    asked = [name for name in (given["id_column"], given["score"]) if name is not None]
+    table.require(asked, "--id, --score")
+    unused = [name for name in others if name not in asked]
+    if unused:
+        note(f"{counted(len(unused), 'column')} not used: {listed(unused)}.")
+    Z = container.rows(table.matrix(used).to_numpy())
+    labels = container.predict(Z, _threads(given["jobs"]))
+    shares = container.predict_proba(Z, _threads(given["jobs"])) if given["proba"] else None
+    frame = _frame(table, given["id_column"], labels, container.classes, shares)
+    if given["score"] is not None:
+        _score(table, given["score"], labels)
+    if output is None:
+        write_stdout(_bytes(frame, ".csv"))
+    else:
+        write_file(output, _bytes(frame, output.suffix.lower()))
+
+
+def _threads(jobs: int) -> int:
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(jobs))
+
+
+def _frame(
+    table: Table,
+    id_column: str | None,
+    labels: AnyArray,
+    classes: AnyArray,
+    shares: AnyArray | None,
+) -> pl.DataFrame:
+    polars = require("polars", "cli", "Writing tables")
+    columns: list[pl.Series] = [] if id_column is None else [table.frame[id_column]]
+    columns.append(polars.Series(PREDICTION, labels.tolist()))
+    if shares is not None:
+        for label, share in zip(classes.tolist(), shares.T, strict=True):
+            columns.append(polars.Series(f"proba_{label}", np.ascontiguousarray(share)))
+    names = [column.name for column in columns]
+    if len(set(names)) < len(names):
+        raise Trouble(f"--id: the column {id_column!r} has the name of a result; rename it.")
+    return polars.DataFrame(columns)
+
+
+def _bytes(frame: pl.DataFrame, suffix: str) -> bytes:
+    polars = require("polars", "cli", "Writing tables")
+    stream = io.BytesIO()
+    try:
+        if suffix == ".csv":
+            frame.write_csv(stream)
+        else:
+            frame.write_parquet(stream)
+    except polars.exceptions.PolarsError as error:  # a list as --id does not fit into CSV
+        raise Trouble(f"The result cannot be written as {suffix}: {error}.") from error
+    return stream.getvalue()
+
+
+def _score(table: Table, target: str, labels: AnyArray) -> None:
+    """Print the accuracy on stderr, where it is in nobody's way."""
+    known = table.frame[target].is_not_null().to_numpy()
+    if not known.any():
+        raise Trouble(f"--score: the column {target!r} is empty in all rows.")
+    truth = table.filtered(known).labels(target)
+    right = truth.astype(str) == labels[known].astype(str)
+    missing = int((~known).sum())
+    without = f" ({counted(missing, 'row')} without a class left out)" if missing else ""
+    click.echo(
+        f"accuracy {100 * right.mean():.1f} % on {counted(len(truth), 'row')}{without}", err=True
+    )

@@ -1,0 +1,215 @@
+"""``obliqua show``: a saved model as text, rules, importances or a picture."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from obliqua._extras import require
+from obliqua._typing import AnyArray
+from obliqua.cli import _command as shared
+from obliqua.cli._data import read_table
+from obliqua.cli._errors import counted
+from obliqua.cli._models import has_own_names, load_model
+from obliqua.cli._output import (
+    check_target,
+    console,
+    note,
+    print_facts,
+    print_text,
+    shown,
+    write_file,
+)
+from obliqua.cli._table import choose_known
+from obliqua.errors import TreeError
+
+if TYPE_CHECKING:
+    from obliqua.model import Model
+
+PICTURES = (".png", ".svg", ".pdf")
+MOST_NAMES = 12  # that a list has
+BAR = 20  # signs of the longest bar
+
+
+@shared.command(
+    "obliqua show model.obliqua",
+    "obliqua show model.obliqua --depth 2 --details",
+    "obliqua show model.obliqua --rules",
+    "obliqua show model.obliqua --plot tree.png --data patients.csv -t diagnosis",
+)
+@click.argument("model", metavar="MODEL")
+@click.option(
+    "--depth",
+    type=shared.at_least(0),
+    help="Show so many levels of the tree; count what is below.",
+)
+@click.option(
+    "--terms",
+    type=shared.at_least(1),
+    default=5,
+    show_default=True,
+    help="Name so many features of a split, those that move rows most.",
+)
+@click.option(
+    "--details", is_flag=True, help="Say under each split what it gained and what a unit counts."
+)
+@click.option("--rules", is_flag=True, help="Print a rule per leaf in place of the tree.")
+@click.option(
+    "--dot",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the tree for Graphviz, and print nothing.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw the tree into a .png, .svg or .pdf file, and print nothing.",
+)
+@click.option("--data", metavar="FILE", help="A table whose rows --plot shows in histograms.")
+@click.option("--target", "-t", metavar="COLUMN", help="The column of --data with the classes.")
+@shared.delimiter_option
+def show(model: str, dot: Path | None, plot: Path | None, **given: Any) -> None:
+    """Show a saved model: its facts, its tree, its importances.
+
+    MODEL is a file that `obliqua fit` has made. A split is a question, to which rows say yes or
+    no; the features of a question stand in the order in which they move rows.
+    """
+    _check_options(dot, plot, given)
+    fitted, container = load_model(model)
+    if dot is not None:
+        from obliqua.export.dot import export_graphviz
+
+        text = export_graphviz(fitted, max_depth=given["depth"], max_terms=given["terms"])
+        write_file(dot, f"{text}\n".encode())
+        note(f"{dot} is for Graphviz: dot -Tsvg {dot} -o tree.svg")
+    if plot is not None:
+        X, y = _rows(container, given)
+        draw(fitted, plot, X, y, max_depth=given["depth"], max_terms=given["terms"])
+        note(f"The picture is in {plot}.")
+    if dot is None and plot is None:
+        print_facts(_facts(fitted, container, model))
+        print_text("")
+        print_text(_rules(fitted, given) if given["rules"] else _tree(fitted, given))
+        print_importances(fitted, container.encoding.names)
+
+
+def _check_options(dot: Path | None, plot: Path | None, given: dict[str, Any]) -> None:
+    for path in (dot, plot):
+        if path is not None:
+            check_target(path)
+    if plot is not None and plot.suffix.lower() not in PICTURES:
+        raise click.UsageError(f"--plot: {plot} does not end in {', '.join(PICTURES)}.")
+    if given["data"] is not None and plot is None:
+        raise click.UsageError("--data is for --plot, which shows its rows.")
+    if given["target"] is not None and given["data"] is None:
+        raise click.UsageError("--target is a column of --data, which is not given.")
+
+
+def _facts(fitted: Any, container: Model, path: str) -> list[tuple[str, str]]:
+    from obliqua.experiments.compare import features_per_split
+
+    # An estimator's repr names the parameters that differ from the defaults.
+    kind = repr(fitted) if hasattr(fitted, "get_params") else type(fitted).__name__
+    features = features_per_split(container)
+    return [
+        ("model", f"{path}, {' '.join(kind.split())}"),
+        ("features", _counted_names(container.encoding.names)),
+        ("classes", _counted_names(container.classes.tolist())),
+        ("features per split", "-" if np.isnan(features) else f"{features:.1f}"),
+    ]
+
+
+def _counted_names(names: Sequence[Any]) -> str:
+    more = ", ..." if len(names) > MOST_NAMES else ""
+    return f"{len(names)}: {', '.join(shown(name) for name in names[:MOST_NAMES])}{more}"
+
+
+def _tree(fitted: Any, given: dict[str, Any]) -> str:
+    from obliqua.export.text import export_text
+
+    return export_text(
+        fitted,
+        max_depth=given["depth"],
+        max_terms=given["terms"],
+        details=given["details"],
+        style="unicode" if can_draw_lines() else "ascii",
+        width=max(console().width, 40),
+    )
+
+
+def can_draw_lines() -> bool:
+    """Say whether the lines of a tree can be printed."""
+    try:
+        "├─└".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _rules(fitted: Any, given: dict[str, Any]) -> str:
+    from obliqua.export.rules import export_rules
+
+    return "\n".join(str(rule) for rule in export_rules(fitted, max_terms=given["terms"]))
+
+
+def _rows(container: Model, given: dict[str, Any]) -> tuple[Any, AnyArray | None]:
+    """Read the rows to draw, if there are any."""
+    if given["data"] is None:
+        return None, None
+    table = read_table(given["data"], given["delimiter"])
+    used, _ = choose_known(table, container.encoding.names, has_own_names(container))
+    target = given["target"]
+    if target is None:
+        return table.matrix(used), None
+    table.require([target], "--target")
+    table = table.without_missing(target, drop=True)
+    return table.matrix(used), table.labels(target)
+
+
+def draw(model: Any, path: Path, X: Any = None, y: Any = None, **more: Any) -> None:
+    """Draw a tree into a file, without a screen."""
+    require("matplotlib", "plot", "Drawing a tree").use("agg")
+    from obliqua.plot.tree import plot_tree
+
+    figure = plot_tree(model, X, y, **more).figure
+    stream = io.BytesIO()
+    figure.savefig(stream, format=path.suffix.lower().removeprefix("."), dpi=150)
+    require("matplotlib.pyplot", "plot", "Drawing a tree").close(figure)
+    write_file(path, stream.getvalue())
+
+
+def print_importances(model: Any, names: Sequence[str]) -> None:
+    """Print how much the features contribute, the largest first."""
+    from rich.table import Table as Grid
+
+    from obliqua.explain.importance import importances
+
+    try:
+        shares = importances(model)
+    except TreeError as error:  # a tree that was not grown here may lack what it takes
+        note(f"Importances are not known. {error}")
+        return
+    if not shares.any():
+        return
+    order = np.argsort(-shares, kind="stable")
+    used = [k for k in order.tolist() if shares[k] > 0]
+    grid = Grid.grid(padding=(0, 2))
+    for _ in range(3):
+        grid.add_column(no_wrap=True, overflow="ellipsis")
+    mark = "█" if can_draw_lines() else "#"
+    for k in used[:MOST_NAMES]:
+        bar = mark * max(1, round(BAR * shares[k] / shares[order[0]]))
+        grid.add_row(shown(names[k]), f"{100 * shares[k]:5.1f} %", bar)
+    screen = console()
+    screen.print("\nImportances: shares of the gain, by how far each feature moves rows")
+    screen.print(grid)
+    rest = len(used) - MOST_NAMES
+    if rest > 0:
+        screen.print(f"and {counted(rest, 'more feature')}")

@@ -1,0 +1,78 @@
+"""The methods that can be named: on the command line, in `compare`, in whatever comes later.
+
+A new method is one more line here.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from obliqua.experiments.protocol import Method
+
+__all__ = ["METHODS", "find_method"]
+
+
+def _hhcart(name: str, title: str, variant: str, **more: object) -> Method:
+    return Method(name, title, "obliqua.HHCartClassifier", {"variant": variant, **more})
+
+
+#: Methods by name, in the order in which tables show them. Parameters that are not given have
+#: the estimator's own defaults.
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method("cart", "CART: one feature per split", "obliqua.CartClassifier"),
+        _hhcart("hhcart-a", "HHCART(A): all eigenvectors", "all"),
+        _hhcart("hhcart-d", "HHCART(D): the dominant eigenvector", "dominant"),
+        _hhcart(
+            "hhcart-d-fisher",
+            "HHCART(D) + Fisher directions",
+            "dominant",
+            extra_directions="fisher",
+        ),
+        _hhcart(
+            "hhcart-3",
+            "HHCART(A) + Fisher, at most 3 features",
+            "all",
+            extra_directions="fisher",
+            max_features_per_split=3,
+        ),
+        Method("means", "differences of class means", "obliqua.ObliqueTreeClassifier"),
+        Method(
+            "sklearn", "scikit-learn's tree, not pruned", "sklearn.tree.DecisionTreeClassifier"
+        ),
+    )
+}
+
+
+def find_method(name: str) -> Method:
+    """Return the method of a name.
+
+    Parameters
+    ----------
+    name : str
+        One of `METHODS`.
+
+    Returns
+    -------
+    Method
+        The method.
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message names the nearest, and all.
+
+    Examples
+    --------
+    >>> from obliqua.experiments.methods import find_method
+    >>> find_method("hhcart-d").title
+    'HHCART(D): the dominant eigenvector'
+    """
+    if name not in METHODS:
+        near = get_close_matches(name.lower(), METHODS, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(
+            f"There is no method {name!r}.{hint} The methods are {', '.join(METHODS)}."
+        )
+    return METHODS[name]

@@ -1,0 +1,17 @@
+"""Facts about trees: what splits are worth, how sure they are, and where rows lie."""
+
+from obliqua.explain.importance import importances
+from obliqua.explain.margins import Margins, margins
+from obliqua.explain.regions import Region, region, regions
+from obliqua.explain.stability import SplitStability, split_stability
+
+__all__ = [
+    "Margins",
+    "Region",
+    "SplitStability",
+    "importances",
+    "margins",
+    "region",
+    "regions",
+    "split_stability",
+]

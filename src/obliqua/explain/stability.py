@@ -1,0 +1,372 @@
+"""How much a split depends on which rows happened to be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from obliqua._core.rng import row_hashes
+from obliqua._subject import Subject, subject_of
+from obliqua._surgery import check_node
+from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
+from obliqua.errors import TreeError
+from obliqua.explain._planes import length_of, plane_parts, plane_values, require_numeric
+from obliqua.explain._stump import stump_maker
+from obliqua.tree import NodeKind, Tree
+
+__all__ = ["SplitStability", "split_stability"]
+
+# Whole weights count as repeated rows up to this total; above it they are mere proportions.
+MOST_DRAWS = 10_000_000
+HIGH = 0.9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SplitStability:
+    """How splits change with the rows; what `split_stability` returns.
+
+    An entry per node that was looked at, or a row per node and a column per resample.
+
+    Parameters
+    ----------
+    nodes : ndarray of int64, of shape (n_nodes,)
+        The nodes.
+    n_rows : ndarray of int64, of shape (n_nodes,)
+        How many rows reach them.
+    angles : ndarray of shape (n_nodes, n_resamples)
+        The angle in degrees, 0 to 90, between the node's split and the one that a resample
+        gives, when each feature is divided by its standard deviation among the node's rows.
+        NaN where no split was found.
+    moved : ndarray of shape (n_nodes, n_resamples)
+        The share of the weight of the node's rows, at most 0.5, that the new split parts in
+        another way. NaN where no split was found.
+    leads : ndarray of shape (n_nodes, n_resamples)
+        1 where the new split has the same leading feature, the one with the largest
+        ``|coefficient| * standard deviation``, else 0. NaN where no split was found.
+    lead : tuple of str
+        The leading feature of each node's split.
+    """
+
+    nodes: Int64Array
+    n_rows: Int64Array
+    angles: FloatArray
+    moved: FloatArray
+    leads: FloatArray
+    lead: tuple[str, ...]
+
+    @property
+    def angle(self) -> FloatArray:
+        """The median angle of each node in degrees; NaN if no resample gave a split."""
+        return _quantile(self.angles, 0.5)
+
+    @property
+    def angle_high(self) -> FloatArray:
+        """The angle in degrees that nine resamples in ten stay within."""
+        return _quantile(self.angles, HIGH)
+
+    @property
+    def moved_median(self) -> FloatArray:
+        """The median share of rows that change sides."""
+        return _quantile(self.moved, 0.5)
+
+    @property
+    def moved_high(self) -> FloatArray:
+        """The share of rows that change sides at most in nine resamples in ten."""
+        return _quantile(self.moved, HIGH)
+
+    @property
+    def same_lead(self) -> FloatArray:
+        """The share of the new splits that have the same leading feature."""
+        found = ~np.isnan(self.leads)
+        n_found = found.sum(axis=1)
+        same = np.where(found, self.leads, 0.0).sum(axis=1)
+        return np.divide(same, n_found, out=np.full(len(same), np.nan), where=n_found > 0)
+
+    @property
+    def no_split(self) -> FloatArray:
+        """The share of the resamples in which no split was found."""
+        return np.isnan(self.angles).mean(axis=1)
+
+    def __str__(self) -> str:
+        columns: list[tuple[str, Iterable[Any], str]] = [
+            ("node", self.nodes.tolist(), "d"),
+            ("rows", self.n_rows.tolist(), "d"),
+            ("angle", self.angle.tolist(), ".1f"),
+            ("90 %", self.angle_high.tolist(), ".1f"),
+            ("moved", self.moved_median.tolist(), ".1%"),
+            ("90 %", self.moved_high.tolist(), ".1%"),
+            ("same lead", self.same_lead.tolist(), ".0%"),
+            ("no split", self.no_split.tolist(), ".0%"),
+        ]
+        cells = [
+            [title, *("-" if value != value else format(value, form) for value in values)]
+            for title, values, form in columns
+        ]
+        padded = [[cell.rjust(max(map(len, column))) for cell in column] for column in cells]
+        lines = ["  ".join(row) for row in zip(*padded, strict=True)]
+        names = ["lead", *self.lead]
+        return "\n".join(f"{line}  {name}" for line, name in zip(lines, names, strict=True))
+
+    def __repr__(self) -> str:
+        return f"SplitStability({len(self.nodes)} nodes, {self.angles.shape[1]} resamples)"
+
+
+def split_stability(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+    nodes: ArrayLike | None = None,
+    n_resamples: int = 100,
+    random_state: int = 0,
+) -> SplitStability:
+    """Let each split be chosen anew from resampled rows, and measure how much it changes.
+
+    The rows that reach a node are drawn with replacement (the bootstrap), and the estimator's
+    method, with its parameters, chooses the split of this one node again. Splits above the
+    node stay as they are.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted tree of this library. Copies of it are fitted, `n_jobs` of it at once; it is
+        not changed.
+    X : array-like of shape (n_rows, n_features)
+        The rows that it was fitted to. Rows that were held out for pruning count too.
+    y : array-like of shape (n_rows,)
+        Their labels.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Their weights. A row is drawn in proportion to its weight. If all weights are whole
+        numbers, they count as repeated rows (up to a total of 10 million), else as many rows
+        are drawn as there are.
+    nodes : int or array-like of int, default=None
+        The nodes to look at; all splits if not given.
+    n_resamples : int, default=100
+        How often the rows of a node are drawn.
+    random_state : int, default=0
+        The seed. What is drawn depends on it, on the node and on the content of the rows, not
+        on their order or on `n_jobs`.
+
+    Returns
+    -------
+    SplitStability
+        Angles and shares per node; ``print`` shows a table.
+
+    Raises
+    ------
+    TreeError
+        If there is no such node, or if it is no hyperplane over numeric features.
+    ValueError
+        If fewer than two of the rows reach a node that is asked for.
+
+    Notes
+    -----
+    The angle is that between the planes, 0 to 90 degrees, when each feature is divided by its
+    standard deviation among the node's rows; units do not matter. Between splits by one
+    feature it is 0 or 90, and `moved` says more.
+
+    What to expect was measured with `HHCartClassifier(scale="standard")` on three features, a
+    plane across two of them and a tenth of the labels wrong, 10 data sets each: nine resamples
+    in ten stayed within (median over the data sets) 34 degrees with 50 rows, 19 with 200, 9
+    with 1000 and 4 with 5000; with three tenths wrong within 68, 47, 26 and 19. On labels that
+    have nothing to do with the features it was 82 degrees for any number of rows, and never
+    less than 68. So an angle of 90 degrees in some resamples is what noise looks like, and a
+    tenth of that is what a real boundary looks like. There is no sharp limit between them, and
+    with more features angles are larger: in many dimensions random directions are nearly
+    perpendicular.
+
+    Read `moved` beside the angle. Where features are correlated, planes at a large angle can
+    part the rows almost alike: the split is then stable, and its coefficients are not.
+
+    Limits that are shares of all rows stay what they were in the whole tree, and so do class
+    weights and priors. Nothing is pruned.
+
+    A resample lacks about a third of the rows and has others twice, so it knows a little less
+    than new rows would tell. The angles say roughly how a split varies; they are no test.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from obliqua import CartClassifier
+    >>> from obliqua.explain import split_stability
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = CartClassifier(max_depth=2, pruning=None).fit(X, y)
+    >>> found = split_stability(tree, X, y, nodes=2, n_resamples=20)
+    >>> found.n_rows
+    array([100])
+    """
+    from joblib import Parallel, delayed
+
+    subject = subject_of(estimator)
+    if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
+        raise TypeError(
+            "split_stability lets the estimator choose splits anew, so it needs the fitted "
+            f"estimator; got {type(estimator).__name__}, which cannot be fitted."
+        )
+    for name, number, least in (
+        ("n_resamples", n_resamples, 1),
+        ("random_state", random_state, 0),
+    ):
+        if not isinstance(number, Integral) or number < least:
+            raise ValueError(f"{name} must be an integer of at least {least}; got {number!r}.")
+    chosen = _chosen(subject.tree, nodes)
+    Z, codes = subject.rows(X), subject.codes(y)
+    if len(codes) != len(Z):
+        raise ValueError(f"y must have a label per row of X; got {len(codes)} for {len(Z)} rows.")
+    weights = _weights(sample_weight, len(Z))
+    make = stump_maker(estimator, subject, codes, weights)
+    reach = _rows_of_nodes(subject.tree, Z, chosen, weights)
+    found = np.empty((len(chosen), n_resamples, 3))
+    lead = []
+    # Threads: most of the work is compiled and runs without the GIL, and nothing is copied.
+    with Parallel(n_jobs=estimator.n_jobs, prefer="threads") as run:
+        for place, (node, rows) in enumerate(zip(chosen.tolist(), reach, strict=True)):
+            data = (Z[rows], codes[rows], weights[rows])
+            bag = _Bag(subject, node, data, int(random_state))
+            found[place] = run(delayed(bag.draw)(make, number) for number in range(n_resamples))
+            lead.append(subject.encoding.written(bag.lead))
+    n_rows = np.array([len(rows) for rows in reach], dtype=np.int64)
+    angles, moved, leads = np.moveaxis(found, 2, 0)
+    return SplitStability(chosen, n_rows, angles, moved, leads, tuple(lead))
+
+
+def _rows_of_nodes(
+    tree: Tree, Z: AnyArray, nodes: Int64Array, weights: FloatArray
+) -> list[AnyArray]:
+    """Return the rows of each node, without those of weight 0."""
+    path = tree.decision_path(Z).tocsc()
+    reach = []
+    for node in nodes.tolist():
+        rows = path.indices[path.indptr[node] : path.indptr[node + 1]]
+        reach.append(rows[weights[rows] > 0])
+        if len(reach[-1]) < 2:
+            raise ValueError(
+                f"Node {node} is reached by {len(reach[-1])} of the rows, and a split cannot be "
+                "chosen anew from fewer than 2. Give the rows that the tree was fitted to."
+            )
+    return reach
+
+
+def _chosen(tree: Tree, nodes: ArrayLike | None) -> Int64Array:
+    if nodes is None:
+        chosen = np.flatnonzero(~tree.is_leaf)
+    else:
+        asked: AnyArray = np.atleast_1d(np.asarray(nodes))
+        chosen = np.array([check_node(tree, node) for node in asked.tolist()], dtype=np.int64)
+        leaf = chosen[tree.is_leaf[chosen]]
+        if len(leaf):
+            raise TreeError(f"Node {leaf[0]} is a leaf, which has no split.")
+    require_numeric(tree, chosen, "the stability of a split")
+    return chosen
+
+
+def _weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows,) or not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError(
+            f"sample_weight must hold a finite weight, at least 0, for each of the {n_rows} "
+            f"rows; got shape {weights.shape}."
+        )
+    return weights
+
+
+def _quantile(values: FloatArray, share: float) -> FloatArray:
+    """Return a quantile of each row without its NaN; NaN where there is nothing else."""
+    known = [row[~np.isnan(row)] for row in values]
+    return np.array([np.quantile(row, share) if len(row) else np.nan for row in known])
+
+
+class _Bag:
+    """The rows of a node, from which resamples are drawn."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        node: int,
+        data: tuple[AnyArray, AnyArray, FloatArray],
+        seed: int,
+    ) -> None:
+        Z, codes, weights = data
+        self.seed = [seed & (2**64 - 1), node]
+        # Equal rows are one row of their common weight. Their order is that of the hashes, so
+        # it depends on their content only.
+        hashes = row_hashes(Z, codes.astype(np.int64), self.seed[0])
+        _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
+        self.Z, self.codes = Z[first], codes[first]
+        whole = bool((weights % 1 == 0).all()) and weights.sum() <= MOST_DRAWS
+        self.n_draws = int(weights.sum()) if whole else len(weights)
+        # Sorted, so that rounding does not depend on the order of equal rows either.
+        order = np.argsort(weights, kind="stable")
+        self.weights = np.bincount(group[order], weights=weights[order])
+        self.deviation = self._deviations()
+        plane = plane_parts(subject.tree, int(subject.tree.plane_ptr[node]))
+        self.idx, self.coef, _, self.threshold = plane
+        self.effect = self._effect(self.idx, self.coef)
+        self.lead = int(np.argmax(np.abs(self.effect)))
+        self.left = plane_values(self.Z, self.idx, self.coef) <= self.threshold
+
+    def _deviations(self) -> FloatArray:
+        """Return the standard deviation of each feature."""
+        share = self.weights / self.weights.sum()
+        middle = share @ self.Z.astype(np.float64)
+        largest = np.abs(self.Z - middle).max(axis=0)
+        unit = np.where(largest > 0, largest, 1.0)
+        return np.asarray(unit * np.sqrt(share @ ((self.Z - middle) / unit) ** 2))
+
+    def _effect(self, idx: AnyArray, coef: FloatArray) -> FloatArray:
+        """Return a normal, per standard deviation of each feature."""
+        effect = np.zeros(self.Z.shape[1])
+        effect[idx] = coef / np.abs(coef).max(initial=1e-300) * self.deviation[idx]
+        return effect
+
+    def draw(self, make: Any, number: int) -> tuple[float, float, float]:
+        """Choose the split anew: the angle, the share moved, whether the lead is the same."""
+        rng = np.random.default_rng([*self.seed, number])
+        counts = rng.multinomial(self.n_draws, self.weights / self.weights.sum())
+        rows = np.repeat(np.arange(len(counts)), counts)
+        tree: Tree | None = make(self, rows, int(rng.integers(2**31)))
+        if tree is None or tree.kind[0] != NodeKind.HYPERPLANE:
+            return np.nan, np.nan, np.nan
+        idx, coef, _, threshold = plane_parts(tree, 0)
+        effect = self._effect(idx, coef)
+        return (
+            angle_between(self.effect, effect),
+            self._moved(plane_values(self.Z, idx, coef) <= threshold),
+            float(np.argmax(np.abs(effect)) == self.lead),
+        )
+
+    def _moved(self, left: BoolArray) -> float:
+        """Return the share of the weight that changes sides; which side is left is no matter."""
+        moved = float(self.weights[left != self.left].sum() / self.weights.sum())
+        return min(moved, 1.0 - moved)
+
+
+def angle_between(a: FloatArray, b: FloatArray) -> float:
+    """Return the angle between two planes with these normals, in degrees.
+
+    Parameters
+    ----------
+    a, b : ndarray of shape (n_features,)
+        The normals. Their lengths and signs do not matter.
+
+    Returns
+    -------
+    float
+        0 to 90. A normal of zeros has no direction: 0 to another such, and else 90.
+    """
+    lengths = length_of(a), length_of(b)
+    if 0.0 in lengths:
+        return 0.0 if lengths == (0.0, 0.0) else 90.0
+    a, b = a / lengths[0], b / lengths[1]
+    if a @ b < 0:
+        b = -b
+    # Unlike the arc cosine this is exact to rounding for small angles too.
+    return float(np.degrees(2 * np.arctan2(length_of(a - b), length_of(a + b))))

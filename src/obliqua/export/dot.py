@@ -1,0 +1,258 @@
+"""`export_graphviz`: a tree in the language of Graphviz."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from obliqua._layout import NodeKind
+from obliqua._levels import level_branches
+from obliqua._question import read_plane, scores
+from obliqua._subject import Subject, subject_of
+from obliqua._wording import (
+    fill_lines,
+    leaves_below,
+    written_class,
+    written_classes,
+    written_counted,
+    written_rows,
+)
+from obliqua.export.text import check_limits
+
+__all__ = ["export_graphviz"]
+
+WIDTH = 36  # columns of the text in a box
+# Okabe and Ito's colours, which colour-blind readers tell apart.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7a7a7a", "#f0e442")
+PALEST, STRONGEST = 0.05, 0.55  # how much of its class's colour a box has
+HEAD = """digraph tree {
+  node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="Helvetica"];
+  edge [fontname="Helvetica"];
+"""
+
+
+def export_graphviz(
+    model: Any,
+    out_file: Any = None,
+    *,
+    feature_names: Sequence[Any] | None = None,
+    class_names: Sequence[Any] | None = None,
+    tree: int | None = None,
+    max_depth: int | None = None,
+    max_terms: int | None = 5,
+    digits: int = 4,
+    filled: bool = True,
+) -> str:
+    r"""Write a tree as a graph in DOT, the language of Graphviz.
+
+    ``dot -Tsvg tree.dot -o tree.svg`` draws it.
+
+    Parameters
+    ----------
+    model : estimator, Model or Tree
+        A fitted estimator of this library, a model that was loaded, or a tree.
+    out_file : str, path or file object, default=None
+        Where to write the graph too: a path, whose file is replaced at once when everything is
+        written, or a file that is open for writing text.
+    feature_names : sequence of str, default=None
+        Names of the features instead of those that the model knows.
+    class_names : sequence of str, default=None
+        Names of the classes, in the order of `classes_`, instead of their labels.
+    tree : int, default=None
+        Which tree of a model with several.
+    max_depth : int, default=None
+        How many questions to show one below the other. What is below is counted.
+    max_terms : int, default=5
+        How many features of a question to show, those first that move rows most; the others
+        are counted. None shows all.
+    digits : int, default=4
+        How many significant digits to show.
+    filled : bool, default=True
+        Whether boxes have the colour of their class, the stronger the purer they are.
+
+    Returns
+    -------
+    str
+        The graph. A file gets it in UTF-8.
+
+    Raises
+    ------
+    TypeError
+        If `model` holds no tree.
+    ValueError
+        If a parameter makes no sense, or the names are not as many as there are columns or
+        classes.
+    OSError
+        If the file cannot be written; one that was there before is unchanged.
+
+    See Also
+    --------
+    export_text : The same for a terminal.
+
+    Examples
+    --------
+    >>> from obliqua import TreeBuilder, export_graphviz
+    >>> builder = TreeBuilder(n_features=2, n_stats=2)
+    >>> builder.add_split("root", {0: 2.0, 1: 0.74}, 90.0, ("low", "high"))
+    >>> builder.set_leaf("low", [8, 1], n_samples=9)
+    >>> builder.set_leaf("high", [0, 5], n_samples=5)
+    >>> print(export_graphviz(builder.build(), feature_names=["age", "bmi"], filled=False))
+    digraph tree {
+      node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="Helvetica"];
+      edge [fontname="Helvetica"];
+      0 [label="age + 0.37*bmi <= 45\n14 rows"];
+      1 [label="class 0\n9 rows, 89 %"];
+      0 -> 1 [label=" yes "];
+      2 [label="class 1\n5 rows, 100 %"];
+      0 -> 2 [label=" no "];
+    }
+    """
+    subject = subject_of(model, feature_names, class_names, tree)
+    check_limits(max_depth=max_depth, max_terms=max_terms)
+    check_limits(1, digits=digits)
+    writer = _Graph(subject, max_depth, max_terms, digits, filled)
+    text = HEAD + "".join(f"  {line};\n" for line in writer.statements()) + "}\n"
+    if out_file is not None:
+        _write(out_file, text)
+    return text
+
+
+class _Graph:
+    """Writes the statements of one graph."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        max_depth: int | None,
+        max_terms: int | None,
+        digits: int,
+        filled: bool,
+    ) -> None:
+        self.subject, self.tree = subject, subject.tree
+        self.max_depth, self.max_terms, self.digits = max_depth, max_terms, digits
+        self.filled = filled
+        self.n_leaves = leaves_below(subject)
+
+    def statements(self) -> Iterator[str]:
+        """Give boxes and arrows from left to right: nodes wait on a stack."""
+        tree = self.tree
+        waiting: list[tuple[int, int, list[str]]] = [(0, -1, [])]
+        while waiting:
+            node, parent, answer = waiting.pop()
+            inner = not tree.is_leaf[node]
+            cut = inner and self.max_depth is not None and tree.node_depth[node] >= self.max_depth
+            lines, answers = self._question(node) if inner and not cut else (self._end(node), [])
+            yield f"{node} [{self._attributes(node, lines, bool(cut))}]"
+            if parent >= 0:
+                padded = [f" {line} " for line in answer]  # keeps it off the arrow
+                yield f"{parent} -> {node} [label={quoted(padded)}]"
+            first = int(tree.first_child[node])
+            waiting += reversed([(first + k, node, text) for k, text in enumerate(answers)])
+
+    def _attributes(self, node: int, lines: list[str], cut: bool) -> str:
+        written = f"label={quoted(lines)}"
+        if self.filled:
+            written += f', fillcolor="{self._colour(node)}"'
+        if cut:
+            written += ', style="rounded,filled,dashed"'
+        return written
+
+    def _end(self, node: int) -> list[str]:
+        """Write a leaf, or a node whose question is not shown."""
+        facts = [written_rows(self.subject, node), written_classes(self.subject, node)]
+        lines = fill_lines(written_class(self.subject, node).split(), WIDTH)
+        lines += fill_lines(re.split(r"(?<=[,;]) ", ", ".join(filter(None, facts))), WIDTH)
+        if not self.tree.is_leaf[node]:
+            lines.append(f"({written_counted(int(self.n_leaves[node]), 'leaf')} below)")
+        return lines
+
+    def _question(self, node: int) -> tuple[list[str], list[list[str]]]:
+        tree, encoding, kind = self.tree, self.subject.encoding, self.tree.kind[node]
+        if kind == NodeKind.HYPERPLANE:
+            question = read_plane(tree, int(tree.plane_ptr[node]), encoding)
+            pieces = question.pieces(self.digits, self.max_terms)
+            pieces[-1] += f" {question.relation} {question.cut(self.digits)}"
+            answers = [["yes"], ["no"]]
+        elif kind == NodeKind.LEVELS:
+            branches = level_branches(tree, node, encoding)
+            limit = None if self.max_terms is None else 2 * self.max_terms
+            pieces = [f"which {branches[0].name}?"]
+            answers = [fill_lines(branch.short(limit).split(), WIDTH) for branch in branches]
+        else:
+            written = scores(tree, node, encoding, self.digits, self.max_terms)
+            pieces = [f"which of {len(written)} scores is largest?"]
+            answers = [fill_lines(score.split(), WIDTH) for score in written]
+        return [*fill_lines(pieces, WIDTH), written_rows(self.subject, node)], answers
+
+    def _colour(self, node: int) -> str:
+        """Mix white with the colour of the largest class, by how far it is above chance."""
+        tree = self.tree
+        if not tree.stats[node].any():
+            return "#ffffff"
+        label = int(tree.leaf_label[node])
+        chance = 1.0 / tree.n_stats
+        share = float(tree.proportion[node, label])
+        purity = (share - chance) / (1.0 - chance) if tree.n_stats > 1 else 1.0
+        strength = PALEST + (STRONGEST - PALEST) * min(max(purity, 0.0), 1.0)
+        colour = COLOURS[label % len(COLOURS)]
+        parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+        return "#" + "".join(f"{round(255 + (part - 255) * strength):02x}" for part in parts)
+
+
+def quoted(lines: Sequence[str]) -> str:
+    """Write lines of text as a string of DOT.
+
+    A backslash begins an escape in labels, and an ampersand a character's name.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        Texts that hold no line ends.
+
+    Returns
+    -------
+    str
+        The string, in quotes.
+    """
+    escaped = [
+        line.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"') for line in lines
+    ]
+    return '"' + "\\n".join(escaped) + '"'
+
+
+def _write(out_file: Any, text: str) -> None:
+    """Write to an open file, or put a whole file in the place of the one at a path."""
+    if hasattr(out_file, "write"):
+        try:
+            out_file.write(text)
+        except TypeError as error:
+            raise TypeError(
+                f"out_file must be open for text, as with open(path, 'w'). ({error})"
+            ) from error
+        return
+    try:
+        target = os.path.realpath(os.fsdecode(out_file))
+    except TypeError:
+        raise TypeError(
+            "out_file must be a path or a file that is open for writing text; got "
+            f"{type(out_file).__name__}."
+        ) from None
+    if os.path.exists(target) and not os.path.isfile(target):
+        with open(target, "w", encoding="utf-8", newline="\n") as file:  # a device or a pipe
+            file.write(text)
+        return
+    unfinished = os.path.join(os.path.dirname(target), f".obliqua-{secrets.token_hex(8)}.tmp")
+    try:
+        with open(unfinished, "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        with suppress(OSError):  # a new file has no permissions to keep
+            os.chmod(unfinished, os.stat(target).st_mode & 0o777)
+        os.replace(unfinished, target)
+    except BaseException:  # Ctrl-C too must leave nothing behind
+        with suppress(OSError):
+            os.unlink(unfinished)
+        raise

@@ -1,0 +1,12 @@
+"""Pictures of trees: the whole tree, its decision regions, and the way of one row.
+
+They need matplotlib: ``pip install 'obliqua[plot]'``. Each function draws into one Axes, its own
+or a given one, and returns it; nothing else of matplotlib's state is touched. What belongs to a
+node has its number in the artist's gid, ``node-3`` for instance.
+"""
+
+from obliqua.plot.boundary import plot_boundary
+from obliqua.plot.path import plot_path
+from obliqua.plot.tree import plot_tree
+
+__all__ = ["plot_boundary", "plot_path", "plot_tree"]

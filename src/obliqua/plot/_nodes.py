@@ -1,0 +1,230 @@
+"""What stands in a box: the text of a node, its histogram, its classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from obliqua._layout import NodeKind
+from obliqua._question import Question, conditions, write_number
+from obliqua._subject import Subject
+from obliqua._typing import FloatArray
+from obliqua.plot._canvas import Canvas
+from obliqua.plot._rows import Histogram
+from obliqua.plot._style import EDGE, GREY, INK, Font, class_colours
+
+Place = tuple[float, float, float, float]  # left, bottom, width and height
+DIGITS = 3
+MAX_BRANCHES = 4
+LEGEND_LINE, MAX_LEGEND_LINES = 0.2, 4
+HAIR = 0.016  # the least height of a bar
+SWATCH = 0.19  # how far a name stands from the left of its swatch
+
+
+def count(n: int, what: str = "row") -> str:
+    """Write a number of things."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def question_lines(
+    question: Question, font: Font, width: float, size: float, max_terms: int
+) -> list[str]:
+    """Write a question on lines of a width in inches; names are shortened where they must."""
+    parts = []
+    for k, term in enumerate(question.terms[:max_terms]):
+        number = minus(write_number(abs(term.coefficient), DIGITS))
+        sign = "−" if term.coefficient < 0 else "+"
+        before = sign if k == 0 and sign == "−" else "" if k == 0 else f"{sign} "
+        before = font.writable(before if number == "1" else f"{before}{number}·")
+        room = width - font.width(before, size)
+        parts.append(before + font.fit(term.name, room, size))
+    hidden = len(question.terms) - len(parts)
+    if hidden:
+        parts.append(f"+ ({hidden} more)")
+    # The threshold stands alone on a line only where it must.
+    relation = font.writable(f"{relation_of(question)} {minus(question.cut(DIGITS))}")
+    if font.width(f"{parts[-1]} {relation}", size) <= width:
+        parts[-1] = f"{parts[-1]} {relation}"
+    else:
+        parts.append(relation)
+    return font.wrap(parts, width, size)
+
+
+def relation_of(question: Question) -> str:
+    """Return the sign between a question's sum and its threshold."""
+    return "≤" if question.relation == "<=" else "≥"
+
+
+def minus(number: str) -> str:
+    """Write a number with a true minus sign."""
+    return number.replace("-", "−")
+
+
+def node_lines(
+    subject: Subject, node: int, font: Font, width: float, size: float, max_terms: int
+) -> list[str]:
+    """Write what a node asks that is no hyperplane: a condition per branch."""
+    written = conditions(subject.tree, node, subject.encoding, DIGITS, max_terms)
+    lines = [f"{k}: {text}" for k, text in enumerate(written, start=1)]
+    if len(lines) > MAX_BRANCHES:
+        lines = [*lines[: MAX_BRANCHES - 1], f"({len(lines) - MAX_BRANCHES + 1} more branches)"]
+    return [font.fit(line, width, size) for line in lines]
+
+
+def branch_name(subject: Subject, node: int, branch: int) -> str:
+    """Name a branch of a node: yes and no, or its number."""
+    if subject.tree.kind[node] == NodeKind.HYPERPLANE:
+        return "no" if branch else "yes"
+    return str(branch + 1)
+
+
+def gain_text(subject: Subject, node: int, font: Font, width: float, size: float) -> str:
+    """Write the gain of a split, and for an oblique one what one feature would have gained.
+
+    Of several ways to say it the longest is chosen that fits a width in inches.
+    """
+    tree = subject.tree
+    gain, axis_gain = float(tree.gain[node]), float(tree.axis_gain[node])
+    if not gain > 0:  # a tree by hand may know none
+        return ""
+    plane = int(tree.plane_ptr[node])
+    oblique = tree.coef_ptr[plane + 1] - tree.coef_ptr[plane] > 1
+    texts = []
+    for digits in (3, 2):
+        written = f"gain {write_number(gain, digits)}"
+        if oblique and not math.isnan(axis_gain):
+            other = write_number(axis_gain, digits)
+            texts += [f"{written} (axis-parallel {other})", f"{written} (axis {other})"]
+        else:
+            texts.append(written)
+    texts.append(f"gain {write_number(gain, 2)}")
+    return next((text for text in texts if font.width(text, size) <= width), "")
+
+
+@dataclass(frozen=True)
+class Palette:
+    """What the classes are called and which colours they have."""
+
+    names: tuple[str, ...]
+    colours: Sequence[str]
+
+    @classmethod
+    def of(cls, subject: Subject) -> Palette:
+        """Return the classes of a tree."""
+        return cls(subject.class_names, class_colours(len(subject.class_names)))
+
+
+def class_bar(canvas: Canvas, place: Place, sums: FloatArray, palette: Palette, gid: str) -> None:
+    """Draw a bar that is divided as the classes are; an empty one if there are none."""
+    left, bottom, width, height = place
+    total = float(sums.sum())
+    if total > 0:
+        ends = np.concatenate([[0.0], np.cumsum(sums / total)]) * width + left
+        places = [(a, bottom, b - a, height) for a, b in pairwise(ends)]
+        canvas.bars(places, palette.colours).set_gid(gid)
+    frame = {"facecolor": "none", "edgecolor": EDGE, "linewidth": 0.5, "zorder": 4.2}
+    canvas.box(place, radius=0.0, **frame)
+
+
+def draw_histogram(
+    canvas: Canvas, place: Place, found: Histogram, palette: Palette, cut: float, gid: str
+) -> None:
+    """Draw bars, classes on top of one another, and the cut as a line across."""
+    left, bottom, width, height = place
+    x = left + (found.edges - found.edges[0]) / (found.edges[-1] - found.edges[0]) * width
+    totals = found.sums.sum(axis=1)
+    # A single row among thousands is still seen.
+    heights = np.where(totals > 0, np.maximum(height * totals / (totals.max() or 1.0), HAIR), 0.0)
+    shares = found.sums / np.where(totals > 0, totals, 1.0)[:, None]
+    tops = np.cumsum(shares, axis=1) * heights[:, None]
+    colours = palette.colours if found.sums.shape[1] > 1 else [EDGE]
+    places, fills = [], []
+    for b in range(len(totals)):
+        for c in np.flatnonzero(found.sums[b]).tolist():
+            size = shares[b, c] * heights[b]
+            places.append((x[b], bottom + tops[b, c] - size, 0.93 * (x[b + 1] - x[b]), size))
+            fills.append(colours[c])
+    canvas.bars(places, fills).set_gid(gid)
+    canvas.line([(left, bottom), (left + width, bottom)], 0.6, color=EDGE, zorder=4.2)
+    at = left + (cut - found.edges[0]) / (found.edges[-1] - found.edges[0]) * width
+    drop = 0.05
+    drawn = canvas.line([(at, bottom - drop), (at, bottom + height + 0.03)], 1.1, color=INK)
+    drawn.set_gid(f"{gid}-cut")
+
+
+def main_classes(font: Font, sums: FloatArray, palette: Palette, width: float, size: float) -> str:
+    """Write the largest classes, the largest first, as many as a width in inches holds."""
+    order = [int(c) for c in np.argsort(-sums, kind="stable") if sums[c] > 0]
+    text = ""
+    for k, c in enumerate(order):
+        name = font.fit(palette.names[c], width / 2, size)
+        longer = f"{text}, {name}" if text else name
+        rest = len(order) - k - 1
+        more = f" +{rest}" if rest else ""
+        if text and font.width(longer + more, size) > width:
+            return f"{text} +{rest + 1}"
+        text = longer
+    return text
+
+
+@dataclass(frozen=True)
+class Legend:
+    """The names of the classes with their colours, on lines.
+
+    Parameters
+    ----------
+    rows : list of list
+        For each line, (distance from the left, class, shortened name) of each class on it.
+    width : float
+        The width of the longest line, in inches.
+    size : float
+        The size of the text in points.
+    left_out : int
+        How many classes have no room.
+    """
+
+    rows: list[list[tuple[float, int, str]]]
+    width: float
+    size: float
+    left_out: int
+
+    @classmethod
+    def of(cls, palette: Palette, font: Font, width: float, size: float) -> Legend:
+        """Divide the classes among lines of a width in inches."""
+        rows: list[list[tuple[float, int, str]]] = [[]]
+        at, widest, left_out = 0.0, 0.0, 0
+        for c, name in enumerate(palette.names):
+            short = font.fit(name, min(2.2, width - SWATCH), size)
+            needs = SWATCH + font.width(short, size)
+            if rows[-1] and at + needs > width:
+                if len(rows) == MAX_LEGEND_LINES:
+                    left_out = len(palette.names) - c
+                    break
+                rows.append([])
+                at = 0.0
+            rows[-1].append((at, c, short))
+            widest = max(widest, at + needs)
+            at += needs + 0.18
+        return cls(rows, widest, size, left_out)
+
+    @property
+    def height(self) -> float:
+        """The height of all lines, in inches."""
+        return LEGEND_LINE * (len(self.rows) + (self.left_out > 0))
+
+    def draw(self, canvas: Canvas, left: float, top: float, palette: Palette) -> None:
+        """Draw a swatch and a name for each class, from the top down."""
+        y = top - LEGEND_LINE / 2
+        for row in self.rows:
+            for at, c, name in row:
+                swatch = (left + at, y - 0.05, 0.13, 0.1)
+                canvas.bars([swatch], [palette.colours[c]]).set_gid(f"legend-{c}")
+                canvas.text(left + at + SWATCH, y, name, self.size, va="center_baseline")
+            y -= LEGEND_LINE
+        if self.left_out:
+            more = f"and {self.left_out:,} more"
+            canvas.text(left, y, more, self.size, va="center_baseline", color=GREY)

@@ -1,0 +1,218 @@
+"""The rows of a picture: which of them reach a node, and where they lie along its normal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from obliqua._layout import NodeKind
+from obliqua._question import Question, question_of
+from obliqua._subject import Subject
+from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua.tree import Tree
+
+# Rows further out than the middle 98 % by this many times its length share the last bin.
+REACH = 0.5
+FEWEST_BINS, MOST_BINS = 12, 40
+
+
+class Sample:
+    """Rows with their classes and weights, sent through a tree.
+
+    Parameters
+    ----------
+    subject : Subject
+        The tree.
+    X : array-like of shape (n_rows, n_features)
+        The rows.
+    y : array-like of shape (n_rows,), default=None
+        Their labels.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Their weights.
+    """
+
+    def __init__(self, subject: Subject, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+        self.tree = subject.tree
+        self.Z = subject.rows(X)
+        self.codes = None if y is None else subject.codes(y)
+        if self.codes is not None and len(self.codes) != len(self.Z):
+            raise ValueError(
+                f"X and y must have a row for each label; got {len(self.Z)} rows and "
+                f"{len(self.codes)} labels."
+            )
+        self.weight = _checked_weights(sample_weight, len(self.Z))
+
+    @cached_property
+    def _passing(self) -> Any:
+        return self.tree.decision_path(self.Z).tocsc()
+
+    def at(self, node: int) -> Int64Array:
+        """Return the numbers of the rows that reach a node."""
+        passing = self._passing
+        return np.sort(passing.indices[passing.indptr[node] : passing.indptr[node + 1]])
+
+    def sums(self, node: int) -> FloatArray:
+        """Return the weight of each class at a node; without labels, what the tree knows."""
+        if self.codes is None:
+            return np.asarray(self.tree.stats[node])
+        rows = self.at(node)
+        sums = np.zeros(self.tree.n_stats)
+        np.add.at(sums, self.codes[rows], self.weight[rows])
+        return sums
+
+
+def rows_at(subject: Subject, sample: Sample | None, node: int) -> int:
+    """Return how many rows reach a node: of the sample, or else in training."""
+    return int(subject.tree.n_samples[node]) if sample is None else len(sample.at(node))
+
+
+def sums_at(subject: Subject, sample: Sample | None, node: int) -> FloatArray:
+    """Return the weight of each class at a node: of the sample, or else in training."""
+    return np.asarray(subject.tree.stats[node]) if sample is None else sample.sums(node)
+
+
+def _checked_weights(sample_weight: Any, n_rows: int) -> FloatArray:
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must be a number for each of the {n_rows} rows; got shape "
+            f"{weight.shape}."
+        )
+    if not (np.isfinite(weight) & (weight >= 0)).all():
+        raise ValueError("sample_weight must be finite and at least 0; got another number.")
+    return weight
+
+
+@dataclass(frozen=True)
+class Along:
+    """A hyperplane's question, with a scale on which the rows that go left are to the left.
+
+    Parameters
+    ----------
+    question : Question
+        The question, in units of its leading feature.
+    divisor : float
+        What the tree's own coefficients were divided by. If it is negative, the scale runs
+        against the question's: it asks whether the sum is at least the threshold.
+    plane : int
+        The plane.
+    """
+
+    question: Question
+    divisor: float
+    plane: int
+
+    @property
+    def sign(self) -> float:
+        """Whether the scale runs with the question's units, 1, or against them, -1."""
+        return 1.0 if self.divisor > 0 else -1.0
+
+    @property
+    def cut(self) -> float:
+        """Where the threshold is."""
+        return self.sign * self.question.threshold
+
+    def values(self, tree: Tree, Z: AnyArray) -> FloatArray:
+        """Return where rows are."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = np.zeros(len(Z))
+            for k in range(int(tree.coef_ptr[self.plane]), int(tree.coef_ptr[self.plane + 1])):
+                total += tree.coef[k] * read_column(tree, k, Z)
+            return total / abs(self.divisor)
+
+
+def along(subject: Subject, node: int) -> Along | None:
+    """Return the scale of a hyperplane; None for nodes of other kinds."""
+    tree = subject.tree
+    if tree.kind[node] != NodeKind.HYPERPLANE:
+        return None
+    question = question_of(tree, node, subject.encoding)
+    own = question_of(tree, node, subject.encoding, scaled=False)
+    if not question.terms:
+        return None
+    divisor = own.terms[0].coefficient / question.terms[0].coefficient
+    return Along(question, divisor, int(tree.plane_ptr[node]))
+
+
+def read_column(tree: Tree, k: int, Z: AnyArray) -> FloatArray:
+    """Return what coefficient `k` is multiplied with in each row."""
+    column = np.asarray(Z[:, tree.coef_idx[k]], dtype=np.float64)
+    table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
+    missing = np.isnan(column)
+    if len(table):
+        inside = ~missing & (column >= 0) & (column < len(table))
+        column = np.where(inside, table[np.where(inside, column, 0).astype(np.int64)], 0.0)
+    return np.where(missing, tree.fill[k], column)
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Rows at a node along its normal, counted by class.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (n_bins + 1,)
+        The edges of the bins, on the scale of `Along`; the cut is one of them.
+    sums : ndarray of shape (n_bins, n_classes)
+        The weight of each class in each bin; of all rows, if they have no labels.
+    """
+
+    edges: FloatArray
+    sums: FloatArray
+
+
+def histogram(sample: Sample, scale: Along, node: int, n_bins: int = 28) -> Histogram | None:
+    """Count the rows at a node along its normal; None if there are none, or no finite values.
+
+    Rows that lie far out are counted in the outermost bins.
+    """
+    tree, rows = sample.tree, sample.at(node)
+    if not len(rows):
+        return None
+    values, cut = scale.values(tree, sample.Z[rows]), scale.cut
+    if not np.isfinite(values).all():
+        return None
+    # The tree compares before it divides; a rounded row must not be seen across the cut.
+    goes_left = np.isin(rows, sample.at(int(tree.first_child[node])), assume_unique=True)
+    values = np.where(goes_left, np.minimum(values, cut), np.maximum(values, cut))
+    edges = _edges(values, cut, n_bins)
+    if edges is None:
+        return None
+    n_left = int(np.searchsorted(edges, cut))
+    # A row on the cut goes left, one on the edge of another bin to either side.
+    place = np.searchsorted(edges, values, side="right") - 1
+    place = np.where(goes_left, np.clip(place, 0, n_left - 1), np.clip(place, n_left, None))
+    place = np.minimum(place, len(edges) - 2)
+    n_classes = tree.n_stats if sample.codes is not None else 1
+    sums = np.zeros((len(edges) - 1, n_classes))
+    codes = np.zeros_like(place) if sample.codes is None else sample.codes[rows]
+    np.add.at(sums, (place, codes), sample.weight[rows])
+    return Histogram(edges, sums)
+
+
+def _edges(values: FloatArray, cut: float, n_bins: int) -> FloatArray | None:
+    """Return equally spaced edges around the values, one of them on the cut."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        first, last = np.quantile(values, [0.01, 0.99])
+        far = REACH * (last - first)
+        low = min(max(values.min(), first - far), cut)
+        high = max(min(values.max(), last + far), cut)
+        if high <= low:  # all rows lie on the cut
+            low, high = cut - max(abs(cut), 1.0), cut + max(abs(cut), 1.0)
+        step = (high - low) / n_bins
+        # Values on a grid get a bin each, so that no empty bins stand between them.
+        known = np.unique(values)
+        if 2 < len(known) <= MOST_BINS:
+            gap = np.diff(known).min()
+            if FEWEST_BINS <= (high - low) / gap <= MOST_BINS:
+                step = gap
+        left = max(int(np.ceil((cut - low) / step - 1e-9)), 2)
+        right = max(int(np.ceil((high - cut) / step - 1e-9)), 2)
+        edges = cut + step * np.arange(-left, right + 1)
+    edges[left] = cut
+    return edges if np.isfinite(edges).all() and (np.diff(edges) > 0).all() else None

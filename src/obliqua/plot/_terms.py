@@ -1,0 +1,65 @@
+"""What moves a row along a normal, and small checks that the pictures share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from obliqua._typing import AnyArray
+from obliqua.plot._rows import Along, Sample, read_column
+
+
+def check_limit(name: str, value: Any, least: int) -> None:
+    """Raise for what is no whole number, or too small a one."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+
+
+@dataclass(frozen=True)
+class Moves:
+    """How far each feature moves a row, in the question's units.
+
+    Parameters
+    ----------
+    value : float
+        The row's value along the question's direction.
+    terms : list of (str, float)
+        Names of features and how far they move the row, the farthest first.
+    others : float
+        How far all other features move it together.
+    n_others : int
+        The number of these.
+    """
+
+    value: float
+    terms: list[tuple[str, float]]
+    others: float
+    n_others: int
+
+
+def moves_of(
+    scale: Along, sample: Sample | None, node: int, z: AnyArray, max_terms: int, tree: Any
+) -> Moves:
+    """Say what moves a row away from the mean of the rows at a node, or from 0."""
+    start, end = (int(p) for p in tree.coef_ptr[scale.plane : scale.plane + 2])
+    rows = None if sample is None else sample.at(node)
+    weight = None if sample is None or rows is None else sample.weight[rows]
+    names = {term.column: term.name for term in scale.question.terms}
+    found = []
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k in range(start, end):
+            value = float(read_column(tree, k, z)[0])
+            if sample is not None and weight is not None and weight.sum() > 0:
+                value -= float(np.average(read_column(tree, k, sample.Z[rows]), weights=weight))
+            found.append(
+                (names[int(tree.coef_idx[k])], float(tree.coef[k]) * value / scale.divisor)
+            )
+    found.sort(key=lambda one: -abs(one[1]))
+    # One more bar takes no more room than a bar for "one other".
+    shown = len(found) if len(found) <= max_terms + 1 else max_terms
+    rest = [move for _, move in found[shown:]]
+    value = scale.sign * float(scale.values(tree, z)[0])
+    return Moves(value, found[:shown], float(sum(rest)), len(rest))

@@ -1,0 +1,411 @@
+"""`plot_boundary`: which class a model predicts where, over two features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from obliqua._extras import require
+from obliqua._question import write_number
+from obliqua._subject import Subject, subject_of
+from obliqua._typing import AnyArray, FloatArray
+from obliqua.model import Model
+from obliqua.plot._canvas import room_of
+from obliqua.plot._nodes import Palette, minus
+from obliqua.plot._regions import leaf_cells
+from obliqua.plot._rows import Sample
+from obliqua.plot._style import GREY, INK, Font, mark, mix
+from obliqua.tree import Tree
+
+GRID = 400  # points per side where cells are no polygons
+MARGIN = 0.06  # of the range of the rows, on every side
+MAX_NAMED = 3  # held features that are named in the caption
+MAX_LEGEND = 42
+
+
+def plot_boundary(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    features: Sequence[Any] | None = None,
+    fixed: Mapping[Any, float] | None = None,
+    ax: Any = None,
+    feature_names: Sequence[Any] | None = None,
+    class_names: Sequence[Any] | None = None,
+    tree: int | None = None,
+) -> Any:
+    """Draw the regions of the classes over two features, with the rows on top.
+
+    For a model of more features the picture is a slice: all others are held at a value, which
+    is said below the picture. The regions of a single tree are exact, one polygon per leaf;
+    those of several trees are found on a fine grid.
+
+    Parameters
+    ----------
+    model : estimator, Model or Tree
+        A fitted estimator of obliqua, a model or a tree.
+    X : array-like of shape (n_rows, n_features)
+        Rows; they say how far the picture reaches, and where the other features are held.
+    y : array-like of shape (n_rows,), default=None
+        Their labels. Without them no rows are drawn.
+    features : sequence of two str or int, default=None
+        The two features, by name or by number. By default the first two of a model with two,
+        else the two that move rows most: those with the largest sum of gain times share in the
+        split, where the share goes by ``|coefficient| x standard deviation``.
+    fixed : mapping, default=None
+        Values at which other features are held, by name or by number. Features that are not
+        mentioned are held at their median in `X`.
+    ax : matplotlib Axes, default=None
+        Where to draw; without it, a figure is made.
+    feature_names : sequence of str, default=None
+        Names of the columns instead of those that the model knows.
+    class_names : sequence of str, default=None
+        Names of the classes, in the order of `classes_`, instead of the labels.
+    tree : int, default=None
+        Draw only this tree of a model with several.
+
+    Returns
+    -------
+    matplotlib Axes
+        What was drawn in. The polygon of leaf 3 has the gid ``leaf-3``, the rows of class 0
+        have ``class-0``.
+
+    Raises
+    ------
+    MissingDependency
+        If matplotlib is not installed.
+    ValueError
+        If a feature is unknown, or shown and held at once, or if there is only one feature.
+
+    Notes
+    -----
+    In a slice the rows fade with their distance from it, because the regions are true for rows
+    on the slice only. The distance is the root of the mean square, over the held features that
+    the model uses, of their difference from the held values in standard deviations; at a
+    distance of 0.5 a row is drawn at 60 %, at 1 with an eighth of its strength.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from sklearn.datasets import load_iris
+    >>> from obliqua import HHCartClassifier, plot_boundary
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = HHCartClassifier(random_state=0).fit(X, y)
+    >>> ax = plot_boundary(model, X, y, features=["petal length (cm)", "petal width (cm)"])
+    >>> ax.get_xlabel()
+    'petal length (cm)'
+    """
+    container = model if isinstance(model, Model) else getattr(model, "model_", None)
+    several = isinstance(container, Model) and len(container.trees) > 1 and tree is None
+    subject = subject_of(model, feature_names, class_names, 0 if several else tree)
+    trees = container.trees if several and container is not None else (subject.tree,)
+    sample = Sample(subject, X, y)
+    pair = _pair(subject, trees, sample.Z, features)
+    row, named = _held(subject, sample.Z, pair, fixed or {})
+    window = _window(sample.Z, pair)
+    if ax is None:
+        ax = require("matplotlib.pyplot", "plot", "Drawing a boundary").subplots(
+            figsize=(5.6, 4.6), layout="constrained"
+        )[1]
+    palette, font = Palette.of(subject), Font()
+    cells = None if several else leaf_cells(subject.tree, row, pair, window)
+    if cells is None:
+        walker = (
+            container if several else Model(trees, "single", subject.encoding, subject.classes)
+        )
+        _draw_grid(ax, walker, row, pair, window, palette)
+    else:
+        _draw_cells(ax, subject.tree, cells, palette)
+    if sample.codes is not None:
+        _draw_rows(ax, sample, pair, _strength(trees, sample.Z, row, pair), palette, font)
+    _label(ax, subject, pair, window, font)
+    used = _used(trees)
+    _caption(ax, subject, [k for k in used if k not in pair], row, named, font)
+    return ax
+
+
+# --- what is shown ------------------------------------------------------------------------------
+
+
+def _column(subject: Subject, feature: Any, what: str) -> int:
+    """Find a feature by name or number."""
+    names = subject.encoding.names
+    if isinstance(feature, int | np.integer) and not isinstance(feature, bool):
+        if 0 <= feature < len(names):
+            return int(feature)
+    elif str(feature) in names:
+        return names.index(str(feature))
+    known = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+    raise ValueError(
+        f"{what} names the feature {feature!r}, which the model does not know. It knows {known}, "
+        f"or numbers from 0 to {len(names) - 1}."
+    )
+
+
+def _pair(
+    subject: Subject, trees: Sequence[Tree], Z: AnyArray, features: Sequence[Any] | None
+) -> tuple[int, int]:
+    if subject.encoding.n_columns < 2:
+        raise ValueError("A boundary is drawn over two features, and this model has only one.")
+    if features is None:
+        if subject.encoding.n_columns == 2:
+            return 0, 1
+        first, second = sorted(_most_moving(trees, Z).tolist())
+        return first, second
+    if isinstance(features, str) or len(features) != 2:
+        raise ValueError(f"features must be two names or numbers; got {features!r}.")
+    first, second = (_column(subject, feature, "features") for feature in features)
+    if first == second:
+        raise ValueError(f"features must be two different ones; got {features!r}.")
+    return first, second
+
+
+def _most_moving(trees: Sequence[Tree], Z: AnyArray) -> AnyArray:
+    """Return the two columns that move rows most."""
+    spread = _spread(Z)
+    moved = np.zeros(Z.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for tree in trees:
+            effect = np.abs(tree.coef) * spread[tree.coef_idx]
+            # Trees by hand know no gain; then all planes count alike.
+            gain = tree.gain[tree.node_of_plane] if tree.gain.any() else np.ones(tree.n_planes)
+            whole = np.zeros(tree.n_planes)
+            np.add.at(whole, tree.plane_of_coef, effect)
+            share = np.divide(gain, whole, out=np.zeros_like(whole), where=whole > 0)
+            np.add.at(moved, tree.coef_idx, effect * share[tree.plane_of_coef])
+    return np.argsort(-np.nan_to_num(moved), kind="stable")[:2]
+
+
+def _spread(Z: AnyArray) -> FloatArray:
+    """Return the standard deviation of each column, also of huge numbers."""
+    largest = np.abs(Z).max(axis=0).astype(np.float64)
+    unit = np.where(largest > 0, largest, 1.0)
+    return np.std(Z / unit, axis=0) * unit
+
+
+def _used(trees: Sequence[Tree]) -> list[int]:
+    return sorted({int(column) for tree in trees for column in np.unique(tree.coef_idx)})
+
+
+def _held(
+    subject: Subject, Z: AnyArray, pair: tuple[int, int], fixed: Mapping[Any, float]
+) -> tuple[FloatArray, list[int]]:
+    """Return the row through which the slice goes, and which of its values were given."""
+    row = np.median(np.asarray(Z, dtype=np.float64), axis=0)
+    named = []
+    for feature, value in fixed.items():
+        column = _column(subject, feature, "fixed")
+        if column in pair:
+            raise ValueError(
+                f"The feature {subject.encoding.names[column]!r} is shown and cannot be held; "
+                "leave it out of fixed."
+            )
+        try:
+            row[column] = float(value)
+        except (TypeError, ValueError):
+            row[column] = np.nan
+        if not np.isfinite(row[column]):
+            raise ValueError(
+                f"fixed must hold {subject.encoding.names[column]!r} at a finite number; got "
+                f"{value!r}."
+            )
+        named.append(column)
+    return row, named
+
+
+def _window(Z: AnyArray, pair: tuple[int, int]) -> FloatArray:
+    ends = []
+    for column in pair:
+        low, high = float(Z[:, column].min()), float(Z[:, column].max())
+        pad = MARGIN * (high - low) or max(abs(low), 1.0) * 0.5
+        ends.append((low - pad, high + pad))
+    (left, right), (bottom, top) = ends
+    window = np.array([[left, bottom], [right, bottom], [right, top], [left, top]])
+    if not np.isfinite(window[2] - window[0]).all():
+        raise ValueError("The range of the features is too large to be drawn; scale them.")
+    return window
+
+
+def _strength(
+    trees: Sequence[Tree], Z: AnyArray, row: FloatArray, pair: tuple[int, int]
+) -> FloatArray:
+    """Return how strongly each row is drawn: the nearer to the slice, the more."""
+    held = [k for k in _used(trees) if k not in pair]
+    spread = _spread(Z)
+    apart = np.zeros(len(Z))
+    for k in held:
+        with np.errstate(over="ignore"):
+            away = np.abs(np.asarray(Z[:, k], dtype=np.float64) - row[k])
+            apart += np.square(away / spread[k]) if spread[k] > 0 else np.where(away > 0, 9.0, 0.0)
+    return np.maximum(np.exp(-2.0 * apart / max(len(held), 1)), 0.06)
+
+
+# --- drawing ------------------------------------------------------------------------------------
+
+
+def _draw_cells(
+    ax: Any, tree: Tree, cells: list[tuple[int, FloatArray]], palette: Palette
+) -> None:
+    patches = require("matplotlib.patches", "plot", "Drawing a boundary")
+    for leaf, corners in cells:
+        colour = palette.colours[int(tree.leaf_label[leaf])]
+        cell = patches.Polygon(
+            corners,
+            closed=True,
+            facecolor=mix(colour, "#ffffff", 0.78),
+            edgecolor=mix(INK, "#ffffff", 0.35),
+            linewidth=0.7,
+            joinstyle="round",
+            zorder=1,
+        )
+        cell.set_gid(f"leaf-{leaf}")
+        ax.add_patch(cell)
+
+
+def _draw_grid(
+    ax: Any,
+    model: Any,
+    row: FloatArray,
+    pair: tuple[int, int],
+    window: FloatArray,
+    palette: Palette,
+) -> None:
+    """Colour the pixels of a fine grid by the class that is predicted in their middle."""
+    colors = require("matplotlib.colors", "plot", "Drawing a boundary")
+    (left, bottom), (right, top) = window[0], window[2]
+    x, y = (
+        low + (np.arange(GRID) + 0.5) * (high - low) / GRID
+        for low, high in ((left, right), (bottom, top))
+    )
+    Z = np.tile(row, (GRID * GRID, 1))
+    Z[:, pair[0]], Z[:, pair[1]] = np.tile(x, GRID), np.repeat(y, GRID)
+    found = model.predict_index(Z).reshape(GRID, GRID)
+    fills = colors.to_rgba_array([mix(colour, "#ffffff", 0.78) for colour in palette.colours])
+    drawn = ax.imshow(
+        fills[found],
+        extent=(left, right, bottom, top),
+        origin="lower",
+        aspect="auto",
+        interpolation="nearest",
+        zorder=1,
+    )
+    drawn.set_gid("grid")
+
+
+def _draw_rows(
+    ax: Any,
+    sample: Sample,
+    pair: tuple[int, int],
+    strength: FloatArray,
+    palette: Palette,
+    font: Font,
+) -> None:
+    assert sample.codes is not None
+    size = float(np.clip(3000 / max(len(sample.Z), 1), 7.0, 26.0))
+    present = np.unique(sample.codes).tolist()
+    for c in present:
+        rows = np.flatnonzero(sample.codes == c)
+        points = sample.Z[rows][:, pair]
+        look = mark(c, palette.colours[c], size)
+        drawn = ax.scatter(*points.T, alpha=strength[rows], zorder=3, **look)
+        drawn.set_gid(f"class-{c}")
+    _legend(ax, present, palette, font)
+
+
+def _legend(ax: Any, present: list[int], palette: Palette, font: Font) -> None:
+    """Name the classes: few of them above the picture, more at its right."""
+    if len(present) > MAX_LEGEND:
+        return
+    handles = [ax.scatter([], [], **mark(c, palette.colours[c])) for c in present]
+    if len(present) <= 4:
+        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 4}
+    else:
+        n_columns = math.ceil(len(present) / 14)
+        place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "ncols": n_columns}
+    # Names that begin with an underscore would be taken for private ones; they come later.
+    legend = ax.legend(
+        handles,
+        ["name"] * len(handles),
+        **place,
+        frameon=False,
+        fontsize=8,
+        handletextpad=0.2,
+        columnspacing=1.0,
+        borderaxespad=0.2,
+    )
+    for c, text in zip(present, legend.get_texts(), strict=True):
+        _write(text, font.fit(palette.names[c], 1.4, 8))
+
+
+def _write(text: Any, words: str) -> None:
+    """Set a text in which no sign has a meaning."""
+    text.set_parse_math(False)
+    text.set_usetex(False)
+    text.set_text(words)
+
+
+def _label(
+    ax: Any, subject: Subject, pair: tuple[int, int], window: FloatArray, font: Font
+) -> None:
+    room = room_of(ax)
+    ax.set(xlim=(window[0, 0], window[2, 0]), ylim=(window[0, 1], window[2, 1]))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=8)
+    for axis, column, length in zip((ax.xaxis, ax.yaxis), pair, room, strict=True):
+        _write(axis.label, font.fit(subject.encoding.names[column], length, 9))
+        axis.label.set_fontsize(9)
+        levels = subject.encoding.columns[column].levels
+        if levels:
+            words = [font.fit(str(level), 0.9, 8) for level in levels]
+            axis.set_ticks(range(len(levels)), words)
+            for tick, word in zip(axis.get_ticklabels(), words, strict=True):
+                _write(tick, word)
+
+
+def _value(subject: Subject, column: int, value: float) -> str:
+    """Write a value of a column: a number, or the level that it stands for."""
+    levels = subject.encoding.columns[column].levels
+    if levels and value in range(len(levels)):
+        return str(levels[int(value)])
+    return minus(write_number(value, 4))
+
+
+def _caption(
+    ax: Any, subject: Subject, held: list[int], row: FloatArray, named: list[int], font: Font
+) -> None:
+    """Say below the picture where the other features are held."""
+    if not held:
+        return
+    shown = [k for k in held if k in named]
+    if len(held) <= MAX_NAMED:
+        shown = held
+    parts = []
+    for k in shown[: 2 * MAX_NAMED]:
+        name = font.fit(subject.encoding.names[k], 1.8, 7)
+        parts.append(f"{name} = {_value(subject, k, row[k])},")
+    rest = len(held) - len(parts)
+    if rest:
+        what = f"{rest} more" if parts else f"the {rest} other features"
+        parts.append(f"{what} at their medians")
+    else:
+        parts[-1] = parts[-1][:-1] + ("" if named else " (medians)")
+    lines = font.wrap(["slice:", *map(font.writable, parts)], room_of(ax)[0], 7)
+    note = ax.annotate(
+        "",
+        xy=(0.5, 0.0),
+        xycoords=ax.xaxis.label,
+        xytext=(0, -4),
+        textcoords="offset points",
+        ha="center",
+        va="top",
+        fontsize=7,
+        color=GREY,
+        annotation_clip=False,
+    )
+    _write(note, "\n".join(lines))
+    note.set_gid("slice")

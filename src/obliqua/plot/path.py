@@ -1,0 +1,407 @@
+"""`plot_path`: the way of one row from the root to its leaf."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from obliqua._question import write_number
+from obliqua._subject import Subject, subject_of
+from obliqua._typing import AnyArray, FloatArray
+from obliqua.plot._canvas import Canvas
+from obliqua.plot._nodes import (
+    DIGITS,
+    Legend,
+    Palette,
+    Place,
+    branch_name,
+    class_bar,
+    count,
+    draw_histogram,
+    gain_text,
+    minus,
+    node_lines,
+    question_lines,
+    relation_of,
+)
+from obliqua.plot._rows import Along, Sample, along, histogram, rows_at, sums_at
+from obliqua.plot._style import EDGE, GREY, INK, Font, mix
+from obliqua.plot._terms import Moves, check_limit, moves_of
+
+# Widths of the three parts of a strip, in inches, and what is between them.
+ASKED, ALONG, MOVED = 2.6, 3.3, 3.1
+PAD, GAP, MARGIN = 0.1, 0.3, 0.15
+TEXT, SMALL = 8.0, 7.0
+LINE, SMALL_LINE = TEXT / 72 * 1.3, SMALL / 72 * 1.35
+HEIGHT = 1.12  # the least height of a strip
+LEAF = 0.62  # the height of the last one
+WIDTH = ASKED + ALONG + MOVED + 6 * PAD
+# Where the parts begin, and how the third one is divided into name, bar and number.
+ASKED_AT = MARGIN + PAD
+ALONG_AT = ASKED_AT + ASKED + 2 * PAD
+MOVED_AT = ALONG_AT + ALONG + 2 * PAD
+NAME_WIDTH, NUMBER_WIDTH = 1.45, 0.55
+MOVE_WIDTH = MOVED - NAME_WIDTH - NUMBER_WIDTH - 0.12
+BAR = 0.17  # the height of a bar with its gap
+
+
+def plot_path(
+    model: Any,
+    row: Any,
+    *,
+    X: Any = None,
+    y: Any = None,
+    ax: Any = None,
+    feature_names: Sequence[Any] | None = None,
+    class_names: Sequence[Any] | None = None,
+    max_terms: int = 4,
+    sample_weight: Any = None,
+    tree: int | None = None,
+) -> Any:
+    """Draw the way of one row through a tree, node by node.
+
+    A strip for each node on the way holds the question with the row's value and its answer; the
+    rows of `X` that reach the node along the question's own direction, with the cut as a line
+    and the row as a triangle; and what moves the row most: bars to the left move it towards
+    ``yes``, bars to the right towards ``no``. The last strip is the leaf with its classes.
+
+    Parameters
+    ----------
+    model : estimator, Model or Tree
+        A fitted estimator of obliqua, a model or a tree.
+    row : array-like of shape (n_features,) or (1, n_features)
+        The row: an array, a list, a pandas Series or a frame of one row.
+    X : array-like of shape (n_rows, n_features), default=None
+        Rows to compare with, those of training for instance. Without them a strip shows only
+        the cut and the row.
+    y : array-like of shape (n_rows,), default=None
+        The labels of `X`.
+    ax : matplotlib Axes, default=None
+        Where to draw. It is used whole, and text shrinks with the picture. Without it, a
+        figure is made.
+    feature_names : sequence of str, default=None
+        Names of the columns instead of those that the model knows.
+    class_names : sequence of str, default=None
+        Names of the classes, in the order of `classes_`, instead of the labels.
+    max_terms : int, default=4
+        How many terms of a question to show, and how many bars; the others are counted.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weights of the rows of `X`.
+    tree : int, default=None
+        Which tree of a model with several.
+
+    Returns
+    -------
+    matplotlib Axes
+        What was drawn in; its `figure` can be saved. The strip of node 3 has the gid
+        ``node-3``.
+
+    Raises
+    ------
+    MissingDependency
+        If matplotlib is not installed.
+    ValueError
+        If `row` is not one row that the model can take.
+
+    Notes
+    -----
+    A bar is coefficient times the difference between the row's value and the mean of the rows
+    of `X` at the node, so that all bars together are the row's distance from that mean along
+    the question's direction. Without `X` it is coefficient times value.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from sklearn.datasets import load_iris
+    >>> from obliqua import HHCartClassifier, plot_path
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = HHCartClassifier(random_state=0).fit(X, y)
+    >>> ax = plot_path(model, X.iloc[77], X=X, y=y)
+    >>> ax.figure.savefig("row.png")  # doctest: +SKIP
+    """
+    subject = subject_of(model, feature_names, class_names, tree)
+    check_limit("max_terms", max_terms, 1)
+    if X is None and (y is not None or sample_weight is not None):
+        raise ValueError("y and sample_weight belong to rows; give X as well.")
+    z = _one_row(subject, row)
+    sample = None if X is None else Sample(subject, X, y, sample_weight)
+    way = np.sort(subject.tree.decision_path(z).indices).tolist()
+    font = Font()
+    strips = [_strip(subject, sample, z, step, font, max_terms) for step in pairwise(way)]
+    return _Drawing(subject, sample, strips, way[-1], font).draw(ax)
+
+
+def _one_row(subject: Subject, row: Any) -> AnyArray:
+    """Return a row as a matrix of one row, as the tree walks it."""
+    named = hasattr(row, "to_frame") and hasattr(row, "index") and not hasattr(row, "columns")
+    if named:
+        row = row.to_frame().T  # a Series knows the names of its values
+    elif np.ndim(row) == 1:
+        row = np.asarray(row)[None, :]
+        # A list has no names of features; scikit-learn would warn that there are none.
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+            return subject.rows(row)
+    if np.ndim(row) != 2 or len(row) != 1:
+        raise ValueError(
+            f"row must be one row, of shape (n_features,) or (1, n_features); got shape "
+            f"{np.shape(row)}. Use X[3], or X.iloc[3] of a frame."
+        )
+    return subject.rows(row)
+
+
+@dataclass(frozen=True)
+class _Strip:
+    """One node on the way: what stands in its strip."""
+
+    node: int
+    branch: int
+    lines: list[str]
+    scale: Along | None
+    moves: Moves | None
+
+    @property
+    def height(self) -> float:
+        """The height of the strip in inches."""
+        n_bars = 0 if self.moves is None else len(self.moves.terms) + (self.moves.n_others > 0)
+        asked = (len(self.lines) + 1) * LINE + SMALL_LINE + 0.08
+        return max(HEIGHT, asked + 2 * PAD, n_bars * BAR + 2 * PAD)
+
+
+def _strip(
+    subject: Subject,
+    sample: Sample | None,
+    z: AnyArray,
+    step: tuple[int, int],
+    font: Font,
+    max_terms: int,
+) -> _Strip:
+    node, after = step
+    tree = subject.tree
+    branch = after - int(tree.first_child[node])
+    scale = along(subject, node)
+    if scale is None:
+        lines = node_lines(subject, node, font, ASKED, TEXT, max_terms)
+        return _Strip(node, branch, lines, None, None)
+    lines = question_lines(scale.question, font, ASKED, TEXT, max_terms)
+    moves = moves_of(scale, sample, node, z, max_terms, tree)
+    return _Strip(node, branch, lines, scale, moves)
+
+
+class _Drawing:
+    """One picture of a way."""
+
+    def __init__(
+        self, subject: Subject, sample: Sample | None, strips: list[_Strip], leaf: int, font: Font
+    ) -> None:
+        self.subject, self.sample, self.strips = subject, sample, strips
+        self.leaf, self.font, self.palette = leaf, font, Palette.of(subject)
+
+    def draw(self, ax: Any) -> Any:
+        """Draw everything, from the top down."""
+        legend = Legend.of(self.palette, self.font, WIDTH, TEXT)
+        head = 0.22 if self.strips else 0.0
+        strips = sum(strip.height + GAP for strip in self.strips)
+        height = 2 * MARGIN + legend.height + 0.1 + head + strips + LEAF
+        self.canvas = Canvas(WIDTH + 2 * MARGIN, height, self.font, ax)
+        legend.draw(self.canvas, MARGIN, height - MARGIN, self.palette)
+        top = height - MARGIN - legend.height - 0.1
+        if self.strips:
+            self._heads(top - head / 2)
+        top -= head
+        for strip in self.strips:
+            place = (MARGIN, top - strip.height, WIDTH, strip.height)
+            self.canvas.box(place).set_gid(f"node-{strip.node}")
+            self._asked(strip, place)
+            if strip.scale is None or strip.moves is None:
+                self._classes(strip, place)
+            else:
+                self._along(strip.scale, strip.moves.value, strip.node, place)
+                self._moved(strip.scale, strip.moves, strip.node, place)
+            top -= strip.height
+            self._step(strip, top)
+            top -= GAP
+        self._leaf((MARGIN, top - LEAF, WIDTH, LEAF))
+        return self.canvas.ax
+
+    def _heads(self, y: float) -> None:
+        times = "value" if self.sample is None else "(value − mean)"
+        rows = "this row" if self.sample is None else "rows at the node along this sum"
+        heads = [("question", ASKED_AT)]
+        if any(strip.moves is not None for strip in self.strips):
+            heads.append((rows, ALONG_AT))
+            heads.append((f"← yes    coefficient × {times}    no →", MOVED_AT))
+        for text, left in heads:
+            self.canvas.text(left, y, text, SMALL, color=GREY)
+
+    def _asked(self, strip: _Strip, place: Place) -> None:
+        """Write the question, and what the row answers."""
+        _, bottom, _, height = place
+        gid, left = f"node-{strip.node}", ASKED_AT
+        y = bottom + height - PAD - LINE / 2
+        for k, line in enumerate(strip.lines):
+            taken = strip.scale is None and k == strip.branch
+            weight = "bold" if taken else "normal"
+            self.canvas.text(left, y, line, TEXT, weight=weight).set_gid(f"{gid}-question")
+            y -= LINE
+        y -= 0.04
+        answer = branch_name(self.subject, strip.node, strip.branch)
+        words = f"this row takes branch {answer}"
+        if strip.moves is not None and strip.scale is not None:
+            words = (
+                f"this row: {_compared(strip.moves.value, strip.scale, strip.branch)}, {answer}"
+            )
+        words = self.font.fit(words, ASKED, TEXT, bold=True)
+        self.canvas.text(left, y, words, TEXT, weight="bold").set_gid(f"{gid}-answer")
+        facts = [count(self._n_rows(strip.node))]
+        facts.append(gain_text(self.subject, strip.node, self.font, 1.7, SMALL))
+        y = bottom + PAD + SMALL_LINE / 2
+        text = ", ".join(filter(None, facts))
+        self.canvas.text(left, y, text, SMALL, color=GREY).set_gid(f"{gid}-rows")
+
+    def _n_rows(self, node: int) -> int:
+        return rows_at(self.subject, self.sample, node)
+
+    def _sums(self, node: int) -> FloatArray:
+        return sums_at(self.subject, self.sample, node)
+
+    def _classes(self, strip: _Strip, place: Place) -> None:
+        """Where rows have no single value, draw their classes."""
+        bar = (ALONG_AT, place[1] + place[3] / 2 - 0.12, ALONG, 0.24)
+        class_bar(
+            self.canvas, bar, self._sums(strip.node), self.palette, f"node-{strip.node}-classes"
+        )
+
+    def _along(self, scale: Along, value: float, node: int, place: Place) -> None:
+        """Draw the rows along the direction, the cut and the row itself."""
+        canvas, gid = self.canvas, f"node-{node}"
+        at, cut = scale.sign * value, scale.cut
+        low = place[1] + PAD + SMALL_LINE + 0.06
+        frame = (ALONG_AT, low, ALONG, place[1] + place[3] - PAD - 0.14 - low)
+        found = None if self.sample is None else histogram(self.sample, scale, node, 40)
+        if found is not None:
+            first, last = float(found.edges[0]), float(found.edges[-1])
+            draw_histogram(canvas, frame, found, self.palette, cut, f"{gid}-histogram")
+        else:
+            away = max(abs(at - cut), 1e-3 * abs(cut)) or 1.0
+            first, last = cut - 2 * away, cut + 2 * away
+            canvas.line([(frame[0], low), (frame[0] + ALONG, low)], 0.6, color=EDGE)
+            x = frame[0] + ALONG / 2
+            drawn = canvas.line([(x, low - 0.05), (x, low + frame[3])], 1.1)
+            drawn.set_gid(f"{gid}-histogram-cut")
+        x_cut = frame[0] + (cut - first) / (last - first) * ALONG
+        # A row that lies beyond the picture stands at its edge.
+        share = min(max((at - first) / (last - first), 0.0), 1.0) if np.isfinite(at) else 0.5
+        x = frame[0] + share * ALONG
+        top = low + frame[3]
+        canvas.line([(x, low), (x, top + 0.04)], 0.9, color=INK, linestyle=(0, (2, 1.5)))
+        triangle = [(x - 0.055, top + 0.13), (x + 0.055, top + 0.13), (x, top + 0.03)]
+        canvas.polygon(triangle, facecolor=INK).set_gid(f"{gid}-row")
+        self._ticks(scale, (first, last), x_cut, low - 0.06 - SMALL_LINE / 2)
+
+    def _ticks(self, scale: Along, ends: tuple[float, float], x_cut: float, y: float) -> None:
+        """Write the cut under its line, and both ends where there is room."""
+        write, left = self.canvas.text, ALONG_AT
+        text = minus(scale.question.cut(DIGITS))
+        half = self.font.width(text, SMALL) / 2
+        x = min(max(x_cut, left + half), left + ALONG - half)
+        write(x, y, text, SMALL, ha="center")
+        for end, side, at in ((ends[0], "left", left), (ends[1], "right", left + ALONG)):
+            text = minus(write_number(scale.sign * end, DIGITS))
+            if abs(at - x) > half + self.font.width(text, SMALL) + 0.08:
+                write(at, y, text, SMALL, ha=side, color=GREY)
+
+    def _moved(self, scale: Along, moves: Moves, node: int, place: Place) -> None:
+        """Draw what moves the row: to the left towards yes, to the right towards no."""
+        canvas, bottom = self.canvas, place[1]
+        bars = list(moves.terms)
+        if moves.n_others:
+            bars.append((f"{moves.n_others} others", moves.others))
+        longest = max((abs(move) for _, move in bars), default=0.0)
+        unit = MOVE_WIDTH / 2 / longest if 0 < longest < np.inf else 0.0
+        middle = MOVED_AT + NAME_WIDTH + 0.08 + MOVE_WIDTH / 2
+        y = bottom + place[3] / 2 + (len(bars) - 1) / 2 * BAR
+        tall = len(bars) * BAR / 2
+        centre = bottom + place[3] / 2
+        canvas.line([(middle, centre - tall), (middle, centre + tall)], 0.6, color=EDGE)
+        for k, (name, move) in enumerate(bars):
+            short = self.font.fit(name, NAME_WIDTH, SMALL)
+            drawn = canvas.text(MOVED_AT + NAME_WIDTH, y, short, SMALL, ha="right")
+            drawn.set_gid(f"node-{node}-name-{k}")
+            length = scale.sign * move * unit if np.isfinite(move) else 0.0
+            bar = (middle + min(length, 0.0), y - BAR * 0.32, abs(length), BAR * 0.64)
+            canvas.bars([bar], [mix(INK, "#ffffff", 0.45)]).set_gid(f"node-{node}-move-{k}")
+            canvas.text(MOVED_AT + MOVED, y, self._signed(move), SMALL, ha="right", color=GREY)
+            y -= BAR
+
+    def _signed(self, move: float) -> str:
+        """Write how far a feature moves the row, as exactly as there is room."""
+        texts = [write_number(move, digits) for digits in (DIGITS, 2)] + [f"{move:.1e}"]
+        texts = [minus(f"{'+' if move > 0 else ''}{text}") for text in texts]
+        fits = (text for text in texts if self.font.width(text, SMALL) <= NUMBER_WIDTH)
+        return next(fits, texts[-1])
+
+    def _step(self, strip: _Strip, top: float) -> None:
+        """Draw an arrow to the next strip, with the answer beside it."""
+        x = ASKED_AT + 0.25
+        self.canvas.line([(x, top), (x, top - GAP + 0.06)], 1.2, color=GREY, zorder=2)
+        end = top - GAP
+        head = [(x - 0.05, end + 0.08), (x + 0.05, end + 0.08), (x, end + 0.005)]
+        self.canvas.polygon(head, facecolor=GREY)
+        name = branch_name(self.subject, strip.node, strip.branch)
+        self.canvas.text(x + 0.1, top - GAP / 2, name, SMALL, color=GREY)
+
+    def _leaf(self, place: Place) -> None:
+        """Draw the leaf: its class, and the classes of the rows in it."""
+        _, bottom, _, height = place
+        label = int(self.subject.tree.leaf_label[self.leaf])
+        colour, gid = self.palette.colours[label], f"node-{self.leaf}"
+        box = self.canvas.box(place, facecolor=mix(colour, "#ffffff", 0.87), edgecolor=colour)
+        box.set_gid(gid)
+        middle = bottom + height / 2
+        name = self.font.fit(self.palette.names[label], ASKED, TEXT + 1, bold=True)
+        drawn = self.canvas.text(ASKED_AT, middle + 0.09, name, TEXT + 1, weight="bold")
+        drawn.set_gid(f"{gid}-class")
+        n_rows = self._n_rows(self.leaf)
+        rows = count(n_rows) if n_rows else "no rows"
+        self.canvas.text(ASKED_AT, middle - 0.11, f"leaf with {rows}", SMALL, color=GREY)
+        sums = self._sums(self.leaf)
+        bar = (ALONG_AT, middle - 0.1, ALONG, 0.2)
+        class_bar(self.canvas, bar, sums, self.palette, f"{gid}-classes")
+        total = float(sums.sum())
+        order = [c for c in np.argsort(-sums, kind="stable").tolist() if sums[c] > 0]
+        parts = [
+            f"{self.font.fit(self.palette.names[c], 1.2, SMALL)}: {_percent(sums[c] / total)}"
+            for c in order[:6]
+        ]
+        if len(order) > 6:
+            parts.append(f"and {len(order) - 6} more")
+        words = [f"{part}," for part in parts[:-1]] + parts[-1:]
+        lines = self.font.wrap(words, MOVED, SMALL)[:3]
+        y = middle + (len(lines) - 1) / 2 * SMALL_LINE
+        for line in lines:
+            self.canvas.text(MOVED_AT, y, line, SMALL).set_gid(f"{gid}-shares")
+            y -= SMALL_LINE
+
+
+def _compared(value: float, scale: Along, branch: int) -> str:
+    """Write a row's value beside the cut, with enough digits to tell them apart."""
+    question = scale.question
+    relation = relation_of(question) if branch == 0 else question.opposite
+    step = abs(value - question.threshold)
+    left, right = (minus(write_number(v, DIGITS, step)) for v in (value, question.threshold))
+    return f"{left} {relation} {right}"
+
+
+def _percent(share: float) -> str:
+    """Write a share; only all and nothing are written as such."""
+    text = f"{100 * share:.0f} %"
+    if text == "100 %" and share < 1:
+        return "> 99 %"
+    return "< 1 %" if text == "0 %" else text

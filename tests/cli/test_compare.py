@@ -1,0 +1,101 @@
+"""``obliqua compare``: the table and its other forms."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import obliqua
+from cli_tools import Run, table
+from obliqua.experiments.methods import METHODS
+
+QUICK = ("compare", "data.csv", "-t", "y", "--folds", "3")
+
+
+def test_the_table(run: Run, data: Path) -> None:
+    result = run(*QUICK)
+    assert result.stderr == ""
+    lines = result.stdout.splitlines()
+    assert lines[0] == "data.csv, target y: 60 rows, 3 features, 2 classes"
+    assert [line.split()[0] for line in lines[4:11]] == list(METHODS)
+    assert max(map(len, lines)) <= 80
+    assert "…" not in result.stdout
+    assert "\x1b" not in result.stdout
+    assert "3 stratified folds" in result.stdout
+
+
+def test_a_wide_screen_says_what_the_methods_are(
+    run: Run, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "scikit-learn's tree" not in run(*QUICK).stdout
+    monkeypatch.setenv("COLUMNS", "130")
+    assert "scikit-learn's tree, not pruned" in run(*QUICK).stdout
+
+
+def test_the_figures_are_the_librarys(run: Run, data: Path) -> None:
+    frame = pl.read_csv(data)
+    X, y = frame["a", "b", "c"].to_numpy(), frame["y"].to_numpy()
+    expected = obliqua.compare(X, y, ["cart", "means"], n_folds=3, random_state=5)
+    words = (*QUICK, "--methods", "cart,means", "--seed", "5", "--format", "json")
+    got = json.loads(run(*words).stdout)
+    assert json.loads(run(*words, "--jobs", "2").stdout)["methods"][0]["leaves"] is not None
+    for mine, theirs in zip(got["methods"], expected.to_dict()["methods"], strict=True):
+        for key in mine:
+            assert key.startswith("seconds") or mine[key] == theirs[key]
+
+
+def test_the_other_forms_agree(run: Run, data: Path) -> None:
+    words = (*QUICK, "--methods", "cart,hhcart-d", "--repeats", "2")
+    as_json = json.loads(run(*words, "--format", "json").stdout)
+    as_csv = pl.read_csv(run(*words, "--format", "csv").stdout.encode())
+    assert as_csv["method"].to_list() == ["cart", "hhcart-d"]
+    assert as_csv["accuracy"].to_list() == [row["accuracy"] for row in as_json["methods"]]
+    assert as_json["n_repeats"] == 2
+    markdown = run(*words, "--format", "markdown").stdout
+    assert markdown.startswith("| method | accuracy % |")
+
+
+def test_settings_are_for_the_methods_that_have_them(run: Run, data: Path) -> None:
+    words = (*QUICK, "--methods", "cart,sklearn", "--format", "json")
+    rows = json.loads(run(*words, "--set", "pruning=none", "--set", "max_depth=1").stdout)
+    assert [row["depth"] for row in rows["methods"]] == [1.0, 1.0]
+    assert "no parameter 'tau'" in run(*words, "--set", "tau=0.1", code=2).stderr
+
+
+def test_fewer_folds_are_noted_on_stderr(run: Run, data: Path) -> None:
+    data.write_text(table() + "9,9,9,maybe\n9,9,8,maybe\n")
+    result = run("compare", "data.csv", "-t", "y", "--methods", "cart", "--format", "csv")
+    assert result.stderr == "Note: 2 folds instead of 10: the class 'maybe' has 2 rows.\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        (table() + "9,9,9,maybe\n", "class 'maybe' has 1 row"),
+        ("a,y\n1,p\n2,p\n", "one class only"),
+        ("a,y\n1,0.5\n2,0.7\n", "a quantity"),
+        ("a,y\nx,p\ny,q\n", "'a' holds text"),
+    ],
+)
+def test_bad_data(run: Run, data: Path, content: str, part: str) -> None:
+    data.write_text(content)
+    result = run(*QUICK, code=1)
+    assert part in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--folds", "1"],
+        ["--repeats", "0"],
+        ["--methods", "cart,hhcard"],
+        ["--format", "xml"],
+        ["--methods", ""],
+    ],
+)
+def test_wrong_usage(run: Run, data: Path, words: list[str]) -> None:
+    run(*QUICK, *words, code=2)

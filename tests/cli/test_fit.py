@@ -1,0 +1,218 @@
+"""``obliqua fit``: the model, the summary, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import obliqua
+from cli_tools import Run, Shell, facts, table
+from obliqua.experiments.methods import METHODS
+
+
+def test_the_model_is_the_one_that_the_library_fits(run: Run, data: Path) -> None:
+    run("fit", "data.csv", "-t", "y", "-m", "hhcart-d", "--seed", "3", "--set", "max_depth=2")
+    ours = obliqua.load("model.obliqua")
+    frame = pl.read_csv(data)
+    X, y = frame.drop("y"), frame["y"].to_numpy()
+    same = obliqua.HHCartClassifier(variant="dominant", max_depth=2, random_state=3).fit(X, y)
+    assert ours.tree_ == same.tree_
+    assert list(ours.feature_names_in_) == ["a", "b", "c"]
+
+
+def test_jobs_do_not_change_the_file(run: Run, data: Path) -> None:
+    run("fit", "data.csv", "-t", "y", "-o", "one.obliqua")
+    run("fit", "data.csv", "-t", "y", "-o", "two.obliqua", "--jobs", "2")
+    assert Path("one.obliqua").read_bytes() == Path("two.obliqua").read_bytes()
+
+
+def test_the_summary(run: Run, data: Path) -> None:
+    result = run("fit", "data.csv", "-t", "y", "--set", "pruning=none", "-o", "m.obliqua")
+    assert result.stderr == ""
+    said, tree = facts(result.stdout), obliqua.load("m.obliqua")
+    assert said["rows"] == "60"
+    assert said["features"] == "3"
+    assert said["classes"].startswith("2: no (")
+    assert said["leaves"] == str(tree.get_n_leaves())
+    assert said["depth"] == str(tree.get_depth())
+    assert said["accuracy"] == "100.0 % on the training rows, too good for new ones"
+    assert said["saved"].startswith("m.obliqua, ")
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "sklearn"])
+def test_every_method_fits(run: Run, data: Path, method: str) -> None:
+    said = facts(run("fit", "data.csv", "-t", "y", "-m", method).stdout)
+    assert said["method"] == f"{method}, {METHODS[method].title}"
+
+
+def test_scikit_learns_tree_cannot_be_saved(run: Run, data: Path) -> None:
+    assert "cart" in run("fit", "data.csv", "-t", "y", "-m", "sklearn", code=2).stderr
+
+
+def test_accuracy_on_rows_held_out(run: Run, data: Path) -> None:
+    words = ("fit", "data.csv", "-t", "y", "--holdout", "0.25", "-o", "m.obliqua")
+    result = run(*words)
+    said = facts(result.stdout)
+    assert said["rows"] == "45"
+    assert said["accuracy"].endswith("% on 15 rows held out")
+    assert run(*words).stdout == result.stdout
+    assert run(*words, "--seed", "1").stdout != result.stdout
+    tree = obliqua.load("m.obliqua")
+    assert tree.tree_.n_samples[0] <= 45
+
+
+def test_accuracy_on_another_file(run: Run, data: Path) -> None:
+    run("fit", "data.csv", "-t", "y", "-o", "m.obliqua")
+    lines = table(30, seed=1).splitlines()
+    # The columns in another order, and one more.
+    other = [",".join([*reversed(line.split(",")), "7"]) for line in lines]
+    Path("test.csv").write_text("\n".join(["y,c,b,a,id", *other[1:]]))
+    result = run("fit", "data.csv", "-t", "y", "--test", "test.csv", "-o", "m.obliqua")
+    frame = pl.read_csv("test.csv")
+    tree = obliqua.load("m.obliqua")
+    expected = np.mean(tree.predict(frame["a", "b", "c"]) == frame["y"].to_numpy())
+    assert f"{100 * expected:.1f} % on 30 rows of test.csv" in result.stdout
+
+
+def test_which_columns_are_used(run: Run, data: Path) -> None:
+    run("fit", "data.csv", "-t", "y", "--features", "c,a", "-o", "m.obliqua")
+    assert list(obliqua.load("m.obliqua").feature_names_in_) == ["c", "a"]
+    run("fit", "data.csv", "-t", "y", "--drop", "a", "-o", "m.obliqua")
+    assert list(obliqua.load("m.obliqua").feature_names_in_) == ["b", "c"]
+    fit = ("fit", "data.csv", "-t", "y")
+    assert "give one" in run(*fit, "--drop", "a", "--features", "b", code=1).stderr
+    assert "no column 'z'" in run(*fit, "--features", "a,z", code=1).stderr
+    assert "no column 'z'" in run(*fit, "--drop", "z", code=1).stderr
+    assert "the target" in run(*fit, "--features", "a,y", code=1).stderr
+    assert "no column left" in run(*fit, "--drop", "a,b,c", code=1).stderr
+
+
+def test_weights(run: Run, data: Path) -> None:
+    run("fit", "data.csv", "-t", "y", "--weight", "c", "-o", "m.obliqua", code=1)
+    frame = pl.read_csv(data).with_columns(c=pl.col("c").abs())
+    frame.write_csv(data)
+    run("fit", "data.csv", "-t", "y", "--weight", "c", "-o", "m.obliqua")
+    model = obliqua.load("m.obliqua")
+    assert list(model.feature_names_in_) == ["a", "b"]
+    same = obliqua.HHCartClassifier(random_state=0)
+    same.fit(frame["a", "b"], frame["y"].to_numpy(), sample_weight=frame["c"].to_numpy())
+    assert model.tree_ == same.tree_
+
+
+def test_negative_weights_are_refused(run: Run, data: Path) -> None:
+    result = run("fit", "data.csv", "-t", "y", "--weight", "c", code=1)
+    assert "negative" in result.stderr.lower()
+    assert "no column 'w'" in run("fit", "data.csv", "-t", "y", "--weight", "w", code=1).stderr
+    assert "is the target" in run("fit", "data.csv", "-t", "y", "--weight", "y", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("max_depth=3", 3),
+        ("max_depth=None", None),
+        ("max_depth=none", None),
+        ("prune_fraction=0.25", 0.25),
+        ("prune_root=true", True),
+        ("pruning=cv", "cv"),
+        ("class_weight={'no': 2.0}", {"no": 2.0}),
+    ],
+)
+def test_settings(run: Run, data: Path, text: str, value: object) -> None:
+    run("fit", "data.csv", "-t", "y", "--set", text, "-o", "m.obliqua")
+    assert obliqua.load("m.obliqua").get_params()[text.partition("=")[0]] == value
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "part"),
+    [
+        ("max_deph=3", 2, "Did you mean 'max_depth'?"),
+        ("max_depth", 2, "name=value"),
+        ("=3", 2, "name=value"),
+        ("random_state=3", 2, "--seed"),
+        ("n_jobs=2", 2, "--jobs"),
+        ("max_depth=three", 1, "Got 'three'"),
+        ("max_depth=0", 1, "max_depth"),
+        ("class_weight={'maybe': 2}", 1, "maybe"),
+    ],
+)
+def test_bad_settings(run: Run, data: Path, text: str, code: int, part: str) -> None:
+    assert part in run("fit", "data.csv", "-t", "y", "--set", text, code=code).stderr
+    assert not Path("model.obliqua").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--seed", "-1"],
+        ["--seed", "x"],
+        ["--jobs", "0"],
+        ["--holdout", "0"],
+        ["--holdout", "1"],
+        ["--method", "hhcard"],
+        ["--drop", "a,,b"],
+        ["--drop", '"a'],
+        ["--delimiter", "ab"],
+        ["--no-such-option"],
+    ],
+)
+def test_wrong_usage(run: Run, data: Path, words: list[str]) -> None:
+    run("fit", "data.csv", "-t", "y", *words, code=2)
+
+
+def test_a_model_is_not_replaced_by_accident(run: Run, data: Path) -> None:
+    Path("model.obliqua").write_text("precious")
+    result = run("fit", "data.csv", "-t", "y", code=1)
+    assert "--output" in result.stderr
+    assert Path("model.obliqua").read_text() == "precious"
+    run("fit", "data.csv", "-t", "y", "--output", "model.obliqua")
+    assert obliqua.load("model.obliqua").n_classes_ == 2
+
+
+def test_a_file_that_cannot_be_written_is_found_before_the_fit(run: Run, data: Path) -> None:
+    assert "is not there" in run("fit", "no.csv", "-t", "y", code=1).stderr
+    for target in ("no/such/folder/m.obliqua", "."):
+        result = run("fit", "no.csv", "-t", "y", "-o", target, code=1)
+        assert "folder" in result.stderr
+
+
+def test_an_unwritable_folder(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Root may write everywhere, so the question is answered here.
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert "permission" in run("fit", "data.csv", "-t", "y", code=1).stderr
+
+
+def test_classes_with_one_row(run: Run) -> None:
+    rows = "".join(f"{k},c{k}\n" for k in range(4))
+    said = run("fit", "-", "-t", "y", input="a,y\n" + rows)
+    assert facts(said.stdout)["classes"].startswith("4: c0 (1)")
+    result = run(
+        "fit", "-", "-t", "y", "--holdout", "0.5", "-o", "x", code=1, input="a,y\n" + rows
+    )
+    assert "--holdout 0.5 is not possible" in result.stderr
+
+
+def test_a_doubtful_target_is_noted(run: Run) -> None:
+    rows = "".join(f"{k},{k}\n" for k in range(30))
+    result = run("fit", "-", "-t", "y", input="a,y\n" + rows)
+    assert "Note: The number of unique classes" in result.stderr
+    quiet = run("fit", "-", "-t", "y", "-q", "-o", "m.obliqua", input="a,y\n" + rows)
+    assert quiet.stderr == ""
+    assert facts(quiet.stdout)["classes"].startswith("30: ")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk(shell: Shell, data: Path) -> None:
+    done = shell("obliqua fit data.csv -t y -o /dev/full")
+    assert done.returncode == 1
+    assert "room" in done.stderr
+    assert done.stdout == ""
+    assert Path("/dev/full").is_char_device()
+    done = shell("obliqua fit data.csv -t y > /dev/full")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ")
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,158 @@
+"""The command as a process: exit codes, pipes, signals, missing packages."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli_tools import Run, Shell, table
+from obliqua.cli import main
+
+BLOCKER = """
+import sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition('.')[0] in {blocked!r}:
+            raise ModuleNotFoundError(f'No module named {{name!r}}', name=name)
+sys.meta_path.insert(0, Blocker())
+sys.argv = ['obliqua', *{words!r}]
+from obliqua.cli import main
+sys.exit(main())
+"""
+
+
+def blocked(package: str, *words: str) -> subprocess.CompletedProcess[str]:
+    program = BLOCKER.format(blocked={package}, words=words)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("package", ["click", "rich", "polars"])
+def test_without_an_extra_one_line_says_what_to_install(package: str, data: Path) -> None:
+    done = blocked(package, "compare", "data.csv", "-t", "y", "--folds", "2", "-m", "cart")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert f"needs the package {package}" in line
+    assert "pip install 'obliqua[cli]'" in line
+
+
+def test_help_needs_no_tables(data: Path) -> None:
+    assert blocked("polars", "fit", "--help").returncode == 0
+
+
+def test_exit_codes(shell: Shell, data: Path) -> None:
+    assert shell("obliqua --version").returncode == 0
+    done = shell("obliqua fit data.csv -t y && obliqua predict model.obliqua data.csv -q")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert shell("obliqua fit data.csv -t nothing -o x").returncode == 1
+    assert shell("obliqua fit").returncode == 2
+
+
+def test_commands_work_in_a_pipe(shell: Shell, data: Path) -> None:
+    line = "cat data.csv | obliqua fit - -t y > /dev/null && obliqua predict model.obliqua - -q"
+    done = shell(f"{line} < data.csv | sort | uniq -c")
+    assert done.stdout.split()[1::2] == ["no", "prediction", "yes"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes end differently there")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_leaves_early(shell: Shell, model: Path, unbuffered: str) -> None:
+    shell = partial(shell, env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
+    Path("many.csv").write_text(table(50_000))
+    done = shell("{ obliqua predict m.obliqua many.csv -q; echo $? >&2; } | head -2")
+    assert done.stdout.splitlines()[0] == "prediction"
+    assert done.stderr == "141\n"
+    done = shell("{ obliqua compare data.csv -t y -m cart --folds 2; echo $? >&2; } | true")
+    assert done.stderr == "141\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ there")
+def test_ctrl_c() -> None:
+    words = [sys.executable, "-m", "obliqua", "compare", "-", "-t", "y"]
+    pipe = subprocess.PIPE  # nothing comes out of it, so that the command waits
+    process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert (out, err) == ("", "Interrupted.\n")
+
+
+def test_main_returns_the_exit_code(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert main(["fit", "data.csv"]) == 2
+    assert main(["fit", "nothing.csv", "-t", "y"]) == 1
+    assert "nothing.csv is not there" in capsys.readouterr().err
+
+
+def test_what_nobody_expected(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise KeyError("gone")
+
+    monkeypatch.setattr("obliqua.cli.fit.make_estimator", broken)
+    result = run("fit", "data.csv", "-t", "y", code=1)
+    assert result.stderr.startswith("Error: This should not have happened: KeyError: 'gone'")
+    assert "report" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_debug_shows_where(data: Path, shell: Shell) -> None:
+    done = shell("obliqua fit data.csv -t nothing -o x --debug")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("Error: --target")
+
+
+def test_a_panic_of_the_reader_is_one_line(
+    shell: Shell, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = table()[:-1] + '"\n"'  # polars 2.1 panics at this, and says so itself
+    data.write_text(text)
+    done = shell("RUST_BACKTRACE=1 obliqua fit data.csv -t y -o x")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: data.csv cannot be read as CSV")
+    assert len(done.stderr.splitlines()) == 1
+    # Other versions may not panic there; that a panic is understood does not depend on it.
+    import polars
+
+    def panic(*_: Any, **__: Any) -> None:
+        raise polars.exceptions.PanicException("slice index")
+
+    monkeypatch.setattr(polars, "read_csv", panic)
+    assert main(["fit", "data.csv", "-t", "y", "-o", "x"]) == 1
+
+
+def test_too_little_memory(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("obliqua.cli.fit.read_table", broken)
+    assert "not enough memory" in run("fit", "data.csv", "-t", "y", code=1).stderr
+
+
+def test_a_screen_that_lacks_letters(shell: Shell) -> None:
+    Path("t.csv").write_text("größe,y\n1,あ\n2,b\n", "utf-8")
+    done = shell("obliqua fit t.csv -t y", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "\\u3042 (1)" in done.stdout
+    done = shell(
+        "obliqua predict model.obliqua t.csv -q",
+        env={**os.environ, "PYTHONIOENCODING": "latin1"},
+        encoding="utf-8",
+    )
+    assert "あ" in done.stdout  # data are UTF-8 wherever they go
+
+
+def test_progress_and_colour_are_for_terminals_only(run: Run, data: Path) -> None:
+    result = run("compare", "data.csv", "-t", "y", "-m", "cart", "--folds", "2")
+    assert "comparing" not in result.stderr
+    assert "\x1b" not in result.output

@@ -1,0 +1,142 @@
+"""``obliqua show``: text, rules, Graphviz and pictures of a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import obliqua
+from cli_tools import Run, Shell, facts, table
+
+
+def test_facts_tree_and_importances(run: Run, model: Path) -> None:
+    result = run("show", "m.obliqua")
+    tree = obliqua.load(model)
+    assert result.stderr == ""
+    said = facts(result.stdout)
+    assert said["features"] == "3: a, b, c"
+    assert said["classes"] == "2: no, yes"
+    assert "HHCartClassifier(pruning=None, random_state=0)" in said["model"]
+    assert obliqua.export_text(tree, width=80) in result.stdout
+    shares = result.stdout.partition("Importances")[2].splitlines()[1:]
+    by_name = {line.split()[0]: float(line.split()[1]) for line in shares}
+    assert sum(by_name.values()) == pytest.approx(100, abs=0.2)
+    order = sorted(by_name.values(), reverse=True)
+    assert list(by_name.values()) == order
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_depth_terms_and_details(run: Run, model: Path) -> None:
+    tree = obliqua.load(model)
+    text = obliqua.export_text(tree, max_depth=0, max_terms=1, details=True, width=80)
+    words = ("show", "m.obliqua", "--depth", "0", "--terms", "1", "--details")
+    assert text in run(*words).stdout
+    run("show", "m.obliqua", "--depth", "-1", code=2)
+    run("show", "m.obliqua", "--terms", "0", code=2)
+
+
+def test_rules(run: Run, model: Path) -> None:
+    text = run("show", "m.obliqua", "--rules").stdout
+    for rule in obliqua.export_rules(obliqua.load(model), max_terms=5):
+        assert str(rule) in text
+
+
+def test_graphviz(run: Run, model: Path) -> None:
+    result = run("show", "m.obliqua", "--dot", "t.dot")
+    assert result.stdout == ""
+    assert "dot -Tsvg t.dot" in result.stderr
+    assert Path("t.dot").read_text("utf-8").startswith("digraph")
+
+
+@pytest.mark.parametrize(
+    ("name", "magic"), [("t.png", b"\x89PNG"), ("t.SVG", b"<?xml"), ("t.pdf", b"%PDF")]
+)
+def test_pictures(run: Run, model: Path, data: Path, name: str, magic: bytes) -> None:
+    result = run("show", "m.obliqua", "--plot", name)
+    assert result.stdout == ""
+    assert result.stderr == f"Note: The picture is in {name}.\n"
+    plain = Path(name).read_bytes()
+    assert plain.startswith(magic)
+    run("show", "m.obliqua", "--plot", name, "--data", "data.csv", "-t", "y")
+    assert Path(name).read_bytes() != plain
+    assert sorted(path.name for path in Path().iterdir()) == sorted(
+        ["data.csv", "m.obliqua", name]
+    )
+
+
+def test_rows_for_a_picture_are_found_by_name(run: Run, model: Path, data: Path) -> None:
+    run("show", "m.obliqua", "--plot", "t.svg", "--data", "data.csv")
+    pl.read_csv(data).select("c", "y", "b", "a").write_csv("other.csv")
+    run("show", "m.obliqua", "--plot", "u.svg", "--data", "other.csv")
+    Path("bad.csv").write_text("a,b\n1,2\n")
+    result = run("show", "m.obliqua", "--plot", "v.svg", "--data", "bad.csv", code=1)
+    assert "lacks 1 column that the model needs: 'c'" in result.stderr
+    assert not Path("v.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "part"),
+    [
+        (["--plot", "t.gif"], 2, ".png"),
+        (["--plot", "no/t.png"], 1, "is not there"),
+        (["--dot", "."], 1, "is a folder"),
+        (["--data", "data.csv"], 2, "--plot"),
+        (["--plot", "t.png", "-t", "y"], 2, "--data"),
+        (["--plot", "t.png", "--data", "data.csv", "-t", "z"], 1, "no column 'z'"),
+        (["--plot", "t.png", "--data", "data.csv", "-t", "a"], 1, "a quantity"),
+    ],
+)
+def test_refused(
+    run: Run, model: Path, data: Path, words: list[str], code: int, part: str
+) -> None:
+    assert part in run("show", "m.obliqua", *words, code=code).stderr
+    assert not Path("t.png").exists()
+
+
+def test_models_that_cannot_be_shown(run: Run, data: Path) -> None:
+    assert "is not there" in run("show", "m.obliqua", code=1).stderr
+    assert "model file" in run("show", "data.csv", code=1).stderr
+
+
+def test_a_model_and_a_tree_can_be_shown(run: Run, model: Path) -> None:
+    tree = obliqua.load(model)
+    for thing in (tree.model_, tree.tree_):
+        obliqua.save(thing, "bare.obliqua")
+        text = run("show", "bare.obliqua").stdout
+        assert f"bare.obliqua, {type(thing).__name__}" in text
+        assert obliqua.export_text(thing, width=80) in text
+        assert "Importances" in text
+
+
+def test_a_tree_by_hand(run: Run) -> None:
+    builder = obliqua.TreeBuilder(n_features=2, n_stats=2)
+    builder.add_split("root", {0: 2.0, 1: 0.74}, 90.0, ("low", "high"))
+    builder.set_leaf("low", [8, 1], n_samples=9)
+    builder.set_leaf("high", [0, 5], n_samples=5)
+    builder.annotate("root", gain=0.4)
+    obliqua.save(builder.build(), "hand.obliqua")
+    result = run("show", "hand.obliqua")
+    assert "x0 + 0.37*x1 <= 45" in result.stdout
+    assert "Importances are not known" in result.stderr
+    builder = obliqua.TreeBuilder(n_features=1, n_stats=2)
+    builder.set_leaf("root", [8, 1], n_samples=9)
+    obliqua.save(builder.build(), "leaf.obliqua")
+    assert facts(run("show", "leaf.obliqua").stdout)["features per split"] == "-"
+
+
+def test_odd_names(run: Run) -> None:
+    Path("t.csv").write_text(table().replace("a,b", '"[bold]a\n<b>",":smile:"', 1), "utf-8")
+    run("fit", "t.csv", "-t", "y", "-o", "m.obliqua")
+    text = run("show", "m.obliqua").stdout
+    assert r"3: [bold]a\n<b>, :smile:, c" in text
+    run("show", "m.obliqua", "--plot", "t.svg", "--data", "t.csv", "-t", "y")
+    run("show", "m.obliqua", "--dot", "t.dot")
+
+
+def test_a_screen_without_lines(shell: Shell, model: Path) -> None:
+    done = shell("PYTHONIOENCODING=ascii obliqua show m.obliqua")
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert "yes:" in done.stdout

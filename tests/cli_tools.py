@@ -1,0 +1,26 @@
+"""What the tests of the command line share beside fixtures."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+
+import numpy as np
+from click.testing import Result
+
+Run = Callable[..., Result]
+Shell = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def table(n_rows: int = 60, seed: int = 0) -> str:
+    """CSV with the columns a, b, c and y, whose classes no and yes a slanted line divides."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 3)).round(3)
+    y = np.where(X[:, 0] + X[:, 1] > 0, "yes", "no")
+    rows = [",".join([*map(str, row), label]) for row, label in zip(X.tolist(), y, strict=True)]
+    return "\n".join(["a,b,c,y", *rows]) + "\n"
+
+
+def facts(summary: str) -> dict[str, str]:
+    """The lines of the summary of a fit, by what they are about."""
+    return {line[:20].strip(): line[20:].strip() for line in summary.splitlines()}

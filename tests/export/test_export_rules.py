@@ -1,0 +1,336 @@
+"""Rules say what the tree does: read back by a reader of their own, they send rows alike."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from obliqua import CartClassifier, HHCartClassifier, Tree, TreeBuilder, export_rules
+from obliqua.data import Column, Encoding
+from obliqua.export.conditions import Between, Largest, OneOf
+from obliqua.export.rules import Rule
+from obliqua.model import Model
+from obliqua.tree import NodeKind
+from problems import Case, cases, examples
+from strategies import rows, trees
+from trees_to_read import NASTY, chain, mixed, nasty, oblique, single
+
+NAMES = {"feature_names": ["age", "bmi"], "class_names": ["healthy", "ill"]}
+
+# --- a reader of rules that knows nothing of trees -------------------------------------------
+
+NUMBER = r"-?[\d.]+(?:e[-+]?\d+)?"
+BOUNDS = re.compile(rf"(?:({NUMBER}) (<=?) )?(.+?)(?: ([<>]=?) ({NUMBER}))?")
+LEVELS = (
+    r"\(?x(\d+) (is missing|is any level|is known|in|not in)(?: \{(.*?)\})?(?: or is missing\))?"
+)
+TERM = re.compile(rf"(?:({NUMBER})\*)?x(\d+)|({NUMBER})")
+COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+
+
+def value(formula: str, Z: np.ndarray) -> np.ndarray:
+    """The value of a sum, added up in the order in which it is written."""
+    words = re.sub(r"^-(?=x)", "-1*", formula).split(" ")
+    total = np.zeros(len(Z))
+    for sign, term in zip(["+", *words[1::2]], words[::2], strict=True):
+        found = TERM.fullmatch(term)
+        assert found is not None and sign in "+-", formula
+        if found[3] is not None:
+            part = np.full(len(Z), float(found[3]))
+        else:
+            part = float(found[1] or 1) * Z[:, int(found[2])]
+        total = total + part if sign == "+" else total - part
+    return total
+
+
+def holds(condition: str, Z: np.ndarray) -> np.ndarray:
+    """For which rows a condition holds."""
+    if " is the largest of " in condition:
+        winner, others = condition[:-1].split(" is the largest of [")
+        values = np.stack([value(other, Z) for other in others.split(", ")])
+        numbered = re.fullmatch(r"(.*) \(number (\d+)\)", winner)
+        number = int(numbered[2]) - 1 if numbered else others.split(", ").index(winner)
+        return values.argmax(axis=0) == number
+    if found := re.fullmatch(LEVELS, condition):
+        return level_holds(Z[:, int(found[1])], found[2], found[3], "missing" in condition)
+    found = BOUNDS.fullmatch(condition)
+    assert found is not None, condition
+    along = value(found[3], Z)
+    kept = np.ones(len(Z), dtype=bool)
+    if found[1]:
+        kept &= COMPARE[found[2]](float(found[1]), along)
+    if found[5]:
+        kept &= COMPARE[found[4]](along, float(found[5]))
+    return kept
+
+
+def level_holds(column: np.ndarray, word: str, levels: str, missing: bool) -> np.ndarray:
+    codes = [int(code.removeprefix("code ")) for code in (levels or "").split(", ") if code]
+    kept = np.isin(column, codes)
+    if word == "is missing":
+        kept[:] = False
+    elif word in ("is any level", "is known"):
+        kept[:] = True
+    elif word == "not in":
+        kept = ~kept
+    return np.where(np.isnan(column), missing, kept)
+
+
+def reads(rule: Rule, Z: np.ndarray) -> np.ndarray:
+    """For which rows a rule holds, as its one line of text says."""
+    if rule.text.startswith("always "):
+        return np.ones(len(Z), dtype=bool)
+    asked = rule.text.removeprefix("if ").rpartition(" then ")[0]
+    parts = [holds(condition, Z) for condition in asked.split(" and ")]
+    return np.logical_and.reduce(parts)
+
+
+def check_exact(tree: Tree, Z: np.ndarray) -> None:
+    """Each leaf has one rule, and each row fulfils that of its leaf and no other."""
+    rules = export_rules(tree, exact=True)
+    assert sorted(rule.leaf for rule in rules) == np.flatnonzero(tree.is_leaf).tolist()
+    leaves = tree.apply(Z)
+    wide = np.asarray(Z, dtype=np.float64)
+    for rule in rules:
+        np.testing.assert_array_equal(reads(rule, wide), leaves == rule.leaf, err_msg=rule.text)
+
+
+# --- what rules do ---------------------------------------------------------------------------
+
+
+@examples(60)
+@given(cases(max_rows=40), st.sampled_from(["cart", "hhcart", "three"]))
+def test_fitted_trees_are_read_back_exactly(case: Case, method: str) -> None:
+    model = {
+        "cart": CartClassifier(pruning=None),
+        "hhcart": HHCartClassifier(pruning=None),
+        "three": HHCartClassifier(
+            pruning=None, extra_directions="fisher", max_features_per_split=2
+        ),
+    }[method].fit(case.X, case.y)
+    with np.errstate(over="ignore"):
+        check_exact(model.tree_, case.X)
+
+
+@examples(150)
+@given(st.data())
+def test_hyperplanes_and_machines_are_read_back_exactly(data: st.DataObject) -> None:
+    kinds = (NodeKind.HYPERPLANE, NodeKind.MACHINE)
+    tree = data.draw(trees(kinds=kinds, tables=False, filled=False, max_splits=8))
+    check_exact(tree, data.draw(rows(tree)))
+
+
+@examples(150)
+@given(st.data())
+def test_levels_are_read_back_exactly(data: st.DataObject) -> None:
+    tree = data.draw(trees(kinds=[NodeKind.LEVELS], filled=True, max_splits=8))
+    check_exact(tree, data.draw(rows(tree, missing=True)))
+
+
+@examples(150)
+@given(st.data())
+def test_scaled_rules_say_the_same(data: st.DataObject) -> None:
+    """But for rows so near to a boundary that rounding decides."""
+    tree = data.draw(trees(kinds=[NodeKind.HYPERPLANE], tables=False, max_splits=8))
+    Z = np.asarray(data.draw(rows(tree)), dtype=np.float64)
+    leaves = tree.apply(Z)
+    for rule in export_rules(tree):
+        clear = np.ones(len(Z), dtype=bool)
+        inside = np.ones(len(Z), dtype=bool)
+        for part in rule.conditions:
+            assert isinstance(part, Between)
+            terms = Z[:, list(part.columns)] * np.array(part.coefficients)
+            along, size = terms.sum(axis=1), np.abs(terms).sum(axis=1)
+            for bound in (part.low, part.high):
+                if math.isfinite(bound):
+                    clear &= np.abs(along - bound) > 1e-9 * (size + abs(bound)) + 1e-100
+            inside &= (along > part.low) & (along < part.high)
+        np.testing.assert_array_equal(inside[clear], (leaves == rule.leaf)[clear])
+
+
+def test_conditions_on_one_sum_are_one() -> None:
+    rules = export_rules(oblique(), order="tree", **NAMES)
+    assert [rule.text for rule in rules] == [
+        "if age + 0.37*bmi <= 45 and age <= 40 then healthy (51 rows, 98 %)",
+        "if age + 0.37*bmi <= 45 and 40 < age <= 42.5 then ill (4 rows, 100 %)",
+        "if age + 0.37*bmi <= 45 and age > 42.5 then healthy (4 rows, 75 %)",
+        "if age + 0.37*bmi > 45 then ill (41 rows, 95 %)",
+    ]
+    middle = rules[1].conditions[1]
+    assert middle == Between("40 < age <= 42.5", (0,), (1.0,), 40.0, 42.5, False, True)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_sum_may_be_turned_round(exact: bool) -> None:
+    """The same normal, once with all signs changed, and a bound that says nothing new."""
+    builder = TreeBuilder(2, 2)
+    builder.add_split("root", {0: 1.0, 1: -2.0}, 3.0, ("a", "z"))
+    builder.add_split("a", {0: -1.0, 1: 2.0}, 1.0, ("b", "y"))
+    builder.add_split("b", {0: 1.0, 1: -2.0}, 8.0, ("c", "x"))
+    for leaf in "cxyz":
+        builder.set_leaf(leaf, [1, 0], 1)
+    texts = [rule.text for rule in export_rules(builder.build(), order="tree", exact=exact)]
+    if exact:
+        assert texts[0] == "if x0 - 2*x1 <= 3 and -x0 + 2*x1 <= 1 then class 0 (1 row, 100 %)"
+    else:
+        assert texts == [
+            "if -1.5 <= x1 - 0.5*x0 <= 0.5 then class 0 (1 row, 100 %)",
+            "if -1.5 <= x1 - 0.5*x0 < -4 then class 0 (1 row, 100 %)",
+            "if x1 - 0.5*x0 > 0.5 then class 0 (1 row, 100 %)",
+            "if x1 - 0.5*x0 < -1.5 then class 0 (1 row, 100 %)",
+        ]
+
+
+def test_a_sum_may_have_another_leader_below() -> None:
+    """Which feature moves rows most differs from node to node; the normal is the same."""
+    builder = TreeBuilder(2, 2)
+    builder.add_split("root", {0: 1.0, 1: -2.0}, 3.0, ("a", "z"))
+    builder.add_split("a", {0: 1.0, 1: -2.0}, 1.0, ("c", "x"))
+    for leaf in "cxz":
+        builder.set_leaf(leaf, [1, 0], 1)
+    tree = replace(builder.build(), spread=np.array([8.0, 1.0, 1.0, 8.0]))
+    assert [str(rule.conditions[0]) for rule in export_rules(tree, order="tree")] == [
+        "x0 - 2*x1 <= 1",
+        "1 < x0 - 2*x1 <= 3",
+        "x0 - 2*x1 > 3",
+    ]
+
+
+def test_exact_rules_add_up_as_the_tree_does() -> None:
+    builder = TreeBuilder(2, 2)
+    builder.add_split("root", {1: 0.1, 0: -4.0}, 16.795, ("a", "z"))
+    builder.add_machine("a", [{1: 0.5, 0: -4.0}, {0: 3.0}], [1.0, 0.0], ("c", "x"))
+    for leaf in "cxz":
+        builder.set_leaf(leaf, [1, 0], 1)
+    rule = export_rules(builder.build(), order="tree", exact=True)[0]
+    assert [str(condition) for condition in rule.conditions] == [
+        "0.1*x1 - 4*x0 <= 16.795",
+        "0.5*x1 - 4*x0 - 1 is the largest of [0.5*x1 - 4*x0 - 1, 3*x0]",
+    ]
+
+
+def test_exact_rules_tell_neighbours_apart() -> None:
+    just_above = np.nextafter(1.0, 2.0)
+    builder = TreeBuilder(1, 2)
+    builder.add_split("root", {0: 1.0}, just_above, ("low", "high"))
+    builder.set_leaf("low", [1, 0], 1)
+    builder.set_leaf("high", [0, 1], 1)
+    Z = np.array([[1.0], [just_above], [np.nextafter(just_above, 2.0)]])
+    check_exact(builder.build(), Z)
+    assert export_rules(builder.build())[0].conditions[0].text == "x0 <= 1"
+
+
+def test_all_kinds_of_conditions() -> None:
+    rules = export_rules(mixed(), order="tree")
+    cold, odd = "colour not in {red, blue, `a,b`}", "(colour in {`a,b`} or is missing)"
+    scores = "[2*size - 1, -size + 3, -0.5]"
+    assert [rule.text for rule in rules] == [
+        "if colour in {red, blue} then x (10 rows, 60 %)",
+        f"if {cold} and 2*size - 1 is the largest of {scores} then y (1 row, weight 2.5, 100 %)",
+        f"if {cold} and -size + 3 is the largest of {scores} then x (9 rows, 100 %)",
+        f"if {cold} and -0.5 is the largest of {scores} then x (weight 1, 100 %)",
+        f"if {odd} and size - 0.5*score(colour) >= -0.25 then z (7 rows, 100 %)",
+        f"if {odd} and size - 0.5*score(colour) < -0.25 then x (no rows)",
+    ]
+    assert isinstance(rules[0].conditions[0], OneOf) and rules[0].conditions[0].codes == (0, 2)
+    assert isinstance(rules[1].conditions[1], Largest) and rules[1].conditions[1].branch == 0
+    assert math.isnan(rules[-1].share) and math.isnan(rules[-1].lift)
+
+
+def test_levels_that_are_asked_for_twice_are_one_condition() -> None:
+    builder = TreeBuilder(1, 2)
+    builder.add_levels("root", 0, [0, 1, 0, 1], ("a", "b"), unseen=0)
+    builder.add_levels("a", 0, [0, 0, 1], ("c", "d"), unseen=1)
+    for leaf in "bcd":
+        builder.set_leaf(leaf, [1, 0], 1)
+    colour = Column("colour", "qualitative", ("red", "green", "blue", "grey"))
+    model = Model((builder.build(),), "single", Encoding((colour,)), np.array([0, 1]))
+    assert [str(rule.conditions[0]) for rule in export_rules(model, order="tree")] == [
+        "colour in {red}",
+        "colour not in {red, green, grey}",
+        "colour in {green, grey}",
+    ]
+
+
+def test_a_rule_has_its_facts() -> None:
+    rules = export_rules(oblique(), order="tree", **NAMES)
+    first = rules[0]
+    assert (first.leaf, first.label, first.class_name, first.rows) == (3, 0, "healthy", 51)
+    assert first.weight == 51.0 and first.share == pytest.approx(50 / 51)
+    assert first.lift == pytest.approx(50 / 51 / 0.55)
+    assert first.conditions[0] != first.conditions[1]
+    with pytest.raises(FrozenInstanceError):
+        first.rows = 3  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("order", "leaves"),
+    [
+        ("tree", [3, 5, 6, 2]),
+        ("rows", [3, 2, 5, 6]),
+        ("share", [5, 3, 2, 6]),
+        ("class", [3, 6, 2, 5]),
+    ],
+)
+def test_orders(order: str, leaves: list[int]) -> None:
+    assert [rule.leaf for rule in export_rules(oblique(), order=order)] == leaves
+
+
+def test_a_long_rule_takes_several_lines() -> None:
+    rule = export_rules(
+        oblique(), feature_names=["the age of the patient in years", "body mass index"]
+    )[2]
+    assert str(rule) == (
+        "if the age of the patient in years + 0.37*body mass index <= 45\n"
+        "   and 40 < the age of the patient in years <= 42.5\n"
+        "   then class 1 (4 rows, 100 %)"
+    )
+    assert "\n" not in rule.text
+
+
+def test_a_tree_that_asks_nothing() -> None:
+    assert [str(rule) for rule in export_rules(single([1, 3], 4))] == [
+        "always class 1 (4 rows, 75 %)"
+    ]
+
+
+def test_bounds_that_differ_read_differently() -> None:
+    builder = TreeBuilder(1, 2)
+    builder.add_split("root", {0: 1.0}, 1.00000012345, ("a", "b"))
+    builder.add_split("a", {0: 1.0}, 1.00000012344, ("c", "d"))
+    for leaf in "bcd":
+        builder.set_leaf(leaf, [1, 0], 1)
+    low, high = re.findall(NUMBER, export_rules(builder.build(), order="tree")[1].text)[:3:2]
+    assert 1.0 < float(low) < float(high)
+
+
+def test_a_deep_tree_with_one_feature_has_short_rules() -> None:
+    rules = export_rules(chain(5000))
+    assert len(rules) == 5001
+    assert all(len(rule.conditions) == 1 for rule in rules)
+
+
+def test_names_keep_to_their_lines() -> None:
+    rules = export_rules(nasty(), feature_names=NASTY, class_names=NASTY)
+    assert all(rule.text.isprintable() for rule in rules)
+    assert len({rule.class_name for rule in rules}) == len(rules) == len(NASTY)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"order": "size"}, "order must be one of 'rows', 'share', 'tree', 'class'; got 'size'"),
+        ({"digits": 0}, "digits must be an integer of at least 1; got 0"),
+        ({"max_terms": -1}, "max_terms must be None or an integer of at least 0"),
+        ({"class_names": "ab"}, "each of the 2 classes; got 'ab'"),
+    ],
+)
+def test_parameters_that_make_no_sense(wrong: dict[str, object], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        export_rules(oblique(), **wrong)

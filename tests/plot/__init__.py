@@ -1,0 +1,1 @@
+"""Tests of the pictures; `pictures` measures what was drawn."""
