@@ -8,6 +8,7 @@ import json
 import pickle
 import zipfile
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from obliqua import _archive
-from obliqua._model_bytes import from_bytes, to_bytes
+from obliqua._model_bytes import _npy_bytes, from_bytes, to_bytes
 from obliqua.errors import ModelFileError
 from obliqua.io import read_model
 from test_io import archive_of, leaf, members_of, model_of, with_header
@@ -45,7 +46,10 @@ def test_every_bit_of_the_frame_and_many_of_the_contents(damage: Any) -> None:
     found = {damage.outcome(changed, model) for changed in damage.each_bit(data, 17)}
     assert found <= {damage.REFUSED, damage.SAME}
     directory = data.index(b"PK\x01\x02")
-    for bit in range(8 * directory, 8 * len(data), 3):
+    third_header = data.index(b"arrays/first_child.npy") - 30
+    places = [*range(8 * directory, 8 * len(data), 3)]
+    places += [*range(8 * 41), *range(8 * third_header, 8 * (third_header + 52))]
+    for bit in places:
         changed = bytearray(data)
         changed[bit // 8] ^= 1 << bit % 8
         assert damage.outcome(bytes(changed), model) == damage.REFUSED
@@ -149,6 +153,25 @@ def test_contents_must_be_the_summed_ones() -> None:
     members[name] = members[name][:-1] + b"\x41"
     with pytest.raises(ModelFileError, match=r"arrays/stats\.npy is not what was written"):
         from_bytes(archive_of(members, sums=False))
+
+
+def test_the_sums_of_the_frame_must_agree_too() -> None:
+    entries = _archive.frame(to_bytes(model_of(leaf())))
+    for number in (0, 1, len(entries) - 1):
+        wrong = list(entries)
+        wrong[number] = replace(entries[number], crc=entries[number].crc ^ 1)
+        with pytest.raises(ModelFileError, match=f"{entries[number].name} is not what"):
+            from_bytes(_archive._joined(wrong))
+
+
+def test_no_part_of_an_array_is_passed_over() -> None:
+    members = members_of(to_bytes(model_of(leaf())))
+    header = json.loads(members["header.json"])
+    header["arrays"]["table"]["shape"] = [1]
+    members["header.json"] = json.dumps(header).encode()
+    members["arrays/table.npy"] = _npy_bytes(np.ones(1, dtype="<f4"))
+    with pytest.raises(ModelFileError, match="says of table makes no sense"):
+        from_bytes(archive_of(members))
 
 
 @pytest.mark.parametrize(
