@@ -6,7 +6,7 @@ import sklearn
 from sklearn.exceptions import NotFittedError
 
 from estimators.registry import blobs, each_estimator
-from obliqua.estimators import base
+from obliqua.estimators import _input
 
 X, Y = blobs(200, 4, 3)
 METHODS = ("predict", "predict_proba", "predict_log_proba", "apply", "decision_path")
@@ -76,7 +76,7 @@ def test_plain_arrays_take_the_short_way(Estimator, monkeypatch):
     def usual_way(*args, **kwargs):
         raise AssertionError("the usual way was taken")
 
-    monkeypatch.setattr(base, "validate_data", usual_way)
+    monkeypatch.setattr(_input, "validate_data", usual_way)
     for name in ("one row", "many rows", "float32", "column after column", "strided", "backwards"):
         model.predict(ROWS[name])
     for rows in (X.tolist(), X.astype(int), X.view(Array), X[0], np.full((1, 4), np.nan)):
