@@ -6,7 +6,7 @@ import sklearn
 from sklearn.exceptions import NotFittedError
 
 from estimators.registry import blobs, each_estimator
-from obliqua.estimators import _input
+from obliqua.estimators import _input, base
 
 X, Y = blobs(200, 4, 3)
 METHODS = ("predict", "predict_proba", "predict_log_proba", "apply", "decision_path")
