@@ -36,6 +36,8 @@ html_theme_options = {
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
 }
+# Pages that stand alone have no section to show beside them.
+html_sidebars = {page: [] for page in ("index", "start", "gallery", "benchmarks")}
 # No page needs the network to be built or to be read: formulas are MathML, which browsers draw
 # themselves.
 html_math_renderer = "mathml"
