@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from obliqua._layout import pointers, ranges
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.data import Problem
 from obliqua.tree import NodeKind, Tree
@@ -36,6 +37,10 @@ class Block(NamedTuple):
     coef_ptr: Int64Array  # coefficients of the hyperplanes, as CSR rows over the nodes
     coef_idx: Int32Array
     coef: FloatArray
+    fill: FloatArray  # what stands in for a missing value; NaN: not known
+    spread: FloatArray  # standard deviation at the node; NaN: not measured
+    table_size: Int64Array  # the number of levels of a qualitative column, else 0
+    table: FloatArray  # their numbers, one after another
 
 
 @dataclass
@@ -82,6 +87,7 @@ class Records:
         planes = [split for split, slanted in zip(splits, oblique, strict=True) if slanted]
         sizes = np.zeros(len(splits), dtype=np.int64)
         sizes[oblique] = [len(split.idx) for split in planes]
+        n_coef = int(sizes.sum())
         return Block(
             -1,
             np.array(self.start, dtype=np.int64),
@@ -97,6 +103,10 @@ class Records:
             np.concatenate([[0], np.cumsum(sizes)]),
             np.concatenate([np.empty(0, np.int32), *(split.idx for split in planes)]),
             np.concatenate([np.empty(0), *(split.coef for split in planes)]),
+            np.full(n_coef, np.nan),
+            np.full(n_coef, np.nan),
+            np.zeros(n_coef, dtype=np.int64),
+            np.empty(0),
         )
 
 
@@ -135,7 +145,7 @@ def assemble(
     first_child[rank[parent[order[lefts]]]] = lefts
     feature = joined["feature"][order]
     inner = feature != LEAF
-    ptr, idx, coef = _planes(every, joined, order[inner], feature[inner])
+    planes = _planes(every, joined, order[inner], feature[inner])
     origin = np.full(n_nodes, -1, dtype=np.int32)
     origin[inner], labels = _origins(joined["direction"][order][inner], feature[inner], records,
                                      describe)  # fmt: skip
@@ -145,13 +155,7 @@ def assemble(
         first_child=first_child,
         n_children=np.where(inner, 2, 0).astype(np.int32),
         plane_ptr=np.concatenate([[0], np.cumsum(inner)]).astype(np.int32),
-        coef_ptr=ptr,
-        coef_idx=idx,
-        coef=coef,
-        fill=np.full(len(coef), np.nan),
-        spread=np.full(len(coef), np.nan),
-        table_ptr=np.zeros(len(coef) + 1, dtype=np.int64),
-        table=np.empty(0),
+        **planes,
         threshold=joined["threshold"][order][inner],
         stats=joined["counts"][order] * problem.unit,
         n_samples=(joined["end"] - joined["start"])[order],
@@ -164,7 +168,7 @@ def assemble(
 
 def _planes(
     every: list[Block], joined: dict[str, Any], number: Int64Array, feature: Int32Array
-) -> tuple[Int64Array, Int32Array, FloatArray]:
+) -> dict[str, Any]:
     """Lay out the hyperplanes of the inner nodes in level order, as CSR rows."""
     sizes = np.concatenate([np.diff(block.coef_ptr) for block in every])
     begin = (np.cumsum(sizes) - sizes)[number]
@@ -174,11 +178,25 @@ def _planes(
     plane = np.repeat(np.arange(len(number)), length)
     idx = feature[plane]
     coef = np.ones(len(plane))
+    fill, spread = np.full((2, len(plane)), np.nan)
+    n_entries = np.zeros(len(plane), dtype=np.int64)
     slanted = oblique[plane]
     source = (begin[plane] + np.arange(len(plane)) - ptr[plane])[slanted]
     idx[slanted] = joined["coef_idx"][source]
     coef[slanted] = joined["coef"][source]
-    return ptr, idx, coef
+    fill[slanted] = joined["fill"][source]
+    spread[slanted] = joined["spread"][source]
+    n_entries[slanted] = joined["table_size"][source]
+    entries = pointers(joined["table_size"])[:-1][source]
+    return {
+        "coef_ptr": ptr,
+        "coef_idx": idx,
+        "coef": coef,
+        "fill": fill,
+        "spread": spread,
+        "table_ptr": pointers(n_entries),
+        "table": joined["table"][ranges(entries, n_entries[slanted])],
+    }
 
 
 def _origins(

@@ -253,6 +253,8 @@ class Problem:
     unit: float
     n_classes: int
     encoding: Encoding
+    n_levels: Any = None
+    has_missing: Any = None
 
     @property
     def n_rows(self) -> int:

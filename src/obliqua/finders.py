@@ -14,15 +14,44 @@ from typing import Any
 
 import numpy as np
 
+from obliqua._assemble import AXIS_LABEL
 from obliqua._core.columns import Columns
+from obliqua._core.planned import Planned
 from obliqua._rules import Rules
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.data import Problem
+from obliqua.odd_columns import column_means, odd_columns
 from obliqua.proposals import Planes, Proposals
 from obliqua.scatter import weight_shift
 from obliqua.search import Split
 
 __all__ = ["CompiledMethod"]
+
+
+class OddColumns:
+    """Axis-parallel splits of columns that cannot be sorted once: levels, and missing numbers."""
+
+    def finder(
+        self,
+        problem: Problem,
+        room: int,
+        weight_shift: int,
+        scale: FloatArray,
+        max_features: int | None,
+        helper: bool = False,
+    ) -> Any:
+        """Return the compiled side, which plans no directions of its own."""
+        return Planned(
+            problem.n_features,
+            problem.n_classes,
+            room,
+            problem.weights is not None,
+            weight_shift,
+            scale,
+            None,
+            None,
+            helper,
+        )
 
 
 class CompiledMethod:
@@ -34,16 +63,32 @@ class CompiledMethod:
         self.max_features = proposals.max_features
         self.weight_shift = weight_shift(problem.total_weight)
         self.scale = scale
+        self.by_node = True
+        columns = odd_columns(problem)
+        self.odd: tuple[Int32Array, Int32Array, FloatArray] | None = None
+        if len(columns):
+            n_levels = np.zeros(problem.n_features, dtype=np.int32)
+            if problem.n_levels is not None:
+                n_levels[:] = problem.n_levels
+            usual = column_means(problem)[columns]
+            self.odd = columns, n_levels[columns], np.where(n_levels[columns] > 0, 0.0, usual)
         self._loop: list[Any] = []
 
     def finder(self, room: int, helper: bool = False) -> Any:
         """Return a finder for nodes of up to `room` rows; one per thread."""
-        return self.method.finder(
+        found = self.method.finder(
             self.problem, room, self.weight_shift, self.scale, self.max_features, helper
         )
+        if self.odd is not None:
+            columns, n_levels, usual = self.odd
+            only = isinstance(self.method, OddColumns)
+            found.set_coding(columns, n_levels, usual, self.by_node, only)
+        return found
 
     def describe(self, number: int) -> str:
         """Say what a direction is."""
+        if number < self.problem.n_features:
+            return AXIS_LABEL
         return str(self.method.label(number, self.problem.n_features, self.problem.n_classes))
 
     def close(self) -> None:

@@ -28,7 +28,8 @@ from obliqua._rules import Rules
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data import Problem
-from obliqua.finders import CompiledMethod
+from obliqua.finders import CompiledMethod, OddColumns
+from obliqua.odd_columns import is_odd
 from obliqua.proposals import (
     Directions,
     NodeView,
@@ -40,7 +41,7 @@ from obliqua.proposals import (
 from obliqua.scale import feature_scale
 from obliqua.scatter import spread
 from obliqua.search import Split, best_split, search_node
-from obliqua.sorted_columns import SERIAL_ROWS, SortedColumns, Words, all_columns
+from obliqua.sorted_columns import SERIAL_ROWS, SortedColumns, Words, plain_columns
 from obliqua.tree import Tree
 
 __all__ = ["Directions", "NodeView", "Proposals", "Rules", "grow"]
@@ -93,7 +94,7 @@ def grow(
         has_finder = False
     measure = get_criterion(criterion)
     rules = Rules() if rules is None else rules
-    if problem.n_rows < SERIAL_ROWS // (4 if has_finder else 1):
+    if problem.n_rows < SERIAL_ROWS // (4 if has_finder else 1) or is_odd(problem).any():
         n_threads = 1
     growth = _Growth(problem, proposals, measure, rules, n_threads)
     growth.total_weight = problem.total_weight if total_weight is None else total_weight
@@ -143,7 +144,8 @@ class _Growth:
         self.has_proposer = proposals.proposer is not None
         self.scale: FloatArray | None = None
         self.method: CompiledMethod | None = None
-        if self.has_proposer:
+        self.odd = bool(is_odd(problem).any())
+        if self.has_proposer or self.odd:
             self._prepare()
         # What the loop here must ask node by node.
         self.in_python = not self.compiled or (
@@ -161,6 +163,8 @@ class _Growth:
         scale = feature_scale(self.problem, proposals.scale)
         if hasattr(proposals.proposer, "finder"):
             self.method = CompiledMethod(self.problem, proposals, scale)
+        elif self.odd and not self.has_proposer:
+            self.method = CompiledMethod(self.problem, Proposals(OddColumns()), scale)
         elif proposals.scale is not None:
             self.scale = scale
 
@@ -194,13 +198,13 @@ class _Growth:
             end=problem.n_rows,
             depth=depth,
             counts=_class_sums(problem),
-            active=all_columns(problem.n_features),
+            active=plain_columns(problem),
             key=key,
             parent=-1,
         )
         if self.compiled and self.proposals.axis_parallel:
             self.columns = SortedColumns(problem, self.n_threads, self.pool)
-        if self.has_proposer or not self.compiled:
+        if self.has_proposer or not self.compiled or self.odd:
             self.row_numbers = np.arange(problem.n_rows, dtype=np.int32)
         if not self.in_python and self.n_threads == 1:
             self._grow_subtree(root)

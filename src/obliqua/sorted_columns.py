@@ -15,9 +15,10 @@ from obliqua._core.steps import best_axis_cut, divide_columns, make_axis_cut
 from obliqua._rules import Rules
 from obliqua._typing import Int64Array
 from obliqua.data import Problem
+from obliqua.odd_columns import is_odd
 from obliqua.search import Split
 
-__all__ = ["SERIAL_ROWS", "SortedColumns", "Words", "all_columns"]
+__all__ = ["SERIAL_ROWS", "SortedColumns", "Words", "plain_columns"]
 
 Words = NDArray[np.uint64]  # a set of columns, one bit each
 T = TypeVar("T")
@@ -25,10 +26,11 @@ T = TypeVar("T")
 SERIAL_ROWS = 20_000  # smaller problems are not worth a second thread
 
 
-def all_columns(n: int) -> Words:
-    """Return the set of all columns."""
+def plain_columns(problem: Problem) -> Words:
+    """Return the set of all columns that can be sorted once."""
+    n = problem.n_features
     bits = np.zeros(-(-n // 64) * 64, dtype=np.uint8)
-    bits[:n] = 1
+    bits[:n] = ~is_odd(problem)
     return np.packbits(bits, bitorder="little").view(np.uint64)
 
 
@@ -44,6 +46,10 @@ class SortedColumns:
         self.n_threads = n_threads
         self.lists = Columns(problem.Z, problem.y, problem.weights, problem.n_classes)
         n = problem.n_features
+        if is_odd(problem).any():  # those columns are never looked at here
+            for column in np.flatnonzero(~is_odd(problem)).tolist():
+                self.lists.presort(column, column + 1)
+            return
         step = max(1, n if pool is None else min(4, n // (4 * n_threads)))
         self._each(
             lambda first: self.lists.presort(first, min(first + step, n)), range(0, n, step)

@@ -37,6 +37,16 @@ cdef struct Node:
     double axis_gain         # of the best axis-parallel split
 
 
+cdef struct Term:
+    # One coefficient of a hyperplane, and what it multiplies.
+    double coef
+    double fill
+    double width
+    i64 table                # where the numbers of its levels begin
+    i32 table_size
+    i32 idx
+
+
 cdef class Subtree:
     """A subtree in the making: its nodes, their class sums, and scratch memory."""
 
@@ -62,10 +72,12 @@ cdef class Subtree:
     cdef object held         # the array behind `rows`
     cdef i32* rows
     cdef i32* row_spare
-    cdef i32* plane_idx      # coefficients of all hyperplanes
-    cdef double* plane_coef
-    cdef i64 n_plane
-    cdef i64 plane_room
+    cdef Term* terms         # coefficients of all hyperplanes
+    cdef i64 n_terms
+    cdef i64 term_room
+    cdef double* tables      # numbers of their levels
+    cdef i64 n_entries
+    cdef i64 entry_room
 
     def __cinit__(self, Columns columns, rules, int code, int n_classes, i64 total_weight,
                   i64 largest, Finder finder=None, i32[::1] row_numbers=None):
@@ -92,8 +104,8 @@ cdef class Subtree:
 
     def __dealloc__(self):
         free(self.row_spare)
-        free(self.plane_idx)
-        free(self.plane_coef)
+        free(self.terms)
+        free(self.tables)
         free(self.nodes)
         free(self.counts)
         free(self.slots)
@@ -185,28 +197,43 @@ cdef class Subtree:
 
     cdef void keep_plane(self, Node* node) noexcept nogil:
         """Remembers the hyperplane that the finder has found."""
-        cdef i64 room, k, n = self.finder.n_coef
+        cdef i64 room, k, entries = 0, n = self.finder.n_coef
         cdef void* grown
-        if self.n_plane + n > self.plane_room:
-            room = max(2 * self.plane_room, self.n_plane + n + 256)
-            grown = realloc(self.plane_idx, room * sizeof(i32))
+        cdef Term* term
+        if self.n_terms + n > self.term_room:
+            room = max(2 * self.term_room, self.n_terms + n + 256)
+            grown = realloc(self.terms, room * sizeof(Term))
             if grown == NULL:
                 self.failed = True
                 return
-            self.plane_idx = <i32*> grown
-            grown = realloc(self.plane_coef, room * sizeof(double))
-            if grown == NULL:
-                self.failed = True
-                return
-            self.plane_coef = <double*> grown
-            self.plane_room = room
+            self.terms = <Term*> grown
+            self.term_room = room
         for k in range(n):
-            self.plane_idx[self.n_plane + k] = self.finder.idx[k]
-            self.plane_coef[self.n_plane + k] = self.finder.coef[k]
-        node.plane = self.n_plane
+            entries += self.finder.table_size[k]
+        if self.n_entries + entries > self.entry_room:
+            room = max(2 * self.entry_room, self.n_entries + entries + 256)
+            grown = realloc(self.tables, room * sizeof(double))
+            if grown == NULL:
+                self.failed = True
+                return
+            self.tables = <double*> grown
+            self.entry_room = room
+        for k in range(n):
+            term = &self.terms[self.n_terms + k]
+            term.idx = self.finder.idx[k]
+            term.coef = self.finder.coef[k]
+            term.fill = self.finder.fill[k]
+            term.width = self.finder.width[k]
+            term.table = self.n_entries
+            term.table_size = self.finder.table_size[k]
+            if term.table_size:
+                memcpy(self.tables + self.n_entries, self.finder.table[k],
+                       term.table_size * sizeof(double))
+                self.n_entries += term.table_size
+        node.plane = self.n_terms
         node.n_coef = <i32> n
         node.threshold = self.finder.threshold
-        self.n_plane += n
+        self.n_terms += n
 
     # -- one node ----------------------------------------------------------------------------
 
@@ -246,6 +273,7 @@ cdef class Subtree:
         if self.rows != NULL:
             oblique = self.finder.find(&self.data, self.rows + here.start, here.end - here.start,
                                        &scorer, &best, self.columns.side)
+            axis_score = self.finder.axis_score
         if best.direction < 0 and self.limits.zero_gain:
             best.direction = NOWHERE
             best.rows_left = 0
@@ -253,6 +281,10 @@ cdef class Subtree:
                            self.scratch, &best, NULL)
             if best.direction == NOWHERE:
                 best.direction = -1
+            if self.rows != NULL:
+                oblique = self.finder.find_any(&self.data, self.rows + here.start,
+                                               here.end - here.start, &scorer, &best,
+                                               self.columns.side)
         self.columns.mind_signals((here.end - here.start) * self.columns.n_cols)
         if best.direction < 0:
             return False
@@ -459,21 +491,34 @@ cdef class Subtree:
                 coef_ptr_[k + 1] += self.nodes[k].n_coef
             for c in range(n_classes):
                 counts_[k, c] = self.counts[k * n_classes + c]
-        idx, coef = self.export_planes(coef_ptr_[n])
         return (start, end, parent, depth, feature, threshold, gain, counts, axis_gain, direction,
-                coef_ptr, idx, coef)
+                coef_ptr, *self.export_planes(coef_ptr_[n]))
 
     cdef object export_planes(self, i64 total):
         """The coefficients of the hyperplanes that were used, in order of the nodes."""
-        cdef i64 k, i, at = 0
+        cdef i64 k, i, at = 0, entries = 0
+        cdef Term* term
         idx = np.empty(total, dtype=np.int32)
         coef = np.empty(total, dtype=np.float64)
+        fill = np.empty(total, dtype=np.float64)
+        width = np.empty(total, dtype=np.float64)
+        size = np.zeros(total, dtype=np.int64)
+        tables = np.empty(self.n_entries, dtype=np.float64)
         cdef i32[::1] idx_ = idx
-        cdef double[::1] coef_ = coef
+        cdef double[::1] coef_ = coef, fill_ = fill, width_ = width, tables_ = tables
+        cdef i64[::1] size_ = size
         for k in range(self.n_nodes):
             if self.nodes[k].feature == OBLIQUE:
                 for i in range(self.nodes[k].n_coef):
-                    idx_[at] = self.plane_idx[self.nodes[k].plane + i]
-                    coef_[at] = self.plane_coef[self.nodes[k].plane + i]
+                    term = &self.terms[self.nodes[k].plane + i]
+                    idx_[at] = term.idx
+                    coef_[at] = term.coef
+                    fill_[at] = term.fill
+                    width_[at] = term.width
+                    size_[at] = term.table_size
+                    if term.table_size:
+                        memcpy(&tables_[entries], self.tables + term.table,
+                               term.table_size * sizeof(double))
+                        entries += term.table_size
                     at += 1
-        return idx, coef
+        return idx, coef, fill, width, size, tables[:entries].copy()

@@ -1,5 +1,6 @@
 """A finder that plans the directions of a node first and then looks along each of them."""
 
+from obliqua._core.coding cimport Coding
 from obliqua._core.finder cimport Data, Finder
 from obliqua._core.moments cimport Grid, Moments
 from obliqua._core.quick cimport Bench
@@ -33,6 +34,9 @@ cdef class Planned(Finder):
     cdef double* normal
     cdef double* along       # projections on a mirror's normal
     cdef double* size        # sums of |terms| of a projection
+    cdef Coding coding       # of columns that are not plain numbers
+    cdef u8* odd             # per feature: whether it is one of them
+    cdef i64* odd_place      # and its place among them
 
     cdef int reserve(self, i64 most) except -1
     cdef void add_task(self, i64 first, bint mirror) noexcept nogil
@@ -49,7 +53,12 @@ cdef class Planned(Finder):
                             Cut* best) noexcept nogil
     cdef void search_normals(self, Planned owner, i64 task, i64 first, i64 last,
                              Cut* best) noexcept nogil
+    cdef void measure_spread(self) noexcept nogil
+    cdef void search_odd(self, Cut* best) noexcept nogil
+    cdef void describe_terms(self) noexcept nogil
     cdef bint confirm(self, Cut rough, Cut* best, u8* side) noexcept nogil
     cdef bint find(self, const Data* data, const i32* rows, i64 n, const Scorer* scorer,
                    Cut* best, u8* side) noexcept nogil
+    cdef bint find_any(self, const Data* data, const i32* rows, i64 n, const Scorer* scorer,
+                       Cut* best, u8* side) noexcept nogil
     cdef object plane(self)

@@ -9,12 +9,13 @@ normal is therefore rounded to 24 bits and searched again with canonical values,
 threshold and the sides of the rows. Single and sparse directions are canonical from the start.
 """
 
-from libc.math cimport fabs, frexp, ldexp
-from libc.stdlib cimport free, malloc
+from libc.math cimport NAN, fabs, frexp, ldexp
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from obliqua._core.coding cimport coding_apply, coding_free, coding_init
 from obliqua._core.columns cimport Columns
 from obliqua._core.criterion cimport SUM_VARIANCES
 from obliqua._core.finder cimport Data
@@ -22,7 +23,7 @@ from obliqua._core.moments cimport grid_set, moments_free, moments_init
 from obliqua._core.quick cimport bench_free, bench_init, bench_read, quick_search
 from obliqua._core.search cimport tolerance_for
 from obliqua._core.sheet cimport Sheet, sheet_fill, sheet_free, sheet_init
-from obliqua._core.types cimport Cut, Scorer, i32, i64, midpoint, u8, u64
+from obliqua._core.types cimport Cut, Scorer, better, i32, i64, midpoint, u8, u64
 from obliqua._core.view cimport make_view
 
 cdef extern from "loops.h" nogil:
@@ -33,6 +34,7 @@ cdef extern from "loops.h" nogil:
     void ob_range(const double* z, i64 n, double* low, double* high)
 
 cdef double TIE = 1e-10
+cdef i64 NEVER = (<i64> 1) << 62     # more rows than there can be
 cdef double LEAST_NORMAL = 2.2250738585072014e-308
 
 
@@ -89,9 +91,33 @@ cdef class Planned(Finder):
         free(self.normal)
         free(self.along)
         free(self.size)
+        free(self.odd)
+        free(self.odd_place)
+        coding_free(&self.coding)
         sheet_free(&self.sheet)
         bench_free(&self.bench)
         moments_free(&self.sums)
+
+    def set_coding(self, const i32[::1] columns, const i32[::1] n_levels,
+                   const double[::1] usual, bint by_node, bint only):
+        """Says which columns are odd: codes of levels, or numbers some of which are missing.
+
+        `usual` is what stands in for a missing number where a node knows none, or always, unless
+        `by_node`. `only`: nothing but these columns will be looked at.
+        """
+        cdef i64 k
+        self.odd = <u8*> calloc(self.n_features, sizeof(u8))
+        self.odd_place = <i64*> malloc(self.n_features * sizeof(i64))
+        if (self.odd == NULL or self.odd_place == NULL
+                or not coding_init(&self.coding, columns.shape[0], &columns[0], &n_levels[0],
+                                   &usual[0], by_node, self.n_classes)):
+            raise MemoryError("no room to number levels")
+        for k in range(columns.shape[0]):
+            self.odd[columns[k]] = True
+            self.odd_place[columns[k]] = k
+        if only:
+            self.sheet.wanted = self.odd
+            self.min_rows = NEVER
 
     # -- planning ----------------------------------------------------------------------------
 
@@ -118,8 +144,11 @@ cdef class Planned(Finder):
         """Gathers the node's rows; classes that are absent are left out."""
         cdef i64 i
         sheet_fill(&self.sheet, &data.view, rows, n, data.classes, data.weights, data.n_classes)
+        if self.coding.n_odd:
+            coding_apply(&self.coding, &self.sheet)
         bench_read(&self.bench, &self.sheet)
-        self.set_grid()
+        if n >= self.min_rows:
+            self.set_grid()
         self.scorer = scorer[0]
         self.scorer.counts = self.sheet.counts
         self.scorer.n_classes = self.sheet.n_present
@@ -264,29 +293,69 @@ cdef class Planned(Finder):
             quick_search(&self.bench, &owner.sheet, tolerance_for(largest, self.n_coef),
                          &owner.scorer, owner.tasks[task].first + j, best)
 
+    cdef void measure_spread(self) noexcept nogil:
+        """Puts the standard deviations of the features at the node into `spread`."""
+        pass
+
+    cdef void search_odd(self, Cut* best) noexcept nogil:
+        """Offers the odd columns alone: their numbers are the directions."""
+        cdef i64 k, j
+        for k in range(self.coding.n_odd):
+            j = self.coding.column[k]
+            if self.sheet.low[j] < self.sheet.high[j]:
+                memcpy(self.bench.work.values, self.sheet.columns + j * self.sheet.n,
+                       self.sheet.n * sizeof(double))
+                quick_search(&self.bench, &self.sheet, 0.0, &self.scorer, j, best)
+
+    cdef void describe_terms(self) noexcept nogil:
+        """What the coefficients of the winner stand for: numbers of levels, stand-ins."""
+        cdef i64 i, k
+        if self.coding.n_odd and self.n_coef > 1:
+            self.measure_spread()
+        for i in range(self.n_coef):
+            self.fill[i] = NAN
+            self.width[i] = self.spread[self.idx[i]] if self.n_coef > 1 else NAN
+            self.table[i] = NULL
+            self.table_size[i] = 0
+            if not self.odd[self.idx[i]]:
+                continue
+            k = self.odd_place[self.idx[i]]
+            self.fill[i] = self.coding.number[self.coding.begin[k + 1] - 1]
+            self.table_size[i] = self.coding.n_levels[k]
+            if self.table_size[i]:
+                self.table[i] = self.coding.number + self.coding.begin[k]
+
     cdef bint confirm(self, Cut rough, Cut* best, u8* side) noexcept nogil:
         """Searches the winner once more with canonical values, and marks the sides."""
         cdef i64 t = 0, i
         cdef Cut exact
         cdef double largest
-        while rough.direction >= self.tasks[t].first + (self.n_features if self.tasks[t].mirror
-                                                        else 1):
-            t += 1
-        self.make_normal(self, t, rough.direction - self.tasks[t].first)
-        if self.n_coef < 2:
+        if rough.direction < self.n_features:        # an odd column
+            self.n_coef = 1
+            self.idx[0] = <i32> rough.direction
+            self.coef[0] = 1.0
+        else:
+            while rough.direction >= self.tasks[t].first + (
+                    self.n_features if self.tasks[t].mirror else 1):
+                t += 1
+            self.make_normal(self, t, rough.direction - self.tasks[t].first)
+        if self.n_coef == 0 or (self.n_coef == 1 and (self.odd == NULL
+                                                      or not self.odd[self.idx[0]])):
             return False
         largest = self.project(&self.sheet)
         if largest - largest != 0.0:
             return False
-        exact.score = 0.0
+        exact.score = -1.0 if rough.score == 0.0 else 0.0     # a cut without gain was asked for
         exact.direction = -1
         exact.rows_left = 0
         quick_search(&self.bench, &self.sheet, tolerance_for(largest, self.n_coef), &self.scorer,
                      rough.direction, &exact)
-        if exact.direction < 0 or exact.score <= best.score:
+        if exact.direction < 0 or not better(exact.score, exact.direction, exact.rows_left, best):
             return False
         best[0] = exact
         self.threshold = midpoint(exact.below, exact.above)
+        if self.coding.n_odd:
+            self.describe_terms()
         for i in range(self.sheet.n):
             side[self.sheet.rows[i]] = self.bench.work.values[i] > self.threshold
         return True
@@ -294,14 +363,34 @@ cdef class Planned(Finder):
     cdef bint find(self, const Data* data, const i32* rows, i64 n, const Scorer* scorer,
                    Cut* best, u8* side) noexcept nogil:
         cdef Cut rough = best[0]
-        if n < self.min_rows:
+        self.axis_score = best.score
+        if n < self.min_rows and self.coding.n_odd == 0:
             return False
         self.read(data, rows, n, scorer)
+        if self.coding.n_odd:
+            self.search_odd(&rough)
+            self.axis_score = rough.score
         self.n_tasks = 0
-        self.plan()
-        self.search(self, 0, self.n_tasks * self.n_features, &rough)
-        if rough.direction < self.n_features:        # the axis-parallel one, or none
+        if n >= self.min_rows:
+            self.plan()
+            self.search(self, 0, self.n_tasks * self.n_features, &rough)
+        if rough.direction == best.direction:        # one of a sorted column, or none
             return False
+        return self.confirm(rough, best, side)
+
+    cdef bint find_any(self, const Data* data, const i32* rows, i64 n, const Scorer* scorer,
+                       Cut* best, u8* side) noexcept nogil:
+        cdef Cut rough = best[0]
+        if self.coding.n_odd == 0:
+            return False
+        if rough.direction < 0:
+            rough.score = -1.0
+        self.read(data, rows, n, scorer)
+        self.search_odd(&rough)
+        if rough.direction < 0 or rough.direction == best.direction:
+            return False
+        if best.direction < 0:
+            best.score = -1.0
         return self.confirm(rough, best, side)
 
     # -- for the growth loop in Python -------------------------------------------------------
@@ -369,7 +458,10 @@ cdef class Planned(Finder):
         cdef Cut rough, best
         cdef bint found
         rough.direction = direction
+        rough.score = 1.0
         best.score = score
+        best.direction = -1
+        best.rows_left = 0
         with nogil:
             found = self.confirm(rough, &best, columns.side)
         if not found:

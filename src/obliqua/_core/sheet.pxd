@@ -1,6 +1,6 @@
 """The rows of one node, gathered column by column and grouped by class."""
 
-from obliqua._core.types cimport View, i32, i64
+from obliqua._core.types cimport View, i32, i64, u8
 
 
 cdef struct Sheet:
@@ -10,6 +10,7 @@ cdef struct Sheet:
     int n_present            # classes that are there
     bint weighted
     double* columns          # n_features blocks of n values
+    const u8* wanted         # which columns to gather; NULL: all
     i32* rows                # row numbers: class by class, in the node's order within a class
     i32* classes             # per row: the place of its class among those present
     i64* weights             # NULL: every row weighs 1

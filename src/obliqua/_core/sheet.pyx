@@ -106,6 +106,8 @@ cdef void fill_columns(Sheet* sheet, const real* data, const View* view) noexcep
     while start < n:
         end = min(start + ROWS_AT_ONCE, n)
         for k in range(sheet.n_features):
+            if sheet.wanted != NULL and not sheet.wanted[k]:
+                continue
             first = data + k * view.col_stride
             column = sheet.columns + k * n
             for i in range(start, end):
@@ -123,6 +125,8 @@ cdef void sheet_fill(Sheet* sheet, const View* view, const i32* rows, i64 n, con
     else:
         fill_columns(sheet, <const double*> view.data, view)
     for k in range(sheet.n_features):
+        if sheet.wanted != NULL and not sheet.wanted[k]:
+            continue
         sheet.low[k] = INFINITY
         sheet.high[k] = -INFINITY
         ob_range(sheet.columns + k * n, n, &sheet.low[k], &sheet.high[k])

@@ -1,0 +1,3 @@
+from obliqua._typing import FloatArray, Int64Array
+
+def crimcoord(counts: Int64Array) -> FloatArray: ...

@@ -1,0 +1,315 @@
+"""Numbers for levels and for missing values at a node.
+
+A qualitative column stays one column of level codes. At a node its levels get numbers, the first
+discriminant coordinate of their indicator vectors (CRIMCOORD, Loh and Shih 1997), from the table
+of levels and classes alone: a level's number is a function of its shares of the classes, so equal
+shares get equal numbers. A missing value is one more level where the node has seen it, else 0.
+In a numeric column the mean of the node's rows stands in for what is missing.
+"""
+
+from libc.math cimport INFINITY, fabs, frexp, isnan, ldexp, rint, sqrt
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from obliqua._core.eigen cimport eigen_symmetric
+from obliqua._core.sheet cimport Sheet
+from obliqua._core.types cimport i32, i64
+
+cdef extern from "loops.h" nogil:
+    void ob_range(const double* z, i64 n, double* low, double* high)
+
+cdef enum:
+    VALUE_BITS = 24
+
+cdef double NO_LAMBDA = 1e-14
+
+
+cdef bint coding_init(Coding* coding, i64 n_odd, const i32* column, const i32* n_levels,
+                      const double* usual, bint by_node, int n_classes) noexcept nogil:
+    """Makes room; False if there is no memory."""
+    cdef i64 k, most = 1
+    memset(coding, 0, sizeof(Coding))
+    coding.n_odd = n_odd
+    coding.n_classes = n_classes
+    coding.by_node = by_node
+    coding.column = <i32*> malloc(n_odd * sizeof(i32))
+    coding.n_levels = <i32*> malloc(n_odd * sizeof(i32))
+    coding.usual = <double*> malloc(n_odd * sizeof(double))
+    coding.begin = <i64*> malloc((n_odd + 1) * sizeof(i64))
+    if (coding.column == NULL or coding.n_levels == NULL or coding.usual == NULL
+            or coding.begin == NULL):
+        coding_free(coding)
+        return False
+    memcpy(coding.column, column, n_odd * sizeof(i32))
+    memcpy(coding.n_levels, n_levels, n_odd * sizeof(i32))
+    memcpy(coding.usual, usual, n_odd * sizeof(double))
+    coding.begin[0] = 0
+    for k in range(n_odd):
+        coding.begin[k + 1] = coding.begin[k] + n_levels[k] + 1
+        most = max(most, <i64> n_levels[k] + 1)
+    coding.number = <double*> malloc(coding.begin[n_odd] * sizeof(double))
+    coding.tally = <i64*> malloc(most * n_classes * sizeof(i64))
+    coding.seen = <i32*> malloc(most * sizeof(i32))
+    coding.share = <i64*> malloc(n_classes * sizeof(i64))
+    coding.matrix = <double*> malloc(n_classes * n_classes * sizeof(double))
+    coding.values = <double*> malloc(n_classes * sizeof(double))
+    coding.scratch = <double*> malloc(4 * n_classes * sizeof(double))
+    if (coding.number == NULL or coding.tally == NULL or coding.seen == NULL
+            or coding.share == NULL or coding.matrix == NULL or coding.values == NULL
+            or coding.scratch == NULL):
+        coding_free(coding)
+        return False
+    memset(coding.number, 0, coding.begin[n_odd] * sizeof(double))
+    memset(coding.tally, 0, most * n_classes * sizeof(i64))
+    return True
+
+
+cdef void coding_free(Coding* coding) noexcept nogil:
+    free(coding.column)
+    free(coding.n_levels)
+    free(coding.usual)
+    free(coding.begin)
+    free(coding.number)
+    free(coding.tally)
+    free(coding.seen)
+    free(coding.share)
+    free(coding.matrix)
+    free(coding.values)
+    free(coding.scratch)
+    memset(coding, 0, sizeof(Coding))
+
+
+cdef double rounded(double x) noexcept nogil:
+    """x with 24 significant bits: noise of the last digits hardly ever reaches a tree."""
+    cdef int exponent = 0
+    cdef double part = frexp(x, &exponent)
+    return ldexp(rint(ldexp(part, VALUE_BITS)), exponent - VALUE_BITS)
+
+
+cdef void class_factors(Coding* coding, int n_present, i64 n_seen, i64 total) noexcept nogil:
+    """u_c in `values`: a level's number is the sum of its shares times these, but for a constant.
+
+    With S_lc = (n_lc - r_l n_c / n) / sqrt(r_l n_c): v is the top eigenvector of S'S, lambda its
+    eigenvalue, and u_c = v_c / sqrt(n_c lambda). All 0 if the levels tell nothing.
+    """
+    cdef i64 i, level
+    cdef int a, b
+    cdef double r, x, y, n = <double> total
+    cdef double* matrix = coding.matrix
+    cdef double* part = coding.scratch
+    memset(matrix, 0, n_present * n_present * sizeof(double))
+    for i in range(n_seen):
+        level = coding.seen[i]
+        r = 0.0
+        for a in range(n_present):
+            r += <double> coding.tally[level * n_present + a]
+        for a in range(n_present):
+            x = <double> coding.tally[level * n_present + a]
+            y = <double> coding.share[a]
+            part[a] = (x - r * (y / n)) / sqrt(r * y)
+        for a in range(n_present):
+            for b in range(a + 1):
+                matrix[a * n_present + b] += part[a] * part[b]
+    for a in range(n_present):
+        for b in range(a):
+            matrix[b * n_present + a] = matrix[a * n_present + b]
+    # Eigenvectors are rows, the first one with the largest eigenvalue.
+    if (not eigen_symmetric(matrix, n_present, coding.values, coding.scratch)
+            or coding.values[0] < NO_LAMBDA):
+        memset(coding.values, 0, n_present * sizeof(double))
+        return
+    x = sqrt(coding.values[0])
+    b = 0
+    while b < n_present - 1 and fabs(matrix[b]) < 1e-12:
+        b += 1
+    if matrix[b] < 0.0:
+        x = -x
+    for a in range(n_present):
+        coding.values[a] = matrix[a] / (x * sqrt(<double> coding.share[a]))
+
+
+cdef void two_class_factors(Coding* coding, i64 n_seen, i64 total) noexcept nogil:
+    """The same for two classes, without an eigen-problem: only the second share counts."""
+    cdef i64 i, level
+    cdef double r, f, mean = (<double> coding.share[1]) / (<double> total), square = 0.0
+    for i in range(n_seen):
+        level = coding.seen[i]
+        r = <double> (coding.tally[2 * level] + coding.tally[2 * level + 1])
+        f = (<double> coding.tally[2 * level + 1]) / r - mean
+        square += r * f * f
+    coding.values[0] = 0.0
+    coding.values[1] = 0.0
+    if square >= NO_LAMBDA * mean * (1.0 - mean) * (<double> total):
+        coding.values[1] = 1.0 / sqrt(square)
+
+
+cdef void number_levels(Coding* coding, i64 odd, Sheet* sheet) noexcept nogil:
+    """Numbers for the levels of one column; the others get 0."""
+    cdef i64 i, level, n_seen = 0, n = sheet.n
+    cdef i64 missing = coding.n_levels[odd]
+    cdef i64 weight, total = 0
+    cdef int c, C = sheet.n_present
+    cdef double r, x, mean = 0.0
+    cdef double* column = sheet.columns + coding.column[odd] * n
+    cdef double* number = coding.number + coding.begin[odd]
+    for c in range(C):
+        coding.share[c] = sheet.counts[c]
+        total += sheet.counts[c]
+    for i in range(n):
+        level = missing if isnan(column[i]) else <i64> column[i]
+        weight = sheet.weights[i] if sheet.weighted else 1
+        coding.tally[level * C + sheet.classes[i]] += weight
+    # Going through all levels is cheap in large nodes; in small ones the rows say which there are.
+    if n * 32 > missing:
+        for level in range(missing + 1):
+            for c in range(C):
+                if coding.tally[level * C + c]:
+                    coding.seen[n_seen] = <i32> level
+                    n_seen += 1
+                    break
+    else:
+        n_seen = levels_of_rows(coding, column, n, missing)
+    memset(number, 0, (missing + 1) * sizeof(double))
+    if n_seen > 1 and C > 1:
+        if C == 2:
+            two_class_factors(coding, n_seen, total)
+        else:
+            class_factors(coding, C, n_seen, total)
+        for i in range(n_seen):
+            level = coding.seen[i]
+            r = 0.0
+            x = 0.0
+            for c in range(C):
+                r += <double> coding.tally[level * C + c]
+            for c in range(C):
+                x += (<double> coding.tally[level * C + c]) / r * coding.values[c]
+            number[level] = x
+            mean += x
+        mean /= <double> n_seen
+        for i in range(n_seen):
+            level = coding.seen[i]
+            number[level] = rounded(number[level] - mean)
+    for i in range(n_seen):
+        memset(coding.tally + (<i64> coding.seen[i]) * C, 0, C * sizeof(i64))
+    for i in range(n):
+        column[i] = number[missing if isnan(column[i]) else <i64> column[i]]
+
+
+cdef i64 levels_of_rows(Coding* coding, const double* column, i64 n, i64 missing) noexcept nogil:
+    """The levels of some rows in ascending order, each once; for few rows of many levels."""
+    cdef i64 i, j, k, n_seen = 0
+    cdef i32 level
+    for i in range(n):
+        level = <i32> (missing if isnan(column[i]) else <i64> column[i])
+        j = n_seen
+        while j > 0 and coding.seen[j - 1] > level:
+            j -= 1
+        if j > 0 and coding.seen[j - 1] == level:
+            continue
+        k = n_seen
+        while k > j:
+            coding.seen[k] = coding.seen[k - 1]
+            k -= 1
+        coding.seen[j] = level
+        n_seen += 1
+    return n_seen
+
+
+cdef void fill_missing(Coding* coding, i64 odd, Sheet* sheet) noexcept nogil:
+    """The mean of the values that are there, from exact sums, in the place of the others."""
+    cdef i64 i, n = sheet.n, n_there = 0
+    cdef double* column = sheet.columns + coding.column[odd] * n
+    cdef double low = INFINITY, high = -INFINITY, middle, scale, w, weight = 0.0, total = 0.0
+    cdef double value, carry = 0.0, part
+    cdef int exponent = 0
+    value = coding.usual[odd]
+    if coding.by_node:
+        for i in range(n):
+            if not isnan(column[i]):
+                low = min(low, column[i])
+                high = max(high, column[i])
+                n_there += 1
+        if n_there:
+            middle = low / 2 + high / 2
+            frexp(max(high - middle, middle - low), &exponent)
+            exponent = max(exponent, -900)
+            scale = ldexp(1.0, VALUE_BITS - exponent)
+            for i in range(n):
+                if not isnan(column[i]):
+                    w = <double> sheet.weights[i] if sheet.weighted else 1.0
+                    weight += w
+                    part = w * rint((column[i] - middle) * scale)
+                    # Whole numbers; those of large weights keep what the sum would drop.
+                    value = total + part
+                    if fabs(total) >= fabs(part):
+                        carry += (total - value) + part
+                    else:
+                        carry += (part - value) + total
+                    total = value
+            value = middle + ldexp((total + carry) / weight, exponent - VALUE_BITS)
+            if low == high:
+                value = low
+    coding.number[coding.begin[odd]] = value
+    for i in range(n):
+        if isnan(column[i]):
+            column[i] = value
+
+
+cdef void coding_apply(Coding* coding, Sheet* sheet) noexcept nogil:
+    """Turns the odd columns of a sheet into numbers."""
+    cdef i64 k, at
+    for k in range(coding.n_odd):
+        if coding.n_levels[k] > 0:
+            number_levels(coding, k, sheet)
+        else:
+            fill_missing(coding, k, sheet)
+        at = coding.column[k]
+        sheet.low[at] = INFINITY
+        sheet.high[at] = -INFINITY
+        ob_range(sheet.columns + at * sheet.n, sheet.n, &sheet.low[at], &sheet.high[at])
+
+
+def crimcoord(const i64[:, ::1] counts):
+    """The numbers of levels, from a table of levels and classes; for tests and for reading."""
+    cdef i64 level, n_levels = counts.shape[0], total = 0, n_seen = 0
+    cdef int c, k = 0, C = <int> counts.shape[1]
+    cdef Coding coding
+    cdef Sheet sheet
+    cdef i32[1] column
+    cdef i32[1] size
+    cdef double[1] usual
+    column[0], size[0], usual[0] = 0, <i32> n_levels, 0.0
+    if not coding_init(&coding, 1, column, size, usual, True, C):
+        raise MemoryError("no room to number levels")
+    # One row per level and class, weighted, grouped by class.
+    rows = [(level, c) for c in range(C) for level in range(n_levels) if counts[level, c] > 0]
+    n = len(rows)
+    present = sorted({c for _, c in rows})
+    values = np.array([level for level, _ in rows], dtype=np.float64).reshape(1, -1)
+    classes = np.array([present.index(c) for _, c in rows], dtype=np.int32)
+    weights = np.array([counts[level, c] for level, c in rows], dtype=np.int64)
+    sums = np.array([sum(w for (_, c), w in zip(rows, weights.tolist()) if c == p)
+                     for p in present], dtype=np.int64)
+    cdef double[:, ::1] values_ = values
+    cdef i32[::1] classes_ = classes
+    cdef i64[::1] weights_ = weights, sums_ = sums
+    memset(&sheet, 0, sizeof(Sheet))
+    out = np.zeros(n_levels)
+    cdef double[::1] out_ = out
+    try:
+        if n:
+            sheet.n = n
+            sheet.n_present = <int> len(present)
+            sheet.weighted = True
+            sheet.columns = &values_[0, 0]
+            sheet.classes = &classes_[0]
+            sheet.weights = &weights_[0]
+            sheet.counts = &sums_[0]
+            number_levels(&coding, 0, &sheet)
+            for level in range(n_levels):
+                out_[level] = coding.number[level]
+    finally:
+        coding_free(&coding)
+    return out

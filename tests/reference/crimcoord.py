@@ -1,0 +1,52 @@
+"""CRIMCOORD, slow and obvious: by its definition over indicator vectors, and from counts.
+
+The definition is that of Loh and Shih (1997): the first discriminant coordinate of the levels'
+indicator vectors, with the total scatter in the place of the within scatter.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+def by_definition(levels: NDArray[np.int64], y: NDArray[np.int64]) -> dict[int, float]:
+    """The number of each level that is there, by the eigen-problem over indicator vectors."""
+    present = np.unique(levels)
+    V = (levels[:, None] == present[None, :]).astype(float)
+    centred = V - V.mean(axis=0)
+    T = centred.T @ centred
+    B = np.zeros_like(T)
+    for c in np.unique(y):
+        gap = V[y == c].mean(axis=0) - V.mean(axis=0)
+        B += (y == c).sum() * np.outer(gap, gap)
+    t, Q = np.linalg.eigh(T)
+    root = np.where(t > 1e-10 * t.max(), 1 / np.sqrt(np.maximum(t, 1e-300)), 0.0)
+    M = root[:, None] * (Q.T @ B @ Q) * root[None, :]
+    _, vectors = np.linalg.eigh(M)
+    xi = Q @ (root * vectors[:, -1])
+    return dict(zip(present.tolist(), (xi - xi.mean()).tolist(), strict=True))
+
+
+def from_counts(counts: FloatArray) -> FloatArray:
+    """The same from a table of levels (rows) and classes; levels and classes without rows are
+    left out, and count 0."""
+    counts = np.asarray(counts, dtype=float)
+    rows = np.flatnonzero(counts.sum(axis=1) > 0)
+    table = counts[rows][:, counts.sum(axis=0) > 0]
+    out = np.zeros(len(counts))
+    r, n_c = table.sum(axis=1), table.sum(axis=0)
+    n = r.sum()
+    if len(rows) < 2 or len(n_c) < 2:
+        return out
+    S = (table - np.outer(r, n_c) / n) / np.sqrt(np.outer(r, n_c))
+    values, vectors = np.linalg.eigh(S.T @ S)
+    if values[-1] < 1e-14:
+        return out
+    v = vectors[:, -1]
+    v = v if v[np.flatnonzero(np.abs(v) > 1e-12)[0]] > 0 else -v
+    xi = S @ v / np.sqrt(values[-1]) / np.sqrt(r)
+    out[rows] = xi - xi.mean()
+    return out
