@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from obliqua._core.spread import column_means as _column_means
 from obliqua._typing import BoolArray, FloatArray, Int32Array
 from obliqua.data import Problem
 
 __all__ = ["column_means", "is_odd", "odd_columns"]
-
-VALUE_BITS = 24
 
 
 def is_odd(problem: Problem) -> BoolArray:
@@ -33,42 +32,7 @@ def odd_columns(problem: Problem) -> Int32Array:
 def column_means(problem: Problem) -> FloatArray:
     """Return the mean of each column over the rows that have a value; 0 where none has.
 
-    From sums of whole numbers, so that the order of the rows does not matter. Of a qualitative
-    column it means nothing.
+    Of a qualitative column it means nothing.
     """
-    weights = problem.weights
-    means = np.zeros(problem.n_features)
-    for k in range(problem.n_features):
-        column = problem.Z[:, k].astype(np.float64)
-        there = ~np.isnan(column)
-        w = None if weights is None else weights
-        if not there.all():
-            column = column[there]
-            w = None if w is None else w[there]
-        if len(column) == 0:
-            continue
-        low, high = column.min(), column.max()
-        middle = low / 2 + high / 2
-        _, exponent = np.frexp(max(high - middle, middle - low))
-        exponent = max(int(exponent), -900)
-        whole = np.rint(np.ldexp(column - middle, VALUE_BITS - exponent)).astype(np.int64)
-        total, weight = _weighted_sum(whole, w)
-        means[k] = middle + np.ldexp(total / weight, exponent - VALUE_BITS)
-        if low == high:
-            means[k] = low
-    return means
-
-
-def _weighted_sum(whole: np.ndarray, weights: np.ndarray | None) -> tuple[int, int]:
-    """Sum exactly: weights in two halves, so that no product leaves 64 bits."""
-    if weights is None:
-        return int(whole.sum()), len(whole)
-    high, low = weights >> 26, weights & (2**26 - 1)
-    # Pieces of at most 2^50; as many as there are rows may leave 64 bits, so they are halved too.
-    total = 0
-    for part, shift in ((high, 26), (low, 0)):
-        product = whole * part
-        total += (int((product >> 26).sum()) << (26 + shift)) + (
-            int((product & (2**26 - 1)).sum()) << shift
-        )
-    return total, int(weights.sum())
+    weights = None if problem.weights is None else problem.weights.astype(np.float64)
+    return _column_means(problem.Z, weights)

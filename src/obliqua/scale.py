@@ -6,10 +6,14 @@ directions of the original features, so a tree never needs the scales again.
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
-from obliqua._typing import FloatArray
+import numpy as np
+from numpy.typing import ArrayLike
+
+from obliqua._typing import BoolArray, FloatArray
 from obliqua.data import Problem
+from obliqua.odd_columns import is_odd
 from obliqua.scatter import spread
 
 __all__ = ["SCALES", "feature_scale"]
@@ -35,9 +39,31 @@ def feature_scale(problem: Problem, kind: str | None) -> FloatArray:
     """
     if kind is None:
         return np.ones(problem.n_features)
+    width = np.ones(problem.n_features)
+    plain = ~is_odd(problem)
+    if plain.any():
+        width[plain] = _width(problem if plain.all() else _columns(problem, plain), kind)
+    for k in np.flatnonzero(~plain).tolist():
+        # Numbers of levels are found at each node and comparable from the start.
+        there = ~np.isnan(problem.Z[:, k])
+        if (problem.n_levels is None or problem.n_levels[k] == 0) and there.any():
+            width[k] = _width(_columns(problem, [k], there), kind)[0]
     with np.errstate(over="ignore", divide="ignore"):
-        factor = 1.0 / _width(problem, kind)
+        factor = 1.0 / width
     return np.where(np.isfinite(factor) & (factor > 0), factor, 1.0)
+
+
+def _columns(problem: Problem, columns: ArrayLike, rows: BoolArray | None = None) -> Problem:
+    """Return some columns, and some rows, as plain numbers."""
+    kept = slice(None) if rows is None else rows
+    return replace(
+        problem,
+        Z=problem.Z[kept][:, columns],
+        y=problem.y[kept],
+        weights=None if problem.weights is None else problem.weights[kept],
+        n_levels=None,
+        has_missing=None,
+    )
 
 
 def _width(problem: Problem, kind: str) -> FloatArray:

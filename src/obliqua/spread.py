@@ -57,7 +57,8 @@ def measure_spread(
     array([2.23606801, 1.        ])
     """
     oblique = np.diff(tree.coef_ptr) > 1
-    wanted = np.flatnonzero(oblique[tree.plane_of_coef] & (np.diff(tree.table_ptr) == 0))
+    unknown = np.isnan(tree.spread) & (np.diff(tree.table_ptr) == 0)
+    wanted = np.flatnonzero(oblique[tree.plane_of_coef] & unknown)
     if len(wanted) == 0:
         return tree
     leaf = tree.apply(Z, n_threads)
