@@ -1,0 +1,98 @@
+"""Numbers for levels: the compiled CRIMCOORD against its definition and against counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from obliqua._core.coding import crimcoord
+from reference.crimcoord import by_definition, from_counts
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> np.ndarray:
+    n_levels, n_classes = draw(st.integers(1, 8)), draw(st.integers(2, 5))
+    counts = draw(
+        st.lists(st.integers(0, 9), min_size=n_levels * n_classes, max_size=n_levels * n_classes)
+    )
+    return np.array(counts, dtype=np.int64).reshape(n_levels, n_classes)
+
+
+def rows_of(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    levels, classes = np.indices(counts.shape)
+    return np.repeat(levels.ravel(), counts.ravel()), np.repeat(classes.ravel(), counts.ravel())
+
+
+def distinct_top(counts: np.ndarray) -> bool:
+    """Whether the first coordinate is the only one: otherwise any of several is right."""
+    table = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(float)
+    if min(table.shape) < 2:
+        return True
+    r, c = table.sum(axis=1), table.sum(axis=0)
+    S = (table - np.outer(r, c) / r.sum()) / np.sqrt(np.outer(r, c))
+    values = np.linalg.svd(S, compute_uv=False) ** 2
+    return bool(values[0] < 1e-14 or values[0] - values[1] > 1e-6 * values[0])
+
+
+def same_but_for_the_sign(a: np.ndarray, b: np.ndarray) -> None:
+    sign = 1.0 if a @ b >= 0 else -1.0
+    np.testing.assert_allclose(a, sign * b, atol=2e-7)
+
+
+@settings(max_examples=200, deadline=None)
+@given(tables())
+def test_it_is_the_number_from_counts(counts: np.ndarray) -> None:
+    if distinct_top(counts):
+        same_but_for_the_sign(crimcoord(counts), from_counts(counts))
+
+
+@settings(max_examples=100, deadline=None)
+@given(tables())
+def test_it_is_the_number_by_definition(counts: np.ndarray) -> None:
+    levels, classes = rows_of(counts)
+    if len(np.unique(classes)) < 2 or not distinct_top(counts):
+        return
+    found = crimcoord(counts)
+    if not found.any():
+        return  # the levels tell nothing: any direction is an eigenvector of 0
+    expected = np.zeros(len(counts))
+    for level, number in by_definition(levels, classes).items():
+        expected[level] = number
+    same_but_for_the_sign(found, expected)
+
+
+@settings(max_examples=100, deadline=None)
+@given(tables(), st.randoms(use_true_random=False))
+def test_names_of_levels_mean_nothing(counts: np.ndarray, random: object) -> None:
+    order = list(range(len(counts)))
+    random.shuffle(order)
+    np.testing.assert_allclose(crimcoord(counts[order].copy()), crimcoord(counts)[order], atol=1e-7)
+
+
+def test_two_classes_follow_the_share_of_the_second() -> None:
+    counts = np.array([[9, 1], [5, 5], [2, 8], [1, 1], [0, 0]])
+    found = crimcoord(counts)
+    assert found[0] < found[1] < found[2]
+    assert found[3] == found[1]  # the same shares, exactly the same number
+    assert found[4] == 0.0
+    assert found[:4].sum() == pytest.approx(0.0, abs=1e-7)
+    n = counts.sum(axis=1)
+    mean = (n * found).sum() / n.sum()
+    assert (n * (found - mean) ** 2).sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        [[3, 4, 5]],
+        [[3, 0], [4, 0]],
+        [[2, 4], [3, 6]],
+        [[1, 2, 3], [2, 4, 6]],
+        [[0, 0], [0, 0]],
+    ],
+    ids=["one level", "one class", "equal shares", "equal shares of three", "no rows"],
+)
+def test_levels_that_tell_nothing_are_constant(counts: list[list[int]]) -> None:
+    assert not crimcoord(np.array(counts, dtype=np.int64)).any()
