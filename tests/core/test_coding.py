@@ -68,7 +68,9 @@ def test_it_is_the_number_by_definition(counts: np.ndarray) -> None:
 def test_names_of_levels_mean_nothing(counts: np.ndarray, random: object) -> None:
     order = list(range(len(counts)))
     random.shuffle(order)
-    np.testing.assert_allclose(crimcoord(counts[order].copy()), crimcoord(counts)[order], atol=1e-7)
+    np.testing.assert_allclose(
+        crimcoord(counts[order].copy()), crimcoord(counts)[order], atol=1e-7
+    )
 
 
 def test_two_classes_follow_the_share_of_the_second() -> None:

@@ -1,0 +1,240 @@
+"""Trees with levels and missing values inside their splits, checked node by node against twins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from obliqua.data import Column, Encoding, Problem
+from obliqua.grow import Rules, grow
+from obliqua.methods.axis import AXIS
+from obliqua.methods.hhcart import Householder
+from obliqua.tree import Tree
+from reference import criteria
+from reference.crimcoord import from_counts
+
+METHODS = {
+    "CART": AXIS,
+    "HHCART(D)": Householder(variant="dominant"),
+    "HHCART(A), Fisher": Householder(fisher=True),
+}
+N_LEVELS = (0, 4, 0, 3)
+
+
+def problem(seed: int, n: int = 60, n_classes: int = 3, weighted: bool = False) -> Problem:
+    """Two numeric and two qualitative columns with gaps, ties and repeated rows."""
+    rng = np.random.default_rng(seed)
+    Z = np.column_stack(
+        [
+            rng.integers(0, 6, n) / 2,
+            rng.integers(0, 4, n),
+            rng.normal(size=n).round(1),
+            rng.integers(0, 3, n),
+        ]
+    )
+    score = Z[:, 0] + np.array([1.0, -1.0, 0.5, 2.0])[Z[:, 1].astype(int)] + 0.5 * Z[:, 2]
+    y = np.digitize(score + 0.5 * rng.normal(size=n), [0.8, 2.0][: n_classes - 1])
+    Z[rng.random(Z.shape) < 0.15] = np.nan
+    return as_problem(Z, y, rng.integers(1, 4, n) if weighted else None, n_classes)
+
+
+def as_problem(
+    Z: np.ndarray, y: np.ndarray, weights: np.ndarray | None, n_classes: int
+) -> Problem:
+    columns = tuple(
+        Column(f"x{k}", "qualitative", tuple(range(m))) if m else Column(f"x{k}")
+        for k, m in enumerate(N_LEVELS)
+    )
+    return Problem(
+        np.ascontiguousarray(Z),
+        y.astype(np.int32),
+        None if weights is None else weights.astype(np.int64),
+        1.0,
+        n_classes,
+        Encoding(columns),
+        np.array(N_LEVELS, dtype=np.int32),
+        np.isnan(Z).any(axis=0),
+    )
+
+
+def dressed(data: Problem, rows: np.ndarray) -> np.ndarray:
+    """The rows of a node as numbers: levels by their shares of the classes, gaps by means."""
+    out = data.Z[rows].copy()
+    w = np.ones(len(rows), int) if data.weights is None else data.weights[rows]
+    for k, m in enumerate(N_LEVELS):
+        gap = np.isnan(out[:, k])
+        if m:
+            codes = np.where(gap, m, np.nan_to_num(out[:, k])).astype(int)
+            counts = np.zeros((m + 1, data.n_classes))
+            np.add.at(counts, (codes, data.y[rows]), w)
+            out[:, k] = from_counts(counts)[codes]
+        elif gap.all():
+            out[:, k] = 0.0
+        else:
+            out[gap, k] = np.average(out[~gap, k], weights=w[~gap])
+    return out
+
+
+def best_axis_goodness(data: Problem, rows: np.ndarray, code: int) -> float:
+    X = dressed(data, rows)
+    w = np.ones(len(rows), int) if data.weights is None else data.weights[rows]
+    best = 0.0
+    for column in X.T:
+        values = np.unique(column.round(9))
+        for cut in (values[1:] + values[:-1]) / 2:
+            left = np.bincount(
+                data.y[rows][column <= cut], w[column <= cut], minlength=data.n_classes
+            )
+            right = np.bincount(
+                data.y[rows][column > cut], w[column > cut], minlength=data.n_classes
+            )
+            sides = [int(v) for v in left], [int(v) for v in right]
+            best = max(best, criteria.goodness(code, *sides))
+    return best
+
+
+def passes(tree: Tree, Z: np.ndarray) -> np.ndarray:
+    return tree.decision_path(Z).toarray().astype(bool)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), weighted=st.booleans(), n_classes=st.integers(2, 3))
+def test_rows_reach_the_leaves_that_counted_them(
+    name: str, seed: int, weighted: bool, n_classes: int
+) -> None:
+    data = problem(seed, n_classes=n_classes, weighted=weighted)
+    tree = grow(data, METHODS[name], "twoing", Rules(zero_gain=bool(seed % 2)))
+    tree.validate()
+    w = np.ones(data.n_rows) if data.weights is None else data.weights
+    found = np.zeros_like(tree.stats)
+    np.add.at(found, (tree.apply(data.Z), data.y), w)
+    np.testing.assert_array_equal(found[tree.is_leaf], tree.stats[tree.is_leaf])
+    inner = ~tree.is_leaf
+    assert (tree.gain[inner] >= tree.axis_gain[inner] - 1e-12).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), weighted=st.booleans(), n_classes=st.integers(2, 3))
+def test_the_best_cut_of_all_columns_is_found(seed: int, weighted: bool, n_classes: int) -> None:
+    """Every node of a CART gains what a search over all dressed columns gains."""
+    data = problem(seed, n_classes=n_classes, weighted=weighted)
+    tree = grow(data, AXIS, "gini", Rules())
+    reached = passes(tree, data.Z)
+    total = data.total_weight
+    for node in range(tree.n_nodes):
+        rows = np.flatnonzero(reached[:, node])
+        best = best_axis_goodness(data, rows, 1) * tree.stats[node].sum() / total
+        if tree.is_leaf[node]:
+            assert best <= 1e-12
+        else:
+            assert tree.gain[node] == pytest.approx(best, rel=1e-9)
+            assert tree.axis_gain[node] == tree.gain[node]
+
+
+@pytest.mark.parametrize("name", METHODS)
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_tables_and_stand_ins_are_those_of_the_node(name: str, seed: int) -> None:
+    data = problem(seed)
+    tree = grow(data, METHODS[name], "twoing", Rules())
+    reached = passes(tree, data.Z)
+    for k, plane in enumerate(tree.plane_of_coef.tolist()):
+        rows = np.flatnonzero(reached[:, tree.node_of_plane[plane]])
+        column = int(tree.coef_idx[k])
+        values = dressed(data, rows)[:, column]
+        raw = data.Z[rows, column]
+        gap = np.isnan(raw)
+        table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
+        assert len(table) == N_LEVELS[column]
+        if len(table):
+            sign = 1.0
+            if (table[raw[~gap].astype(int)] @ values[~gap]) < 0:
+                sign = -1.0
+            np.testing.assert_allclose(
+                sign * table[raw[~gap].astype(int)], values[~gap], atol=1e-6
+            )
+            expected = sign * values[gap][0] if gap.any() else 0.0
+            assert tree.fill[k] == pytest.approx(expected, abs=1e-6)
+        elif gap.any() and not gap.all():
+            assert tree.fill[k] == pytest.approx(values[gap][0], abs=1e-6)
+        if np.diff(tree.coef_ptr)[plane] > 1:
+            assert tree.spread[k] == pytest.approx(values.std(), rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), weighted=st.booleans())
+def test_the_order_of_the_rows_changes_nothing(name: str, seed: int, weighted: bool) -> None:
+    data = problem(seed, weighted=weighted)
+    order = np.random.default_rng(seed).permutation(data.n_rows)
+    weights = None if data.weights is None else data.weights[order]
+    other = as_problem(data.Z[order], data.y[order], weights, data.n_classes)
+    assert grow(other, METHODS[name], "twoing") == grow(data, METHODS[name], "twoing")
+
+
+@pytest.mark.parametrize("name", METHODS)
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_a_weight_is_a_repeated_row(name: str, seed: int) -> None:
+    data = problem(seed, weighted=True)
+    assert data.weights is not None
+    rows = np.repeat(np.arange(data.n_rows), data.weights)
+    repeated = as_problem(data.Z[rows], data.y[rows], None, data.n_classes)
+    one, two = (grow(d, METHODS[name], "twoing") for d in (data, repeated))
+    for array in ("kind", "coef_idx", "coef", "threshold", "table", "fill", "stats", "gain"):
+        np.testing.assert_array_equal(getattr(one, array), getattr(two, array))
+
+
+@pytest.mark.parametrize("name", METHODS)
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_names_of_levels_change_nothing(name: str, seed: int) -> None:
+    """Levels numbered in another way: the same rows together in the leaves."""
+    data = problem(seed)
+    rng = np.random.default_rng(seed)
+    Z = data.Z.copy()
+    for k, m in enumerate(N_LEVELS):
+        if m:
+            there = ~np.isnan(Z[:, k])
+            Z[there, k] = rng.permutation(m)[Z[there, k].astype(int)]
+    other = as_problem(Z, data.y, None, data.n_classes)
+    one, two = grow(data, METHODS[name], "twoing"), grow(other, METHODS[name], "twoing")
+    np.testing.assert_array_equal(one.apply(data.Z), two.apply(Z))
+
+
+def test_unseen_levels_count_nothing() -> None:
+    data = problem(1)
+    tree = grow(data, METHODS["HHCART(D)"], "twoing")
+    rows = data.Z.copy()
+    rows[:, 1] = -1.0
+    leaves = tree.apply(rows)
+    rows[:, 1] = 1e9
+    np.testing.assert_array_equal(tree.apply(rows), leaves)
+    assert len(np.unique(leaves)) > 1
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_many_levels(name: str) -> None:
+    rng = np.random.default_rng(0)
+    n, m = 20_000, 10_000
+    codes = rng.integers(0, m, n)
+    y = (rng.random(m) < 0.5)[codes].astype(np.int32)
+    Z = np.column_stack([rng.normal(size=n), codes.astype(float)])
+    encoding = Encoding((Column("a"), Column("b", "qualitative", tuple(range(m)))))
+    data = Problem(
+        Z, y, None, 1.0, 2, encoding, np.array([0, m], np.int32), np.zeros(2, dtype=bool)
+    )
+    tree = grow(data, METHODS[name], "twoing")
+    assert tree.n_leaves == 2
+    assert (tree.leaf_label[tree.apply(Z)] == y).all()
+
+
+def test_a_column_without_any_value_never_splits() -> None:
+    data = problem(2)
+    Z = data.Z.copy()
+    Z[:, [0, 1]] = np.nan
+    tree = grow(as_problem(Z, data.y, None, data.n_classes), AXIS, "twoing")
+    assert not np.isin(tree.coef_idx, [0, 1]).any()
