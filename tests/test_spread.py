@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obliqua import CartClassifier, HHCartClassifier, Tree, TreeBuilder, TreeError, measure_spread
+from obliqua.data import encode
 from reference.spread import spread
 
 
@@ -121,10 +124,46 @@ def test_many_columns_are_measured_in_blocks() -> None:
     np.testing.assert_allclose(found, Z[:, ::2].std(axis=0), rtol=1e-7)
 
 
-def test_axis_parallel_trees_are_left_alone() -> None:
+def test_axis_parallel_splits_are_measured_too() -> None:
     tree = CartClassifier(pruning=None).fit([[0.0], [1.0]], [0, 1]).tree_
-    assert np.isnan(tree.spread).all()
-    assert measure_spread(tree, np.zeros((1, 1))) is tree
+    np.testing.assert_array_equal(tree.spread, [0.5])
+    leaf = CartClassifier().fit([[0.0], [1.0]], [0, 0]).tree_
+    assert measure_spread(leaf, np.zeros((1, 1))) is leaf
+
+
+def test_level_tables_are_passed_over() -> None:
+    builder = TreeBuilder(2, 2)
+    builder.add_split("root", {0: 1.0, 1: 1.0}, 0.5, ("a", "b"), tables={1: [0.0, 1.0]})
+    builder.set_leaf("a", [1, 0])
+    builder.set_leaf("b", [0, 1])
+    found = measure_spread(builder.build(), np.array([[0.0, 1.0], [2.0, 0.0]])).spread
+    np.testing.assert_array_equal(found, [1.0, np.nan])
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans())
+def test_means_of_columns(seed: int, weighted: bool) -> None:
+    """What stands in for a missing value: exact to rounding, and no order of rows shows."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(50, 4)) * [1e-300, 1.0, 1e6, 1e300] + [0.0, 1e9, 0.0, 0.0]
+    weights = rng.integers(1, 5, size=50) if weighted else None
+    problem = encode(Z, np.arange(50) % 2, 2, sample_weight=weights)
+    w = np.ones(50) if weights is None else weights
+    expected = [
+        float(sum(Fraction(v) * int(c) for v, c in zip(z, w, strict=True)) / int(w.sum()))
+        for z in Z.T.tolist()
+    ]
+    np.testing.assert_allclose(
+        problem.means / np.abs(Z).max(0), expected / np.abs(Z).max(0), atol=1e-15
+    )
+    order = rng.permutation(50)
+    again = encode(
+        Z[order], (np.arange(50) % 2)[order], 2, None if weights is None else weights[order]
+    )
+    np.testing.assert_array_equal(again.means, problem.means)
+    tree = CartClassifier(pruning=None).fit(Z, np.arange(50) % 2).tree_
+    if weights is None:
+        np.testing.assert_array_equal(tree.fill, problem.means[tree.coef_idx])
 
 
 def test_what_cannot_be_measured() -> None:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from obliqua._core.spread import column_means
 from obliqua._core.walk import all_finite
-from obliqua._typing import AnyArray, Int32Array, Int64Array, Rows
+from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array, Rows
 from obliqua._weights import put_on_grid
 
 __all__ = ["Column", "Encoding", "Problem", "encode"]
@@ -268,6 +269,12 @@ class Problem:
     def total_weight(self) -> int:
         """The weight of all rows in grid units."""
         return len(self.y) if self.weights is None else int(self.weights.sum())
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """The mean of each column, the same in any order of the rows."""
+        weights = None if self.weights is None else self.weights.astype(np.float64)
+        return column_means(self.Z, weights)
 
 
 def encode(

@@ -20,12 +20,12 @@ COLUMNS_AT_ONCE = 32  # bounds the memory: four numbers per node and column
 def measure_spread(
     tree: Tree, Z: Rows, weights: ArrayLike | None = None, n_threads: int = 1
 ) -> Tree:
-    """Measure the standard deviation of each feature of an oblique split at its node.
+    """Measure the standard deviation of each feature of a split at its node.
 
     A coefficient says what a unit of its feature counts. How much the feature moves the rows
-    at this node is the coefficient times this standard deviation; importances and the order of
-    terms in texts and pictures go by that. Estimators call this at the end of `fit`. Splits by
-    one feature need no such measure and are passed over, as are level tables.
+    at this node is the coefficient times this standard deviation; importances, and the order of
+    terms and the digits of numbers in texts and pictures go by that. Estimators call this at
+    the end of `fit`. Columns with level tables are passed over.
 
     Parameters
     ----------
@@ -56,8 +56,7 @@ def measure_spread(
     >>> measure_spread(builder.build(), rows).spread
     array([2.23606801, 1.        ])
     """
-    oblique = np.diff(tree.coef_ptr) > 1
-    wanted = np.flatnonzero(oblique[tree.plane_of_coef] & (np.diff(tree.table_ptr) == 0))
+    wanted = np.flatnonzero(np.diff(tree.table_ptr) == 0)
     if len(wanted) == 0:
         return tree
     leaf = tree.apply(Z, n_threads)

@@ -1,11 +1,11 @@
-"""The standard deviation of columns at every node of a tree.
+"""The standard deviation of columns at every node of a tree, and means of columns.
 
 Sums of values and of squares are taken per leaf and added up towards the root. They are kept
 as pairs of doubles, about 106 bits wide, so the order of the rows shows only far below the 24
 bits that the result is rounded to.
 """
 
-from libc.math cimport frexp, ldexp, rint, sqrt
+from libc.math cimport INFINITY, frexp, isnan, ldexp, rint, sqrt
 
 import numpy as np
 
@@ -130,3 +130,61 @@ def node_spread(Z, const i64[::1] leaf, weights, const i64[::1] parent,
                     value = deviation(pairs[at], pairs[at + 1], total[node])
                     out[node, j] = ldexp(value, exponent[j])
     return spread
+
+
+def column_means(Z, weights):
+    """The mean of each column over the rows that have a value there; 0 where none has."""
+    cdef View view = make_view(Z)
+    cdef i64 row, j, p = view.n_cols
+    cdef double value, weight = 1.0
+    cdef bint weighted = weights is not None
+    cdef const double[::1] weight_of = weights if weighted else np.empty(0)
+    low = np.full(p, INFINITY)
+    high = np.full(p, -INFINITY)
+    totals = np.zeros(p)
+    sums = np.zeros((p, 2))
+    means = np.zeros(p)
+    cdef double[::1] low_ = low, high_ = high, total = totals, mean = means
+    cdef double[:, ::1] memory = sums
+    cdef Pair* pairs
+    if p == 0:
+        return means
+    pairs = <Pair*> &memory[0, 0]
+    with nogil:
+        for row in range(view.n_rows):
+            for j in range(p):
+                value = view_at(&view, row, j)
+                if value < low_[j]:
+                    low_[j] = value
+                if value > high_[j]:
+                    high_[j] = value
+        for row in range(view.n_rows):
+            if weighted:
+                weight = weight_of[row]
+            for j in range(p):
+                value = view_at(&view, row, j)
+                if isnan(value):
+                    continue
+                total[j] += weight
+                # Halves about the middle of the range: nothing overflows.
+                value = (value / 2 - (low_[j] / 4 + high_[j] / 4))
+                if weighted:
+                    add_pair(&pairs[j], scaled_product(value, weight))
+                else:
+                    add(&pairs[j], value)
+        for j in range(p):
+            if low_[j] == high_[j]:
+                mean[j] = low_[j]
+            elif total[j] > 0:
+                mean[j] = (low_[j] / 2 + high_[j] / 2) + 2.0 * (
+                    (pairs[j].high + pairs[j].low) / total[j])
+    return means
+
+
+cdef inline Pair scaled_product(double value, double weight) noexcept nogil:
+    """The product of any value and a weight: scaled, so that splitting it cannot overflow."""
+    cdef int exponent = 0
+    cdef Pair out = product(frexp(value, &exponent), weight)
+    out.high = ldexp(out.high, exponent)
+    out.low = ldexp(out.low, exponent)
+    return out
