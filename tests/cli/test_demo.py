@@ -40,6 +40,6 @@ def test_the_data_can_be_kept(run: Run) -> None:
 def test_without_matplotlib(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run("demo")
-    assert "pip install 'obliqua[plot]'" in result.stderr
+    assert "pip install matplotlib" in result.stderr
     assert "├─ yes:" in result.stdout
     assert list(Path().iterdir()) == []
