@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,9 +14,10 @@ import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray
+from obliqua._wording import cells, fill_lines
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
-from obliqua.cli._errors import counted
+from obliqua.cli._errors import Trouble, counted
 from obliqua.cli._labels import check_known, class_numbers, text_of
 from obliqua.cli._models import has_own_names, holds_out, load_model, rows_that_grew
 from obliqua.cli._output import (
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 PICTURES = (".png", ".svg", ".pdf")
 MOST_NAMES = 12  # that a list has
+INDENT = 4  # of what does not fit into a line of a rule
 BAR = 20  # signs of the longest bar
 
 
@@ -63,6 +66,12 @@ BAR = 20  # signs of the longest bar
 )
 @click.option("--rules", is_flag=True, help="Print a rule per leaf in place of the tree.")
 @click.option(
+    "--tree",
+    type=shared.at_least(0),
+    metavar="N",
+    help="Which tree of a model with several, from 0 on; the first if not given.",
+)
+@click.option(
     "--dot",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -85,6 +94,7 @@ def show(model: str, dot: Path | None, plot: Path | None, **given: Any) -> None:
     """
     _check_options(dot, plot, given)
     fitted, container = load_model(model)
+    _check_tree(container, given["tree"])
     if dot is not None:
         from obliqua.export.dot import export_graphviz
 
@@ -113,6 +123,14 @@ def _check_options(dot: Path | None, plot: Path | None, given: dict[str, Any]) -
         raise click.UsageError("--data is for --plot, which shows its rows.")
     if given["target"] is not None and given["data"] is None:
         raise click.UsageError("--target is a column of --data, which is not given.")
+
+
+def _check_tree(container: Model, number: int | None) -> None:
+    n = len(container.trees)
+    if number is not None and number >= n:
+        raise Trouble(f"--tree {number}: the model has {counted(n, 'tree')}, counted from 0.")
+    if number is None and n > 1:
+        note(f"The model has {n} trees. This is the first; --tree N shows another.")
 
 
 def _facts(fitted: Any, container: Model, path: str) -> list[tuple[str, str]]:
@@ -149,7 +167,7 @@ def _words(container: Model, given: dict[str, Any]) -> dict[str, Any]:
     """Return what a tree is written with: the same words for classes as `predict` has."""
     classes = container.classes
     names = [text_of(label) for label in classes.tolist()] if classes.dtype == bool else None
-    return {"max_terms": given["terms"], "class_names": names}
+    return {"max_terms": given["terms"], "class_names": names, "tree": given["tree"] or 0}
 
 
 def _tree(fitted: Any, given: dict[str, Any], words: dict[str, Any]) -> str:
@@ -177,7 +195,23 @@ def can_draw_lines() -> bool:
 def _rules(fitted: Any, words: dict[str, Any]) -> str:
     from obliqua.export.rules import export_rules
 
-    return "\n".join(str(rule) for rule in export_rules(fitted, **words))
+    width = max(console().width, 40)
+    lines: list[str] = []
+    for rule in export_rules(fitted, **words):
+        if cells(rule.text) <= width:
+            lines.append(rule.text)
+        else:
+            for part in rule.lines():
+                lines += _filled(part, width)
+    return "\n".join(lines)
+
+
+def _filled(line: str, width: int) -> list[str]:
+    """Break a line of a rule between the terms of its sum; the rest stands further in."""
+    start = len(line) - len(line.lstrip())
+    pieces = re.split(r" (?=[-+] |[<>])", line.lstrip())
+    first, *others = fill_lines(pieces, width - start - INDENT)
+    return [f"{'':{start}}{first}", *(f"{'':{start + INDENT}}{other}" for other in others)]
 
 
 def _rows(container: Model, given: dict[str, Any]) -> tuple[Any, AnyArray | None]:
