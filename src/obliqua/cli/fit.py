@@ -69,7 +69,7 @@ def fit(data: str, target: str, output: Path | None, **given: Any) -> None:
     """
     from obliqua.estimators.files import save
 
-    path = _output(output)
+    path = _output(output, data, given["test"])
     if given["method"] == "sklearn":
         raise click.UsageError(
             "--method: scikit-learn's tree is for `obliqua compare`; a model file holds trees of "
@@ -111,14 +111,14 @@ def _choice(given: dict[str, Any]) -> dict[str, list[str] | None]:
     return {"features": given["features"], "drop": given["drop"]}
 
 
-def _output(output: Path | None) -> Path:
+def _output(output: Path | None, *inputs: str | None) -> Path:
     """Return where the model goes; nothing is lost that was not named."""
     path = Path(DEFAULT_OUTPUT) if output is None else output
     if output is None and path.exists():
         raise Trouble(
             f"{path} is there already. Say --output {path} to replace it, or another name."
         )
-    check_target(path)
+    check_target(path, *inputs)
     return path
 
 

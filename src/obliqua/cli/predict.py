@@ -56,7 +56,7 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
     does not know are left out. The result is CSV with a line per row, in the order of the rows.
     """
     if output is not None:
-        check_target(output)
+        check_target(output, data, model)
         if output.suffix.lower() not in SUFFIXES:
             raise click.UsageError(
                 f"--output: {output} ends in {output.suffix or 'nothing'}; name a file that ends "

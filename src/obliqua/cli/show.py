@@ -92,7 +92,7 @@ def show(model: str, dot: Path | None, plot: Path | None, **given: Any) -> None:
     MODEL is a file that `obliqua fit` has made. A split is a question, to which rows say yes or
     no; the features of a question stand in the order in which they move rows.
     """
-    _check_options(dot, plot, given)
+    _check_options(model, dot, plot, given)
     fitted, container = load_model(model)
     _check_tree(container, given["tree"])
     if dot is not None:
@@ -113,10 +113,10 @@ def show(model: str, dot: Path | None, plot: Path | None, **given: Any) -> None:
         print_importances(fitted, container.encoding.names)
 
 
-def _check_options(dot: Path | None, plot: Path | None, given: dict[str, Any]) -> None:
+def _check_options(model: str, dot: Path | None, plot: Path | None, given: dict[str, Any]) -> None:
     for path in (dot, plot):
         if path is not None:
-            check_target(path)
+            check_target(path, model, given["data"])
     if plot is not None and plot.suffix.lower() not in PICTURES:
         raise click.UsageError(f"--plot: {plot} does not end in {', '.join(PICTURES)}.")
     if given["data"] is not None and plot is None:
