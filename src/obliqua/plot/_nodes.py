@@ -36,13 +36,16 @@ def question_lines(
     """Write a question on lines of a width in inches; names are shortened where they must."""
     parts = []
     for k, term in enumerate(question.terms[:max_terms]):
-        number = minus(write_number(abs(term.coefficient), DIGITS))
+        number = minus(question.written_coefficient(term, DIGITS))
         sign = "−" if term.coefficient < 0 else "+"
         before = sign if k == 0 and sign == "−" else "" if k == 0 else f"{sign} "
         before = font.writable(before if number == "1" else f"{before}{number}·")
         room = width - font.width(before, size)
-        parts.append(before + font.fit(term.name, room, size))
-    hidden = len(question.terms) - len(parts)
+        if room < width / 2 < font.width(font.writable(term.name), size):
+            parts += [before, font.fit(term.name, width, size)]  # a long number, a long name
+        else:
+            parts.append(before + font.fit(term.name, room, size))
+    hidden = len(question.terms) - len(question.terms[:max_terms])
     if hidden:
         parts.append(f"+ ({hidden} more)")
     # The threshold stands alone on a line only where it must.
