@@ -36,8 +36,24 @@ def written_label(name: str) -> str:
     """
     if _NUMBER.fullmatch(name):
         return f"class {name}"
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    shown = on_one_line(name)
     return shown if shown and shown == shown.strip() and "," not in shown else f"`{shown}`"
+
+
+def on_one_line(text: str) -> str:
+    """Write what is not printed (newlines, tabs) as escapes.
+
+    Parameters
+    ----------
+    text : str
+        Any string.
+
+    Returns
+    -------
+    str
+        The text.
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def written_share(share: float) -> str:

@@ -11,6 +11,8 @@ from obliqua import CartClassifier, HHCartClassifier, TreeBuilder, export_rules
 from obliqua._question import question_of
 from obliqua.data import Encoding
 
+PROBLEMS = ["days", "days and degrees", "seconds", "years", "both large", "ordinary"]
+
 
 def problem(name: str) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
@@ -30,9 +32,7 @@ def problem(name: str) -> tuple[np.ndarray, np.ndarray]:
     return X, (Z.sum(axis=1) + 0.4 * rng.normal(size=n) > 0).astype(int)
 
 
-@pytest.mark.parametrize(
-    "name", ["days", "days and degrees", "seconds", "years", "both large", "ordinary"]
-)
+@pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize(
     "model",
     [
@@ -60,9 +60,6 @@ def test_what_is_written_is_what_happens(name: str, model: CartClassifier) -> No
         wrong += int((left != passes[:, tree.children_left[node]])[here].sum())
     assert asked >= 800
     assert wrong <= 0.004 * asked, f"{wrong} of {asked} answers differ"
-
-
-PROBLEMS = ["days", "days and degrees", "seconds", "years", "both large", "ordinary"]
 
 
 def holds(text: str, X: np.ndarray) -> np.ndarray:

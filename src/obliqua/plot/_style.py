@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from obliqua._extras import require
+from obliqua._wording import on_one_line
 
 INK, GREY, PALE, EDGE = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#b4b4b4"
 
@@ -55,11 +56,6 @@ def mark(c: int, colour: str, size: float = 22.0) -> dict[str, Any]:
     }
 
 
-def one_line(text: str) -> str:
-    """Write what is not printed (newlines, tabs) as escapes."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 class Font:
     """The user's font: what it can write, and how wide that is."""
 
@@ -90,7 +86,7 @@ class Font:
         Such letters would be drawn as boxes anyway, with a warning for each of them.
         """
         letters = []
-        for letter in one_line(text):
+        for letter in on_one_line(text):
             if not self._has(letter):
                 letter = _SPARE.get(letter, _SQUARE if self._has(_SQUARE) else "?")
             letters.append(letter)
