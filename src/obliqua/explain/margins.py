@@ -39,8 +39,8 @@ class Margins:
         at a normal of zeros.
     scaled : ndarray of shape (n_entries,)
         The distance when each feature is divided by its standard deviation among the node's
-        training rows instead. NaN where one of these is not known, as at splits by one
-        feature; infinite if all of them are 0.
+        training rows instead. NaN where one of these is not known, as in a tree by
+        hand; infinite if all of them are 0.
     lead : ndarray of shape (n_entries,)
         The margin in units of the node's leading feature (the one that moves rows most):
         how far the row's value of it is above the one at which the row, otherwise unchanged,
