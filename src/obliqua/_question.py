@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -70,11 +71,15 @@ class Question:
         The relation that holds for the rows that go left.
     threshold : float
         The threshold.
+    finest : float, default=nan
+        A difference along the normal that must be visible for another reason: two thresholds
+        that a text shows beside each other, or a row and the threshold.
     """
 
     terms: tuple[Term, ...]
     relation: str
     threshold: float
+    finest: float = math.nan
 
     @property
     def opposite(self) -> str:
@@ -86,10 +91,12 @@ class Question:
         """Whether it is about more than one feature."""
         return len(self.terms) > 1
 
-    @property
+    @cached_property
     def step(self) -> float:
         """A difference along the normal that must be visible; NaN if it is not known."""
-        return max((abs(term.effect) for term in self.terms), default=math.nan) / STEPS_PER_SPREAD
+        largest = max((abs(term.effect) for term in self.terms), default=math.nan)
+        known = [step for step in (largest / STEPS_PER_SPREAD, self.finest) if step > 0]
+        return min(known, default=math.nan)
 
     def written_coefficient(self, term: Term, digits: int) -> str:
         """Write the size of a coefficient, with enough digits for the values that it multiplies.
@@ -110,8 +117,9 @@ class Question:
         """
         size = abs(term.coefficient)
         reach = size * (abs(term.centre) + 2 * term.spread)
-        if self.is_oblique and reach > 0 and self.step > 0 and math.isfinite(reach / self.step):
-            digits = max(digits, math.ceil(1 + math.log10(0.5 * reach / self.step)))
+        steps = reach / self.step if self.step > 0 else math.nan
+        if math.isfinite(steps) and steps > 2:
+            digits = max(digits, math.ceil(1 + math.log10(0.5 * steps)))
         return write_number(size, min(digits, ALL_DIGITS))
 
     def formula(self, digits: int = 4, max_terms: int | None = None) -> str:
@@ -241,6 +249,8 @@ class Question:
             rate = term.coefficient / lead.coefficient
             does = "counts as" if rate > 0 else "offsets"
             size = write_number(abs(rate), digits)
+            if abs(lead.coefficient) == 1:
+                size = self.written_coefficient(term, digits)  # as in the question itself
             written.append(f"1 unit of {term.name} {does} {size} of {lead.name}")
         return written
 
@@ -417,7 +427,7 @@ def scores(
     for plane in range(int(tree.plane_ptr[node]), int(tree.plane_ptr[node + 1])):
         score = read_plane(tree, plane, encoding, scaled=False, ranked=ranked)
         formula = score.formula(digits, max_terms)
-        away = write_number(abs(score.threshold), digits)
+        away = score.write(abs(score.threshold), digits)
         if not formula:
             written.append(away if score.threshold <= 0 else f"-{away}")
         elif score.threshold == 0:

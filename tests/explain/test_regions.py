@@ -357,3 +357,11 @@ def test_a_linear_program_that_fails_is_said(monkeypatch: pytest.MonkeyPatch) ->
     assert len(found.minimal()) == len(found)
     with pytest.raises(TreeError, match="too far apart for linear programming: trouble"):
         found.ball()
+
+
+@pytest.mark.parametrize("leaf", ["a", None, [1], float("nan"), float("inf"), 1.5])
+def test_a_leaf_is_a_number(leaf: Any) -> None:
+    builder = TreeBuilder(n_features=1, n_stats=1)
+    builder.set_leaf("root", [1])
+    with pytest.raises(TreeError, match=r"node"):
+        region(builder.build(), leaf)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 
 from estimators.registry import each_estimator
 from obliqua import CartClassifier, HHCartClassifier, ObliqueTreeClassifier, TreeBuilder
@@ -289,3 +290,14 @@ def test_what_cannot_be_done_is_said() -> None:
     model.model_ = type(model.model_)((tree,), "single", model.model_.encoding, model.classes_)
     with pytest.raises(TreeError, match="Node 0 is a set of levels; the stability of a split"):
         split_stability(model, X, y)
+
+
+def test_progress_is_told() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = CartClassifier(max_depth=2, pruning=None).fit(X, y)
+    told: list[tuple[int, int]] = []
+    split_stability(model, X, y, n_resamples=2, progress=lambda done, n: told.append((done, n)))
+    n = model.get_n_leaves() - 1
+    assert told == [(k, n) for k in range(1, n + 1)]
+    with pytest.raises(TypeError, match="progress must be a function"):
+        split_stability(model, X, y, progress=True)  # type: ignore[arg-type]

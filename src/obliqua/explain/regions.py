@@ -45,6 +45,8 @@ class Region:
         The node that each inequality comes from.
     conditions : tuple of str
         The inequalities in words.
+    names : tuple of str
+        What the features are called.
     """
 
     leaf: int
@@ -53,6 +55,7 @@ class Region:
     strict: BoolArray
     nodes: Int64Array
     conditions: tuple[str, ...]
+    names: tuple[str, ...]
 
     def contains(self, X: Any) -> BoolArray:
         """Say which rows lie in the region.
@@ -178,7 +181,7 @@ class Region:
         """
         if self.is_empty:
             raise TreeError(f"The region of leaf {self.leaf} is empty, so no ball is inside it.")
-        units = units_of(scale, self.A.shape[1])
+        units = units_of(scale, self.names)
         centre, radius = _polyhedron.ball(self.A, self.b, units)
         return centre, max(radius, 0.0)
 
@@ -295,6 +298,7 @@ def _region(subject: Subject, leaf: int) -> Region:
         np.array([row[2] for row in rows], dtype=bool),
         np.array([row[3] for row in rows], dtype=np.int64),
         tuple(row[4] for row in rows),
+        subject.encoding.names,
     )
     return found._take(_polyhedron.tightest(found.A, found.b, found.strict))
 

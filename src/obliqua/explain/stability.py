@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -125,12 +125,14 @@ def split_stability(
     nodes: ArrayLike | None = None,
     n_resamples: int = 100,
     random_state: int = 0,
+    progress: Callable[[int, int], Any] | None = None,
 ) -> SplitStability:
     """Let each split be chosen anew from resampled rows, and measure how much it changes.
 
     The rows that reach a node are drawn with replacement (the bootstrap), and the estimator's
     method, with its parameters, chooses the split of this one node again. Splits above the
-    node stay as they are.
+    node stay as they are. That takes `n_resamples` fits per node; for a first look,
+    ``nodes=[0]`` or fewer resamples are quicker.
 
     Parameters
     ----------
@@ -152,6 +154,8 @@ def split_stability(
     random_state : int, default=0
         The seed. What is drawn depends on it, on the node and on the content of the rows, not
         on their order or on `n_jobs`.
+    progress : callable, default=None
+        Is called after each node with the number of nodes that are done and of all of them.
 
     Returns
     -------
@@ -204,6 +208,8 @@ def split_stability(
     from joblib import Parallel, delayed
 
     subject = subject_of(estimator)
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be a function of two numbers, or None; got {progress!r}.")
     if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
         raise TypeError(
             "split_stability lets the estimator choose splits anew, so it needs the fitted "
@@ -231,6 +237,8 @@ def split_stability(
             bag = _Bag(subject, node, data, int(random_state))
             found[place] = run(delayed(bag.draw)(make, number) for number in range(n_resamples))
             lead.append(subject.encoding.written(bag.lead))
+            if progress is not None:
+                progress(place + 1, len(chosen))
     n_rows = np.array([len(rows) for rows in reach], dtype=np.int64)
     angles, moved, leads = np.moveaxis(found, 2, 0)
     return SplitStability(chosen, n_rows, angles, moved, leads, tuple(lead))

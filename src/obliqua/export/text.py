@@ -15,11 +15,11 @@ from obliqua._wording import (
     cells,
     fill_lines,
     leaves_below,
+    on_one_line,
     written_class,
     written_classes,
     written_counted,
     written_gain,
-    written_label,
     written_rows,
 )
 
@@ -286,5 +286,5 @@ class _Writer:
         notes = [[gain]] if gain else []
         origin = int(self.tree.origin[node])
         if origin >= 0:
-            notes.append(["proposed by:", written_label(self.tree.origin_labels[origin])])
+            notes.append(["proposed by:", on_one_line(self.tree.origin_labels[origin])])
         return notes
