@@ -17,7 +17,7 @@ from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.errors import TreeError
 from obliqua.explain._planes import length_of, plane_parts, plane_values, require_numeric
 from obliqua.explain._stump import stump_maker
-from obliqua.tree import NodeKind, Tree
+from obliqua.tree import Tree
 
 __all__ = ["SplitStability", "split_stability"]
 
@@ -185,7 +185,9 @@ def split_stability(
     part the rows almost alike: the split is then stable, and its coefficients are not.
 
     Limits that are shares of all rows stay what they were in the whole tree, and so do class
-    weights and priors. Nothing is pruned.
+    weights, priors and the factors of `scale`: they are found from all rows given here. (A tree
+    with ``pruning="holdout"`` found its factors without the rows that it held out, which are
+    not known here; so for it they are nearly the same.) Nothing is pruned.
 
     A resample lacks about a third of the rows and has others twice, so it knows a little less
     than new rows would tell. The angles say roughly how a split varies; they are no test.
@@ -220,7 +222,7 @@ def split_stability(
     if len(codes) != len(Z):
         raise ValueError(f"y must have a label per row of X; got {len(codes)} for {len(Z)} rows.")
     weights = _weights(sample_weight, len(Z))
-    make = stump_maker(estimator, subject, codes, weights)
+    make = stump_maker(estimator, subject, Z, codes, weights)
     reach = _rows_of_nodes(subject.tree, Z, chosen, weights)
     found = np.empty((len(chosen), n_resamples, 3))
     lead = []
@@ -332,10 +334,10 @@ class _Bag:
         rng = np.random.default_rng([*self.seed, number])
         counts = rng.multinomial(self.n_draws, self.weights / self.weights.sum())
         rows = np.repeat(np.arange(len(counts)), counts)
-        tree: Tree | None = make(self, rows, int(rng.integers(2**31)))
-        if tree is None or tree.kind[0] != NodeKind.HYPERPLANE:
+        split = make(self, rows, int(rng.integers(2**31)))
+        if split is None:
             return np.nan, np.nan, np.nan
-        idx, coef, _, threshold = plane_parts(tree, 0)
+        idx, coef, threshold = split
         effect = self._effect(idx, coef)
         return (
             angle_between(self.effect, effect),
