@@ -1,10 +1,10 @@
 """What `split_stability` says where the truth is known.
 
-``python -m benchmarks.stability`` plants a plane across two of three features, flips a share of the
-labels (half of them: the labels say nothing), and lets the root of an `HHCartClassifier` be chosen
-anew. It prints the angle that nine resamples in ten stay within: the median over the data sets,
-the least and the largest one. The figures in the notes of `split_stability` are those of a run
-with the default options.
+``python -m benchmarks.stability`` plants a plane across two of three features, flips a share of
+the labels (half of them: the labels say nothing), and lets the root of an `HHCartClassifier` be
+chosen anew. It prints the angle that nine resamples in ten stay within: the median over the data
+sets, the least and the largest one. The figures in the notes of `split_stability` are those of a
+run with the default options.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def angle(n: int, wrong: float, seed: int, n_resamples: int) -> float:
 def main() -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data-sets", type=int, default=10)
+    parser.add_argument("--data-sets", type=int, default=30)
     parser.add_argument("--resamples", type=int, default=100)
     parser.add_argument("--first-seed", type=int, default=0)
     given = parser.parse_args()
