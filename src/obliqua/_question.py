@@ -108,11 +108,14 @@ class Question:
         str
             The number.
         """
-        size = abs(term.coefficient)
-        reach = size * (abs(term.centre) + 2 * term.spread)
+        return write_number(abs(term.coefficient), self._digits_of(term, digits))
+
+    def _digits_of(self, term: Term, digits: int) -> int:
+        """Return how many digits of a coefficient to show if at least so many are wanted."""
+        reach = abs(term.coefficient) * (abs(term.centre) + 2 * term.spread)
         if self.is_oblique and reach > 0 and self.step > 0 and math.isfinite(reach / self.step):
             digits = max(digits, math.ceil(1 + math.log10(0.5 * reach / self.step)))
-        return write_number(size, min(digits, ALL_DIGITS))
+        return min(digits, ALL_DIGITS)
 
     def formula(self, digits: int = 4, max_terms: int | None = None) -> str:
         """Write the sum of the terms.
@@ -226,7 +229,7 @@ class Question:
         Parameters
         ----------
         digits : int, default=4
-            How many significant digits to show.
+            How many significant digits to show at least; as many as in the formula.
 
         Returns
         -------
@@ -240,7 +243,7 @@ class Question:
                 continue  # a unit of nothing has no price
             rate = term.coefficient / lead.coefficient
             does = "counts as" if rate > 0 else "offsets"
-            size = write_number(abs(rate), digits)
+            size = write_number(abs(rate), self._digits_of(term, digits))
             written.append(f"1 unit of {term.name} {does} {size} of {lead.name}")
         return written
 
