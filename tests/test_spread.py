@@ -96,15 +96,32 @@ def test_sizes_of_all_kinds(column: list[float], expected: float) -> None:
     np.testing.assert_allclose(found[:2], [expected, 0.5], rtol=1e-7)
 
 
-def test_one_far_value_does_not_hide_the_others() -> None:
-    """Beside a value of 1e9 the others are still told apart at the node that they reach."""
+@pytest.mark.parametrize("far", [1e9, 1e10, 1e12, 1e15, 1e100])
+def test_one_far_value_does_not_hide_the_others(far: float) -> None:
+    """However far one value is, the others are told apart at the node that they reach."""
     rng = np.random.default_rng(6)
     Z = np.column_stack([rng.normal(size=1001), np.ones(1001)])
-    Z[0] = -1e9, 1.0
-    tree = oblique_root()
-    found = measure_spread(tree, Z).spread
+    Z[0] = -far, 1.0
+    found = measure_spread(oblique_root(), Z).spread
     rows = Z[(Z.sum(axis=1) > 0.5), 0]
     assert found[2] == pytest.approx(rows.std(), rel=1e-6)
+    assert found[0] == pytest.approx(Z[:, 0].std(), rel=1e-6)
+
+
+def test_sizes_near_the_limit_stay_finite() -> None:
+    largest = np.finfo(float).max
+    tree = measure_spread(oblique_root(), np.array([[largest, 0.0], [-largest, 1.0]]))
+    tree.validate()
+    assert tree.spread[0] == pytest.approx(largest)
+
+
+def test_the_scale_of_weights_means_nothing() -> None:
+    rng = np.random.default_rng(8)
+    tree, X = grown(rng)
+    weights = rng.integers(1, 5, size=len(X)).astype(float)
+    once = measure_spread(tree, X, weights)
+    for factor in (2.0**600, 2.0**-900):
+        assert measure_spread(tree, X, weights * factor) == once
 
 
 def test_nodes_without_rows_stay_unknown() -> None:
@@ -171,3 +188,12 @@ def test_what_cannot_be_measured() -> None:
         measure_spread(oblique_root(), np.empty((0, 2)))
     with pytest.raises(TreeError, match=r"one weight per row, 2; got shape \(1,\)"):
         measure_spread(oblique_root(), np.zeros((2, 2)), [1.0])
+    with pytest.raises(TreeError, match="finite and not negative"):
+        measure_spread(oblique_root(), np.zeros((2, 2)), [1.0, -1.0])
+    with pytest.raises(ValueError, match="infinity"):
+        measure_spread(oblique_root(), np.array([[np.inf, 0.0]]))
+
+
+def test_lists_and_whole_numbers_are_rows_too() -> None:
+    found = measure_spread(oblique_root(), [[0, 1], [2, 1]]).spread
+    np.testing.assert_array_equal(found[:2], [1.0, 0.0])
