@@ -234,7 +234,7 @@ class Question:
         Parameters
         ----------
         digits : int, default=4
-            How many significant digits to show.
+            How many significant digits to show at least; as many as in the formula.
 
         Returns
         -------

@@ -124,9 +124,9 @@ def written_number_of_rows(rows: int, weight: float) -> str:
     if rows == 0:
         return f"weight {write_number(weight)}" if weight else "no rows"
     counted = f"{rows:,} row{'' if rows == 1 else 's'}"
-    if math.isclose(weight, rows, rel_tol=1e-9):
-        return counted
-    return f"{counted}, weight {write_number(weight)}"
+    written = write_number(weight)
+    # Weights of classes are rounded, so what reads the same is taken for the same.
+    return counted if written == str(rows) else f"{counted}, weight {written}"
 
 
 def written_classes(subject: Subject, node: int) -> str:

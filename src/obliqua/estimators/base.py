@@ -265,6 +265,22 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         with np.errstate(over="ignore"):  # what is not finite is refused later, by name
             return np.asarray(costs * shares)
 
+    def _feature_scale(
+        self,
+        Z: Rows,
+        codes: Int32Array,
+        weights: FloatArray | None,
+        class_weight: FloatArray | None,
+    ) -> FloatArray | None:
+        """Return what a fit to these rows multiplies its features by; None if by nothing."""
+        kind = self.get_params(deep=False).get("scale")
+        if kind is None:
+            return None
+        from obliqua.scale import feature_scale
+
+        n_classes = int(codes.max()) + 1 if class_weight is None else len(class_weight)
+        return feature_scale(encode(Z, codes, n_classes, weights, class_weight), kind)
+
     def _key(self) -> int:
         """Draw the seed of a fit."""
         return int(check_random_state(self.random_state).randint(2**63 - 1, dtype=np.int64))

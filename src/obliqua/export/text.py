@@ -259,7 +259,7 @@ class _Writer:
         oblique = question_here.is_oblique
         notes: list[list[str]] = []
         if self.details and oblique:
-            rates = question_here.rates(self.digits)[: self._shown - 1]
+            rates = question_here.rates(self.digits)[: max(self._shown - 1, 0)]
             notes += [[rate] for rate in rates]
             effects = question_here.effects()[: self._shown]
             if effects:
