@@ -18,6 +18,7 @@ from obliqua.cli._errors import Trouble
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as RichTable
 
 QUIET, DEBUG = "obliqua.quiet", "obliqua.debug"
 
@@ -94,7 +95,18 @@ def print_facts(facts: Sequence[tuple[str, str]]) -> None:
     grid.add_column(overflow="fold")
     for fact in facts:
         grid.add_row(*fact)
-    console().print(grid)
+    print_laid_out(grid)
+
+
+def print_laid_out(thing: RichTable | str) -> None:
+    """Print cells or a text as the screen has room, without spaces at the ends of lines."""
+    screen = console()
+    if screen.is_terminal:  # where spaces are not seen, and may have colours after them
+        screen.print(thing)
+        return
+    with screen.capture() as captured:
+        screen.print(thing)
+    print_text("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def check_target(path: Path) -> None:

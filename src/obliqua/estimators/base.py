@@ -29,7 +29,12 @@ from obliqua._values import NotSaved
 from obliqua.criteria import CRITERIA, Criterion, get_criterion
 from obliqua.data import MAX_ROWS, Problem, encode
 from obliqua.estimators._input import FLOATS, checked, number_of_rows
-from obliqua.estimators._labels import class_weights, encode_labels, prior_weights
+from obliqua.estimators._labels import (
+    check_labels,
+    class_weights,
+    encode_labels,
+    prior_weights,
+)
 from obliqua.model import Model
 
 if TYPE_CHECKING:
@@ -76,7 +81,11 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "priors": [dict, StrOptions({"equal"}), "array-like", None],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
     }
 
     @abstractmethod
@@ -223,6 +232,7 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         # self changes in one step at the end, so that an error, or Ctrl-C, on the way leaves
         # an earlier fit untouched.
         seen = copy(self)
+        check_labels(y)
         X, y = checked(seen, X, y)
         weights: FloatArray | None = None
         if sample_weight is not None:
