@@ -118,8 +118,8 @@ def _checked_about(about: Mapping[str, Any] | None) -> Fields:
         json.dumps(fields, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise TypeError(
-            f"about cannot be saved: {error}. It holds null, bools, finite numbers, strings, lists "
-            "and mappings of them."
+            f"about cannot be saved: {error}. It may hold null, bools, finite numbers, strings, "
+            "and lists and mappings of them."
         ) from error
     return fields
 
