@@ -175,9 +175,29 @@ def test_a_private_file_is_private_while_it_is_written(
 def test_links_are_followed(path: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(path)
+    old = path.stat().st_ino
     write_model(NEW, link)
     assert link.is_symlink()
     assert read_model(path)[0] == NEW
+    assert path.stat().st_ino != old  # replaced as a whole, not written over
+
+
+def test_links_to_nothing_yet(tmp_path: Path) -> None:
+    link, path = tmp_path / "link", tmp_path / "m.obliqua"
+    link.symlink_to(path)
+    write_model(NEW, link)
+    assert link.is_symlink()
+    assert read_model(path)[0] == NEW
+
+
+def test_the_new_name_lasts_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First the file, then the folder that names it, are brought to the disk."""
+    kinds = []
+    monkeypatch.setattr(
+        os, "fsync", lambda number: kinds.append(stat.S_IFMT(os.fstat(number).st_mode))
+    )
+    write_model(NEW, path)
+    assert kinds == [stat.S_IFREG, stat.S_IFDIR]
 
 
 def test_the_longest_name_of_a_file(tmp_path: Path) -> None:
