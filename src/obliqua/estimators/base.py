@@ -137,7 +137,12 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return what proposes the directions at a node."""
 
     def _validate_params(self) -> None:
-        """Check the parameters; scikit-learn calls it before a fit."""
+        """Check the parameters; scikit-learn calls it before a fit, unless told to skip it."""
+        self._check_saved()
+        super()._validate_params()
+
+    def _check_saved(self) -> None:
+        """Refuse to fit without a parameter that a model file could not keep."""
         for name, value in self.get_params(deep=False).items():
             if isinstance(value, NotSaved):
                 raise ValueError(
@@ -145,7 +150,6 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                     f"that this {type(self).__name__} was loaded from. Set it again before "
                     f"fitting: set_params({name}=...)."
                 )
-        super()._validate_params()
 
     # --- fitting -------------------------------------------------------------------------
 
@@ -228,6 +232,7 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self, X: Any, y: Any, sample_weight: ArrayLike | None
     ) -> tuple[Self, Problem, AnyArray]:
         """Check and encode the data; also return what the checks have noted, and the classes."""
+        self._check_saved()  # scikit-learn may be told to skip all checks of parameters
         # validate_data writes what it saw on the estimator that it is given. It gets a copy:
         # self changes in one step at the end, so that an error, or Ctrl-C, on the way leaves
         # an earlier fit untouched.
