@@ -7,7 +7,7 @@ result is rounded to.
 """
 
 from libc.float cimport DBL_MAX
-from libc.math cimport INFINITY, frexp, isnan, ldexp, rint, sqrt
+from libc.math cimport INFINITY, fabs, frexp, isnan, ldexp, rint, sqrt
 
 import numpy as np
 
@@ -197,15 +197,18 @@ def column_means(Z, weights):
     """The mean of each column over the rows that have a value there; 0 where none has."""
     cdef View view = make_view(Z)
     cdef i64 row, j, p = view.n_cols
+    cdef int exponent = 0
     cdef double value, weight = 1.0
     cdef bint weighted = weights is not None
     cdef const double[::1] weight_of = weights if weighted else np.empty(0)
-    low = np.full(p, INFINITY)
-    high = np.full(p, -INFINITY)
+    lows = np.full(p, INFINITY)
+    highs = np.full(p, -INFINITY)
+    exponents = np.zeros(p, dtype=np.int32)
     totals = np.zeros(p)
     sums = np.zeros((p, 2))
     means = np.zeros(p)
-    cdef double[::1] low_ = low, high_ = high, total = totals, mean = means
+    cdef double[::1] low = lows, high = highs, total = totals, mean = means
+    cdef i32[::1] scale = exponents
     cdef double[:, ::1] memory = sums
     cdef Pair* pairs
     if p == 0:
@@ -215,10 +218,16 @@ def column_means(Z, weights):
         for row in range(view.n_rows):
             for j in range(p):
                 value = view_at(&view, row, j)
-                if value < low_[j]:
-                    low_[j] = value
-                if value > high_[j]:
-                    high_[j] = value
+                if value < low[j]:
+                    low[j] = value
+                if value > high[j]:
+                    high[j] = value
+        for j in range(p):               # to values of at most 1 in size
+            if low[j] <= high[j]:
+                frexp(max(fabs(low[j]), fabs(high[j])), &exponent)
+                scale[j] = exponent
+                # About the middle of the range sums are small.
+                mean[j] = ldexp(low[j], -exponent) / 2 + ldexp(high[j], -exponent) / 2
         for row in range(view.n_rows):
             if weighted:
                 weight = weight_of[row]
@@ -227,25 +236,14 @@ def column_means(Z, weights):
                 if isnan(value):
                     continue
                 total[j] += weight
-                # Halves about the middle of the range: nothing overflows.
-                value = (value / 2 - (low_[j] / 4 + high_[j] / 4))
+                value = ldexp(value, -scale[j]) - mean[j]
                 if weighted:
-                    add_pair(&pairs[j], scaled_product(value, weight))
+                    add_pair(&pairs[j], product(value, weight))
                 else:
                     add(&pairs[j], value)
         for j in range(p):
-            if low_[j] == high_[j]:
-                mean[j] = low_[j]
+            if low[j] == high[j]:
+                mean[j] = low[j]
             elif total[j] > 0:
-                mean[j] = (low_[j] / 2 + high_[j] / 2) + 2.0 * (
-                    (pairs[j].high + pairs[j].low) / total[j])
+                mean[j] = ldexp(mean[j] + (pairs[j].high + pairs[j].low) / total[j], scale[j])
     return means
-
-
-cdef inline Pair scaled_product(double value, double weight) noexcept nogil:
-    """The product of any value and a weight: scaled, so that splitting it cannot overflow."""
-    cdef int exponent = 0
-    cdef Pair out = product(frexp(value, &exponent), weight)
-    out.high = ldexp(out.high, exponent)
-    out.low = ldexp(out.low, exponent)
-    return out
