@@ -26,7 +26,8 @@ def same_trees(problem: Problem) -> dict[str, bool]:
         encoded = encode(problem.X, problem.y, problem.n_classes)
         zero_gain = obliqua.CartClassifier().zero_gain_splits
         rules = Rules(zero_gain=zero_gain, best_first=best_first)
-        return grow(encoded, AXIS, get_criterion("gini"), rules)
+        tree = grow(encoded, AXIS, get_criterion("gini"), rules)
+        return obliqua.measure_spread(tree, encoded.Z, encoded.weights)
 
     expected = fitted(problem.X, problem.y, 1)
     order = np.random.default_rng(SEED).permutation(problem.n_rows)

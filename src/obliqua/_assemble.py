@@ -11,7 +11,6 @@ import numpy as np
 from obliqua._layout import pointers, ranges
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.data import Problem
-from obliqua.odd_columns import column_means
 from obliqua.tree import NodeKind, Tree
 
 __all__ = ["Block", "Records", "assemble"]
@@ -149,7 +148,7 @@ def assemble(
     planes = _planes(every, joined, order[inner], feature[inner])
     # What was never missing here may be missing later: the mean of all rows stands in for it.
     plain = np.isnan(planes["fill"])
-    planes["fill"][plain] = column_means(problem)[planes["coef_idx"][plain]]
+    planes["fill"][plain] = problem.means[planes["coef_idx"][plain]]
     origin = np.full(n_nodes, -1, dtype=np.int32)
     origin[inner], labels = _origins(joined["direction"][order][inner], feature[inner], records,
                                      describe)  # fmt: skip

@@ -15,6 +15,7 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 # Windows would translate line ends; elsewhere there is nothing to say.
 _CREATE |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _CHUNK = 2**20
+_HEAD = 64  # bytes that tell one kind of file from another
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", None))
 
 
@@ -103,16 +104,13 @@ def _read_open(file: Any, magic: bytes, most: int) -> bytes:
     if not hasattr(file, "read"):
         raise TypeError(f"A model is read from a file that is open for reading; got {file!r}.")
     # A device may go on for ever, and a foreign file may be huge: look before reading on.
-    head = file.read(64)
-    if not isinstance(head, bytes):
-        raise TypeError(
-            "A model file must be open in binary mode: use open(path, 'rb'). Reading gave "
-            f"{type(head).__name__}."
-        )
+    head = b""
+    while len(head) < _HEAD and (part := _part(file, _HEAD - len(head))):
+        head += part
     if not head.startswith(magic):
         return head
     parts, size = [head], len(head)
-    while part := file.read(_CHUNK):
+    while part := _part(file, _CHUNK):
         size += len(part)
         if size > most:
             raise ModelFileError(
@@ -120,6 +118,22 @@ def _read_open(file: Any, magic: bytes, most: int) -> bytes:
             )
         parts.append(part)
     return b"".join(parts)
+
+
+def _part(file: Any, size: int) -> bytes:
+    """Read some bytes: a pipe without a buffer may give fewer than there are to come."""
+    try:
+        part = file.read(size)
+    except UnicodeDecodeError:  # a text file, which cannot make characters of the bytes
+        part = ""
+    if part is None:
+        raise BlockingIOError(errno.EAGAIN, "it does not block, and has no bytes at the moment")
+    if not isinstance(part, bytes):
+        raise TypeError(
+            "A model file must be open in binary mode: use open(path, 'rb'). Reading gave "
+            f"{type(part).__name__}."
+        )
+    return part
 
 
 # --- writing ---------------------------------------------------------------------------------
@@ -147,26 +161,64 @@ def write_bytes(path: Any, data: bytes) -> None:
         _write_open(path, data)
         return
     try:
-        # Writing to a symbolic link changes the file that it leads to, as with open().
-        target = os.path.realpath(_as_text(path))
-        mode = _mode_of(target)
-        if mode is None or stat.S_ISREG(mode):
-            _replace(target, data, mode)
-        elif stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, "it is a folder")
-        else:  # a device or a pipe has no old content to keep, and must stay what it is
-            with open(target, "wb") as file:
-                file.write(data)
+        _put(_as_text(path), data)
     except (OSError, ValueError) as error:
         what = f"Cannot write the model file {name_of(path)}: {_reason(error, path)}"
         raise _own(ModelFileIOError, what, error) from error
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a whole file of text, in the same way.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    text : str
+        What the file shall hold, in UTF-8.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written, of the kind that the system says; the message names the
+        file as the user did.
+    """
+    try:
+        _put(path, text.encode())
+    except (OSError, ValueError) as error:
+        what = f"Cannot write the file {path!r}: {_reason(error, path)}."
+        number = getattr(error, "errno", None)
+        raise (OSError(what) if number is None else OSError(number, what)) from error
+
+
+def _put(path: str, data: bytes) -> None:
+    mode = _mode_of(path)
+    target = path
+    if mode is None or stat.S_ISREG(mode):
+        # Writing to a symbolic link changes the file that it leads to, as with open().
+        target = os.path.realpath(path)
+        # What /dev/fd leads to may have lost its name: then the link is the only way to it.
+        if mode is not None and os.path.islink(path) and not os.path.exists(target):
+            target = path
+    if mode is None:
+        _replace(target, data, mode)
+    elif stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+    elif not os.access(target, os.W_OK):
+        # A new file could take its name all the same, but somebody has protected it.
+        raise PermissionError(errno.EACCES, "the file there is read-only")
+    elif stat.S_ISREG(mode) and not os.path.islink(target):
+        _replace(target, data, mode)
+    else:  # a device or a pipe has no old content to keep, and must stay what it is
+        with open(target, "wb") as file:
+            file.write(data)
 
 
 def _write_open(file: Any, data: bytes) -> None:
     if not hasattr(file, "write"):
         raise TypeError(f"A model is written to a file that is open for writing; got {file!r}.")
     try:
-        file.write(data)
+        _write_all(file, data)
     except TypeError as error:
         raise TypeError(
             f"A model file must be open in binary mode: use open(path, 'wb'). ({error})"
@@ -174,6 +226,20 @@ def _write_open(file: Any, data: bytes) -> None:
     except (OSError, ValueError) as error:
         what = f"Cannot write to {name_of(file)}: {_reason(error)}"
         raise _own(ModelFileIOError, what, error) from error
+
+
+def _write_all(file: Any, data: bytes) -> None:
+    """Write on until all is written: a file without a buffer may take less at a time."""
+    n_written = file.write(data)
+    rest = memoryview(data)
+    while n_written != len(rest):
+        if not isinstance(n_written, int) or not 0 < n_written < len(rest):
+            raise OSError(
+                f"after {len(data) - len(rest)} of {len(data)} bytes it took no more (write "
+                f"returned {n_written!r}, not a number of bytes). Write to an io.BytesIO first"
+            )
+        rest = rest[n_written:]
+        n_written = file.write(rest)
 
 
 def _mode_of(target: str) -> int | None:
@@ -189,8 +255,10 @@ def _replace(target: str, data: bytes, mode: int | None) -> None:
     temporary = os.path.join(folder, f".obliqua-{secrets.token_hex(8)}.tmp")
     descriptor = None
     try:
-        # 0o666 without the user's umask, as for any new file.
-        descriptor = os.open(temporary, _CREATE, 0o666)
+        # 0o666 without the user's umask, as for any new file. What only some may read stays
+        # so while it is written.
+        rights = 0o666 if mode is None else stat.S_IMODE(mode) & 0o666
+        descriptor = os.open(temporary, _CREATE, rights)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()

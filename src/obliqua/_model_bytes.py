@@ -44,6 +44,10 @@ _TYPES = {
     "u": ("|u1", "<u2", "<i4"),
 }
 
+# Every tree takes time to check, however well it packs. A file has at most this many, or one for
+# each so many bytes of it. Stored as it is, even a single leaf takes more bytes than that.
+FREE_TREES, BYTES_PER_TREE = 1000, 64
+
 Fields = dict[str, Any]
 
 
@@ -77,7 +81,7 @@ def to_bytes(model: Model, about: Mapping[str, Any] | None = None) -> bytes:
         "format": FORMAT,
         "version": VERSION,
         "written_by": f"obliqua {version('obliqua')}",
-        "about": dict(about or {}),
+        "about": _checked_about(about),
         "combine": model.combine,
         "classes": _named("classes", labels_to_json, model.classes),
         "encoding": _named("encoding", _encoding_to_json, model.encoding),
@@ -95,7 +99,29 @@ def to_bytes(model: Model, about: Mapping[str, Any] | None = None) -> bytes:
     members = [(_HEADER, _json_bytes(header))]
     members += [(_member(name), _npy_bytes(array)) for name, array in arrays.items()]
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in members}
-    return pack([*members, (_CHECKSUMS, _json_bytes(sums))])
+    members.append((_CHECKSUMS, _json_bytes(sums)))
+    data = pack(members)
+    return data if len(model.trees) <= _most_trees(len(data)) else pack(members, level=0)
+
+
+def _most_trees(file_size: int) -> int:
+    return max(FREE_TREES, file_size // BYTES_PER_TREE)
+
+
+def _checked_about(about: Mapping[str, Any] | None) -> Fields:
+    if about is None:
+        return {}
+    if not isinstance(about, Mapping):
+        raise TypeError(f"about must be a mapping with strings as keys; got {about!r:.60}.")
+    fields = dict(about)
+    try:
+        json.dumps(fields, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(
+            f"about cannot be saved: {error}. It may hold null, bools, finite numbers, strings, "
+            "and lists and mappings of them."
+        ) from error
+    return fields
 
 
 def _member(name: str) -> str:
@@ -226,6 +252,11 @@ def _model_in(data: bytes) -> tuple[Model, dict[str, Any]]:
         )
     header = _read_json(inflate(first))
     _check_version(header)
+    most, n_trees = _most_trees(len(data)), len(header["trees"])
+    if n_trees > most:
+        raise Refused(
+            f"claims to hold {n_trees} trees, and a file of {len(data)} bytes holds at most {most}"
+        )
     entries = frame(data)
     expected = _expected_arrays(header)
     names = [_HEADER, *map(_member, expected), _CHECKSUMS]

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from obliqua._core.spread import column_means
 from obliqua._core.walk import all_finite
-from obliqua._typing import AnyArray, Int32Array, Int64Array, Rows
+from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array, Rows
 from obliqua._weights import put_on_grid
 
 __all__ = ["Column", "Encoding", "Problem", "encode"]
@@ -27,6 +28,8 @@ MAX_ROWS = 2**31 - 2  # row numbers are 32 bits wide, one of which is a mark
 
 # Words of letters, digits and signs that cannot be mistaken for part of a formula.
 _PLAIN_NAME = re.compile(r"[^\W\d][\w.\-/%()\[\]]*(?: [\w(\[][\w.\-/%()\[\]]*)*")
+# Words that have a meaning of their own in a rule.
+_SYNTAX = frozenset({"and", "if", "in", "is", "not", "or", "then"})
 
 
 def written_name(name: str) -> str:
@@ -40,10 +43,11 @@ def written_name(name: str) -> str:
     Returns
     -------
     str
-        The name itself if it is plain; else in backquotes, with those inside it doubled, and
-        with characters that are not printed (newlines, tabs) as escapes.
+        The name itself if it is plain and none of its words means something in a rule (and,
+        if, in, is, not, or, then); else in backquotes, with those inside it doubled, and with
+        characters that are not printed (newlines, tabs) as escapes.
     """
-    if _PLAIN_NAME.fullmatch(name):
+    if _PLAIN_NAME.fullmatch(name) and _SYNTAX.isdisjoint(name.split(" ")):
         return name
     shown = [c if c.isprintable() else c.encode("unicode_escape").decode() for c in name]
     return f"`{''.join(shown).replace('`', '``')}`"
@@ -270,6 +274,12 @@ class Problem:
     def total_weight(self) -> int:
         """The weight of all rows in grid units."""
         return len(self.y) if self.weights is None else int(self.weights.sum())
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """The mean of each column, the same in any order of the rows."""
+        weights = None if self.weights is None else self.weights.astype(np.float64)
+        return column_means(self.Z, weights)
 
 
 def encode(

@@ -53,6 +53,11 @@ class ModelFileError(ObliquaError, ValueError):
 class ModelFileIOError(ObliquaError, OSError):
     """A model file cannot be opened, read or written: the system refused."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # OSError itself keeps the number only if it is among the arguments, which would change
+        # the message.
+        return type(self), self.args, {**self.__dict__, "errno": self.errno}
+
 
 class ModelFileMissing(ModelFileIOError, FileNotFoundError):
     """There is no file where a model file was looked for."""

@@ -20,7 +20,7 @@ from obliqua._core.planned import Planned
 from obliqua._rules import Rules
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.data import Problem
-from obliqua.odd_columns import column_means, odd_columns
+from obliqua.odd_columns import odd_columns
 from obliqua.proposals import Planes, Proposals
 from obliqua.scatter import weight_shift
 from obliqua.search import Split
@@ -70,7 +70,7 @@ class CompiledMethod:
             n_levels = np.zeros(problem.n_features, dtype=np.int32)
             if problem.n_levels is not None:
                 n_levels[:] = problem.n_levels
-            usual = column_means(problem)[columns]
+            usual = problem.means[columns]
             self.odd = columns, n_levels[columns], np.where(n_levels[columns] > 0, 0.0, usual)
         self._loop: list[Any] = []
 

@@ -39,7 +39,8 @@ def write_model(model: Model, path: Any, about: Mapping[str, Any] | None = None)
     ModelFileIOError
         If the file cannot be written.
     TypeError
-        If labels or levels are of a type that files do not hold.
+        If labels or levels are of a type that files do not hold, or if `about` holds something
+        that JSON does not know, such as NaN.
     TreeError
         If a tree is malformed.
     ModelFileError

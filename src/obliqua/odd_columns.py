@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from obliqua._core.spread import column_means as _column_means
-from obliqua._typing import BoolArray, FloatArray, Int32Array
+from obliqua._typing import BoolArray, Int32Array
 from obliqua.data import Problem
 
-__all__ = ["column_means", "is_odd", "odd_columns"]
+__all__ = ["is_odd", "odd_columns"]
 
 
 def is_odd(problem: Problem) -> BoolArray:
@@ -28,11 +27,3 @@ def odd_columns(problem: Problem) -> Int32Array:
     """Return the numbers of the odd columns."""
     return np.flatnonzero(is_odd(problem)).astype(np.int32)
 
-
-def column_means(problem: Problem) -> FloatArray:
-    """Return the mean of each column over the rows that have a value; 0 where none has.
-
-    Of a qualitative column it means nothing.
-    """
-    weights = None if problem.weights is None else problem.weights.astype(np.float64)
-    return _column_means(problem.Z, weights)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -185,6 +186,11 @@ def test_parameters_that_a_file_cannot_hold(name: str, value: Any, what: str) ->
             ValueError, match=rf"'{name}' \({what}\) could not be kept.*set_params"
         ):
             fit(X, Y)
+        with (
+            config_context(skip_parameter_validation=True),
+            pytest.raises(ValueError, match=rf"'{name}' .* could not be kept"),
+        ):
+            fit(X, Y)
     assert loaded.model_ == model.model_
     assert again(loaded).get_params()[name] == marker
     assert loaded.set_params(**{name: value}).fit(X, Y).tree_.n_features == 4
@@ -238,6 +244,9 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
         save(CartClassifier, path)
     with pytest.raises(TypeError, match=r"save\(estimator\.model_, path\)"):
         save(Own().fit(X, Y), path)
+    namesake = type("CartClassifier", (CartClassifier,), {})
+    with pytest.raises(TypeError, match="CartClassifier is not a class of obliqua itself"):
+        save(namesake().fit(X, Y), path)
     for wrong in (None, "tree", {"a": 1}, np.zeros(3)):
         with pytest.raises(TypeError, match="fitted estimator of obliqua, a Model or a Tree"):
             save(wrong, path)

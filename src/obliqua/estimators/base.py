@@ -29,7 +29,12 @@ from obliqua._values import NotSaved
 from obliqua.criteria import CRITERIA, Criterion, get_criterion
 from obliqua.data import MAX_ROWS, Problem, encode
 from obliqua.estimators._input import FLOATS, checked, number_of_rows
-from obliqua.estimators._labels import class_weights, encode_labels, prior_weights
+from obliqua.estimators._labels import (
+    check_labels,
+    class_weights,
+    encode_labels,
+    prior_weights,
+)
 from obliqua.model import Model
 
 if TYPE_CHECKING:
@@ -76,7 +81,11 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "priors": [dict, StrOptions({"equal"}), "array-like", None],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
     }
 
     @abstractmethod
@@ -128,7 +137,12 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return what proposes the directions at a node."""
 
     def _validate_params(self) -> None:
-        """Check the parameters; scikit-learn calls it before a fit."""
+        """Check the parameters; scikit-learn calls it before a fit, unless told to skip it."""
+        self._check_saved()
+        super()._validate_params()
+
+    def _check_saved(self) -> None:
+        """Refuse to fit without a parameter that a model file could not keep."""
         for name, value in self.get_params(deep=False).items():
             if isinstance(value, NotSaved):
                 raise ValueError(
@@ -136,7 +150,6 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                     f"that this {type(self).__name__} was loaded from. Set it again before "
                     f"fitting: set_params({name}=...)."
                 )
-        super()._validate_params()
 
     # --- fitting -------------------------------------------------------------------------
 
@@ -219,10 +232,12 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self, X: Any, y: Any, sample_weight: ArrayLike | None
     ) -> tuple[Self, Problem, AnyArray]:
         """Check and encode the data; also return what the checks have noted, and the classes."""
+        self._check_saved()  # scikit-learn may be told to skip all checks of parameters
         # validate_data writes what it saw on the estimator that it is given. It gets a copy:
         # self changes in one step at the end, so that an error, or Ctrl-C, on the way leaves
         # an earlier fit untouched.
         seen = copy(self)
+        check_labels(y)
         X, y = checked(seen, X, y)
         weights: FloatArray | None = None
         if sample_weight is not None:
@@ -254,6 +269,22 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             return shares if costs is None else costs
         with np.errstate(over="ignore"):  # what is not finite is refused later, by name
             return np.asarray(costs * shares)
+
+    def _feature_scale(
+        self,
+        Z: Rows,
+        codes: Int32Array,
+        weights: FloatArray | None,
+        class_weight: FloatArray | None,
+    ) -> FloatArray | None:
+        """Return what a fit to these rows multiplies its features by; None if by nothing."""
+        kind = self.get_params(deep=False).get("scale")
+        if kind is None:
+            return None
+        from obliqua.scale import feature_scale
+
+        n_classes = int(codes.max()) + 1 if class_weight is None else len(class_weight)
+        return feature_scale(encode(Z, codes, n_classes, weights, class_weight), kind)
 
     def _key(self) -> int:
         """Draw the seed of a fit."""
