@@ -6,7 +6,14 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from obliqua.estimators._docs import document
-from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
+from obliqua.estimators.base import (
+    TABLE_CONSTRAINTS,
+    BaseTreeClassifier,
+    CategoricalFeatures,
+    CriterionLike,
+    Priors,
+    SeedLike,
+)
 
 
 @document(
@@ -101,8 +108,10 @@ class HHCartClassifier(BaseTreeClassifier):
     6
     """
 
+    _takes_odd = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
+        **TABLE_CONSTRAINTS,
         "variant": [StrOptions({"all", "dominant"})],
         "tau": [Interval(Real, 0.0, None, closed="left")],
         "target": [StrOptions({"first", "nearest"})],
@@ -147,6 +156,8 @@ class HHCartClassifier(BaseTreeClassifier):
         ccp_alpha: float | None = None,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        fill: str = "node",
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -171,6 +182,8 @@ class HHCartClassifier(BaseTreeClassifier):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.categorical_features = categorical_features
+        self.fill = fill
         self.variant = variant
         self.tau = tau
         self.target = target
