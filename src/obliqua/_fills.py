@@ -49,7 +49,8 @@ def _mean(values: FloatArray, weights: Int64Array | None) -> float:
         high = values * factors
         parts = np.concatenate([high, _lost(values, factors, high)])
         mean = math.fsum(parts.tolist()) / float(factors.sum())
-    return math.ldexp(mean, exponent)
+    # Two roundings could lead out of the range of the values: 0.1 must be the mean of 0.1.
+    return math.ldexp(min(max(mean, float(values.min())), float(values.max())), exponent)
 
 
 def _lost(a: FloatArray, b: FloatArray, product: FloatArray) -> FloatArray:

@@ -165,9 +165,9 @@ def encoded_rows(X: Any, encoding: Encoding, missing: bool = True) -> Rows:
 def _codes(column: RawColumn, known: Column) -> FloatArray:
     """Return codes of known levels: -1 for others, NaN where missing."""
     found, levels = to_levels(column)
-    texts = [isinstance(level, str) for level in levels]
     # Text that was read as numbers, or the other way round, would be unknown levels throughout.
-    if levels and known.levels and (all(texts), any(texts)) == (not known.text,) * 2:
+    text = {isinstance(level, str) for level in levels}
+    if known.text is not None and text == {not known.text}:
         then, now = ("text", "numbers") if known.text else ("numbers", "text")
         raise ValueError(
             f"{column.called} held {then} when the tree was fitted, and holds {now} now, "
@@ -237,7 +237,8 @@ def _raw_columns(X: Any, names: Sequence[Any] | AnyArray | None) -> list[RawColu
     if _is_frame(X):
         series = X.get_columns() if hasattr(X, "get_columns") else _pandas_columns(X)
     else:
-        matrix = X if isinstance(X, np.ndarray) else _matrix_of_objects(X)
+        # In a list of rows each entry keeps its own type.
+        matrix = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
         if matrix.ndim != 2:
             raise ValueError(_dimensions(matrix.ndim))
         series = list(matrix.T)
@@ -255,12 +256,6 @@ def _raw_columns(X: Any, names: Sequence[Any] | AnyArray | None) -> list[RawColu
 
 def _pandas_columns(X: Any) -> list[Any]:
     return [X.iloc[:, place] for place in range(X.shape[1])]
-
-
-def _matrix_of_objects(X: Any) -> AnyArray:
-    """Make an array of a list of rows, each entry with its own type."""
-    plain = np.asarray(X)
-    return plain if plain.dtype.kind not in "OU" else np.array(X, dtype=object)
 
 
 def _qualitative(
