@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import pickle
 from io import BytesIO
-from random import Random
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 import obliqua
-from obliqua._fills import column_means
 from obliqua.data import Column, Encoding, Problem, encode, read_table
 from obliqua.model import Model
 from obliqua.prune.division import folds, hold_out, take
@@ -78,37 +74,6 @@ def test_means_of_the_training_rows() -> None:
     assert fills is not None
     assert rows_of([fills]) == [[2.0, None, None, 5.75]]
     assert encode(np.ones((2, 1)), [0, 1], 2, fill="training").fills is None
-
-
-numbers = st.one_of(
-    st.just(NAN),
-    st.floats(allow_infinity=False, width=32),
-    st.floats(-1e6, 1e6).map(lambda value: value if abs(value) > 1e-100 else 0.0),
-)
-
-
-@given(
-    st.lists(
-        st.tuples(numbers, st.integers(1, 7)),
-        min_size=1,
-        max_size=9,
-    ),
-    st.randoms(use_true_random=False),
-)
-@example([(0.05, 3)], Random(0))
-@example([(-1.3, 3), (-0.6, 7), (0.0, 4)], Random(0))
-@example([(1.7e308, 3), (1.7e308, 2)], Random(0))
-def test_means_are_exact(rows: list[tuple[float, int]], random: Any) -> None:
-    values, weights = (np.array(part) for part in zip(*rows, strict=True))
-    repeated = np.repeat(values, weights).tolist()
-    random.shuffle(repeated)
-    weighted = column_means(values[:, None], weights.astype(np.int64))
-    np.testing.assert_array_equal(weighted, column_means(np.array(repeated)[:, None], None))
-    present = values[~np.isnan(values)]
-    if len(present):
-        assert present.min() <= weighted[0] <= present.max()
-    else:
-        assert np.isnan(weighted[0])
 
 
 def test_all_missing_values_are_equal_when_rows_are_divided() -> None:

@@ -110,6 +110,7 @@ def test_a_matrix_of_floats_is_not_copied(dtype: Any, value: float) -> None:
         (["10", 9, "9", 10.0], (9, 10, "10", "9"), [2, 0, 3, 1]),
         ([True, "a", False], (False, True, "a"), [1, 2, 0]),
         ([True, "a", 0, 1.0], (0, 1, "a"), [1, 2, 0, 1]),
+        ([False, "a", 0], (0, "a"), [0, 1, 0]),
         ([np.str_("b"), "a"], ("a", "b"), [1, 0]),
         ([Decimal("0.5"), "a", 0.5], (0.5, "a"), [0, 1, 0]),
         ([None, None], (), [None, None]),

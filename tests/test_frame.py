@@ -92,6 +92,13 @@ def test_names(library: str) -> None:
     assert "half \\ud800" in list(frame["class"])
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_classes_whose_names_are_equal_once_escaped_stay_apart(library: str) -> None:
+    frame = single([1.0, 2.0]).to_frame(["x"], ["\ud800", "\\ud800"], library)
+    assert [frame[f"count_\\ud800 [{k}]"][0] for k in (0, 1)] == [1.0, 2.0]
+    assert frame["class"][0] == "\\ud800 [1]"
+
+
 def test_one_leaf_and_many_nodes() -> None:
     assert len(single([0, 0]).to_frame()) == 1
     assert len(chain(3000).to_frame()) == 6001

@@ -109,6 +109,23 @@ def test_missing_permission(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert_untouched(path)
 
 
+def test_a_file_that_is_read_only(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new file could take its name, but it was protected on purpose."""
+    asked = []
+
+    def access(place: str, how: int) -> bool:
+        asked.append((place, how))
+        return False
+
+    monkeypatch.setattr(os, "access", access)
+    with pytest.raises(ModelFileIOError, match=r"permission is missing .*read-only") as caught:
+        write_model(NEW, path)
+    monkeypatch.undo()
+    assert asked == [(os.path.realpath(path), os.W_OK)]
+    check(caught.value, path, errno.EACCES)
+    assert_untouched(path)
+
+
 def test_a_file_that_is_too_long(path: Path) -> None:
     with pytest.raises(ModelFileError, match="longer than"):
         _atomic.read_bytes(path, b"PK", 100)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from obliqua import HHCartClassifier, Tree, TreeBuilder, TreeError
 from obliqua._numbers import write_number
-from obliqua._question import conditions, question_of
+from obliqua._question import Question, Term, conditions, question_of
 from obliqua.data import Column, Encoding, written_name
 
 AGE_BMI = Encoding.identity(2, ["age", "bmi"])
@@ -120,6 +120,15 @@ def test_the_question_is_the_split() -> None:
     np.testing.assert_array_equal(left[clear], on_the_left[clear])
 
 
+def test_rates_have_the_digits_of_the_formula() -> None:
+    """A year is far from 0, so its coefficient has more digits than were asked for."""
+    terms = (Term(0, "size", 1.0, 3.0, 0.0), Term(1, "year", 0.123456789, 10.0, 2000.0))
+    question = Question(terms, "<=", 250.0)
+    shown = question.pieces(3)[1].removeprefix("+ ").removesuffix("*year")
+    assert len(shown) > len("0.123")
+    assert question.rates(3) == [f"1 unit of year counts as {shown} of size"]
+
+
 def test_levels_and_machines_have_conditions_too() -> None:
     encoding = Encoding((Column("colour", "qualitative", ("red", "a,b", "blue")), Column("size")))
     builder = TreeBuilder(2, 2)
@@ -153,6 +162,15 @@ def test_levels_and_machines_have_conditions_too() -> None:
         ('say "x"', '`say "x"`'),
         ("`", "````"),
         ("3rd", "`3rd`"),
+        ("if", "`if`"),
+        ("age and weight", "`age and weight`"),
+        ("length in cm", "`length in cm`"),
+        ("is known", "`is known`"),
+        ("this or", "`this or`"),
+        ("x then y", "`x then y`"),
+        ("x not", "`x not`"),
+        ("island", "island"),
+        ("in-flow android", "in-flow android"),
     ],
 )
 def test_names_cannot_be_mistaken(name: str, written: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obliqua import CartClassifier, HHCartClassifier, Tree, TreeBuilder, TreeError, measure_spread
+from obliqua.data import encode
 from reference.spread import spread
 
 
@@ -93,15 +96,32 @@ def test_sizes_of_all_kinds(column: list[float], expected: float) -> None:
     np.testing.assert_allclose(found[:2], [expected, 0.5], rtol=1e-7)
 
 
-def test_one_far_value_does_not_hide_the_others() -> None:
-    """Beside a value of 1e9 the others are still told apart at the node that they reach."""
+@pytest.mark.parametrize("far", [1e9, 1e10, 1e12, 1e15, 1e100])
+def test_one_far_value_does_not_hide_the_others(far: float) -> None:
+    """However far one value is, the others are told apart at the node that they reach."""
     rng = np.random.default_rng(6)
     Z = np.column_stack([rng.normal(size=1001), np.ones(1001)])
-    Z[0] = -1e9, 1.0
-    tree = oblique_root()
-    found = measure_spread(tree, Z).spread
+    Z[0] = -far, 1.0
+    found = measure_spread(oblique_root(), Z).spread
     rows = Z[(Z.sum(axis=1) > 0.5), 0]
     assert found[2] == pytest.approx(rows.std(), rel=1e-6)
+    assert found[0] == pytest.approx(Z[:, 0].std(), rel=1e-6)
+
+
+def test_sizes_near_the_limit_stay_finite() -> None:
+    largest = np.finfo(float).max
+    tree = measure_spread(oblique_root(), np.array([[largest, 0.0], [-largest, 1.0]]))
+    tree.validate()
+    assert tree.spread[0] == pytest.approx(largest)
+
+
+def test_the_scale_of_weights_means_nothing() -> None:
+    rng = np.random.default_rng(8)
+    tree, X = grown(rng)
+    weights = rng.integers(1, 5, size=len(X)).astype(float)
+    once = measure_spread(tree, X, weights)
+    for factor in (2.0**600, 2.0**-900):
+        assert measure_spread(tree, X, weights * factor) == once
 
 
 def test_nodes_without_rows_stay_unknown() -> None:
@@ -121,10 +141,46 @@ def test_many_columns_are_measured_in_blocks() -> None:
     np.testing.assert_allclose(found, Z[:, ::2].std(axis=0), rtol=1e-7)
 
 
-def test_axis_parallel_trees_are_left_alone() -> None:
+def test_axis_parallel_splits_are_measured_too() -> None:
     tree = CartClassifier(pruning=None).fit([[0.0], [1.0]], [0, 1]).tree_
-    assert np.isnan(tree.spread).all()
-    assert measure_spread(tree, np.zeros((1, 1))) is tree
+    np.testing.assert_array_equal(tree.spread, [0.5])
+    leaf = CartClassifier().fit([[0.0], [1.0]], [0, 0]).tree_
+    assert measure_spread(leaf, np.zeros((1, 1))) is leaf
+
+
+def test_level_tables_are_passed_over() -> None:
+    builder = TreeBuilder(2, 2)
+    builder.add_split("root", {0: 1.0, 1: 1.0}, 0.5, ("a", "b"), tables={1: [0.0, 1.0]})
+    builder.set_leaf("a", [1, 0])
+    builder.set_leaf("b", [0, 1])
+    found = measure_spread(builder.build(), np.array([[0.0, 1.0], [2.0, 0.0]])).spread
+    np.testing.assert_array_equal(found, [1.0, np.nan])
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans())
+def test_means_of_columns(seed: int, weighted: bool) -> None:
+    """What stands in for a missing value: exact to rounding, and no order of rows shows."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(50, 4)) * [1e-300, 1.0, 1e6, 1e300] + [0.0, 1e9, 0.0, 0.0]
+    weights = rng.integers(1, 5, size=50) if weighted else None
+    problem = encode(Z, np.arange(50) % 2, 2, sample_weight=weights)
+    w = np.ones(50) if weights is None else weights
+    expected = [
+        float(sum(Fraction(v) * int(c) for v, c in zip(z, w, strict=True)) / int(w.sum()))
+        for z in Z.T.tolist()
+    ]
+    np.testing.assert_allclose(
+        problem.means / np.abs(Z).max(0), expected / np.abs(Z).max(0), atol=1e-15
+    )
+    order = rng.permutation(50)
+    again = encode(
+        Z[order], (np.arange(50) % 2)[order], 2, None if weights is None else weights[order]
+    )
+    np.testing.assert_array_equal(again.means, problem.means)
+    tree = CartClassifier(pruning=None).fit(Z, np.arange(50) % 2).tree_
+    if weights is None:
+        np.testing.assert_array_equal(tree.fill, problem.means[tree.coef_idx])
 
 
 def test_what_cannot_be_measured() -> None:
@@ -132,3 +188,12 @@ def test_what_cannot_be_measured() -> None:
         measure_spread(oblique_root(), np.empty((0, 2)))
     with pytest.raises(TreeError, match=r"one weight per row, 2; got shape \(1,\)"):
         measure_spread(oblique_root(), np.zeros((2, 2)), [1.0])
+    with pytest.raises(TreeError, match="finite and not negative"):
+        measure_spread(oblique_root(), np.zeros((2, 2)), [1.0, -1.0])
+    with pytest.raises(ValueError, match="infinity"):
+        measure_spread(oblique_root(), np.array([[np.inf, 0.0]]))
+
+
+def test_lists_and_whole_numbers_are_rows_too() -> None:
+    found = measure_spread(oblique_root(), [[0, 1], [2, 1]]).spread
+    np.testing.assert_array_equal(found[:2], [1.0, 0.0])

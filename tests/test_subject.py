@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from obliqua import CartClassifier, MissingDependency, TreeBuilder, TreeError
@@ -73,19 +78,44 @@ def test_a_model_finds_columns_by_name(fitted: CartClassifier, frame: type) -> N
 
 
 def test_a_model_refuses_rows_that_are_none(fitted: CartClassifier) -> None:
-    with pytest.raises(ValueError, match="NaN"):
-        fitted.model_.rows([[1.0, np.nan]])
+    with pytest.raises(ValueError, match="infinity"):
+        fitted.model_.rows([[1.0, np.inf]])
+    assert np.isnan(fitted.model_.rows([[1.0, np.nan]])[0, 1])  # its splits have stand-ins
     with pytest.raises(TreeError, match="2 columns"):
         fitted.model_.rows([[1.0, 2.0, 3.0]])
 
 
 def test_what_cannot_be_read() -> None:
-    with pytest.raises(NotFittedError, match="CartClassifier has no tree"):
-        subject_of(CartClassifier())
-    with pytest.raises(NotFittedError, match="not an estimator of obliqua"):
-        subject_of(DecisionTreeClassifier().fit(X, Y))
+    class Own(CartClassifier):
+        pass
+
+    for estimator in (CartClassifier(), Own()):
+        with pytest.raises(NotFittedError, match=r"is not fitted.*Call fit first"):
+            subject_of(estimator)
     with pytest.raises(TypeError, match="got int"):
         subject_of(3)
+    with pytest.raises(TypeError, match="the class CartClassifier itself"):
+        subject_of(CartClassifier)
+
+
+def test_estimators_of_others(fitted: CartClassifier) -> None:
+    with pytest.raises(TypeError, match="DecisionTreeClassifier is not an estimator of obliqua"):
+        subject_of(DecisionTreeClassifier().fit(X, Y))
+    pipe = make_pipeline(StandardScaler(), CartClassifier(pruning=None)).fit(X, Y)
+    with pytest.raises(TypeError, match=r"Pipeline.*last step.*pipe\[-1\]"):
+        subject_of(pipe)
+    assert subject_of(pipe[-1]).tree is pipe[-1].tree_
+    search = GridSearchCV(CartClassifier(pruning=None), {"max_depth": [1]}, cv=2).fit(X, Y)
+    with pytest.raises(TypeError, match="best_estimator_"):
+        subject_of(search)
+    assert subject_of(search.best_estimator_).tree.n_leaves == 2
+
+
+@pytest.mark.parametrize("tree", ["x", 0.0, True, [0]])
+def test_the_number_of_a_tree_is_a_number(fitted: CartClassifier, tree: Any) -> None:
+    with pytest.raises(TypeError, match="tree must be the number of a tree"):
+        subject_of(fitted, tree=tree)
+    assert subject_of(fitted, tree=np.int64(0)).tree is fitted.tree_
 
 
 def test_one_tree_of_several() -> None:
@@ -108,5 +138,17 @@ def test_a_package_that_is_not_installed() -> None:
     assert require("json", "plot", "Testing").dumps([]) == "[]"
     with pytest.raises(MissingDependency, match=r"Drawing a tree needs the package nothing_here"):
         require("nothing_here.figure", "plot", "Drawing a tree")
+    with pytest.raises(MissingDependency, match=r"pip install nothing_here \(.*extra 'plot'"):
+        require("nothing_here.figure", "plot", "Drawing a tree")
     with pytest.raises(MissingDependency, match=r"pip install nothing_here$"):
         require("nothing_here.figure", None, "Drawing a tree")
+
+
+def test_rows_with_missing_values_are_refused() -> None:
+    """Until readers know what stands in for them: nothing becomes NaN silently."""
+    model = CartClassifier(pruning=None).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    for thing in (model, model.model_):
+        subject = subject_of(thing)
+        assert subject.rows([[0.0, 1.0]]).tolist() == [[0.0, 1.0]]
+        with pytest.raises(ValueError, match="Row 1 of X has NaN in the column 'x0'"):
+            subject.rows([[0.0, 1.0], [float("nan"), 2.0]])

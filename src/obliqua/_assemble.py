@@ -148,7 +148,8 @@ def assemble(
         coef_ptr=ptr,
         coef_idx=idx,
         coef=coef,
-        fill=np.full(len(coef), np.nan),
+        # What is missing later, though it never was here: the mean of all rows stands in for it.
+        fill=problem.means[idx],
         spread=np.full(len(coef), np.nan),
         table_ptr=np.zeros(len(coef) + 1, dtype=np.int64),
         table=np.empty(0),

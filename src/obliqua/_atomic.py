@@ -147,19 +147,52 @@ def write_bytes(path: Any, data: bytes) -> None:
         _write_open(path, data)
         return
     try:
-        # Writing to a symbolic link changes the file that it leads to, as with open().
-        target = os.path.realpath(_as_text(path))
-        mode = _mode_of(target)
-        if mode is None or stat.S_ISREG(mode):
-            _replace(target, data, mode)
-        elif stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, "it is a folder")
-        else:  # a device or a pipe has no old content to keep, and must stay what it is
-            with open(target, "wb") as file:
-                file.write(data)
+        _put(_as_text(path), data)
     except (OSError, ValueError) as error:
         what = f"Cannot write the model file {name_of(path)}: {_reason(error, path)}"
         raise _own(ModelFileIOError, what, error) from error
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a whole file of text, in the same way.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    text : str
+        What the file shall hold, in UTF-8.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written, of the kind that the system says; the message names the
+        file as the user did.
+    """
+    try:
+        _put(path, text.encode())
+    except (OSError, ValueError) as error:
+        what = f"Cannot write the file {path!r}: {_reason(error, path)}."
+        number = getattr(error, "errno", None)
+        raise (OSError(what) if number is None else OSError(number, what)) from error
+
+
+def _put(path: str, data: bytes) -> None:
+    # Writing to a symbolic link changes the file that it leads to, as with open().
+    target = os.path.realpath(path)
+    mode = _mode_of(target)
+    if mode is None:
+        _replace(target, data, mode)
+    elif stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+    elif not os.access(target, os.W_OK):
+        # A new file could take its name all the same, but somebody has protected it.
+        raise PermissionError(errno.EACCES, "the file there is read-only")
+    elif stat.S_ISREG(mode):
+        _replace(target, data, mode)
+    else:  # a device or a pipe has no old content to keep, and must stay what it is
+        with open(target, "wb") as file:
+            file.write(data)
 
 
 def _write_open(file: Any, data: bytes) -> None:

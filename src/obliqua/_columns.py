@@ -191,8 +191,7 @@ def to_levels(column: RawColumn) -> tuple[Int64Array, tuple[Any, ...]]:
     TypeError
         If there is something that is neither a string nor a number nor missing.
     """
-    codes, found = _distinct(column)
-    kinds = _kinds(found, column.called)
+    codes, found, kinds = _distinct(column)
     # True and 1 are equal. Which of them stands for both must not depend on the order of rows.
     bools_only = "number" not in kinds
     levels = [None if _is_missing(entry) else _level(entry, bools_only) for entry in found]
@@ -208,18 +207,23 @@ def to_levels(column: RawColumn) -> tuple[Int64Array, tuple[Any, ...]]:
     return new[codes], tuple(in_order)
 
 
-def _distinct(column: RawColumn) -> tuple[Int64Array, list[Any]]:
-    """Number the different entries of a column, in any order; missing ones may be among them."""
+def _distinct(column: RawColumn) -> tuple[Int64Array, list[Any], set[str]]:
+    """Number the different entries of a column, in any order; missing ones may be among them.
+
+    Also return of what kinds all entries are. Of False and 0, which are equal, only one is found.
+    """
     if column.categories is not None:
-        return column.values.astype(np.int64), column.categories
+        found = column.categories
+        return column.values.astype(np.int64), found, _kinds(found, column.called)
     if column.values.dtype != object:
-        found, codes = np.unique(column.values, return_inverse=True)
-        return codes.astype(np.int64), found.tolist()
+        unique, codes = np.unique(column.values, return_inverse=True)
+        found = unique.tolist()
+        return codes.astype(np.int64), found, _kinds(found, column.called)
     entries = column.values.tolist()
-    _kinds(entries, column.called)  # refuses what has no hash
+    kinds = _kinds(entries, column.called)  # refuses what has no hash
     seen: dict[Any, int] = {}
     numbered = [seen.setdefault(entry, len(seen)) for entry in entries]
-    return np.array(numbered, dtype=np.int64), list(seen)
+    return np.array(numbered, dtype=np.int64), list(seen), kinds
 
 
 def _level(entry: Any, bools_only: bool) -> Any:

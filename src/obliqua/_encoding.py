@@ -18,6 +18,8 @@ QUALITATIVE = "qualitative"
 
 # Words of letters, digits and signs that cannot be mistaken for part of a formula.
 _PLAIN_NAME = re.compile(r"[^\W\d][\w.\-/%()\[\]]*(?: [\w(\[][\w.\-/%()\[\]]*)*")
+# Words that have a meaning of their own in a rule.
+_SYNTAX = frozenset({"and", "if", "in", "is", "not", "or", "then"})
 
 
 def written_name(name: str) -> str:
@@ -31,10 +33,11 @@ def written_name(name: str) -> str:
     Returns
     -------
     str
-        The name itself if it is plain; else in backquotes, with those inside it doubled, and
-        with characters that are not printed (newlines, tabs) as escapes.
+        The name itself if it is plain and none of its words means something in a rule (and,
+        if, in, is, not, or, then); else in backquotes, with those inside it doubled, and with
+        characters that are not printed (newlines, tabs) as escapes.
     """
-    if _PLAIN_NAME.fullmatch(name):
+    if _PLAIN_NAME.fullmatch(name) and _SYNTAX.isdisjoint(name.split(" ")):
         return name
     shown = [c if c.isprintable() else c.encode("unicode_escape").decode() for c in name]
     return f"`{''.join(shown).replace('`', '``')}`"

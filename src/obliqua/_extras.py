@@ -16,8 +16,7 @@ def require(module: str, extra: str | None, purpose: str) -> ModuleType:
     module : str
         The module, ``"matplotlib.figure"`` for instance.
     extra : str or None
-        The extra of obliqua that installs it; None if there is none, and the package is
-        installed by its own name.
+        The extra of obliqua that it belongs to; None if there is none.
     purpose : str
         What it is needed for, as the subject of a sentence: ``"Drawing a tree"``.
 
@@ -37,9 +36,11 @@ def require(module: str, extra: str | None, purpose: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != package:
             raise  # the package is there, but something that it needs is not
-        wanted = package if extra is None else f"'obliqua[{extra}]'"
+        # The package has the same name wherever obliqua itself came from, so that this works in
+        # a clone too. The extra brings whatever else is needed.
+        more = "" if extra is None else f" (obliqua's extra {extra!r} has all that it takes)"
         raise MissingDependency(
             f"{purpose} needs the package {package}, which is not installed. Install it with: "
-            f"pip install {wanted}",
+            f"pip install {package}{more}",
             name=package,
         ) from error

@@ -10,8 +10,7 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._layout import NO_CHILD, NodeKind
 from obliqua._question import read_plane
-from obliqua._subject import Subject, subject_of
-from obliqua._typing import Int64Array
+from obliqua._subject import Subject, distinct, subject_of
 from obliqua.data import written_name
 from obliqua.tree import Tree
 
@@ -51,17 +50,18 @@ def to_frame(
         raise ValueError(f"library must be {known}; got {library!r}.")
     module = require(library, None, f"Showing a tree as a {library} frame")
     subject = subject_of(tree, feature_names, class_names)
-    columns = {**_columns(subject), **_counts(subject)}
+    # Names that differ may be equal once they are escaped.
+    names = distinct([_encodable(name) for name in subject.class_names])
+    columns = {**_columns(subject, names), **_counts(tree, names)}
     if library == "polars":
         return _polars(module, columns)
     return _pandas(module, columns)
 
 
-def _columns(subject: Subject) -> dict[str, Any]:
+def _columns(subject: Subject, names: Sequence[str]) -> dict[str, Any]:
     """Give each column: an array of numbers, or a list of texts, None where there is none."""
     tree = subject.tree
     inner = ~tree.is_leaf
-    gain = np.where(inner, tree.gain, np.nan)
     known = tree.stats.any(axis=1)
     largest = tree.proportion[np.arange(tree.n_nodes), tree.leaf_label]
     labels = tree.origin_labels
@@ -72,24 +72,20 @@ def _columns(subject: Subject) -> dict[str, Any]:
         "side": _sides(tree),
         "kind": [KINDS[NodeKind(kind)] for kind in tree.kind.tolist()],
         "question": [_question(subject, node) for node in range(tree.n_nodes)],
-        "n_features": _n_features(tree),
+        "n_features": tree.n_node_features,
         "rows": tree.n_samples,
         "weight": tree.weighted_n_node_samples,
-        "class": [_encodable(subject.class_names[label]) for label in tree.leaf_label.tolist()],
+        "class": [names[label] for label in tree.leaf_label.tolist()],
         "share": np.where(known, largest, np.nan),
-        "gain": gain,
+        "gain": np.where(inner, tree.gain, np.nan),
         "axis_gain": tree.axis_gain,
-        "gain_over_axis": gain - tree.axis_gain,
+        "gain_over_axis": np.where(inner, tree.gain_over_axis, np.nan),
         "origin": [_encodable(labels[k]) if k >= 0 else None for k in tree.origin.tolist()],
     }
 
 
-def _counts(subject: Subject) -> dict[str, Any]:
-    stats = subject.tree.stats
-    return {
-        f"count_{_encodable(name)}": stats[:, number]
-        for number, name in enumerate(subject.class_names)
-    }
+def _counts(tree: Tree, names: Sequence[str]) -> dict[str, Any]:
+    return {f"count_{name}": tree.stats[:, number] for number, name in enumerate(names)}
 
 
 def _sides(tree: Tree) -> list[str | None]:
@@ -114,13 +110,6 @@ def _question(subject: Subject, node: int) -> str | None:
         column = int(tree.coef_idx[tree.coef_ptr[plane]])
         return f"which {written_name(encoding.columns[column].name)}?"
     return f"which of {int(tree.n_children[node])} scores is largest?"
-
-
-def _n_features(tree: Tree) -> Int64Array:
-    """Count the columns that each node asks about; a linear machine may use one in many planes."""
-    node = tree.node_of_plane[tree.plane_of_coef]
-    used = np.unique(np.stack([node, tree.coef_idx.astype(np.int64)]), axis=1)
-    return np.bincount(used[0], minlength=tree.n_nodes).astype(np.int64)
 
 
 def _encodable(text: str) -> str:

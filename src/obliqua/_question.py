@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -21,8 +22,8 @@ from obliqua.data import Encoding, written_name
 from obliqua.errors import TreeError
 from obliqua.tree import Tree
 
-# A threshold is shown with at least so many steps per standard deviation of its feature.
-STEPS_PER_SPREAD = 100.0
+# So many steps per standard deviation along the normal are told apart in what is written.
+STEPS_PER_SPREAD = 300.0
 # A threshold on one feature that has so many more digits than asked for is shown in full.
 EXTRA_DIGITS = 2
 
@@ -42,12 +43,15 @@ class Term:
     spread : float
         The standard deviation of the feature among the training rows at the node; NaN if it
         is not known.
+    centre : float, default=nan
+        What stands in for the feature if it is missing: about where its values are.
     """
 
     column: int
     name: str
     coefficient: float
     spread: float
+    centre: float = math.nan
 
     @property
     def effect(self) -> float:
@@ -67,11 +71,15 @@ class Question:
         The relation that holds for the rows that go left.
     threshold : float
         The threshold.
+    finest : float, default=nan
+        A difference along the normal that must be visible for another reason: two thresholds
+        that a text shows beside each other, or a row and the threshold.
     """
 
     terms: tuple[Term, ...]
     relation: str
     threshold: float
+    finest: float = math.nan
 
     @property
     def opposite(self) -> str:
@@ -82,6 +90,37 @@ class Question:
     def is_oblique(self) -> bool:
         """Whether it is about more than one feature."""
         return len(self.terms) > 1
+
+    @cached_property
+    def step(self) -> float:
+        """A difference along the normal that must be visible; NaN if it is not known."""
+        largest = max((abs(term.effect) for term in self.terms), default=math.nan)
+        known = [step for step in (largest / STEPS_PER_SPREAD, self.finest) if step > 0]
+        return min(known, default=math.nan)
+
+    def written_coefficient(self, term: Term, digits: int) -> str:
+        """Write the size of a coefficient, with enough digits for the values that it multiplies.
+
+        A feature far from 0, such as a year or a time in seconds, makes much of a small error.
+
+        Parameters
+        ----------
+        term : Term
+            One of the terms.
+        digits : int
+            How many significant digits to show at least.
+
+        Returns
+        -------
+        str
+            The number.
+        """
+        size = abs(term.coefficient)
+        reach = size * (abs(term.centre) + 2 * term.spread)
+        steps = reach / self.step if self.step > 0 else math.nan
+        if math.isfinite(steps) and steps > 2:
+            digits = max(digits, math.ceil(1 + math.log10(0.5 * steps)))
+        return write_number(size, min(digits, ALL_DIGITS))
 
     def formula(self, digits: int = 4, max_terms: int | None = None) -> str:
         """Write the sum of the terms.
@@ -118,7 +157,7 @@ class Question:
         shown = self.terms if max_terms is None else self.terms[: max(max_terms, 0)]
         written: list[str] = []
         for term in shown:
-            size = write_number(abs(term.coefficient), digits)
+            size = self.written_coefficient(term, digits)
             factor = term.name if size == "1" else f"{size}*{term.name}"
             sign = "-" if term.coefficient < 0 else "+"
             if written:
@@ -160,7 +199,7 @@ class Question:
         str
             The number.
         """
-        step = abs(self.terms[0].effect) / STEPS_PER_SPREAD
+        step = self.step
         if not self.is_oblique and math.isfinite(value) and digits < ALL_DIGITS:
             # A cut between two values of a feature has a digit more than they have. Rounded,
             # it could read as one of them, and its rows as if they went to the other side.
@@ -195,7 +234,7 @@ class Question:
         Parameters
         ----------
         digits : int, default=4
-            How many significant digits to show.
+            How many significant digits to show at least; as many as in the formula.
 
         Returns
         -------
@@ -210,6 +249,8 @@ class Question:
             rate = term.coefficient / lead.coefficient
             does = "counts as" if rate > 0 else "offsets"
             size = write_number(abs(rate), digits)
+            if abs(lead.coefficient) == 1:
+                size = self.written_coefficient(term, digits)  # as in the question itself
             written.append(f"1 unit of {term.name} {does} {size} of {lead.name}")
         return written
 
@@ -303,6 +344,7 @@ def read_plane(
             _written_term(encoding, int(idx[k]), bool(coded[k])),
             float(coef[k]) / divisor,
             float(spread[k]),
+            math.nan if coded[k] else float(tree.fill[part.start + k]),
         )
         for k in order.tolist()
     )
@@ -385,7 +427,7 @@ def scores(
     for plane in range(int(tree.plane_ptr[node]), int(tree.plane_ptr[node + 1])):
         score = read_plane(tree, plane, encoding, scaled=False, ranked=ranked)
         formula = score.formula(digits, max_terms)
-        away = write_number(abs(score.threshold), digits)
+        away = score.write(abs(score.threshold), digits)
         if not formula:
             written.append(away if score.threshold <= 0 else f"-{away}")
         elif score.threshold == 0:

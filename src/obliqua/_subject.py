@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from obliqua._core.walk import all_finite
 from obliqua._typing import AnyArray
 from obliqua.data import Encoding
 from obliqua.errors import TreeError
@@ -114,7 +116,23 @@ def subject_of(
         called = tuple(str(label) for label in classes.tolist())
     else:
         called = _names(class_names, len(classes), "class_names", "classes")
-    return Subject(chosen, encoding, distinct(called), classes, rows)
+    return Subject(chosen, encoding, distinct(called), classes, _complete(rows, encoding))
+
+
+def _complete(rows: Callable[[Any], AnyArray], encoding: Encoding) -> Callable[[Any], AnyArray]:
+    """Refuse rows with missing values: what is measured along a split would be NaN."""
+
+    def complete(X: Any) -> AnyArray:
+        Z = rows(X)
+        if not all_finite(Z):
+            row, column = np.argwhere(np.isnan(Z))[0].tolist()
+            raise ValueError(
+                f"Row {row} of X has NaN in the column {encoding.names[column]!r}, and only rows "
+                "without missing values can be measured or drawn. Leave such rows out."
+            )
+        return Z
+
+    return complete
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
@@ -173,20 +191,37 @@ def _container(model: Any) -> tuple[Model, Callable[[Any], AnyArray]]:
     fitted = getattr(model, "model_", None)
     if isinstance(fitted, Model):
         return fitted, model._check_rows
-    if hasattr(model, "fit"):
+    raise _not_readable(model)
+
+
+def _not_readable(model: Any) -> Exception:
+    """Return the error for something that holds no tree, or none yet."""
+    what = "A fitted estimator of obliqua, a Model or a Tree can be read"
+    name = type(model).__name__
+    if isinstance(model, type):
+        return TypeError(f"{what}; got the class {model.__name__} itself.")
+    if not hasattr(model, "fit"):
+        return TypeError(f"{what}; got {name}.")
+    # Readers do not import the estimators, so they are known by where their classes live.
+    homes = {home.__module__.partition(".")[0] for home in type(model).__mro__}
+    if "obliqua" in homes:
         from sklearn.exceptions import NotFittedError
 
-        raise NotFittedError(
-            f"This {type(model).__name__} has no tree to read: it is not fitted, or not an "
-            "estimator of obliqua. Call fit first."
+        return NotFittedError(
+            f"This {name} is not fitted, so it has no tree to read. Call fit first."
         )
-    raise TypeError(
-        "A fitted estimator of obliqua, a Model or a Tree can be read; got "
-        f"{type(model).__name__}."
+    if hasattr(model, "steps"):
+        return TypeError(
+            f"{what}; got a {name}. Give its last step, pipe[-1], and rows as they are before "
+            "that step."
+        )
+    inside = (
+        " Give the one inside, its best_estimator_." if hasattr(model, "best_estimator_") else ""
     )
+    return TypeError(f"{what}; {name} is not an estimator of obliqua.{inside}")
 
 
-def _chosen(model: Model, number: int | None) -> Tree:
+def _chosen(model: Model, number: Any) -> Tree:
     if number is None:
         if len(model.trees) > 1:
             raise TreeError(
@@ -194,11 +229,16 @@ def _chosen(model: Model, number: int | None) -> Tree:
                 "first."
             )
         return model.trees[0]
-    if not 0 <= number < len(model.trees):
+    if isinstance(number, bool) or not isinstance(number, Integral):
+        raise TypeError(
+            "tree must be the number of a tree, a whole number from 0 on, or None; got "
+            f"{number!r}."
+        )
+    if not 0 <= int(number) < len(model.trees):
         raise TreeError(
             f"This model has {len(model.trees)} trees, numbered from 0; got tree={number}."
         )
-    return model.trees[number]
+    return model.trees[int(number)]
 
 
 def _names(given: Sequence[Any], n: int, parameter: str, what: str) -> tuple[str, ...]:

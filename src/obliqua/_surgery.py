@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 def check_node(tree: Tree, node: int) -> int:
     """Return the number of a node as an int, if the tree has such a node."""
-    number = int(node)
+    try:
+        number = int(node)
+    except (TypeError, ValueError, OverflowError):
+        raise TreeError(
+            f"A node is named by its number, 0 to {tree.n_nodes - 1}; got {node!r}."
+        ) from None
     if number != node or not 0 <= number < tree.n_nodes:
         raise TreeError(
             f"There is no node {node} in a tree of {tree.n_nodes} nodes (0 to {tree.n_nodes - 1})."

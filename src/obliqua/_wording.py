@@ -30,13 +30,30 @@ def written_label(name: str) -> str:
     Returns
     -------
     str
-        The name, with characters that are not printed as escapes; in backquotes if it is empty
-        or has blanks at its ends. A bare number becomes ``class 3``.
+        The name, with characters that are not printed as escapes; in backquotes if it is empty,
+        has blanks at its ends, or a comma, which would divide it in a list. A bare number
+        becomes ``class 3``.
     """
     if _NUMBER.fullmatch(name):
         return f"class {name}"
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
-    return shown if shown and shown == shown.strip() else f"`{shown}`"
+    shown = on_one_line(name)
+    return shown if shown and shown == shown.strip() and "," not in shown else f"`{shown}`"
+
+
+def on_one_line(text: str) -> str:
+    """Write what is not printed (newlines, tabs) as escapes.
+
+    Parameters
+    ----------
+    text : str
+        Any string.
+
+    Returns
+    -------
+    str
+        The text.
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def written_share(share: float) -> str:
@@ -107,9 +124,9 @@ def written_number_of_rows(rows: int, weight: float) -> str:
     if rows == 0:
         return f"weight {write_number(weight)}" if weight else "no rows"
     counted = f"{rows:,} row{'' if rows == 1 else 's'}"
-    if math.isclose(weight, rows, rel_tol=1e-9):
-        return counted
-    return f"{counted}, weight {write_number(weight)}"
+    written = write_number(weight)
+    # Weights of classes are rounded, so what reads the same is taken for the same.
+    return counted if written == str(rows) else f"{counted}, weight {written}"
 
 
 def written_classes(subject: Subject, node: int) -> str:

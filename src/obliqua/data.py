@@ -1,8 +1,8 @@
 """What the engine sees of the data: `Problem` and `Encoding`, and the checks on the way there.
 
 This is the only place, beside the estimators' base, that looks at raw columns, labels and
-weights; its private helpers `_columns`, `_encoding`, `_fills`, `_table` and `_weights` stand
-beside it. Everything behind it trusts a `Problem` and checks nothing again.
+weights; its private helpers `_columns`, `_encoding`, `_table` and `_weights` stand beside it.
+Everything behind it trusts a `Problem` and checks nothing again.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from obliqua._core.spread import column_means
 from obliqua._encoding import QUALITATIVE, Column, Encoding, written_name
-from obliqua._fills import column_means
 from obliqua._table import (
     MAX_ROWS,
     Table,
@@ -68,7 +68,8 @@ class Problem:
     has_missing : ndarray of bool, of shape (n_features,), default=None
         In which columns some row of the fit is missing; in none if it is left out.
     fills : ndarray of float64, of shape (n_features,), or None, default=None
-        What stands in for a missing number at every node. None leaves it to the node.
+        What stands in for a missing number at every node; NaN for a qualitative column. None
+        leaves it to the node.
     """
 
     Z: Rows
@@ -106,6 +107,12 @@ class Problem:
     def total_weight(self) -> int:
         """The weight of all rows in grid units."""
         return len(self.y) if self.weights is None else int(self.weights.sum())
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """The mean of the values in each column, the same in any order of the rows; 0 if none."""
+        weights = None if self.weights is None else self.weights.astype(np.float64)
+        return column_means(self.Z, weights)
 
 
 def encode(
@@ -192,8 +199,8 @@ def _with_odd_columns(problem: Problem, has_missing: BoolArray, fill: str) -> Pr
     columns = problem.encoding.columns
     fills = None
     if fill == "training" and has_missing.any():
-        fills = column_means(problem.Z, problem.weights)
-        fills[[column.kind == QUALITATIVE for column in columns]] = np.nan
+        numeric = np.array([column.kind != QUALITATIVE for column in columns])
+        fills = np.where(numeric, problem.means, np.nan)
     n_levels = np.array([len(column.levels) for column in columns], dtype=np.int32)
     return replace(problem, n_levels=n_levels, has_missing=has_missing, fills=fills)
 

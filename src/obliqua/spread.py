@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._core.spread import node_spread
-from obliqua._typing import FloatArray, Rows
+from obliqua._typing import FloatArray, Int32Array, Rows
+from obliqua.data import checked_rows
 from obliqua.errors import TreeError
 from obliqua.tree import Tree
 
@@ -20,12 +21,12 @@ COLUMNS_AT_ONCE = 32  # bounds the memory: four numbers per node and column
 def measure_spread(
     tree: Tree, Z: Rows, weights: ArrayLike | None = None, n_threads: int = 1
 ) -> Tree:
-    """Measure the standard deviation of each feature of an oblique split at its node.
+    """Measure the standard deviation of each feature of a split at its node.
 
     A coefficient says what a unit of its feature counts. How much the feature moves the rows
-    at this node is the coefficient times this standard deviation; importances and the order of
-    terms in texts and pictures go by that. Estimators call this at the end of `fit`. Splits by
-    one feature need no such measure and are passed over, as are level tables.
+    at this node is the coefficient times this standard deviation; importances, and the order of
+    terms and the digits of numbers in texts and pictures go by that. Estimators call this at
+    the end of `fit`. Columns with level tables are passed over.
 
     Parameters
     ----------
@@ -56,33 +57,40 @@ def measure_spread(
     >>> measure_spread(builder.build(), rows).spread
     array([2.23606801, 1.        ])
     """
-    oblique = np.diff(tree.coef_ptr) > 1
-    wanted = np.flatnonzero(oblique[tree.plane_of_coef] & (np.diff(tree.table_ptr) == 0))
+    wanted = np.flatnonzero(np.diff(tree.table_ptr) == 0)
     if len(wanted) == 0:
         return tree
     leaf = tree.apply(Z, n_threads)
     if len(leaf) == 0:
         raise TreeError("The spread of features is measured on rows; got none.")
-    given = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-    if given is not None and given.shape != leaf.shape:
-        raise TreeError(f"There must be one weight per row, {len(leaf)}; got shape {given.shape}.")
+    Z = checked_rows(Z)
+    given = None if weights is None else _checked_weights(weights, len(leaf))
     node = tree.node_of_plane[tree.plane_of_coef[wanted]]
     columns, place = np.unique(tree.coef_idx[wanted], return_inverse=True)
     spread = tree.spread.copy()
     for start in range(0, len(columns), COLUMNS_AT_ONCE):
         block = columns[start : start + COLUMNS_AT_ONCE]
-        middle, exponent = _frame(Z, block)
-        found = node_spread(Z, leaf, given, tree.parent, block, middle, exponent)
+        found = node_spread(Z, leaf, given, tree.parent, block, _exponents(Z, block))
         here = (place >= start) & (place < start + len(block))
         spread[wanted[here]] = found[node[here], place[here] - start]
     return replace(tree, spread=spread)
 
 
-def _frame(Z: Rows, columns: np.ndarray) -> tuple[FloatArray, np.ndarray]:
-    """Return the middle of each column's range, and a power of two that it does not leave."""
+def _checked_weights(weights: ArrayLike, n_rows: int) -> FloatArray:
+    given = np.ascontiguousarray(weights, dtype=np.float64)
+    if given.shape != (n_rows,):
+        raise TreeError(f"There must be one weight per row, {n_rows}; got shape {given.shape}.")
+    if not (np.isfinite(given) & (given >= 0)).all():
+        raise TreeError("Weights must be finite and not negative; some are not.")
+    # Their scale means nothing; brought near 1 they can neither overflow nor vanish.
+    _, exponent = np.frexp(given.max())
+    return np.ldexp(given, -exponent)
+
+
+def _exponents(Z: Rows, columns: Int32Array) -> Int32Array:
+    """Return powers of two that no value of a column exceeds in size."""
     # Column by column, so that no copy of the rows is made.
     low = np.array([Z[:, column].min() for column in columns.tolist()], dtype=np.float64)
     high = np.array([Z[:, column].max() for column in columns.tolist()], dtype=np.float64)
-    middle = low / 2 + high / 2
-    _, exponent = np.frexp(np.maximum(high - middle, middle - low))
-    return middle, exponent.astype(np.int32)
+    _, exponent = np.frexp(np.maximum(np.abs(low), np.abs(high)))
+    return exponent.astype(np.int32)

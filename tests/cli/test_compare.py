@@ -35,6 +35,36 @@ def test_a_wide_screen_says_what_the_methods_are(
     assert "scikit-learn's tree, not pruned" in run(*QUICK).stdout
 
 
+@pytest.mark.parametrize("width", [78, 70, 60, 40, 30, 20])
+def test_a_narrow_screen_cuts_no_figure(
+    run: Run, data: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    words = ("compare", "data.csv", "-t", "y", "-m", "cart,hhcart-d", "--folds", "3")
+    monkeypatch.setenv("COLUMNS", "80")
+    (wide,) = [line for line in run(*words).stdout.splitlines() if line.startswith("cart ")]
+    monkeypatch.setenv("COLUMNS", str(width))
+    result = run(*words)
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines[1:])) <= width
+    (at,) = [k for k, line in enumerate(lines) if line.startswith("cart ")]
+    shown = lines[at].split()
+    if width == 20:  # the star has a line of its own
+        shown += lines[at + 1].split()
+    assert shown[:13] == wide.split()[: min(13, len(shown))]  # the last one is a time
+    assert {"...", "…"}.isdisjoint(result.stdout)
+    assert len(shown) >= 4
+    left_out = "fit ms; --format csv has all columns" in result.stderr
+    assert left_out == (len(shown) < len(wide.split()))
+
+
+def test_lines_have_no_spaces_at_their_ends(run: Run, data: Path) -> None:
+    fit = run("fit", "data.csv", "-t", "y", "-o", "m.obliqua").stdout
+    shown = run("show", "m.obliqua").stdout
+    compared = run("compare", "data.csv", "-t", "y", "-m", "cart,means", "--folds", "3").stdout
+    for text in (fit, shown, compared):
+        assert [line for line in text.splitlines() if line != line.rstrip()] == []
+
+
 def test_the_figures_are_the_librarys(run: Run, data: Path) -> None:
     frame = pl.read_csv(data)
     X, y = frame["a", "b", "c"].to_numpy(), frame["y"].to_numpy()

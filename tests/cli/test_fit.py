@@ -57,7 +57,8 @@ def test_accuracy_on_rows_held_out(run: Run, data: Path) -> None:
     words = ("fit", "data.csv", "-t", "y", "--holdout", "0.25", "-o", "m.obliqua")
     result = run(*words)
     said = facts(result.stdout)
-    assert said["rows"] == "45"
+    grown = obliqua.load("m.obliqua").tree_.n_samples[0]
+    assert said["rows"] == f"45, {grown} of them grew the tree, the others pruned it"
     assert said["accuracy"].endswith("% on 15 rows held out")
     assert run(*words).stdout == result.stdout
     assert run(*words, "--seed", "1").stdout != result.stdout
@@ -193,7 +194,59 @@ def test_classes_with_one_row(run: Run) -> None:
     result = run(
         "fit", "-", "-t", "y", "--holdout", "0.5", "-o", "x", code=1, input="a,y\n" + rows
     )
-    assert "--holdout 0.5 is not possible" in result.stderr
+    assert "--holdout takes rows of each class, but the class 'c0' has only one" in result.stderr
+
+
+@pytest.mark.parametrize(("share", "held", "left"), [("0.999", 60, 0), ("0.01", 1, 59)])
+def test_a_share_that_leaves_a_class_out(
+    run: Run, data: Path, share: str, held: int, left: int
+) -> None:
+    result = run("fit", "data.csv", "-t", "y", "--holdout", share, "-o", "x", code=1)
+    assert f"would hold out {held} of 60 rows and leave {left} to grow" in result.stderr
+    assert "a row of each of the 2 classes" in result.stderr
+    assert "test_size" not in result.stderr
+
+
+def test_rows_are_said_to_prune_only_if_they_do(run: Run, data: Path) -> None:
+    fit = ("fit", "data.csv", "-t", "y", "-o", "m.obliqua", "--set")
+    for setting in ("pruning=none", "pruning=cv", "ccp_alpha=0"):
+        assert facts(run(*fit, setting).stdout)["rows"] == "60"
+        assert "pruned it" not in run("show", "m.obliqua").stdout
+    for setting in ("pruning=reduced_error", "prune_fraction=0.25"):
+        said = facts(run(*fit, setting).stdout)["rows"]
+        grown = obliqua.load("m.obliqua").tree_.n_samples[0]
+        assert said == f"60, {grown} of them grew the tree, the others pruned it"
+        share = 25 if "=0.25" in setting else 10
+        assert (
+            f"{grown} grew the tree, about {share} % of all pruned"
+            in run("show", "m.obliqua").stdout
+        )
+
+
+def test_rows_without_weight_do_not_prune(run: Run) -> None:
+    rows = "".join(f"{k},{k % 2},{int(k < 30)}\n" for k in range(40))
+    said = run("fit", "-", "-t", "y", "--weight", "w", input="a,y,w\n" + rows).stdout
+    grown = obliqua.load("model.obliqua").tree_.n_samples[0]
+    assert grown < 30
+    assert facts(said)["rows"] == f"40, {grown} of them grew the tree, {30 - grown} pruned it"
+
+
+def test_a_name_with_a_comma_is_quoted(run: Run, data: Path) -> None:
+    data.write_text(table().replace("a,b", '"a, b",b', 1))
+    fit = ("fit", "data.csv", "-t", "y", "-m", "cart", "-o", "m.obliqua")
+    for option in ("--drop", "--features"):
+        message = run(*fit, option, "a, b", code=1).stderr
+        assert f"""stands in quotes: {option} '"a, b"'""" in message
+        run(*fit, option, '"a, b"')
+    assert "has no column 'z'" in run(*fit, "--drop", "z", code=1).stderr
+
+
+def test_methods_that_are_listed_can_be_used(run: Run, data: Path) -> None:
+    message = run("fit", "data.csv", "-t", "y", "-m", "foo", code=2).stderr
+    assert "The methods are cart, hhcart-a" in message
+    assert "sklearn" not in message
+    message = run("compare", "data.csv", "-t", "y", "-m", "foo", code=2).stderr
+    assert "sklearn" in message
 
 
 def test_a_doubtful_target_is_noted(run: Run) -> None:

@@ -60,6 +60,12 @@ def test_an_identifier_with_the_name_of_a_result(run: Run, model: Path, data: Pa
     assert "Did you mean 'prediction'?" in result.stderr
 
 
+@pytest.mark.parametrize("option", ["--id", "--score"])
+def test_a_column_that_is_not_there(run: Run, model: Path, data: Path, option: str) -> None:
+    result = run("predict", "m.obliqua", "data.csv", option, "nope", code=1)
+    assert result.stderr.startswith(f"Error: {option}: data.csv has no column 'nope'.")
+
+
 def test_an_identifier_that_is_no_value(run: Run, model: Path, data: Path) -> None:
     lists = pl.Series("id", [[1, 2]] * 60)
     pl.read_csv(data).with_columns(lists).write_parquet("t.parquet")

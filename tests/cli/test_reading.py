@@ -34,7 +34,7 @@ def refused(run: Run, content: str | bytes, *words: str) -> str:
 def test_delimiters_are_found_out(run: Run, delimiter: str) -> None:
     summary = facts(fitted(run, table().replace(",", delimiter)))
     assert summary["features"] == "3"
-    assert summary["rows"] == "60"
+    assert summary["rows"].startswith("60, 54 of them")
 
 
 def test_a_comma_in_values_does_not_hide_the_semicolon(run: Run) -> None:
@@ -109,9 +109,9 @@ def test_numbers_in_many_forms(run: Run) -> None:
 @pytest.mark.parametrize(
     ("values", "classes"),
     [
-        (["0.0", "1.0"], "0 (2), 1 (2)"),
+        (["0.0", "1.0"], "0.0 (2), 1.0 (2)"),
         (["3", "-7"], "-7 (2), 3 (2)"),
-        (["true", "false"], "False (2), True (2)"),
+        (["true", "false"], "false (2), true (2)"),
         (["あ", "<i>"], "<i> (2), あ (2)"),
         (["9" * 25, "7"], f"7 (2), {'9' * 25} (2)"),
     ],

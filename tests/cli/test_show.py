@@ -9,6 +9,7 @@ import pytest
 
 import obliqua
 from cli_tools import Run, Shell, facts, table
+from obliqua.model import Model
 
 
 def test_facts_tree_and_importances(run: Run, model: Path) -> None:
@@ -38,9 +39,44 @@ def test_depth_terms_and_details(run: Run, model: Path) -> None:
 
 
 def test_rules(run: Run, model: Path) -> None:
-    text = run("show", "m.obliqua", "--rules").stdout
+    text = " ".join(run("show", "m.obliqua", "--rules").stdout.split())
     for rule in obliqua.export_rules(obliqua.load(model), max_terms=5):
-        assert str(rule) in text
+        assert rule.text in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 200])
+def test_rules_are_as_wide_as_the_screen(
+    run: Run, model: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = run("show", "m.obliqua", "--rules").stdout
+    rules = shown.partition("\n\n")[2].partition("\n\n")[0].splitlines()
+    assert max(map(len, rules)) <= width
+    assert any(line.startswith("    ") for line in rules) == (width == 40)
+    every = [rule.text for rule in obliqua.export_rules(obliqua.load(model), max_terms=5)]
+    assert " ".join(" ".join(rules).split()) == " ".join(every)
+
+
+def test_one_of_several_trees(run: Run, data: Path) -> None:
+    frame = pl.read_csv(data)
+    trees = [
+        obliqua.CartClassifier(max_depth=depth, pruning=None).fit(frame["a", "b", "c"], frame["y"])
+        for depth in (1, 3)
+    ]
+    first = trees[0].model_
+    two = Model(tuple(t.tree_ for t in trees), "vote", first.encoding, first.classes)
+    obliqua.save(two, "two.obliqua")
+    result = run("show", "two.obliqua")
+    assert obliqua.export_text(two, tree=0, width=80) in result.stdout
+    assert "The model has 2 trees" in result.stderr
+    result = run("show", "two.obliqua", "--tree", "1")
+    assert obliqua.export_text(two, tree=1, width=80) in result.stdout
+    assert result.stderr == ""
+    run("show", "two.obliqua", "--tree", "1", "--dot", "t.dot", "--plot", "t.svg")
+    assert Path("t.dot").read_text() == obliqua.export_graphviz(two, tree=1) + "\n"
+    assert (
+        "has 2 trees, counted from 0" in run("show", "two.obliqua", "--tree", "2", code=1).stderr
+    )
 
 
 def test_graphviz(run: Run, model: Path) -> None:

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
@@ -113,7 +114,20 @@ BAD_LABELS = {
     "a quantity": (X[:, 0], ValueError, "Unknown label type: continuous"),
     "NaN": (np.where(Y == 0, np.nan, Y), ValueError, "Input y contains NaN"),
     "infinity": (np.where(Y == 0, np.inf, Y), ValueError, "Input y contains infinity"),
-    "mixed types": (np.array(["a", 1, None] * 40, dtype=object), (ValueError, TypeError), None),
+    "text and numbers": ((["a", 1] * len(Y))[: len(Y)], ValueError, "mixes text and numbers: 'a'"),
+    "text and truth values": (
+        np.array(["a", True] * len(Y), dtype=object)[: len(Y)],
+        ValueError,
+        "mixes text and numbers: 'a' in row 0 and True in row 1",
+    ),
+    "None": ([None, *Y[1:].tolist()], ValueError, "no label in 1 of .* rows, first None in row 0"),
+    "None beside text": (["a", None, *["b"] * (len(Y) - 2)], ValueError, "first None in row 1"),
+    "NaN beside text": ([np.nan, *["b"] * (len(Y) - 1)], ValueError, "first nan in row 0"),
+    "missing text of a frame": (
+        pd.Series(["a", None, *["b"] * (len(Y) - 2)], dtype="string"),
+        ValueError,
+        "no label in 1 of .* rows",
+    ),
     "bytes": (np.array([b"a", b"b", b"c"])[Y], TypeError, "Got bytes; decode them"),
     "a number": (1, (ValueError, TypeError), None),
 }
@@ -238,7 +252,7 @@ BAD_PARAMETERS = {
     "ccp_alpha": [-0.1, "cheap"],
     "priors": ["fair", 0.5],
     "random_state": [-1, "seed", 0.5],
-    "n_jobs": [0.5, "all"],
+    "n_jobs": [0, 0.5, "all"],
 }
 
 
@@ -254,12 +268,6 @@ def test_fit_refuses_parameters(Estimator, parameter, value):
     text = f"The '{parameter}' parameter of {Estimator.__name__} must be .* Got .* instead"
     with pytest.raises(ValueError, match=text):
         model.set_params(**{parameter: value}).fit(X, Y)
-
-
-@each_estimator
-def test_no_threads_is_no_number_of_threads(Estimator):
-    with pytest.raises(ValueError, match="n_jobs == 0"):
-        Estimator(n_jobs=0).fit(X, Y)
 
 
 # --- after a refusal ------------------------------------------------------------------------

@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from obliqua import HHCartClassifier
 from obliqua.errors import TreeError
-from obliqua.explain import margins
+from obliqua.explain import margins, region
 from obliqua.model import Model
 from obliqua.tree import NodeKind, Tree, TreeBuilder
 from problems import examples, gaussians
@@ -202,3 +203,22 @@ def test_estimator_model_and_tree_give_the_same() -> None:
         margins(two, case.X)
     with pytest.raises(ValueError, match="NaN"):
         margins(model, np.full((1, case.X.shape[1]), np.nan))
+
+
+def test_a_series_of_scales_is_read_by_its_names() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 3)) * [1, 10, 100], columns=list("abc"))
+    model = HHCartClassifier(pruning=None, max_depth=2).fit(frame, frame["a"] > 0)
+    scale = frame.std()
+    wanted = margins(model, frame, scale=scale.to_numpy()).smallest
+    for one in (scale, scale[["c", "a", "b"]], pd.Series(scale.to_numpy())):
+        np.testing.assert_array_equal(margins(model, frame, scale=one).smallest, wanted)
+    leaf = region(model, int(model.apply(frame)[0]))
+    assert leaf.names == ("a", "b", "c")
+    for one, message in (
+        (scale.rename({"a": "z"}), "not among them: 'z'; lacking: 'a'"),
+        (scale[["c", "a"]], "got 2 names for 3 features .lacking: 'b'"),
+        (scale[["c", "a", "b", "b"]], "some of them twice"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            margins(model, frame, scale=one)

@@ -16,11 +16,12 @@ from sklearn.datasets import load_iris
 
 from obliqua import CartClassifier, HHCartClassifier
 from obliqua.errors import TreeError
-from obliqua.explain import Region, _polyhedron, region, regions
+from obliqua.explain import Region, _inequalities, _polyhedron, region, regions
 from obliqua.tree import NodeKind, Tree, TreeBuilder
 from problems import examples, gaussians
 from reference.walk import path
 from strategies import rows, trees
+from trees_to_read import chain
 
 KINDS = (NodeKind.HYPERPLANE, NodeKind.MACHINE)
 
@@ -202,7 +203,8 @@ def test_a_triangle_is_bounded_and_a_prism_is_not(n_features: int, bounded: bool
     found = region(tree, int(tree.apply(np.zeros((1, n_features)))[0]))
     assert len(found) == 3
     assert found.is_bounded == bounded
-    both = replace(found, A=np.vstack([found.A] * 2), b=np.tile(found.b, 2))
+    twice = {name: np.tile(getattr(found, name), 2) for name in ("b", "strict", "nodes")}
+    both = replace(found, A=np.vstack([found.A] * 2), **twice)
     assert both.is_bounded == bounded
 
 
@@ -357,3 +359,97 @@ def test_a_linear_program_that_fails_is_said(monkeypatch: pytest.MonkeyPatch) ->
     assert len(found.minimal()) == len(found)
     with pytest.raises(TreeError, match="too far apart for linear programming: trouble"):
         found.ball()
+
+
+@pytest.mark.parametrize("leaf", ["a", None, [1], float("nan"), float("inf"), 1.5])
+def test_a_leaf_is_a_number(leaf: Any) -> None:
+    builder = TreeBuilder(n_features=1, n_stats=1)
+    builder.set_leaf("root", [1])
+    with pytest.raises(TreeError, match=r"node"):
+        region(builder.build(), leaf)
+
+
+@pytest.mark.parametrize("status", [1, 2, 4])
+def test_only_what_is_unbounded_has_balls_of_any_size(
+    monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    """A first program that fails says nothing of the size, though a second one is solved."""
+    tree = square(oblique=1.5)
+    found = region(tree, int(tree.apply(np.array([[0.5, 0.5]]))[0]))
+    assert not found.is_empty
+    solve = _polyhedron.linprog
+
+    def failing(c: Any, A_ub: Any, **more: Any) -> Any:
+        if len(A_ub) == len(found):
+            return SimpleNamespace(status=status, x=None, fun=None, message="trouble")
+        return solve(c, A_ub=A_ub, **more)
+
+    monkeypatch.setattr(_polyhedron, "linprog", failing)
+    with pytest.raises(TreeError, match="too far apart for linear programming: trouble"):
+        found.ball()
+
+
+def test_an_unclear_answer_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it has looked closer the solver may not tell "unbounded" from "infeasible"."""
+    builder = TreeBuilder(2, 1)
+    builder.add_split("root", {0: 1.0, 1: 1.0}, 1.0, ("low", "high"))
+    builder.set_leaf("low", [1])
+    builder.set_leaf("high", [1])
+    found = region(builder.build(), 1)
+    solve = _polyhedron.linprog
+
+    def unsure(*args: Any, **more: Any) -> Any:
+        said = solve(*args, **more)
+        if said.status == 3 and "options" not in more:
+            said.status = 4
+        return said
+
+    monkeypatch.setattr(_polyhedron, "linprog", unsure)
+    assert found.ball()[1] == np.inf
+
+
+def test_an_inequality_that_touches_the_rim_stays() -> None:
+    """It leaves no room, so rounding could make the region larger without it."""
+    tree = square(oblique=2.0)
+    leaf = int(tree.apply(np.array([[0.5, 0.5]]))[0])
+    assert region(tree, leaf, minimal=True).conditions[-1] == "x0 + x1 <= 2"
+    assert len(region(tree, leaf, minimal=True)) == 5
+
+
+def test_the_inequalities_of_a_machine_keep_their_digits() -> None:
+    builder = TreeBuilder(2, 1)
+    normals = [{0: 1.0}, {0: 2.0, 1: -1234567.5}, {0: 1.0}]
+    builder.add_machine("root", normals, [0.0, -2469135.0, 1.0], ("a", "b", "c"))
+    for leaf in "abc":
+        builder.set_leaf(leaf, [1])
+    first, second, _ = regions(builder.build())
+    assert first.conditions == ("x0 - 1234568*x1 <= -2469135",)
+    assert second.conditions == ("-x0 + 1234568*x1 < 2469135",)
+    builder = TreeBuilder(1, 1)
+    builder.add_machine("root", [{0: 1.0}, {0: 1.0}], [0.0, -1.0], ("a", "b"))
+    for leaf in "ab":
+        builder.set_leaf(leaf, [1])
+    found = regions(builder.build())
+    assert [each.conditions for each in found] == [("0 <= -1",), ()]
+
+
+def test_each_branch_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work that is done again for each leaf below would grow with the square of the depth."""
+    calls = {"direction": 0, "question_of": 0}
+
+    def counted(name: str) -> Any:
+        made = getattr(_inequalities, name)
+
+        def count(*args: Any) -> Any:
+            calls[name] += 1
+            return made(*args)
+
+        return count
+
+    for name in calls:
+        monkeypatch.setattr(_inequalities, name, counted(name))
+    found = regions(chain(300))
+    assert calls == {"direction": 600, "question_of": 0}
+    assert found[-2].conditions == ("x0 <= 1",)
+    assert found[1].conditions == ("x0 <= 300", "x0 > 299")
+    assert calls["question_of"] == 3

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
 
 from estimators.registry import each_estimator
 from obliqua import CartClassifier, HHCartClassifier, ObliqueTreeClassifier, TreeBuilder
@@ -142,6 +143,37 @@ def test_a_limit_of_gain_stays_that_of_the_whole_tree() -> None:
     assert as_found(model, data, nodes=1).no_split[0] < 0.5
     model.set_params(min_impurity_decrease=gain / share * 0.99)  # too much for the node's gain
     assert as_found(model, data, nodes=1).no_split[0] > 0.9
+
+
+class Everything:
+    """In place of a generator: each row is drawn as often as it is there."""
+
+    def multinomial(self, n: int, shares: np.ndarray) -> np.ndarray:
+        return np.round(n * shares).astype(np.int64)
+
+    def integers(self, high: int) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("scale", [None, "standard", "robust", "minmax"])
+@pytest.mark.parametrize(
+    "shares",
+    [{}, {"class_weight": "balanced"}, {"priors": "equal"}],
+    ids=["", "weights", "priors"],
+)
+def test_rows_that_are_not_resampled_give_the_splits_of_the_tree(
+    monkeypatch: pytest.MonkeyPatch, scale: str | None, shares: dict[str, Any]
+) -> None:
+    """What a tree found from all its rows, its scales too, is the same for a node below."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:, :8]
+    model = HHCartClassifier(scale=scale, max_depth=4, pruning=None, **shares).fit(X, y)
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: Everything())
+    found = split_stability(model, X, y, n_resamples=1)
+    assert len(found.nodes) >= 6
+    np.testing.assert_allclose(found.angles, 0.0, atol=1e-3)  # directions are rounded
+    np.testing.assert_array_equal(found.moved, 0.0)
+    np.testing.assert_array_equal(found.leads, 1.0)
 
 
 def same(a: Any, b: Any) -> None:
@@ -289,3 +321,14 @@ def test_what_cannot_be_done_is_said() -> None:
     model.model_ = type(model.model_)((tree,), "single", model.model_.encoding, model.classes_)
     with pytest.raises(TreeError, match="Node 0 is a set of levels; the stability of a split"):
         split_stability(model, X, y)
+
+
+def test_progress_is_told() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = CartClassifier(max_depth=2, pruning=None).fit(X, y)
+    told: list[tuple[int, int]] = []
+    split_stability(model, X, y, n_resamples=2, progress=lambda done, n: told.append((done, n)))
+    n = model.get_n_leaves() - 1
+    assert told == [(k, n) for k in range(1, n + 1)]
+    with pytest.raises(TypeError, match="progress must be a function"):
+        split_stability(model, X, y, progress=True)  # type: ignore[arg-type]

@@ -203,10 +203,13 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_where_nothing_can_be_written(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"missing.tree\.dot'.* does not exist") as caught:
         export_graphviz(oblique(), tmp_path / "missing" / "tree.dot")
-    with pytest.raises(OSError):
+    assert ".tmp" not in str(caught.value)
+    with pytest.raises(IsADirectoryError, match="it is a folder"):
         export_graphviz(oblique(), tmp_path)
+    with pytest.raises(OSError, match="null"):
+        export_graphviz(oblique(), "a\0b")
     with pytest.raises(TypeError, match="out_file must be a path or a file that is open"):
         export_graphviz(oblique(), 3.5)
     with pytest.raises(TypeError, match="open for text"):

@@ -187,6 +187,23 @@ def test_a_sum_may_be_turned_round(exact: bool) -> None:
         ]
 
 
+def test_of_equal_bounds_the_one_without_its_end_is_tighter() -> None:
+    """The same bound is asked for twice, the second time from the other side."""
+    texts = []
+    for first, second in ((1.0, -1.0), (-1.0, 1.0)):
+        builder = TreeBuilder(1, 2)
+        builder.add_split("root", {0: first}, first * 5.0, ("a", "z"))
+        builder.add_split("a", {0: second}, second * 5.0, ("c", "x"))
+        for leaf in "cxz":
+            builder.set_leaf(leaf, [1, 0], 1)
+        rules = export_rules(builder.build(), order="tree")
+        texts.append([str(rule.conditions[0]) for rule in rules])
+    assert texts == [
+        ["5 <= x0 <= 5", "x0 < 5", "x0 > 5"],
+        ["5 <= x0 <= 5", "x0 > 5", "x0 < 5"],
+    ]
+
+
 def test_a_sum_may_have_another_leader_below() -> None:
     """Which feature moves rows most differs from node to node; the normal is the same."""
     builder = TreeBuilder(2, 2)
@@ -287,8 +304,8 @@ def test_a_long_rule_takes_several_lines() -> None:
         oblique(), feature_names=["the age of the patient in years", "body mass index"]
     )[2]
     assert str(rule) == (
-        "if the age of the patient in years + 0.37*body mass index <= 45\n"
-        "   and 40 < the age of the patient in years <= 42.5\n"
+        "if `the age of the patient in years` + 0.37*body mass index <= 45\n"
+        "   and 40 < `the age of the patient in years` <= 42.5\n"
         "   then class 1 (4 rows, 100 %)"
     )
     assert "\n" not in rule.text

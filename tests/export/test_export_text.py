@@ -6,9 +6,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
 
-from obliqua import CartClassifier, HHCartClassifier, Tree, TreeError, export_text
-from obliqua._wording import cells, fill_lines, written_label, written_share
+from obliqua import (
+    CartClassifier,
+    HHCartClassifier,
+    Tree,
+    TreeBuilder,
+    TreeError,
+    export_text,
+)
+from obliqua._wording import (
+    cells,
+    fill_lines,
+    written_label,
+    written_number_of_rows,
+    written_share,
+)
 from problems import examples
 from strategies import trees
 from trees_to_read import NASTY, chain, mixed, nasty, oblique, single, two_trees
@@ -92,6 +106,43 @@ def test_what_is_below_is_counted() -> None:
 def test_features_are_left_out_and_counted() -> None:
     assert "age + (1 more) <= 45" in export_text(oblique(), max_terms=1, **NAMES)
     assert "(2 terms) <= 45" in export_text(oblique(), max_terms=0, details=True, **NAMES)
+
+
+def test_no_rates_without_terms() -> None:
+    builder = TreeBuilder(3, 1)
+    builder.add_split("root", {0: 3.0, 1: 2.0, 2: 1.0}, 1.0, ("low", "high"))
+    builder.set_leaf("low", [1], 1)
+    builder.set_leaf("high", [1], 1)
+    tree = builder.build()
+    counts = [
+        export_text(tree, max_terms=n, details=True).count("unit of") for n in (0, 1, 2, 3, None)
+    ]
+    assert counts == [0, 0, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("rows", "weight", "written"),
+    [
+        (569, 569.0000001, "569 rows"),
+        (569, 569.02, "569 rows"),
+        (569, 569.06, "569 rows, weight 569.1"),
+        (1000, 1000.9, "1,000 rows, weight 1001"),
+        (12345, 12345.0, "12,345 rows"),
+        (1, 2.5, "1 row, weight 2.5"),
+        (0, 0.0, "no rows"),
+    ],
+)
+def test_a_weight_is_written_where_it_reads_differently(
+    rows: int, weight: float, written: str
+) -> None:
+    assert written_number_of_rows(rows, weight) == written
+
+
+def test_balanced_classes_weigh_what_their_rows_do() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = CartClassifier(max_depth=1, pruning=None, class_weight="balanced").fit(X, y)
+    assert float(model.tree_.weighted_n_node_samples[0]) != 569.0
+    assert "; 569 rows, class " in export_text(model).splitlines()[0]
 
 
 def test_of_many_classes_three_are_named() -> None:

@@ -155,7 +155,7 @@ def test_odd_and_long_names(tmp_path: Path) -> None:
             extent = text.get_window_extent()
             assert extent.width > 0
             assert extent.x0 >= 0 and extent.x1 <= ax.figure.bbox.x1 + 1
-        assert ax.get_legend().get_texts()[0].get_text()[:2] == names[0][:2]
+        assert ax.get_legend().get_texts()[0].get_text().lstrip("`")[:2] == names[0][:2]
 
 
 @pytest.mark.parametrize("n_classes", [5, 26, 50])
@@ -208,6 +208,14 @@ def test_errors_say_what_was_wrong(options: dict[str, Any], message: str) -> Non
     with pytest.raises(ValueError, match=message):
         plot_boundary(model, X, **options)
     assert not plt.get_fignums()
+
+
+def test_a_name_with_a_comma_is_one_name() -> None:
+    X, y = data()
+    model = HHCartClassifier(pruning=None, max_depth=2).fit(X, y)
+    names = ["a", "b", "c, in kg", "d", "e"]
+    ax = plot_boundary(model, X, y, feature_names=names, features=[0, 1])
+    assert "`c, in kg` = " in by_gid(ax, "slice")["slice"].get_text()
 
 
 def test_one_feature_has_no_boundary() -> None:

@@ -120,6 +120,41 @@ def test_close_values_are_told_apart() -> None:
     assert "0.285724 > 0.285714, no" in words(plot_path(builder.build(), [0.285724]))
 
 
+def test_numbers_and_signs_are_never_shortened() -> None:
+    builder = TreeBuilder(n_features=1, n_stats=2)
+    builder.add_split("root", {0: 1.0}, 2460013.80574321, ("a", "b"))
+    builder.set_leaf("a", [1, 0])
+    builder.set_leaf("b", [0, 1])
+    row = 2460013.80574329
+    ax = plot_path(builder.build(), [row])
+    lines = by_gid(ax, "node-0-answer")["node-0-answer"]
+    assert len(lines) == 2
+    left, relation, right, answer = " ".join(line.get_text() for line in lines).split()[2:]
+    assert (relation, answer) == (">", "no")
+    assert float(left) > float(right.rstrip(","))
+    assert_tidy(ax)
+
+
+def test_rows_are_taken_once_and_not_for_every_feature() -> None:
+    X, y = data(2, n_features=40)
+    model = HHCartClassifier(pruning=None, max_depth=1).fit(X, y)
+    subject = subject_of(model)
+    sample = Sample(subject, X, y)
+    taken = []
+
+    class Counting(np.ndarray[Any, Any]):
+        def __getitem__(self, key: Any) -> Any:
+            taken.append(key)
+            return np.asarray(self)[key]
+
+    sample.Z = sample.Z.view(Counting)
+    scale = along(subject, 0)
+    assert scale is not None
+    assert len(scale.question.terms) == 40
+    moves_of(scale, sample, 0, X[:1], 4, model.tree_)
+    assert len(taken) == 1
+
+
 def test_linear_machines_and_level_sets() -> None:
     model = all_kinds()
     rng = np.random.default_rng(0)

@@ -11,13 +11,11 @@ from obliqua import Tree
 
 
 def spread(tree: Tree, Z: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """The standard deviation of each feature of an oblique plane among the rows at its node."""
+    """The standard deviation of each feature of a plane among the rows at its node."""
     weight = np.ones(len(Z)) if weights is None else np.asarray(weights, dtype=float)
     passes = tree.decision_path(Z).toarray()
     out = np.full(len(tree.coef), np.nan)
     for k, plane in enumerate(tree.plane_of_coef):
-        if tree.coef_ptr[plane + 1] - tree.coef_ptr[plane] == 1:
-            continue
         rows = np.flatnonzero(passes[:, tree.node_of_plane[plane]])
         w = [Fraction(float(v)) for v in weight[rows]]
         x = [Fraction(float(v)) for v in Z[rows, tree.coef_idx[k]]]

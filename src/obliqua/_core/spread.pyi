@@ -6,6 +6,6 @@ def node_spread(
     weights: FloatArray | None,
     parent: Int64Array,
     columns: Int32Array,
-    middle: FloatArray,
     exponent: Int32Array,
 ) -> FloatArray: ...
+def column_means(Z: Rows, weights: FloatArray | None) -> FloatArray: ...

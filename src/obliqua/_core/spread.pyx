@@ -1,11 +1,13 @@
-"""The standard deviation of columns at every node of a tree.
+"""The standard deviation of columns at every node of a tree, and means of columns.
 
-Sums of values and of squares are taken per leaf and added up towards the root. They are kept
-as pairs of doubles, about 106 bits wide, so the order of the rows shows only far below the 24
-bits that the result is rounded to.
+Sums of values and of squares are taken per leaf, about the middle of the leaf's range, and joined
+towards the root; a value far away elsewhere takes no digits from them. They are kept as pairs of
+doubles, about 106 bits wide, so the order of the rows shows only far below the 24 bits that the
+result is rounded to.
 """
 
-from libc.math cimport frexp, ldexp, rint, sqrt
+from libc.float cimport DBL_MAX
+from libc.math cimport INFINITY, frexp, isnan, ldexp, rint, sqrt
 
 import numpy as np
 
@@ -14,9 +16,6 @@ from obliqua._core.view cimport make_view
 
 cdef enum:
     RESULT_BITS = 24
-
-# Of a variance this small beside the mean square, rounding has left nothing.
-cdef double NOTHING = ldexp(1.0, -64)
 
 
 cdef struct Pair:
@@ -65,68 +64,188 @@ cdef inline Pair square(Pair a) noexcept nogil:
     return out
 
 
-cdef double deviation(Pair first, Pair second, double weight) noexcept nogil:
-    """sqrt(second / weight - (first / weight)^2), to 24 significant bits."""
-    cdef Pair variance, mean_part
+cdef inline Pair divided(Pair a, double b) noexcept nogil:
+    cdef Pair out, back
+    out.high = a.high / b
+    back = product(out.high, b)
+    out.low = ((a.high - back.high) - back.low + a.low) / b
+    return out
+
+
+cdef inline Pair difference(Pair a, Pair b) noexcept nogil:
+    add(&a, -b.high)
+    add(&a, -b.low)
+    return a
+
+
+cdef double rounded_root(double variance) noexcept nogil:
+    """The root of a variance, to 24 significant bits."""
+    cdef int exponent = 0
     cdef double value
-    cdef int exponent
-    variance = times(second, weight)
-    value = variance.high
-    mean_part = square(first)
-    add(&variance, -mean_part.high)
-    add(&variance, -mean_part.low)
-    if variance.high <= NOTHING * value:
+    if variance <= 0.0:
         return 0.0
-    value = frexp(sqrt(variance.high) / weight, &exponent)
+    value = frexp(sqrt(variance), &exponent)
     return ldexp(rint(ldexp(value, RESULT_BITS)), exponent - RESULT_BITS)
 
 
+cdef struct Summary:
+    # Of one column at one node; values are scaled to at most 1 in size.
+    Pair mean                # first a sum about `centre`
+    Pair square              # sum of squares about the mean; first about `centre`
+    double centre            # the middle of the leaf's range, which no order of rows changes
+    double low
+    double high
+
+
+cdef void finish_leaf(Summary* here, double weight) noexcept nogil:
+    """From sums about the centre to mean and sum of squares about it."""
+    cdef Pair first = here.mean
+    here.square = difference(here.square, divided(square(first), weight))
+    here.mean = divided(first, weight)
+    add(&here.mean, here.centre)
+    if here.low == here.high or here.square.high < 0.0:
+        here.square.high = 0.0
+        here.square.low = 0.0
+
+
+cdef void join(Summary* total, double weight, const Summary* part, double more) noexcept nogil:
+    """Adds a part of weight `more` to what weighs `weight` already (Chan, Golub, LeVeque 1983)."""
+    cdef Pair gap, shift
+    if weight == 0.0:
+        total.mean = part.mean
+        total.square = part.square
+        return
+    gap = difference(part.mean, total.mean)
+    shift = divided(times(gap, more), weight + more)
+    add_pair(&total.square, part.square)
+    add_pair(&total.square, times(divided(square(gap), weight + more), weight * more))
+    add_pair(&total.mean, shift)
+
+
 def node_spread(Z, const i64[::1] leaf, weights, const i64[::1] parent,
-                const i32[::1] columns, const double[::1] middle, const i32[::1] exponent):
+                const i32[::1] columns, const i32[::1] exponent):
     """The standard deviation of some columns at all nodes; NaN at nodes without weight.
 
     `leaf` says where each row ends, `parent` comes before its children, and
-    |Z[:, columns[j]] - middle[j]| <= 2^exponent[j].
+    |Z[:, columns[j]]| <= 2^exponent[j]. Weights are at most 2^53.
     """
     cdef View view = make_view(Z)
     cdef i64 n_nodes = parent.shape[0]
     cdef i64 k = columns.shape[0]
-    cdef i64 row, node, j, at
+    cdef i64 row, node, j, above
     cdef double value, weight = 1.0
+    cdef Summary* here
     cdef bint weighted = weights is not None
     cdef const double[::1] weight_of = weights if weighted else np.empty(0)
     totals = np.zeros(n_nodes)
-    sums = np.zeros((n_nodes * k, 4))
+    sums = np.zeros((n_nodes * k, sizeof(Summary) // sizeof(double)))
     spread = np.full((n_nodes, k), np.nan)
     cdef double[::1] total = totals
     cdef double[:, ::1] memory = sums
     cdef double[:, ::1] out = spread
     if n_nodes * k == 0:
         return spread
-    cdef Pair* pairs = <Pair*> &memory[0, 0]  # of values, then of squares
+    cdef Summary* at = <Summary*> &memory[0, 0]
     with nogil:
+        for node in range(n_nodes * k):
+            at[node].low = INFINITY
+            at[node].high = -INFINITY
+        for row in range(view.n_rows):
+            for j in range(k):
+                here = &at[leaf[row] * k + j]
+                value = ldexp(view_at(&view, row, columns[j]), -exponent[j])
+                here.low = min(here.low, value)
+                here.high = max(here.high, value)
+        for node in range(n_nodes * k):
+            if at[node].low <= at[node].high:
+                at[node].centre = at[node].low / 2 + at[node].high / 2
+                if at[node].low == at[node].high:
+                    at[node].centre = at[node].low
         for row in range(view.n_rows):
             node = leaf[row]
             if weighted:
                 weight = weight_of[row]
             total[node] += weight
             for j in range(k):
-                at = 2 * (node * k + j)
-                value = ldexp(view_at(&view, row, columns[j]) - middle[j], -exponent[j])
+                here = &at[node * k + j]
+                value = ldexp(view_at(&view, row, columns[j]), -exponent[j]) - here.centre
                 if weighted:
-                    add_pair(&pairs[at], product(value, weight))
-                    add_pair(&pairs[at + 1], times(product(value, value), weight))
+                    add_pair(&here.mean, product(value, weight))
+                    add_pair(&here.square, times(product(value, value), weight))
                 else:
-                    add(&pairs[at], value)
-                    add_pair(&pairs[at + 1], product(value, value))
-        for node in range(n_nodes - 1, 0, -1):
-            total[parent[node]] += total[node]
-            for j in range(2 * k):
-                add_pair(&pairs[2 * parent[node] * k + j], pairs[2 * node * k + j])
+                    add(&here.mean, value)
+                    add_pair(&here.square, product(value, value))
         for node in range(n_nodes):
             if total[node] > 0:
                 for j in range(k):
-                    at = 2 * (node * k + j)
-                    value = deviation(pairs[at], pairs[at + 1], total[node])
-                    out[node, j] = ldexp(value, exponent[j])
+                    finish_leaf(&at[node * k + j], total[node])
+        for node in range(n_nodes - 1, 0, -1):
+            above = parent[node]
+            if total[node] > 0:
+                for j in range(k):
+                    join(&at[above * k + j], total[above], &at[node * k + j], total[node])
+                total[above] += total[node]
+        for node in range(n_nodes):
+            if total[node] > 0:
+                for j in range(k):
+                    value = rounded_root(at[node * k + j].square.high / total[node])
+                    out[node, j] = min(ldexp(value, exponent[j]), DBL_MAX)
     return spread
+
+
+def column_means(Z, weights):
+    """The mean of each column over the rows that have a value there; 0 where none has."""
+    cdef View view = make_view(Z)
+    cdef i64 row, j, p = view.n_cols
+    cdef double value, weight = 1.0
+    cdef bint weighted = weights is not None
+    cdef const double[::1] weight_of = weights if weighted else np.empty(0)
+    low = np.full(p, INFINITY)
+    high = np.full(p, -INFINITY)
+    totals = np.zeros(p)
+    sums = np.zeros((p, 2))
+    means = np.zeros(p)
+    cdef double[::1] low_ = low, high_ = high, total = totals, mean = means
+    cdef double[:, ::1] memory = sums
+    cdef Pair* pairs
+    if p == 0:
+        return means
+    pairs = <Pair*> &memory[0, 0]
+    with nogil:
+        for row in range(view.n_rows):
+            for j in range(p):
+                value = view_at(&view, row, j)
+                if value < low_[j]:
+                    low_[j] = value
+                if value > high_[j]:
+                    high_[j] = value
+        for row in range(view.n_rows):
+            if weighted:
+                weight = weight_of[row]
+            for j in range(p):
+                value = view_at(&view, row, j)
+                if isnan(value):
+                    continue
+                total[j] += weight
+                # Halves about the middle of the range: nothing overflows.
+                value = (value / 2 - (low_[j] / 4 + high_[j] / 4))
+                if weighted:
+                    add_pair(&pairs[j], scaled_product(value, weight))
+                else:
+                    add(&pairs[j], value)
+        for j in range(p):
+            if low_[j] == high_[j]:
+                mean[j] = low_[j]
+            elif total[j] > 0:
+                mean[j] = (low_[j] / 2 + high_[j] / 2) + 2.0 * (
+                    (pairs[j].high + pairs[j].low) / total[j])
+    return means
+
+
+cdef inline Pair scaled_product(double value, double weight) noexcept nogil:
+    """The product of any value and a weight: scaled, so that splitting it cannot overflow."""
+    cdef int exponent = 0
+    cdef Pair out = product(frexp(value, &exponent), weight)
+    out.high = ldexp(out.high, exponent)
+    out.low = ldexp(out.low, exponent)
+    return out

@@ -1,7 +1,7 @@
 """The command ``obliqua``: fit, predict, show and compare trees on files.
 
 Thin: a command reads its words, calls the library and prints. Only this room needs click, rich
-and polars; they come with ``pip install 'obliqua[cli]'``. `main` itself needs none of them, so
+and polars, which the extra ``cli`` brings. `main` itself needs none of them, so
 that it can say what is missing.
 """
 

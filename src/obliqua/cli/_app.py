@@ -117,7 +117,10 @@ def run(words: Sequence[str] | None) -> int:
         app.main(None if words is None else list(words), prog_name="obliqua")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BrokenPipeError:
+    except OSError as error:  # --help and --version, which no command prints
         close_stdout()
-        return BROKEN_PIPE
+        if error.errno == errno.EPIPE:
+            return BROKEN_PIPE
+        click.echo(f"Error: {_described(error)}", err=True)
+        return 1
     return 0

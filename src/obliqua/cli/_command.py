@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from obliqua.cli._errors import did_you_mean
 from obliqua.cli._output import DEBUG, QUIET
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -151,18 +152,33 @@ JOBS = Whole("other than 0", lambda number: number != 0)
 
 
 class MethodName(click.ParamType):
-    """The name of a method."""
+    """The name of a method.
+
+    Parameters
+    ----------
+    package : str, default=""
+        Messages name the methods only whose classes are in this package.
+    """
 
     name = "method"
 
+    def __init__(self, package: str = "") -> None:
+        self.package = package
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Look the name up."""
-        from obliqua.experiments.methods import find_method
+        from obliqua.experiments.methods import METHODS
 
-        try:
-            return find_method(str(value)).name
-        except ValueError as error:
-            raise click.BadParameter(str(error), ctx, param) from error
+        name = str(value)
+        if name in METHODS:
+            return name
+        listed = [m.name for m in METHODS.values() if m.estimator.startswith(self.package)]
+        raise click.BadParameter(
+            f"There is no method {name!r}.{did_you_mean(name, listed)} The methods are "
+            f"{', '.join(listed)}.",
+            ctx,
+            param,
+        )
 
 
 class Setting(click.ParamType):

@@ -10,8 +10,9 @@ import re
 import sys
 import zlib
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from obliqua.cli._errors import Trouble, counted, did_you_mean, listed
 from obliqua.cli._output import note, quiet_native_code
 from obliqua.cli._table import Table
 
+if TYPE_CHECKING:
+    import polars as pl
+
 DELIMITERS = ",;\t|"
 SNIFFED = 20  # lines at which the delimiter is found out
 GZIP, PARQUET, ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
@@ -27,7 +31,7 @@ UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
 
 
-def read_table(path: str, delimiter: str | None = None) -> Table:
+def read_table(path: str, delimiter: str | None = None, as_text: Sequence[str] = ()) -> Table:
     """Read a table.
 
     Parameters
@@ -36,6 +40,8 @@ def read_table(path: str, delimiter: str | None = None) -> Table:
         A CSV or Parquet file, told apart by its first bytes; ``-`` is standard input.
     delimiter : str, default=None
         What stands between the values of CSV; found out if it is not given.
+    as_text : sequence of str, default=()
+        Columns of CSV to keep as the text that stands in the file too: labels, identifiers.
 
     Returns
     -------
@@ -51,7 +57,10 @@ def read_table(path: str, delimiter: str | None = None) -> Table:
             raise Trouble(f"{source} cannot be unpacked: {error}.") from error
     if not raw.strip():
         raise Trouble(f"{source} is empty. A table has a header and at least one row.")
-    table = _parquet(raw, source) if raw.startswith(PARQUET) else _csv(raw, source, delimiter)
+    if raw.startswith(PARQUET):
+        table = _parquet(raw, source)
+    else:
+        table = _csv(raw, source, delimiter, as_text)
     if table.frame.height == 0:
         raise Trouble(
             f"{source} has {counted(table.frame.width, 'column')} but no rows: "
@@ -100,7 +109,7 @@ def _errors(polars: Any) -> tuple[type[BaseException], ...]:
     return polars.exceptions.PolarsError, polars.exceptions.PanicException
 
 
-def _csv(raw: bytes, source: str, delimiter: str | None) -> Table:
+def _csv(raw: bytes, source: str, delimiter: str | None, as_text: Sequence[str]) -> Table:
     polars = require("polars", "cli", "Reading CSV")
     raw = raw.removeprefix(codecs.BOM_UTF8)
     _check_text(raw, source)
@@ -117,13 +126,34 @@ def _csv(raw: bytes, source: str, delimiter: str | None) -> Table:
             f"{counted(frame.width, 'column')} were found. Check the quotes in it."
         )
     frame.columns = names
-    # Numbers and words are the same with spaces around them; nothing is the same as missing.
-    text = polars.col(polars.String).str.strip_chars()
-    frame = frame.with_columns(polars.when(text != "").then(text).name.keep())
+    frame = _stripped(frame)
+    texts = _texts(raw, separator, frame, [name for name in names if name in as_text])
     lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
     rows = np.arange(frame.height)
     offset = 2 if lines == frame.height + 1 else None  # no line breaks within a row
-    return _without_empty_rows(Table(frame, source, rows, offset))
+    return _without_empty_rows(Table(frame, source, rows, offset, texts))
+
+
+def _stripped(frame: pl.DataFrame) -> pl.DataFrame:
+    """Numbers and words are the same with spaces around them; nothing is the same as missing."""
+    polars = require("polars", "cli", "Reading CSV")
+    text = polars.col(polars.String).str.strip_chars()
+    return frame.with_columns(polars.when(text != "").then(text).name.keep())
+
+
+def _texts(raw: bytes, separator: str, frame: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Read columns as text. Those that are no numbers have been read so already."""
+    polars = require("polars", "cli", "Reading CSV")
+    typed = [name for name in names if frame[name].dtype != polars.String]
+    texts = frame.select(name for name in names if name not in typed)
+    if not typed:
+        return texts
+    places = [frame.columns.index(name) for name in typed]
+    again = polars.read_csv(
+        io.BytesIO(raw), separator=separator, columns=places, infer_schema_length=0
+    )
+    again.columns = typed
+    return polars.concat([texts, _stripped(again)], how="horizontal")
 
 
 def _without_empty_rows(table: Table) -> Table:

@@ -78,6 +78,17 @@ def has_own_names(model: Model) -> bool:
     return model.encoding.names != Encoding.identity(model.encoding.n_columns).names
 
 
+def holds_out(model: Any) -> bool:
+    """Say whether an estimator holds rows out to prune its tree."""
+    kind = getattr(model, "pruning", None)
+    return kind in ("holdout", "reduced_error") and model.ccp_alpha is None
+
+
+def rows_that_grew(model: Any) -> int:
+    """Return how many rows a fitted estimator has grown its tree from."""
+    return int(model.tree_.n_samples[0])
+
+
 def size_of(path: Path) -> str:
     """Return the size of a file for a person."""
     n = path.stat().st_size

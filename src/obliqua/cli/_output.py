@@ -18,6 +18,7 @@ from obliqua.cli._errors import Trouble
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as RichTable
 
 QUIET, DEBUG = "obliqua.quiet", "obliqua.debug"
 
@@ -94,18 +95,43 @@ def print_facts(facts: Sequence[tuple[str, str]]) -> None:
     grid.add_column(overflow="fold")
     for fact in facts:
         grid.add_row(*fact)
-    console().print(grid)
+    print_laid_out(grid)
 
 
-def check_target(path: Path) -> None:
-    """Refuse a file that cannot be written, before anything long has been computed."""
+def print_laid_out(thing: RichTable | str) -> None:
+    """Print cells or a text as the screen has room, without spaces at the ends of lines."""
+    screen = console()
+    if screen.is_terminal:  # where spaces are not seen, and may have colours after them
+        screen.print(thing)
+        return
+    with screen.capture() as captured:
+        screen.print(thing)
+    print_text("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def check_target(path: Path, *inputs: str | Path | None) -> None:
+    """Refuse a file that cannot be written, or that is read, before anything long is computed."""
+    for given in inputs:
+        if given is not None and path.exists() and _same_file(path, Path(given)):
+            raise Trouble(f"{path} is the file that is read; name another one to write.")
     if path.is_dir():
         raise Trouble(f"{path} is a folder; name a file to write.")
     folder = path.parent
     if not folder.is_dir():
         raise Trouble(f"The folder {folder} of {path} is not there. Make it first.")
-    if not os.access(path if path.exists() else folder, os.W_OK):
+    # A file is written beside the old one and then takes its place: that needs the folder.
+    places = [path] if path.exists() else []
+    if not path.exists() or path.is_file():
+        places.append(folder)
+    if not all(os.access(place, os.W_OK) for place in places):
         raise Trouble(f"{path} cannot be written: permission denied.")
+
+
+def _same_file(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:  # standard input, or a file that is not there
+        return False
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.cli._errors import Trouble, counted, did_you_mean, listed, nearest
+from obliqua.cli._labels import is_whole, labels_of_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,18 +35,27 @@ class Table:
         The number of each row in the file, from 0, where some have been left out.
     offset : int, default=None
         What makes a line number of such a number; `None` if lines and rows differ.
+    texts : polars.DataFrame, default=None
+        Columns as the text that stands in the file; `None` if the file has types of its own.
     """
 
     frame: pl.DataFrame
     source: str
     rows: Int64Array | None = None
     offset: int | None = None
+    texts: pl.DataFrame | None = None
 
     def filtered(self, keep: AnyArray) -> Table:
         """Return the table with some of its rows."""
         polars = require("polars", "cli", "Reading tables")
         rows = np.arange(self.frame.height) if self.rows is None else self.rows
-        return replace(self, frame=self.frame.filter(polars.Series(keep)), rows=rows[keep])
+        kept = polars.Series(keep)
+        texts = None if self.texts is None else self.texts.filter(kept)
+        return replace(self, frame=self.frame.filter(kept), rows=rows[keep], texts=texts)
+
+    def as_written(self, name: str) -> pl.Series:
+        """Return a column as it stands in the file: as text, if it is CSV."""
+        return (self.frame if self.texts is None else self.texts)[name]
 
     def where(self, row: int) -> str:
         """Say where a row is in the file."""
@@ -87,7 +97,12 @@ class Table:
     def labels(self, target: str) -> AnyArray:
         """Return a column as classes: text, whole numbers or truth values."""
         polars = require("polars", "cli", "Reading tables")
-        column = self.frame[target]
+        column = self.as_written(target)
+        if self.texts is not None:
+            labels = labels_of_text(column)
+            if labels is not None:
+                return labels
+            column = column.cast(polars.Float64)
         if column.dtype.is_integer() and str(column.dtype).endswith("128"):
             column = column.cast(polars.String)  # NumPy has no integers of 128 bits
         if column.dtype.is_integer() or column.dtype == polars.Boolean:
@@ -100,8 +115,7 @@ class Table:
                 "numbers or truth values."
             )
         values: FloatArray = column.cast(polars.Float64).to_numpy()
-        with np.errstate(invalid="ignore"):
-            whole = (values == np.floor(values)) & (np.abs(values) < 2.0**53)
+        whole = is_whole(values)
         if not whole.all():
             row = int(np.argmin(whole))
             raise Trouble(
@@ -191,8 +205,9 @@ def choose_features(
     """
     if features is not None and drop is not None:
         raise Trouble("--features says what to use, --drop what not to; give one of them.")
-    table.require(features or [], "--features")
-    table.require(drop or [], "--drop")
+    for option, names in (("--features", features), ("--drop", drop)):
+        _check_commas(table, names or [], option)
+        table.require(names or [], option)
     both = [name for name in features or [] if name in taken]
     if both:
         raise Trouble(f"--features names {listed(both)}, which is the target or the weight.")
@@ -201,6 +216,20 @@ def choose_features(
     if not chosen:
         raise Trouble(f"{table.source} has no column left to learn from beside {listed(taken)}.")
     return chosen
+
+
+def _check_commas(table: Table, names: Sequence[str], option: str) -> None:
+    """Say how a name with a comma in it is written, if it was taken for several."""
+    known = table.frame.columns
+    if all(name in known for name in names):
+        return
+    for column in known:
+        if "," in column and all(part.strip() in names for part in column.split(",")):
+            quoted = column.replace('"', '""')
+            raise Trouble(
+                f"{option}: {column!r} was read as several names. A name with a comma in it "
+                f"stands in quotes: {option} '\"{quoted}\"'"
+            )
 
 
 def choose_known(table: Table, known: Sequence[str], named: bool) -> tuple[list[str], list[str]]:

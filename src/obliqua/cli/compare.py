@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from obliqua._wording import cells as cells_of
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._models import make_estimator
-from obliqua.cli._output import console, note, progress, shown, write_stdout
+from obliqua.cli._output import console, note, print_laid_out, progress, shown, write_stdout
 from obliqua.cli._table import choose_features
 
 if TYPE_CHECKING:
     from obliqua.experiments.compare import CompareResult
 
+GAP = 2  # between columns
 WIDE = 116  # columns of a terminal that has room for what the methods are
 
 
@@ -90,7 +92,7 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
 
     names = given["methods"] or list(METHODS)
     estimators = make_estimators(names, given["settings"], given["seed"])
-    table = read_table(data, given["delimiter"])
+    table = read_table(data, given["delimiter"], [target])
     table.require([target], "--target")
     table = table.without_missing(target, given["drop_missing_target"])
     features = choose_features(table, [target], given["features"], given["drop"])
@@ -152,17 +154,36 @@ def _print_table(result: CompareResult, title: str) -> None:
     screen = console()
     sizes = f"{result.n_rows:,} rows, {result.n_features} features, {result.n_classes} classes"
     screen.print(f"{shown(title)}: {sizes}", soft_wrap=True)
-    grid = Grid(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for head in HEADS:
-        column = "feat.\n/split" if head == "features/split" else head
-        grid.add_column(column, justify="left" if head == "method" else "right", no_wrap=True)
-    wide = screen.width >= WIDE
-    if wide:
-        grid.add_column("what it is", overflow="fold")
+    heads = ["feat.\n/split" if head == "features/split" else head for head in HEADS]
+    rows = []
     for row in result.rows():
         texts = cells(row)
         texts[1] += "" if row["within_noise"] else "  "  # keep the numbers below each other
-        grid.add_row(*texts, *([METHODS[row["method"]].title] if wide else []))
-    screen.print(grid)
+        rows.append(texts)
+    kept = _columns_with_room(heads, rows, screen.width)
+    grid = Grid(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for k, head in enumerate(heads[:kept]):
+        # A screen that is too narrow even for the accuracy gets it in several lines.
+        grid.add_column(head, justify="right" if k else "left", overflow="fold", no_wrap=k > 1)
+    wide = screen.width >= WIDE
+    if wide:
+        grid.add_column("what it is", overflow="fold")
+    for row, texts in zip(result.rows(), rows, strict=True):
+        grid.add_row(*texts[:kept], *([METHODS[row["method"]].title] if wide else []))
+    print_laid_out(grid)
+    if kept < len(heads):
+        left_out = ", ".join(head.replace("\n", "") for head in heads[kept:])
+        note(f"There is no room for {left_out}; --format csv has all columns.")
     screen.print()
-    screen.print(result.reading())
+    print_laid_out(result.reading())
+
+
+def _columns_with_room(heads: list[str], rows: list[list[str]], width: int) -> int:
+    """Return how many columns can be shown: those at the right go first, two always stay."""
+    used = -GAP
+    for k, head in enumerate(heads):
+        texts = [*head.split("\n"), *(row[k] for row in rows)]
+        used += GAP + max(map(cells_of, texts))
+        if used > width:
+            return max(k, 2)
+    return len(heads)

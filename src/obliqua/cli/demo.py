@@ -8,7 +8,7 @@ import click
 
 from obliqua._extras import require
 from obliqua.cli import _command as shared
-from obliqua.cli._models import make_estimator
+from obliqua.cli._models import holds_out, make_estimator, rows_that_grew
 from obliqua.cli._output import check_target, console, note, print_text, progress, write_file
 from obliqua.cli.compare import print_result
 from obliqua.cli.show import PICTURES, can_draw_lines, draw, print_importances
@@ -36,8 +36,8 @@ def demo(picture: Path, table: Path | None, seed: int) -> None:
     """Compare methods on a small data set and show a tree.
 
     The data are 178 wines of three growers, with 13 measurements each; they come with
-    scikit-learn. The methods are cross-validated side by side. Then one tree is grown from all
-    rows, printed, and drawn if matplotlib is installed.
+    scikit-learn. The methods are cross-validated side by side. Then one tree is grown, printed,
+    and drawn if matplotlib is installed.
     """
     from sklearn.datasets import load_wine
 
@@ -59,7 +59,9 @@ def demo(picture: Path, table: Path | None, seed: int) -> None:
     print_result(result, "table", "Wine, which comes with scikit-learn")
     tree = make_estimator(METHOD, (), seed).fit(X, y)
     screen = console()
-    screen.print(f"\nThe tree of {METHOD}, grown from all rows:\n")
+    grown = rows_that_grew(tree)
+    pruned = f" and pruned on the other {len(y) - grown}" if holds_out(tree) else ""
+    screen.print(f"\nThe tree of {METHOD}, grown from {grown} of {len(y)} rows{pruned}:\n")
     style = "unicode" if can_draw_lines() else "ascii"
     print_text(export_text(tree, style=style, width=max(screen.width, 40)))
     print_importances(tree, X.columns)

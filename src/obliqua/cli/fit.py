@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,8 @@ from obliqua._typing import AnyArray, BoolArray
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
-from obliqua.cli._models import make_estimator, size_of
+from obliqua.cli._labels import check_known, class_numbers, text_of
+from obliqua.cli._models import holds_out, make_estimator, rows_that_grew, size_of
 from obliqua.cli._output import check_target, note, print_facts, shown
 from obliqua.cli._table import Table, choose_features, choose_known
 
@@ -34,7 +36,7 @@ MOST_CLASSES = 8  # that a summary names
 @click.option(
     "--method",
     "-m",
-    type=shared.MethodName(),
+    type=shared.MethodName("obliqua."),
     default="hhcart-a",
     show_default=True,
     help="How splits are found; the methods are listed below.",
@@ -67,7 +69,7 @@ def fit(data: str, target: str, output: Path | None, **given: Any) -> None:
     """
     from obliqua.estimators.files import save
 
-    path = _output(output)
+    path = _output(output, data, given["test"])
     if given["method"] == "sklearn":
         raise click.UsageError(
             "--method: scikit-learn's tree is for `obliqua compare`; a model file holds trees of "
@@ -75,7 +77,7 @@ def fit(data: str, target: str, output: Path | None, **given: Any) -> None:
         )
     estimator = make_estimator(given["method"], given["settings"], given["seed"])
     estimator.set_params(n_jobs=given["jobs"])
-    table = read_table(data, given["delimiter"])
+    table = read_table(data, given["delimiter"], [target])
     weight = given["weight"]
     table.require([target], "--target")
     table.require([] if weight is None else [weight], "--weight")
@@ -86,7 +88,9 @@ def fit(data: str, target: str, output: Path | None, **given: Any) -> None:
     y = table.labels(target)
     X = table.matrix(names)
     if len(np.unique(y)) < 2:
-        raise Trouble(f"The target {target!r} has one class only, {y[0]!s}; a tree needs two.")
+        raise Trouble(
+            f"The target {target!r} has one class only, {text_of(y[0])}; a tree needs two."
+        )
     weights = None if weight is None else table.matrix([weight])[weight].to_numpy()
     tests = _other_rows(given, target, names)
     held = _held_out(y, given["holdout"], given["seed"])
@@ -95,6 +99,8 @@ def fit(data: str, target: str, output: Path | None, **given: Any) -> None:
     if held.any():
         tests.append((f"{counted(int(held.sum()), 'row')} held out", _part(X, held), y[held]))
     facts = _summary(estimator, X_fit, y_fit, given["method"], target)
+    n = X_fit.height
+    facts.insert(1, ("rows", f"{n:,}{_how_grown(estimator, n, w_fit)}"))
     facts += [_accuracy(estimator, *test) for test in tests]
     # The file is the same for any number of threads.
     save(estimator.set_params(n_jobs=None), path)
@@ -105,14 +111,14 @@ def _choice(given: dict[str, Any]) -> dict[str, list[str] | None]:
     return {"features": given["features"], "drop": given["drop"]}
 
 
-def _output(output: Path | None) -> Path:
+def _output(output: Path | None, *inputs: str | None) -> Path:
     """Return where the model goes; nothing is lost that was not named."""
     path = Path(DEFAULT_OUTPUT) if output is None else output
     if output is None and path.exists():
         raise Trouble(
             f"{path} is there already. Say --output {path} to replace it, or another name."
         )
-    check_target(path)
+    check_target(path, *inputs)
     return path
 
 
@@ -123,12 +129,20 @@ def _held_out(y: AnyArray, share: float | None, seed: int) -> BoolArray:
         return held
     from sklearn.model_selection import train_test_split
 
-    try:
-        _, rows = train_test_split(
-            np.arange(len(y)), test_size=share, stratify=y, random_state=seed
+    labels, counts = np.unique(y, return_counts=True)
+    n_held, n_classes = ceil(share * len(y)), len(labels)
+    if counts.min() < 2:
+        raise Trouble(
+            f"--holdout takes rows of each class, but the class "
+            f"{text_of(labels[counts.argmin()])!r} has only one."
         )
-    except ValueError as error:
-        raise Trouble(f"--holdout {share:g} is not possible with these rows: {error}") from error
+    if min(n_held, len(y) - n_held) < n_classes:
+        raise Trouble(
+            f"--holdout {share:g} would hold out {n_held:,} of {counted(len(y), 'row')} and leave "
+            f"{len(y) - n_held:,} to grow a tree. Either part needs a row of each of the "
+            f"{n_classes} classes; say another share."
+        )
+    _, rows = train_test_split(np.arange(len(y)), test_size=share, stratify=y, random_state=seed)
     held[rows] = True
     return held
 
@@ -143,7 +157,7 @@ def _other_rows(
     """Read the rows to test on, before the time of a fit is spent."""
     if given["test"] is None:
         return []
-    table: Table = read_table(given["test"], given["delimiter"])
+    table: Table = read_table(given["test"], given["delimiter"], [target])
     table.require([target], "--test")
     table = table.without_missing(target, given["drop_missing_target"])
     used, _ = choose_known(table, names, named=True)
@@ -160,12 +174,13 @@ def _summary(
     labels, counts = np.unique(y, return_counts=True)
     if len(labels) > MOST_CLASSES:
         note(f"{target!r} has {len(labels)} classes.")
-    named = [f"{shown(label)} ({count:,})" for label, count in zip(labels, counts, strict=True)]
+    named = [
+        f"{shown(text_of(label))} ({count:,})" for label, count in zip(labels, counts, strict=True)
+    ]
     more = ", ..." if len(named) > MOST_CLASSES else ""
     features = features_per_split(estimator.model_)
     return [
         ("method", f"{method}, {METHODS[method].title}"),
-        ("rows", f"{X.height:,}"),
         ("features", f"{X.width:,}"),
         ("classes", f"{len(labels)}: {', '.join(named[:MOST_CLASSES])}{more}"),
         ("leaves", f"{estimator.get_n_leaves():,}"),
@@ -176,6 +191,17 @@ def _summary(
 
 
 def _accuracy(estimator: Any, what: str, X: pl.DataFrame, y: AnyArray) -> tuple[str, str]:
-    # As text, because classes read from two files may be 1 here and "1" there.
-    right = estimator.predict(X).astype(str) == y.astype(str)
-    return "accuracy", f"{100 * right.mean():.1f} % on {what}"
+    numbers = class_numbers(estimator.classes_, y)
+    unknown = check_known(numbers, y, estimator.classes_, "--test")
+    right = numbers == estimator.model_.predict_index(estimator.model_.rows(X))
+    return "accuracy", f"{100 * right.mean():.1f} % on {what}{unknown}"
+
+
+def _how_grown(estimator: Any, n_all: int, weights: AnyArray | None) -> str:
+    """Say how many rows grew the tree, if others have pruned it."""
+    n_rows = n_all if weights is None else int((weights > 0).sum())
+    grown = rows_that_grew(estimator)
+    if n_rows == grown or not holds_out(estimator):
+        return ""
+    others = "the others" if n_rows == n_all else f"{n_rows - grown:,}"
+    return f", {grown:,} of them grew the tree, {others} pruned it"

@@ -10,10 +10,11 @@ import click
 import numpy as np
 
 from obliqua._extras import require
-from obliqua._typing import AnyArray
+from obliqua._typing import AnyArray, Int64Array
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted, listed
+from obliqua.cli._labels import check_known, class_numbers, text_of
 from obliqua.cli._models import has_own_names, load_model
 from obliqua.cli._output import check_target, note, write_file, write_stdout
 from obliqua.cli._table import Table, choose_known
@@ -33,7 +34,7 @@ PREDICTION = "prediction"
 @click.argument("model", metavar="MODEL")
 @shared.data_argument
 @click.option("--proba", is_flag=True, help="Add the share of each class, as proba_<class>.")
-@click.option("--id", "id_column", metavar="COLUMN", help="Copy this column in front.")
+@click.option("--id", "id_column", metavar="COLUMN", help="Copy this column in front, as it is.")
 @click.option(
     "--score",
     metavar="COLUMN",
@@ -55,27 +56,28 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
     does not know are left out. The result is CSV with a line per row, in the order of the rows.
     """
     if output is not None:
-        check_target(output)
+        check_target(output, data, model)
         if output.suffix.lower() not in SUFFIXES:
             raise click.UsageError(
                 f"--output: {output} ends in {output.suffix or 'nothing'}; name a file that ends "
                 f"in {', '.join(SUFFIXES)}."
             )
     _, container = load_model(model)
-    table = read_table(data, given["delimiter"])
+    asked = [name for name in (given["id_column"], given["score"]) if name is not None]
+    table = read_table(data, given["delimiter"], asked)
+    table.require([] if given["id_column"] is None else [given["id_column"]], "--id")
+    table.require([] if given["score"] is None else [given["score"]], "--score")
     names = container.encoding.names
     used, others = choose_known(table, names, has_own_names(container))
-    asked = [name for name in (given["id_column"], given["score"]) if name is not None]
-    table.require(asked, "--id, --score")
     unused = [name for name in others if name not in asked]
     if unused:
         note(f"{counted(len(unused), 'column')} not used: {listed(unused)}.")
     Z = container.rows(table.matrix(used).to_numpy())
-    labels = container.predict(Z, _threads(given["jobs"]))
+    predicted = container.predict_index(Z, _threads(given["jobs"]))
     shares = container.predict_proba(Z, _threads(given["jobs"])) if given["proba"] else None
-    frame = _frame(table, given["id_column"], labels, container.classes, shares)
+    frame = _frame(table, given["id_column"], predicted, container.classes, shares)
     if given["score"] is not None:
-        _score(table, given["score"], labels)
+        _score(table, given["score"], predicted, container.classes)
     if output is None:
         write_stdout(_bytes(frame, ".csv"))
     else:
@@ -91,16 +93,16 @@ def _threads(jobs: int) -> int:
 def _frame(
     table: Table,
     id_column: str | None,
-    labels: AnyArray,
+    predicted: Int64Array,
     classes: AnyArray,
     shares: AnyArray | None,
 ) -> pl.DataFrame:
     polars = require("polars", "cli", "Writing tables")
-    columns: list[pl.Series] = [] if id_column is None else [table.frame[id_column]]
-    columns.append(polars.Series(PREDICTION, labels.tolist()))
+    columns: list[pl.Series] = [] if id_column is None else [table.as_written(id_column)]
+    columns.append(polars.Series(PREDICTION, classes.take(predicted).tolist()))
     if shares is not None:
         for label, share in zip(classes.tolist(), shares.T, strict=True):
-            columns.append(polars.Series(f"proba_{label}", np.ascontiguousarray(share)))
+            columns.append(polars.Series(f"proba_{text_of(label)}", np.ascontiguousarray(share)))
     names = [column.name for column in columns]
     if len(set(names)) < len(names):
         raise Trouble(f"--id: the column {id_column!r} has the name of a result; rename it.")
@@ -120,15 +122,18 @@ def _bytes(frame: pl.DataFrame, suffix: str) -> bytes:
     return stream.getvalue()
 
 
-def _score(table: Table, target: str, labels: AnyArray) -> None:
+def _score(table: Table, target: str, predicted: Int64Array, classes: AnyArray) -> None:
     """Print the accuracy on stderr, where it is in nobody's way."""
     known = table.frame[target].is_not_null().to_numpy()
     if not known.any():
         raise Trouble(f"--score: the column {target!r} is empty in all rows.")
     truth = table.filtered(known).labels(target)
-    right = truth.astype(str) == labels[known].astype(str)
+    numbers = class_numbers(classes, truth)
+    unknown = check_known(numbers, truth, classes, f"--score {target}")
+    right = numbers == predicted[known]
     missing = int((~known).sum())
     without = f" ({counted(missing, 'row')} without a class left out)" if missing else ""
     click.echo(
-        f"accuracy {100 * right.mean():.1f} % on {counted(len(truth), 'row')}{without}", err=True
+        f"accuracy {100 * right.mean():.1f} % on {counted(len(truth), 'row')}{without}{unknown}",
+        err=True,
     )

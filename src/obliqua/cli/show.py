@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,15 +14,18 @@ import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray
+from obliqua._wording import cells, fill_lines
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
-from obliqua.cli._errors import counted
-from obliqua.cli._models import has_own_names, load_model
+from obliqua.cli._errors import Trouble, counted
+from obliqua.cli._labels import check_known, class_numbers, text_of
+from obliqua.cli._models import has_own_names, holds_out, load_model, rows_that_grew
 from obliqua.cli._output import (
     check_target,
     console,
     note,
     print_facts,
+    print_laid_out,
     print_text,
     shown,
     write_file,
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
 
 PICTURES = (".png", ".svg", ".pdf")
 MOST_NAMES = 12  # that a list has
+INDENT = 4  # of what does not fit into a line of a rule
 BAR = 20  # signs of the longest bar
 
 
@@ -61,6 +66,12 @@ BAR = 20  # signs of the longest bar
 )
 @click.option("--rules", is_flag=True, help="Print a rule per leaf in place of the tree.")
 @click.option(
+    "--tree",
+    type=shared.at_least(0),
+    metavar="N",
+    help="Which tree of a model with several, from 0 on; the first if not given.",
+)
+@click.option(
     "--dot",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -81,35 +92,45 @@ def show(model: str, dot: Path | None, plot: Path | None, **given: Any) -> None:
     MODEL is a file that `obliqua fit` has made. A split is a question, to which rows say yes or
     no; the features of a question stand in the order in which they move rows.
     """
-    _check_options(dot, plot, given)
+    _check_options(model, dot, plot, given)
     fitted, container = load_model(model)
+    _check_tree(container, given["tree"])
     if dot is not None:
         from obliqua.export.dot import export_graphviz
 
-        text = export_graphviz(fitted, max_depth=given["depth"], max_terms=given["terms"])
+        text = export_graphviz(fitted, max_depth=given["depth"], **_words(container, given))
         write_file(dot, f"{text}\n".encode())
         note(f"{dot} is for Graphviz: dot -Tsvg {dot} -o tree.svg")
     if plot is not None:
         X, y = _rows(container, given)
-        draw(fitted, plot, X, y, max_depth=given["depth"], max_terms=given["terms"])
+        draw(fitted, plot, X, y, max_depth=given["depth"], **_words(container, given))
         note(f"The picture is in {plot}.")
     if dot is None and plot is None:
         print_facts(_facts(fitted, container, model))
         print_text("")
-        print_text(_rules(fitted, given) if given["rules"] else _tree(fitted, given))
+        words = _words(container, given)
+        print_text(_rules(fitted, words) if given["rules"] else _tree(fitted, given, words))
         print_importances(fitted, container.encoding.names)
 
 
-def _check_options(dot: Path | None, plot: Path | None, given: dict[str, Any]) -> None:
+def _check_options(model: str, dot: Path | None, plot: Path | None, given: dict[str, Any]) -> None:
     for path in (dot, plot):
         if path is not None:
-            check_target(path)
+            check_target(path, model, given["data"])
     if plot is not None and plot.suffix.lower() not in PICTURES:
         raise click.UsageError(f"--plot: {plot} does not end in {', '.join(PICTURES)}.")
     if given["data"] is not None and plot is None:
         raise click.UsageError("--data is for --plot, which shows its rows.")
     if given["target"] is not None and given["data"] is None:
         raise click.UsageError("--target is a column of --data, which is not given.")
+
+
+def _check_tree(container: Model, number: int | None) -> None:
+    n = len(container.trees)
+    if number is not None and number >= n:
+        raise Trouble(f"--tree {number}: the model has {counted(n, 'tree')}, counted from 0.")
+    if number is None and n > 1:
+        note(f"The model has {n} trees. This is the first; --tree N shows another.")
 
 
 def _facts(fitted: Any, container: Model, path: str) -> list[tuple[str, str]]:
@@ -121,9 +142,20 @@ def _facts(fitted: Any, container: Model, path: str) -> list[tuple[str, str]]:
     return [
         ("model", f"{path}, {' '.join(kind.split())}"),
         ("features", _counted_names(container.encoding.names)),
-        ("classes", _counted_names(container.classes.tolist())),
+        ("classes", _counted_names([text_of(label) for label in container.classes.tolist()])),
+        *_rows_of(fitted),
         ("features per split", "-" if np.isnan(features) else f"{features:.1f}"),
     ]
+
+
+def _rows_of(fitted: Any) -> list[tuple[str, str]]:
+    """Say how many rows grew the tree; of those that pruned it a file keeps the share only."""
+    if not holds_out(fitted):
+        return []
+    n, share = rows_that_grew(fitted), float(fitted.prune_fraction)
+    if n * share < 1 - share:  # too few to hold one out
+        return []
+    return [("rows", f"{n:,} grew the tree, about {100 * share:.3g} % of all pruned it")]
 
 
 def _counted_names(names: Sequence[Any]) -> str:
@@ -131,13 +163,20 @@ def _counted_names(names: Sequence[Any]) -> str:
     return f"{len(names)}: {', '.join(shown(name) for name in names[:MOST_NAMES])}{more}"
 
 
-def _tree(fitted: Any, given: dict[str, Any]) -> str:
+def _words(container: Model, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what a tree is written with: the same words for classes as `predict` has."""
+    classes = container.classes
+    names = [text_of(label) for label in classes.tolist()] if classes.dtype == bool else None
+    return {"max_terms": given["terms"], "class_names": names, "tree": given["tree"] or 0}
+
+
+def _tree(fitted: Any, given: dict[str, Any], words: dict[str, Any]) -> str:
     from obliqua.export.text import export_text
 
     return export_text(
         fitted,
         max_depth=given["depth"],
-        max_terms=given["terms"],
+        **words,
         details=given["details"],
         style="unicode" if can_draw_lines() else "ascii",
         width=max(console().width, 40),
@@ -153,24 +192,47 @@ def can_draw_lines() -> bool:
     return True
 
 
-def _rules(fitted: Any, given: dict[str, Any]) -> str:
+def _rules(fitted: Any, words: dict[str, Any]) -> str:
     from obliqua.export.rules import export_rules
 
-    return "\n".join(str(rule) for rule in export_rules(fitted, max_terms=given["terms"]))
+    width = max(console().width, 40)
+    lines: list[str] = []
+    for rule in export_rules(fitted, **words):
+        if cells(rule.text) <= width:
+            lines.append(rule.text)
+        else:
+            for part in rule.lines():
+                lines += _filled(part, width)
+    return "\n".join(lines)
+
+
+def _filled(line: str, width: int) -> list[str]:
+    """Break a line of a rule between the terms of its sum; the rest stands further in."""
+    start = len(line) - len(line.lstrip())
+    pieces = re.split(r" (?=[-+] |[<>])", line.lstrip())
+    first, *others = fill_lines(pieces, width - start - INDENT)
+    return [f"{'':{start}}{first}", *(f"{'':{start + INDENT}}{other}" for other in others)]
 
 
 def _rows(container: Model, given: dict[str, Any]) -> tuple[Any, AnyArray | None]:
     """Read the rows to draw, if there are any."""
     if given["data"] is None:
         return None, None
-    table = read_table(given["data"], given["delimiter"])
+    as_text = [] if given["target"] is None else [given["target"]]
+    table = read_table(given["data"], given["delimiter"], as_text)
     used, _ = choose_known(table, container.encoding.names, has_own_names(container))
     target = given["target"]
     if target is None:
         return table.matrix(used), None
     table.require([target], "--target")
     table = table.without_missing(target, drop=True)
-    return table.matrix(used), table.labels(target)
+    labels = table.labels(target)
+    numbers = class_numbers(container.classes, labels)
+    unknown = check_known(numbers, labels, container.classes, f"--target {target}")
+    if unknown:
+        note(f"{counted(len(labels), 'row')}{unknown}. They are left out.")
+        table, numbers = table.filtered(numbers >= 0), numbers[numbers >= 0]
+    return table.matrix(used), container.classes.take(numbers)
 
 
 def draw(model: Any, path: Path, X: Any = None, y: Any = None, **more: Any) -> None:
@@ -209,7 +271,7 @@ def print_importances(model: Any, names: Sequence[str]) -> None:
         grid.add_row(shown(names[k]), f"{100 * shares[k]:5.1f} %", bar)
     screen = console()
     screen.print("\nImportances: shares of the gain, by how far each feature moves rows")
-    screen.print(grid)
+    print_laid_out(grid)
     rest = len(used) - MOST_NAMES
     if rest > 0:
         screen.print(f"and {counted(rest, 'more feature')}")

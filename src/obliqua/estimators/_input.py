@@ -1,10 +1,12 @@
 """Looking at what a user gives: rows, labels and limits."""
 
+from collections.abc import Sequence
 from math import ceil
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_X_y, validate_data
 
 from obliqua._encoding import Encoding
@@ -16,10 +18,18 @@ from obliqua._table import (
     read_by_columns,
     read_table,
 )
-from obliqua._typing import Rows
+from obliqua._typing import AnyArray, Rows
 
 # Both widths go through the engine as they are; anything else becomes the first.
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+CategoricalFeatures = Sequence[Any] | AnyArray | str | None
+
+# Of the parameters of methods that take qualitative columns and missing values.
+TABLE_CONSTRAINTS: dict[str, list[Any]] = {
+    "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+    "fill": [StrOptions({"node", "training"})],
+}
 
 
 def read_training(estimator: Any, X: Any, y: Any) -> tuple[Table, Any]:

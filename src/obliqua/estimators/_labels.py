@@ -1,13 +1,55 @@
 """Class labels and class weights: from what the user gives to codes and one number per class."""
 
 import warnings
-from numbers import Integral
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from obliqua._typing import AnyArray, FloatArray, Int32Array
+
+
+def check_labels(y: Any) -> None:
+    """Refuse labels that are missing or of several types, before they are made an array.
+
+    NumPy makes text of a list with text and numbers in it, None and NaN included.
+
+    Parameters
+    ----------
+    y : array-like
+        What the user gave as labels.
+    """
+    if isinstance(y, list | tuple):
+        values = list(y)
+    elif not hasattr(y, "dtype") or (isinstance(y.dtype, np.dtype) and y.dtype.kind != "O"):
+        return  # of one type, and scikit-learn says whether it is the right one
+    else:
+        values = np.asarray(y, dtype=object).ravel().tolist()
+    kinds = set(map(type, values))
+    if kinds <= {int} or kinds <= {str}:
+        return
+    missing = [row for row, value in enumerate(values) if _is_missing(value)]
+    if missing:
+        raise ValueError(
+            f"y has no label in {len(missing)} of {len(values)} rows, first "
+            f"{values[missing[0]]!r} in row {missing[0]}, counted from 0. Leave "
+            "such rows out, or give them a class of their own."
+        )
+    text = [row for row, value in enumerate(values) if isinstance(value, str)]
+    numbers = [row for row, value in enumerate(values) if isinstance(value, Number)]
+    if text and numbers:
+        raise ValueError(
+            f"y mixes text and numbers: {values[text[0]]!r} in row {text[0]} and "
+            f"{values[numbers[0]]!r} in row {numbers[0]}, counted from 0. Write all labels in "
+            "one way, for instance as text: [str(label) for label in y]."
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas' own
+        return True
+    return isinstance(value, float) and value != value
 
 
 def encode_labels(y: AnyArray) -> tuple[AnyArray, Int32Array]:

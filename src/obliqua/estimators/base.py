@@ -29,7 +29,12 @@ from obliqua._values import NotSaved
 from obliqua.criteria import CRITERIA, Criterion, get_criterion
 from obliqua.data import MAX_ROWS, Problem, encode
 from obliqua.estimators._input import FLOATS, number_of_rows, read_rows, read_training
-from obliqua.estimators._labels import class_weights, encode_labels, prior_weights
+from obliqua.estimators._labels import (
+    check_labels,
+    class_weights,
+    encode_labels,
+    prior_weights,
+)
 from obliqua.model import Model
 
 if TYPE_CHECKING:
@@ -39,13 +44,6 @@ if TYPE_CHECKING:
 CriterionLike = str | GoodnessFunction | Criterion
 SeedLike = int | np.random.RandomState | None
 Priors = dict[Any, float] | Sequence[float] | str | None
-CategoricalFeatures = Sequence[Any] | AnyArray | str | None
-
-# Of the parameters of methods that take qualitative columns and missing values.
-TABLE_CONSTRAINTS: dict[str, list[Any]] = {
-    "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
-    "fill": [StrOptions({"node", "training"})],
-}
 
 # Fewer rows than this are walked before a second thread would have started.
 ROWS_WORTH_THREADS = 10_000
@@ -83,7 +81,11 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "priors": [dict, StrOptions({"equal"}), "array-like", None],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
     }
 
     #: Whether the method takes qualitative columns and missing values.
@@ -239,6 +241,7 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         # self changes in one step at the end, so that an error, or Ctrl-C, on the way leaves
         # an earlier fit untouched.
         seen = copy(self)
+        check_labels(y)
         table, y = read_training(seen, X, y)
         weights: FloatArray | None = None
         if sample_weight is not None:
@@ -270,6 +273,22 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             return shares if costs is None else costs
         with np.errstate(over="ignore"):  # what is not finite is refused later, by name
             return np.asarray(costs * shares)
+
+    def _feature_scale(
+        self,
+        Z: Rows,
+        codes: Int32Array,
+        weights: FloatArray | None,
+        class_weight: FloatArray | None,
+    ) -> FloatArray | None:
+        """Return what a fit to these rows multiplies its features by; None if by nothing."""
+        kind = self.get_params(deep=False).get("scale")
+        if kind is None:
+            return None
+        from obliqua.scale import feature_scale
+
+        n_classes = int(codes.max()) + 1 if class_weight is None else len(class_weight)
+        return feature_scale(encode(Z, codes, n_classes, weights, class_weight), kind)
 
     def _key(self) -> int:
         """Draw the seed of a fit."""

@@ -6,14 +6,8 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from obliqua.estimators._docs import document
-from obliqua.estimators.base import (
-    TABLE_CONSTRAINTS,
-    BaseTreeClassifier,
-    CategoricalFeatures,
-    CriterionLike,
-    Priors,
-    SeedLike,
-)
+from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
+from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
 
 
 @document(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
 
 from obliqua._layout import KIND_NAMES, NodeKind
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
@@ -84,14 +86,43 @@ def length_of(vector: FloatArray) -> float:
     return largest * float(np.sqrt(np.sum((vector / largest) ** 2)))
 
 
-def units_of(scale: ArrayLike | None, n_features: int) -> FloatArray:
-    """Return what counts as one unit of each feature."""
+def units_of(scale: Any, names: Sequence[str]) -> FloatArray:
+    """Return what counts as one unit of each feature; a Series is read by its names."""
+    n_features = len(names)
     if scale is None:
         return np.ones(n_features)
-    units = np.asarray(scale, dtype=np.float64)
+    units = np.asarray(_by_name(scale, names), dtype=np.float64)
     if units.shape != (n_features,) or not ((units > 0) & np.isfinite(units)).all():
         raise ValueError(
             f"scale must hold a positive, finite number for each of the {n_features} features; "
             f"got {np.array2string(units, threshold=5)}. Use 1 for a feature that does not vary."
         )
     return units
+
+
+def _by_name(scale: Any, names: Sequence[str]) -> Any:
+    """Bring what has an index, as a pandas Series, into the order of the features."""
+    index = getattr(scale, "index", None)
+    if index is None or callable(index) or np.ndim(scale) != 1:
+        return scale
+    given = list(index)
+    called = [str(label) for label in given]
+    # A Series that was made without names counts its values.
+    if called == list(names) or given == list(range(len(given))):
+        return scale
+    if sorted(called) != sorted(names) or len(set(called)) < len(called):
+        strange = [name for name in called if name not in set(names)]
+        lacking = [name for name in names if name not in set(called)]
+        what = "; ".join(
+            f"{words} {', '.join(map(repr, found[:5]))}{', ...' if len(found) > 5 else ''}"
+            for words, found in (("not among them:", strange), ("lacking:", lacking))
+            if found
+        )
+        raise ValueError(
+            "The index of scale must name each feature of the model once; got "
+            f"{len(called)} names for {len(names)} features ({what or 'some of them twice'}). "
+            "Give an array to take values by their place."
+        )
+    place = {name: k for k, name in enumerate(called)}
+    values = np.asarray(scale)
+    return values[[place[name] for name in names]]

@@ -5,6 +5,7 @@ Inequalities are rows of ``A x <= b``, or ``<`` where `strict`.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -22,55 +23,40 @@ TOLERANCE = 1e-7
 ROOM = 1e-6
 # The solver takes smaller coefficients for 0, which could turn a true answer into a false one.
 SMALLEST = 1e-8
+# What scipy's linprog says of how it went.
+SOLVED, UNBOUNDED, UNCLEAR = 0, 3, 4
 
 
-def directions(A: FloatArray) -> list[tuple[Any, ...]]:
-    """Return a key per row that is the same for normals that are multiples of each other.
+def direction(normal: FloatArray) -> tuple[tuple[Any, ...], Fraction]:
+    """Return a key that is the same for normals that are multiples of each other, and a size.
 
-    The multiple is a positive one: ``x <= 1`` and ``x >= 1`` have different keys.
+    The multiple is a positive one: ``x <= 1`` and ``x >= 1`` have different keys. Right sides
+    of parallel inequalities can be compared once they are divided by the sizes. Both are exact.
     """
-    keys = []
-    for row in A:
-        used = np.flatnonzero(row).tolist()
-        unit = abs(Fraction(float(row[used[0]]))) if used else Fraction(1)
-        keys.append(tuple((j, Fraction(float(row[j])) / unit) for j in used))
-    return keys
-
-
-def _bound(row: FloatArray, b: float) -> Fraction:
-    """Return the right side when the first coefficient is made 1 or -1."""
-    used = np.flatnonzero(row)
-    return Fraction(b) / (abs(Fraction(float(row[used[0]]))) if len(used) else 1)
-
-
-def tightest(A: FloatArray, b: FloatArray, strict: BoolArray) -> Int64Array:
-    """Return which rows to keep so that of parallel inequalities only the tightest is left.
-
-    Rows ``0 <= b`` that always hold are left out too. All of it is exact.
-    """
-    best: dict[tuple[Any, ...], tuple[Fraction, bool, int]] = {}
-    for i, key in enumerate(directions(A)):
-        bound = _bound(A[i], float(b[i]))
-        if not key and (bound > 0 or (bound == 0 and not strict[i])):
-            continue
-        rank = (bound, not strict[i], i)
-        if key not in best or rank < best[key]:
-            best[key] = rank
-    return np.array(sorted(i for _, _, i in best.values()), dtype=np.int64)
+    used = np.flatnonzero(normal).tolist()
+    values = [float(normal[j]) for j in used]
+    if len(used) <= 1:
+        sign = tuple((j, math.copysign(1.0, value)) for j, value in zip(used, values, strict=True))
+        return sign, abs(Fraction(values[0])) if used else Fraction(1)
+    size = abs(Fraction(values[0]))
+    key = tuple((j, Fraction(value) / size) for j, value in zip(used, values, strict=True))
+    return key, size
 
 
 def opposed(A: FloatArray, b: FloatArray, strict: BoolArray) -> bool:
     """Say whether two parallel inequalities, or one over nothing, exclude each other; exact."""
-    seen: dict[tuple[Any, ...], int] = {}
-    for i, key in enumerate(directions(A)):
-        if not key and (b[i] < 0 or (b[i] == 0 and strict[i])):
+    seen: dict[tuple[Any, ...], tuple[Fraction, bool]] = {}
+    for normal, limit, open_end in zip(A, b.tolist(), strict.tolist(), strict=True):
+        key, size = direction(normal)
+        if not key and (limit < 0 or (limit == 0 and open_end)):
             return True
+        bound = Fraction(limit) / size
         other = seen.get(tuple((j, -value) for j, value in key))
         if key and other is not None:
-            room = _bound(A[i], float(b[i])) + _bound(A[other], float(b[other]))
-            if room < 0 or (room == 0 and (strict[i] or strict[other])):
+            room = bound + other[0]
+            if room < 0 or (room == 0 and (open_end or other[1])):
                 return True
-        seen[key] = i
+        seen[key] = (bound, open_end)
     return False
 
 
@@ -103,8 +89,12 @@ def _require_visible(N: FloatArray) -> None:
         raise _too_far_apart(f"coefficients of 1 and of {smallest:.1g} in one system")
 
 
-def _solve(c: FloatArray, A: FloatArray, b: FloatArray, **more: Any) -> Any:
-    return linprog(c, A_ub=A, b_ub=b, bounds=(None, None), method="highs", **more)
+def _solve(c: FloatArray, A: FloatArray, b: FloatArray) -> Any:
+    given = {"A_ub": A, "b_ub": b, "bounds": (None, None), "method": "highs"}
+    found = linprog(c, **given)
+    if found.status == UNCLEAR:  # such as "unbounded or infeasible", which the solver can tell
+        found = linprog(c, **given, options={"presolve": False})
+    return found
 
 
 def ball(A: FloatArray, b: FloatArray, scale: FloatArray) -> tuple[FloatArray, float]:
@@ -130,14 +120,14 @@ def ball(A: FloatArray, b: FloatArray, scale: FloatArray) -> tuple[FloatArray, f
     cost[-1] = -1.0
     found = _solve(cost, matrix, h / unit)
     radius = np.inf
-    if found.status == 0:
+    if found.status == SOLVED:
         radius = float(found.x[-1]) * unit
-    else:  # there is no largest one: take one of a certain size
+    elif found.status == UNBOUNDED:  # there is no largest one: take one of a certain size
         cap = np.zeros((1, matrix.shape[1]))
         cap[0, -1] = 1.0
         found = _solve(cost, np.vstack([matrix, cap]), np.append(h / unit, 1.0))
-        if found.status != 0:
-            raise _too_far_apart(found.message)
+    if found.status != SOLVED:
+        raise _too_far_apart(found.message)
     with np.errstate(over="ignore"):
         centre = np.asarray(found.x[:-1] * unit * scale)
     if not np.isfinite(centre).all():
@@ -173,7 +163,7 @@ def needed(A: FloatArray, b: FloatArray) -> Int64Array:
         # The inequality itself, moved away, keeps the program bounded.
         matrix = np.vstack([N[others], N[i : i + 1]])
         found = _solve(-N[i], matrix, np.append(h[others], h[i] + 1.0))
-        if found.status == 0 and -found.fun < h[i] - ROOM:
+        if found.status == SOLVED and -found.fun < h[i] - ROOM:
             kept = others
     return np.array(kept, dtype=np.int64)
 
@@ -198,4 +188,4 @@ def is_bounded(A: FloatArray) -> bool:
         bounds=(1.0, None),
         method="highs",
     )
-    return bool(found.status == 0)
+    return bool(found.status == SOLVED)

@@ -39,8 +39,8 @@ class Margins:
         at a normal of zeros.
     scaled : ndarray of shape (n_entries,)
         The distance when each feature is divided by its standard deviation among the node's
-        training rows instead. NaN where one of these is not known, as at splits by one
-        feature; infinite if all of them are 0.
+        training rows instead. NaN where one of these is not known, as in a tree by
+        hand; infinite if all of them are 0.
     lead : ndarray of shape (n_entries,)
         The margin in units of the node's leading feature (the one that moves rows most):
         how far the row's value of it is above the one at which the row, otherwise unchanged,
@@ -117,7 +117,7 @@ def margins(
     scale : array-like of shape (n_features,), default=None
         What counts as one unit of each feature in a distance, ``X.std(axis=0)`` for instance;
         1 if not given. Without it the feature with the smallest numbers decides which plane is
-        near.
+        near. A pandas Series is read by the names in its index, in any order.
     tree : int, default=None
         Which tree of a model with several.
 
@@ -131,7 +131,7 @@ def margins(
     TreeError
         If a node is no hyperplane over numeric features.
     ValueError
-        If a scale is not positive.
+        If a scale is not positive, or if a Series has other names than the features.
 
     Notes
     -----
@@ -165,7 +165,7 @@ def margins(
     subject = subject_of(model, tree=tree)
     walked = subject.tree
     require_numeric(walked, np.flatnonzero(~walked.is_leaf), "a margin")
-    units = units_of(scale, walked.n_features)
+    units = units_of(scale, subject.encoding.names)
     Z = subject.rows(X)
     start, node, leaf = _ways(walked, Z)
     value, distance, scaled, lead = _measured(walked, Z, start, node, units)

@@ -11,16 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._layout import NodeKind
-from obliqua._question import question_of
 from obliqua._subject import Subject, subject_of
 from obliqua._surgery import check_node
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.errors import TreeError
 from obliqua.explain import _polyhedron
+from obliqua.explain._inequalities import Inequalities, Known, Words
 from obliqua.explain._planes import plane_values, require_numeric, units_of
-from obliqua.tree import Tree
 
 __all__ = ["Region", "region", "regions"]
+
+KINDS = (NodeKind.HYPERPLANE, NodeKind.MACHINE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,8 +44,10 @@ class Region:
         Whether the border is left out.
     nodes : ndarray of int64, of shape (n_inequalities,)
         The node that each inequality comes from.
-    conditions : tuple of str
-        The inequalities in words.
+    words : object
+        What writes the inequalities once `conditions` is asked for.
+    names : tuple of str
+        What the features are called.
     """
 
     leaf: int
@@ -52,7 +55,8 @@ class Region:
     b: FloatArray
     strict: BoolArray
     nodes: Int64Array
-    conditions: tuple[str, ...]
+    words: Words
+    names: tuple[str, ...]
 
     def contains(self, X: Any) -> BoolArray:
         """Say which rows lie in the region.
@@ -102,8 +106,13 @@ class Region:
             b=self.b[places],
             strict=self.strict[places],
             nodes=self.nodes[places],
-            conditions=tuple(self.conditions[i] for i in places.tolist()),
         )
+
+    @cached_property
+    def conditions(self) -> tuple[str, ...]:
+        """The inequalities in words."""
+        rows = zip(self.A, self.b.tolist(), self.strict.tolist(), self.nodes.tolist(), strict=True)
+        return tuple(self.words.write(*row) for row in rows)
 
     @cached_property
     def is_box(self) -> bool:
@@ -178,7 +187,7 @@ class Region:
         """
         if self.is_empty:
             raise TreeError(f"The region of leaf {self.leaf} is empty, so no ball is inside it.")
-        units = units_of(scale, self.A.shape[1])
+        units = units_of(scale, self.names)
         centre, radius = _polyhedron.ball(self.A, self.b, units)
         return centre, max(radius, 0.0)
 
@@ -269,9 +278,28 @@ def regions(model: Any, *, minimal: bool = False, tree: int | None = None) -> tu
         A region per leaf, in the order of their numbers.
     """
     subject = subject_of(model, tree=tree)
-    leaves = np.flatnonzero(subject.tree.is_leaf).tolist()
-    found = tuple(_region(subject, leaf) for leaf in leaves)
-    return tuple(each.minimal() for each in found) if minimal else found
+    whole = subject.tree
+    inner = np.flatnonzero(~whole.is_leaf)
+    require_numeric(whole, inner, "a region", KINDS)
+    branches = [
+        (node, branch) for node in inner.tolist() for branch in range(int(whole.n_children[node]))
+    ]
+    asked = Inequalities(whole, branches)
+    words = Words(whole, subject.encoding)
+    found = []
+    waiting: list[tuple[int, Known]] = [(0, {})]
+    while waiting:
+        node, known = waiting.pop()
+        if whole.is_leaf[node]:
+            found.append(_made(node, asked, known, words))
+            continue
+        first = int(whole.first_child[node])
+        waiting += [
+            (first + branch, asked.behind(known, node, branch))
+            for branch in range(int(whole.n_children[node]))
+        ]
+    found.sort(key=lambda each: each.leaf)
+    return tuple(each.minimal() for each in found) if minimal else tuple(found)
 
 
 def _region(subject: Subject, leaf: int) -> Region:
@@ -280,61 +308,23 @@ def _region(subject: Subject, leaf: int) -> Region:
     while tree.parent[way[-1]] >= 0:
         way.append(int(tree.parent[way[-1]]))
     way.reverse()
-    inner = np.array(way[:-1], dtype=np.int64)
-    kinds = (NodeKind.HYPERPLANE, NodeKind.MACHINE)
-    require_numeric(tree, inner, "a region", kinds)
-    rows = [
-        row
-        for node, child in pairwise(way)
-        for row in _inequalities(subject, node, child - int(tree.first_child[node]))
-    ]
-    found = Region(
+    require_numeric(tree, np.array(way[:-1], dtype=np.int64), "a region", KINDS)
+    steps = [(node, child - int(tree.first_child[node])) for node, child in pairwise(way)]
+    asked = Inequalities(tree, steps)
+    known: Known = {}
+    for node, branch in steps:
+        known = asked.behind(known, node, branch)
+    return _made(leaf, asked, known, Words(tree, subject.encoding))
+
+
+def _made(leaf: int, asked: Inequalities, known: Known, words: Words) -> Region:
+    places: Int64Array = np.fromiter(known.values(), dtype=np.int64, count=len(known))
+    return Region(
         leaf,
-        np.array([row[0] for row in rows]).reshape(-1, tree.n_features),
-        np.array([row[1] for row in rows], dtype=np.float64),
-        np.array([row[2] for row in rows], dtype=bool),
-        np.array([row[3] for row in rows], dtype=np.int64),
-        tuple(row[4] for row in rows),
+        asked.A[places],
+        asked.b[places],
+        asked.strict[places],
+        asked.nodes[places],
+        words,
+        words.encoding.names,
     )
-    return found._take(_polyhedron.tightest(found.A, found.b, found.strict))
-
-
-def _inequalities(
-    subject: Subject, node: int, branch: int
-) -> list[tuple[FloatArray, float, bool, int, str]]:
-    """Return normal, right side, strictness, node and text of what a branch asks for."""
-    tree, encoding = subject.tree, subject.encoding
-    if tree.kind[node] == NodeKind.HYPERPLANE:
-        sign = -1.0 if branch else 1.0
-        text = question_of(tree, node, encoding).sentence(left=branch == 0)
-        threshold = float(tree.threshold[tree.plane_ptr[node]])
-        # 0.0 is added so that no number reads -0.
-        normal, limit = sign * tree.coefficients(node) + 0.0, sign * threshold + 0.0
-        return [(normal, limit, branch == 1, node, text)]
-    own, bound = _score(tree, node, branch)
-    found = []
-    for other in range(int(tree.n_children[node])):
-        if other == branch:
-            continue
-        # The largest score wins, the first at ties.
-        normal, threshold = _score(tree, node, other)
-        with np.errstate(over="ignore"):
-            normal, limit, strict = normal - own, threshold - bound, other < branch
-        if not (np.isfinite(normal).all() and np.isfinite(limit)):
-            raise TreeError(
-                f"The scores of node {node} differ by more than the largest number, so its "
-                "branches cannot be written as inequalities."
-            )
-        used = np.flatnonzero(normal)
-        text = f"{encoding.describe(used, normal[used], 4)} {'<' if strict else '<='} {limit:.4g}"
-        found.append((normal, limit, strict, node, text))
-    return found
-
-
-def _score(tree: Tree, node: int, branch: int) -> tuple[FloatArray, float]:
-    """Return the normal and the threshold of a linear machine's branch."""
-    plane = int(tree.plane_ptr[node]) + branch
-    part = slice(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1]))
-    normal = np.zeros(tree.n_features)
-    normal[tree.coef_idx[part]] = tree.coef[part]
-    return normal, float(tree.threshold[plane])

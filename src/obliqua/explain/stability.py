@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -17,7 +17,7 @@ from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.errors import TreeError
 from obliqua.explain._planes import length_of, plane_parts, plane_values, require_numeric
 from obliqua.explain._stump import stump_maker
-from obliqua.tree import NodeKind, Tree
+from obliqua.tree import Tree
 
 __all__ = ["SplitStability", "split_stability"]
 
@@ -125,12 +125,14 @@ def split_stability(
     nodes: ArrayLike | None = None,
     n_resamples: int = 100,
     random_state: int = 0,
+    progress: Callable[[int, int], Any] | None = None,
 ) -> SplitStability:
     """Let each split be chosen anew from resampled rows, and measure how much it changes.
 
     The rows that reach a node are drawn with replacement (the bootstrap), and the estimator's
     method, with its parameters, chooses the split of this one node again. Splits above the
-    node stay as they are.
+    node stay as they are. That takes `n_resamples` fits per node; for a first look,
+    ``nodes=[0]`` or fewer resamples are quicker.
 
     Parameters
     ----------
@@ -152,6 +154,8 @@ def split_stability(
     random_state : int, default=0
         The seed. What is drawn depends on it, on the node and on the content of the rows, not
         on their order or on `n_jobs`.
+    progress : callable, default=None
+        Is called after each node with the number of nodes that are done and of all of them.
 
     Returns
     -------
@@ -171,21 +175,32 @@ def split_stability(
     standard deviation among the node's rows; units do not matter. Between splits by one
     feature it is 0 or 90, and `moved` says more.
 
-    What to expect was measured with `HHCartClassifier(scale="standard")` on three features, a
-    plane across two of them and a tenth of the labels wrong, 10 data sets each: nine resamples
-    in ten stayed within (median over the data sets) 34 degrees with 50 rows, 19 with 200, 9
-    with 1000 and 4 with 5000; with three tenths wrong within 68, 47, 26 and 19. On labels that
-    have nothing to do with the features it was 82 degrees for any number of rows, and never
-    less than 68. So an angle of 90 degrees in some resamples is what noise looks like, and a
-    tenth of that is what a real boundary looks like. There is no sharp limit between them, and
-    with more features angles are larger: in many dimensions random directions are nearly
-    perpendicular.
+    What to expect was measured (benchmarks/stability.py) with the root of
+    ``HHCartClassifier(scale="standard")`` on three features, a plane across two of them and
+    some of the labels wrong, 30 data sets of each kind. Nine resamples in ten stayed within so
+    many degrees, as the median over the data sets, and from the least to the largest:
+
+    ==========  =================  ====================  =============
+    rows        a tenth is wrong   three tenths wrong    noise
+    ==========  =================  ====================  =============
+    50          36 (19 to 70)      66 (47 to 87)         81 (72 to 90)
+    200         22 (13 to 37)      50 (31 to 74)         83 (69 to 90)
+    1000        9 (6 to 18)        32 (17 to 54)         81 (58 to 90)
+    5000        5 (3 to 8)         18 (11 to 38)         81 (69 to 90)
+    ==========  =================  ====================  =============
+
+    So angles on labels that have nothing to do with the features do not shrink as rows are
+    added, and those on a real boundary do. There is no sharp limit between them: the ranges
+    overlap. Other data sets, methods and numbers of features give other figures. In many
+    dimensions random directions are nearly perpendicular.
 
     Read `moved` beside the angle. Where features are correlated, planes at a large angle can
     part the rows almost alike: the split is then stable, and its coefficients are not.
 
     Limits that are shares of all rows stay what they were in the whole tree, and so do class
-    weights and priors. Nothing is pruned.
+    weights, priors and the factors of `scale`: they are found from all rows given here. (A tree
+    with ``pruning="holdout"`` found its factors without the rows that it held out, which are
+    not known here; so for it they are nearly the same.) Nothing is pruned.
 
     A resample lacks about a third of the rows and has others twice, so it knows a little less
     than new rows would tell. The angles say roughly how a split varies; they are no test.
@@ -204,6 +219,8 @@ def split_stability(
     from joblib import Parallel, delayed
 
     subject = subject_of(estimator)
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be a function of two numbers, or None; got {progress!r}.")
     if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
         raise TypeError(
             "split_stability lets the estimator choose splits anew, so it needs the fitted "
@@ -220,7 +237,7 @@ def split_stability(
     if len(codes) != len(Z):
         raise ValueError(f"y must have a label per row of X; got {len(codes)} for {len(Z)} rows.")
     weights = _weights(sample_weight, len(Z))
-    make = stump_maker(estimator, subject, codes, weights)
+    make = stump_maker(estimator, subject, Z, codes, weights)
     reach = _rows_of_nodes(subject.tree, Z, chosen, weights)
     found = np.empty((len(chosen), n_resamples, 3))
     lead = []
@@ -231,6 +248,8 @@ def split_stability(
             bag = _Bag(subject, node, data, int(random_state))
             found[place] = run(delayed(bag.draw)(make, number) for number in range(n_resamples))
             lead.append(subject.encoding.written(bag.lead))
+            if progress is not None:
+                progress(place + 1, len(chosen))
     n_rows = np.array([len(rows) for rows in reach], dtype=np.int64)
     angles, moved, leads = np.moveaxis(found, 2, 0)
     return SplitStability(chosen, n_rows, angles, moved, leads, tuple(lead))
@@ -332,10 +351,10 @@ class _Bag:
         rng = np.random.default_rng([*self.seed, number])
         counts = rng.multinomial(self.n_draws, self.weights / self.weights.sum())
         rows = np.repeat(np.arange(len(counts)), counts)
-        tree: Tree | None = make(self, rows, int(rng.integers(2**31)))
-        if tree is None or tree.kind[0] != NodeKind.HYPERPLANE:
+        split = make(self, rows, int(rng.integers(2**31)))
+        if split is None:
             return np.nan, np.nan, np.nan
-        idx, coef, _, threshold = plane_parts(tree, 0)
+        idx, coef, threshold = split
         effect = self._effect(idx, coef)
         return (
             angle_between(self.effect, effect),

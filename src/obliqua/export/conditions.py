@@ -107,22 +107,25 @@ class Largest(Condition):
 
 @dataclass(frozen=True)
 class _Interval:
-    """The values along one normal that a path leaves."""
+    """The values along one normal that a path leaves, and the nodes that cut it so."""
 
     question: Question
+    top: int
     low: float = -math.inf
     high: float = math.inf
     low_included: bool = False
     high_included: bool = False
+    low_node: int = -1
+    high_node: int = -1
 
-    def cut(self, relation: str, bound: float) -> _Interval:
+    def cut(self, relation: str, bound: float, node: int) -> _Interval:
         """Add a bound; one that says less than what is known changes nothing."""
         included = relation.endswith("=")
         if relation.startswith("<"):
             if (bound, included) < (self.high, self.high_included):
-                return replace(self, high=bound, high_included=included)
+                return replace(self, high=bound, high_included=included, high_node=node)
         elif (-bound, included) < (-self.low, self.low_included):
-            return replace(self, low=bound, low_included=included)
+            return replace(self, low=bound, low_included=included, low_node=node)
         return self
 
 
@@ -164,15 +167,28 @@ class Paths:
     max_terms: int | None
     exact: bool
     _scores: dict[int, list[str]] = field(default_factory=dict)
+    # What must be visible at each threshold, and in the sums below the first node of a normal.
+    _steps: dict[int, float] = field(default_factory=dict)
+    _finest: dict[int, float] = field(default_factory=dict)
 
     def leaves(self) -> Iterator[tuple[int, tuple[Condition, ...]]]:
-        """Give each leaf with its conditions, from left to right."""
+        """Give each leaf with its conditions, from left to right.
+
+        A threshold is written in the same way in all rules, and so is a sum. Else two rules
+        could both hold for a row between two ways to write the number, or none. So the whole
+        tree is read before the first rule is written.
+        """
+        for leaf, known in list(self._known()):
+            yield leaf, tuple(self._write(key, part) for key, part in known.items())
+
+    def _known(self) -> Iterator[tuple[int, _Known]]:
+        """Give each leaf with what is known of its rows."""
         tree = self.subject.tree
         waiting: list[tuple[int, _Known]] = [(0, {})]
         while waiting:
             node, known = waiting.pop()
             if tree.is_leaf[node]:
-                yield node, tuple(self._write(key, part) for key, part in known.items())
+                yield node, known
                 continue
             first = int(tree.first_child[node])
             branches = self._branches(node, known)
@@ -199,14 +215,33 @@ class Paths:
         question = read_plane(tree, plane, self.subject.encoding, not exact, not exact)
         key = self._key(plane)
         before = known.get(key)
-        interval = before if isinstance(before, _Interval) else _Interval(question)
+        interval = before if isinstance(before, _Interval) else _Interval(question, node)
         # The same normal may have been divided by another coefficient higher up.
         ratio = _ratio(interval.question, question)
+        self._remember(interval, node, question.threshold * ratio, question.step * abs(ratio))
         sides = []
         for relation in (question.relation, question.opposite):
             turned = relation if ratio > 0 else MIRRORED[relation]
-            sides.append({**known, key: interval.cut(turned, question.threshold * ratio)})
+            sides.append({**known, key: interval.cut(turned, question.threshold * ratio, node)})
         return sides
+
+    def _remember(self, interval: _Interval, node: int, bound: float, step: float) -> None:
+        """Keep what must be visible at a threshold: its rows apart, and it from its neighbours."""
+        self._see(node, step)
+        for other, value in (
+            (interval.low_node, interval.low),
+            (interval.high_node, interval.high),
+        ):
+            if other >= 0:
+                gap = abs(value - bound) / 2  # each of the two is rounded
+                self._see(node, gap)
+                self._see(other, gap)
+        finest = self._finest.get(interval.top, math.inf)
+        self._finest[interval.top] = min(finest, step) if step > 0 else finest
+
+    def _see(self, node: int, step: float) -> None:
+        if step > 0:  # and not NaN
+            self._steps[node] = min(self._steps.get(node, math.inf), step)
 
     def _key(self, plane: int) -> Hashable:
         """Give what normals have in common that ask for the same sum."""
@@ -275,14 +310,13 @@ class Paths:
         return OneOf(text, place, codes, part.others, part.missing)
 
     def _interval_text(self, part: _Interval) -> str:
-        question, digits = part.question, self.digits
-        if self.exact:
-            digits = ALL_DIGITS
+        digits = ALL_DIGITS if self.exact else self.digits
+        question = replace(part.question, finest=self._finest.get(part.top, math.nan))
         formula = question.formula(digits, None if self.exact else self.max_terms)
-        low, high = question.write(part.low, digits), question.write(part.high, digits)
-        while low == high and digits < ALL_DIGITS:  # bounds that differ must not read the same
-            digits += 1
-            low, high = question.write(part.low, digits), question.write(part.high, digits)
+        low, high = (
+            replace(part.question, finest=self._steps.get(node, math.nan)).write(bound, digits)
+            for node, bound in ((part.low_node, part.low), (part.high_node, part.high))
+        )
         above, below = ("<=" if end else "<" for end in (part.low_included, part.high_included))
         if part.low == -math.inf:
             return f"{formula} {below} {high}"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import Any
 
+from obliqua._atomic import write_text
 from obliqua._layout import NodeKind
 from obliqua._levels import level_branches
 from obliqua._question import read_plane, scores
@@ -235,24 +234,10 @@ def _write(out_file: Any, text: str) -> None:
             ) from error
         return
     try:
-        target = os.path.realpath(os.fsdecode(out_file))
+        path = os.fsdecode(out_file)
     except TypeError:
         raise TypeError(
             "out_file must be a path or a file that is open for writing text; got "
             f"{type(out_file).__name__}."
         ) from None
-    if os.path.exists(target) and not os.path.isfile(target):
-        with open(target, "w", encoding="utf-8", newline="\n") as file:  # a device or a pipe
-            file.write(text)
-        return
-    unfinished = os.path.join(os.path.dirname(target), f".obliqua-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(unfinished, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        with suppress(OSError):  # a new file has no permissions to keep
-            os.chmod(unfinished, os.stat(target).st_mode & 0o777)
-        os.replace(unfinished, target)
-    except BaseException:  # Ctrl-C too must leave nothing behind
-        with suppress(OSError):
-            os.unlink(unfinished)
-        raise
+    write_text(path, text)

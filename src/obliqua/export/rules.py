@@ -71,8 +71,21 @@ class Rule:
     def __str__(self) -> str:
         if cells(self.text) <= WIDTH:
             return self.text
-        asked = "\n   and ".join(map(str, self.conditions))
-        return f"if {asked}\n   then {self._conclusion}"
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """Write the rule with a condition per line.
+
+        Returns
+        -------
+        list of str
+            The lines.
+        """
+        if not self.conditions:
+            return [self.text]
+        first, *others = map(str, self.conditions)
+        asked = [f"if {first}", *(f"   and {other}" for other in others)]
+        return [*asked, f"   then {self._conclusion}"]
 
 
 ORDERS: dict[str, Callable[[Rule], Any] | None] = {

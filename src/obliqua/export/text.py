@@ -15,11 +15,11 @@ from obliqua._wording import (
     cells,
     fill_lines,
     leaves_below,
+    on_one_line,
     written_class,
     written_classes,
     written_counted,
     written_gain,
-    written_label,
     written_rows,
 )
 
@@ -259,7 +259,7 @@ class _Writer:
         oblique = question_here.is_oblique
         notes: list[list[str]] = []
         if self.details and oblique:
-            rates = question_here.rates(self.digits)[: self._shown - 1]
+            rates = question_here.rates(self.digits)[: max(self._shown - 1, 0)]
             notes += [[rate] for rate in rates]
             effects = question_here.effects()[: self._shown]
             if effects:
@@ -286,5 +286,5 @@ class _Writer:
         notes = [[gain]] if gain else []
         origin = int(self.tree.origin[node])
         if origin >= 0:
-            notes.append(["proposed by:", written_label(self.tree.origin_labels[origin])])
+            notes.append(["proposed by:", on_one_line(self.tree.origin_labels[origin])])
         return notes

@@ -44,7 +44,8 @@ def class_means(node: "NodeView") -> FloatArray:
     # float sums depend on their order, and a tree must not depend on how the rows came.
     order = np.lexsort((row_hashes(node.X, node.y.astype(np.int64), 0), node.y))
     starts = np.flatnonzero(np.diff(node.y[order], prepend=-1))
-    weight = node.sample_weight[order, None] / node.sample_weight.max()
+    with np.errstate(over="ignore"):  # NumPy 1.26 warns of denormal weights that are all equal
+        weight = node.sample_weight[order, None] / node.sample_weight.max()
     mass = np.add.reduceat(weight, starts)
     sums = np.add.reduceat(weight * X[order], starts)
     means = sums / mass

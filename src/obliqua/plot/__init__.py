@@ -1,6 +1,6 @@
 """Pictures of trees: the whole tree, its decision regions, and the way of one row.
 
-They need matplotlib: ``pip install 'obliqua[plot]'``. Each function draws into one Axes, its own
+They need matplotlib, which the extra ``plot`` brings. Each function draws into one Axes, its own
 or a given one, and returns it; nothing else of matplotlib's state is touched. What belongs to a
 node has its number in the artist's gid, ``node-3`` for instance.
 """

@@ -12,6 +12,16 @@ from obliqua.plot._style import GREY, INK, PALE, Font
 RESERVE = 0.92
 
 
+def check_ax(ax: Any) -> None:
+    """Raise for what cannot be drawn in; None stands for a figure that is still to be made."""
+    wanted = ("get_window_extent", "add_patch", "figure", "set_aspect")
+    if ax is not None and not all(hasattr(ax, name) for name in wanted):
+        raise TypeError(
+            f"ax must be a matplotlib Axes, or None for a figure of its own; got {ax!r} of type "
+            f"{type(ax).__name__}. plt.subplots() returns a figure and an Axes, in this order."
+        )
+
+
 def room_of(ax: Any) -> tuple[float, float]:
     """Return width and height of an Axes in inches, after the figure's layout."""
     figure = ax.figure.figure  # the whole one, if the Axes is in a part of it

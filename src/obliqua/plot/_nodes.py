@@ -13,6 +13,7 @@ from obliqua._layout import NodeKind
 from obliqua._question import Question, conditions, write_number
 from obliqua._subject import Subject
 from obliqua._typing import FloatArray
+from obliqua._wording import written_label
 from obliqua.plot._canvas import Canvas
 from obliqua.plot._rows import Histogram
 from obliqua.plot._style import EDGE, GREY, INK, Font, class_colours
@@ -25,24 +26,22 @@ HAIR = 0.016  # the least height of a bar
 SWATCH = 0.19  # how far a name stands from the left of its swatch
 
 
-def count(n: int, what: str = "row") -> str:
-    """Write a number of things."""
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
-
 def question_lines(
     question: Question, font: Font, width: float, size: float, max_terms: int
 ) -> list[str]:
     """Write a question on lines of a width in inches; names are shortened where they must."""
     parts = []
     for k, term in enumerate(question.terms[:max_terms]):
-        number = minus(write_number(abs(term.coefficient), DIGITS))
+        number = minus(question.written_coefficient(term, DIGITS))
         sign = "−" if term.coefficient < 0 else "+"
         before = sign if k == 0 and sign == "−" else "" if k == 0 else f"{sign} "
         before = font.writable(before if number == "1" else f"{before}{number}·")
         room = width - font.width(before, size)
-        parts.append(before + font.fit(term.name, room, size))
-    hidden = len(question.terms) - len(parts)
+        if room < width / 2 < font.width(font.writable(term.name), size):
+            parts += [before, font.fit(term.name, width, size)]  # a long number, a long name
+        else:
+            parts.append(before + font.fit(term.name, room, size))
+    hidden = len(question.terms) - len(question.terms[:max_terms])
     if hidden:
         parts.append(f"+ ({hidden} more)")
     # The threshold stands alone on a line only where it must.
@@ -82,27 +81,50 @@ def branch_name(subject: Subject, node: int, branch: int) -> str:
     return str(branch + 1)
 
 
-def gain_text(subject: Subject, node: int, font: Font, width: float, size: float) -> str:
+# How the gain of the best axis-parallel split is introduced; one of them in a whole picture.
+AXIS_WORDS = ("axis-parallel", "axis")
+
+
+def gain_text(
+    subject: Subject, node: int, font: Font, width: float, size: float, word: str = AXIS_WORDS[0]
+) -> str:
     """Write the gain of a split, and for an oblique one what one feature would have gained.
 
     Of several ways to say it the longest is chosen that fits a width in inches.
     """
+    texts = _gain_texts(subject, node, word)
+    return next((text for text in texts if font.width(text, size) <= width), "")
+
+
+def axis_word(subject: Subject, rooms: dict[int, float], font: Font, size: float) -> str:
+    """Choose the word that fits all nodes of a picture, given the room of each in inches."""
+    for word in AXIS_WORDS[:-1]:
+        texts = {node: _gain_texts(subject, node, word) for node in rooms}
+        # The last two ways of several leave the word out or have no other.
+        if all(
+            len(ways) < 3 or min(font.width(text, size) for text in ways[:2]) <= rooms[node]
+            for node, ways in texts.items()
+        ):
+            return word
+    return AXIS_WORDS[-1]
+
+
+def _gain_texts(subject: Subject, node: int, word: str) -> list[str]:
+    """Return the ways to write a gain, the longest first; empty if a tree by hand knows none."""
     tree = subject.tree
     gain, axis_gain = float(tree.gain[node]), float(tree.axis_gain[node])
-    if not gain > 0:  # a tree by hand may know none
-        return ""
+    if not gain > 0:
+        return []
     plane = int(tree.plane_ptr[node])
     oblique = tree.coef_ptr[plane + 1] - tree.coef_ptr[plane] > 1
-    texts = []
-    for digits in (3, 2):
-        written = f"gain {write_number(gain, digits)}"
-        if oblique and not math.isnan(axis_gain):
-            other = write_number(axis_gain, digits)
-            texts += [f"{written} (axis-parallel {other})", f"{written} (axis {other})"]
-        else:
-            texts.append(written)
-    texts.append(f"gain {write_number(gain, 2)}")
-    return next((text for text in texts if font.width(text, size) <= width), "")
+    alone = [f"gain {write_number(gain, digits)}" for digits in (3, 2)]
+    if not oblique or math.isnan(axis_gain):
+        return alone
+    both = [
+        f"{text} ({word} {write_number(axis_gain, digits)})"
+        for text, digits in zip(alone, (3, 2), strict=True)
+    ]
+    return [*both, alone[-1]]
 
 
 @dataclass(frozen=True)
@@ -115,7 +137,8 @@ class Palette:
     @classmethod
     def of(cls, subject: Subject) -> Palette:
         """Return the classes of a tree."""
-        return cls(subject.class_names, class_colours(len(subject.class_names)))
+        names = tuple(written_label(name) for name in subject.class_names)
+        return cls(names, class_colours(len(names)))
 
 
 def class_bar(canvas: Canvas, place: Place, sums: FloatArray, palette: Palette, gid: str) -> None:
@@ -161,14 +184,30 @@ def main_classes(font: Font, sums: FloatArray, palette: Palette, width: float, s
     order = [int(c) for c in np.argsort(-sums, kind="stable") if sums[c] > 0]
     text = ""
     for k, c in enumerate(order):
-        name = font.fit(palette.names[c], width / 2, size)
-        longer = f"{text}, {name}" if text else name
         rest = len(order) - k - 1
         more = f" +{rest}" if rest else ""
-        if text and font.width(longer + more, size) > width:
+        if not text:
+            # Only the first name is shortened: a second one stands there whole or is counted.
+            text = font.fit(palette.names[c], width - font.width(more, size), size)
+            continue
+        longer = f"{text}, {font.writable(palette.names[c])}"
+        if font.width(longer + more, size) > width:
             return f"{text} +{rest + 1}"
         text = longer
     return text
+
+
+def two_sides(
+    font: Font, sides: Sequence[FloatArray], palette: Palette, width: float, size: float
+) -> list[str]:
+    """Write the classes of two branches on one line: what one leaves free, the other may use."""
+    gap = 0.12
+    half = (width - gap) / 2
+    texts = [main_classes(font, sums, palette, half, size) for sums in sides]
+    for k in (0, 1, 0):
+        free = width - gap - font.width(texts[1 - k], size)
+        texts[k] = main_classes(font, sides[k], palette, max(free, half), size)
+    return texts
 
 
 @dataclass(frozen=True)
@@ -185,15 +224,18 @@ class Legend:
         The size of the text in points.
     left_out : int
         How many classes have no room.
+    note : str, default=""
+        What is said below the names.
     """
 
     rows: list[list[tuple[float, int, str]]]
     width: float
     size: float
     left_out: int
+    note: str = ""
 
     @classmethod
-    def of(cls, palette: Palette, font: Font, width: float, size: float) -> Legend:
+    def of(cls, palette: Palette, font: Font, width: float, size: float, note: str = "") -> Legend:
         """Divide the classes among lines of a width in inches."""
         rows: list[list[tuple[float, int, str]]] = [[]]
         at, widest, left_out = 0.0, 0.0, 0
@@ -209,12 +251,12 @@ class Legend:
             rows[-1].append((at, c, short))
             widest = max(widest, at + needs)
             at += needs + 0.18
-        return cls(rows, widest, size, left_out)
+        return cls(rows, max(widest, font.width(note, size)), size, left_out, note)
 
     @property
     def height(self) -> float:
         """The height of all lines, in inches."""
-        return LEGEND_LINE * (len(self.rows) + (self.left_out > 0))
+        return LEGEND_LINE * (len(self.rows) + (self.left_out > 0) + bool(self.note))
 
     def draw(self, canvas: Canvas, left: float, top: float, palette: Palette) -> None:
         """Draw a swatch and a name for each class, from the top down."""
@@ -228,3 +270,7 @@ class Legend:
         if self.left_out:
             more = f"and {self.left_out:,} more"
             canvas.text(left, y, more, self.size, va="center_baseline", color=GREY)
+            y -= LEGEND_LINE
+        if self.note:
+            drawn = canvas.text(left, y, self.note, self.size, va="center_baseline", color=GREY)
+            drawn.set_gid("legend-note")

@@ -12,6 +12,7 @@ from obliqua._layout import NodeKind
 from obliqua._question import Question, read_plane
 from obliqua._subject import Subject
 from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua._wording import written_number_of_rows
 from obliqua.tree import Tree
 
 # Rows further out than the middle 98 % by this many times its length share the last bin.
@@ -64,9 +65,24 @@ class Sample:
         return sums
 
 
-def rows_at(subject: Subject, sample: Sample | None, node: int) -> int:
-    """Return how many rows reach a node: of the sample, or else in training."""
-    return int(subject.tree.n_samples[node]) if sample is None else len(sample.at(node))
+def rows_at(subject: Subject, sample: Sample | None, node: int) -> str:
+    """Write how many rows reach a node: of the sample, or else in training.
+
+    A tree by hand may know the weight of its rows only.
+    """
+    if sample is not None:
+        rows, weight = len(sample.at(node)), 0.0
+    else:
+        rows = int(subject.tree.n_samples[node])
+        weight = float(rows or subject.tree.weighted_n_node_samples[node])
+    return written_number_of_rows(rows, weight or float(rows))
+
+
+def note_on(sample: Sample | None) -> str:
+    """Say which rows the bars of classes are about, where they are not those that are counted."""
+    if sample is None or sample.codes is not None:
+        return ""
+    return "numbers of rows: those of X; classes: those of the training rows"
 
 
 def sums_at(subject: Subject, sample: Sample | None, node: int) -> FloatArray:

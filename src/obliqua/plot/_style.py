@@ -7,16 +7,19 @@ from functools import cached_property
 from typing import Any
 
 from obliqua._extras import require
+from obliqua._wording import on_one_line
 
 INK, GREY, PALE, EDGE = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#b4b4b4"
 
-# Okabe and Ito's colours, which colour-blind readers tell apart, the palest one left out; then
-# three of Tol's. Beyond ten classes they come back darker and lighter, and names tell more.
-_HUES = (
-    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"),
-    *("#7a7a7a", "#882255", "#44aa99", "#8f8f2d"),
+# Okabe and Ito's seven colours, which colour-blind readers tell apart. Each further one was chosen
+# to be far from all before it and from white in CIELAB, for normal and for red-green blind eyes;
+# very bright ones were left out. Beyond 26 classes they come back, and names tell more.
+_COLOURS = (
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#f0e442", "#443300"),
+    *("#660077", "#aa0033", "#668800", "#bb88ff", "#ccaa77", "#004444", "#662244", "#77dd77"),
+    *("#888888", "#44dddd", "#005511", "#ff8888", "#1144aa", "#886600", "#995544", "#aa1177"),
+    *("#ddbbff", "#333366"),
 )
-_SHADES = (("#000000", 0.0), ("#ffffff", 0.45), ("#000000", 0.4))
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "p")
 
 # What stands for a sign that the font lacks; a hollow square for every other one.
@@ -38,8 +41,7 @@ def _channels(colour: str) -> list[int]:
 
 def class_colours(n_classes: int) -> list[str]:
     """Return a colour for each class."""
-    colours = [mix(hue, *shade) for shade in _SHADES for hue in _HUES]
-    return [colours[c % len(colours)] for c in range(n_classes)]
+    return [_COLOURS[c % len(_COLOURS)] for c in range(n_classes)]
 
 
 def mark(c: int, colour: str, size: float = 22.0) -> dict[str, Any]:
@@ -52,11 +54,6 @@ def mark(c: int, colour: str, size: float = 22.0) -> dict[str, Any]:
         "edgecolor": colour,
         "linewidth": 0.6 if c % 2 == 0 else 1.1,
     }
-
-
-def one_line(text: str) -> str:
-    """Write what is not printed (newlines, tabs) as escapes."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class Font:
@@ -89,7 +86,7 @@ class Font:
         Such letters would be drawn as boxes anyway, with a warning for each of them.
         """
         letters = []
-        for letter in one_line(text):
+        for letter in on_one_line(text):
             if not self._has(letter):
                 letter = _SPARE.get(letter, _SQUARE if self._has(_SQUARE) else "?")
             letters.append(letter)

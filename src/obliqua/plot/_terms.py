@@ -45,21 +45,25 @@ def moves_of(
 ) -> Moves:
     """Say what moves a row away from the mean of the rows at a node, or from 0."""
     start, end = (int(p) for p in tree.coef_ptr[scale.plane : scale.plane + 2])
-    rows = None if sample is None else sample.at(node)
-    weight = None if sample is None or rows is None else sample.weight[rows]
-    names = {term.column: term.name for term in scale.question.terms}
-    found = []
+    here, share = None, None
+    if sample is not None:
+        # Rows are taken out once: there may be thousands of features.
+        rows = sample.at(node)
+        weight = sample.weight[rows]
+        if weight.sum() > 0:
+            here, share = sample.Z[rows], weight / weight.sum()
+    moved = np.empty(end - start)
     with np.errstate(over="ignore", invalid="ignore"):
         for k in range(start, end):
             value = float(read_column(tree, k, z)[0])
-            if sample is not None and weight is not None and weight.sum() > 0:
-                value -= float(np.average(read_column(tree, k, sample.Z[rows]), weights=weight))
-            found.append(
-                (names[int(tree.coef_idx[k])], float(tree.coef[k]) * value / scale.divisor)
-            )
-    found.sort(key=lambda one: -abs(one[1]))
+            if here is not None and share is not None:
+                value -= float(share @ read_column(tree, k, here))
+            moved[k - start] = float(tree.coef[k]) * value / scale.divisor
+    order = np.argsort(-np.abs(moved), kind="stable").tolist()
     # One more bar takes no more room than a bar for "one other".
-    shown = len(found) if len(found) <= max_terms + 1 else max_terms
-    rest = [move for _, move in found[shown:]]
+    shown = len(order) if len(order) <= max_terms + 1 else max_terms
+    names = {term.column: term.name for term in scale.question.terms}
+    terms = [(names[int(tree.coef_idx[start + k])], float(moved[k])) for k in order[:shown]]
+    rest = moved[order[shown:]]
     value = scale.sign * float(scale.values(tree, z)[0])
-    return Moves(value, found[:shown], float(sum(rest)), len(rest))
+    return Moves(value, terms, float(rest.sum()), len(rest))

@@ -12,8 +12,9 @@ from obliqua._extras import require
 from obliqua._question import write_number
 from obliqua._subject import Subject, subject_of
 from obliqua._typing import AnyArray, FloatArray
+from obliqua.data import written_name
 from obliqua.model import Model
-from obliqua.plot._canvas import room_of
+from obliqua.plot._canvas import check_ax, room_of
 from obliqua.plot._nodes import Palette, minus
 from obliqua.plot._regions import leaf_cells
 from obliqua.plot._rows import Sample
@@ -100,6 +101,7 @@ def plot_boundary(
     >>> ax.get_xlabel()
     'petal length (cm)'
     """
+    check_ax(ax)
     container = model if isinstance(model, Model) else getattr(model, "model_", None)
     several = isinstance(container, Model) and len(container.trees) > 1 and tree is None
     subject = subject_of(model, feature_names, class_names, 0 if several else tree)
@@ -375,6 +377,11 @@ def _value(subject: Subject, column: int, value: float) -> str:
     return minus(write_number(value, 4))
 
 
+def _listed(name: str) -> str:
+    """Write a name as it stands in a list: one with a comma would be two."""
+    return written_name(name) if "," in name else name
+
+
 def _caption(
     ax: Any, subject: Subject, held: list[int], row: FloatArray, named: list[int], font: Font
 ) -> None:
@@ -386,8 +393,8 @@ def _caption(
         shown = held
     parts = []
     for k in shown[: 2 * MAX_NAMED]:
-        name = font.fit(subject.encoding.names[k], 1.8, 7)
-        parts.append(f"{name} = {_value(subject, k, row[k])},")
+        name = font.fit(_listed(subject.encoding.names[k]), 1.8, 7)
+        parts.append(f"{name} = {_listed(_value(subject, k, row[k]))},")
     rest = len(held) - len(parts)
     if rest:
         what = f"{rest} more" if parts else f"the {rest} other features"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,15 +13,16 @@ import numpy as np
 from obliqua._question import write_number
 from obliqua._subject import Subject, subject_of
 from obliqua._typing import AnyArray, FloatArray
-from obliqua.plot._canvas import Canvas
+from obliqua._wording import written_counted
+from obliqua.plot._canvas import Canvas, check_ax
 from obliqua.plot._nodes import (
     DIGITS,
     Legend,
     Palette,
     Place,
+    axis_word,
     branch_name,
     class_bar,
-    count,
     draw_histogram,
     gain_text,
     minus,
@@ -29,7 +30,7 @@ from obliqua.plot._nodes import (
     question_lines,
     relation_of,
 )
-from obliqua.plot._rows import Along, Sample, along, histogram, rows_at, sums_at
+from obliqua.plot._rows import Along, Sample, along, histogram, note_on, rows_at, sums_at
 from obliqua.plot._style import EDGE, GREY, INK, Font, mix
 from obliqua.plot._terms import Moves, check_limit, moves_of
 
@@ -48,6 +49,8 @@ MOVED_AT = ALONG_AT + ALONG + 2 * PAD
 NAME_WIDTH, NUMBER_WIDTH = 1.45, 0.55
 MOVE_WIDTH = MOVED - NAME_WIDTH - NUMBER_WIDTH - 0.12
 BAR = 0.17  # the height of a bar with its gap
+SKIPPED = 0.3  # the height of the note on questions that are left out
+GAIN = 1.7  # the room for a gain
 
 
 def plot_path(
@@ -60,6 +63,7 @@ def plot_path(
     feature_names: Sequence[Any] | None = None,
     class_names: Sequence[Any] | None = None,
     max_terms: int = 4,
+    max_nodes: int = 15,
     sample_weight: Any = None,
     tree: int | None = None,
 ) -> Any:
@@ -80,7 +84,8 @@ def plot_path(
         Rows to compare with, those of training for instance. Without them a strip shows only
         the cut and the row.
     y : array-like of shape (n_rows,), default=None
-        The labels of `X`.
+        The labels of `X`. Without them the classes of the leaf are those of the training rows,
+        which a line below the names of the classes says.
     ax : matplotlib Axes, default=None
         Where to draw. It is used whole, and text shrinks with the picture. Without it, a
         figure is made.
@@ -90,6 +95,9 @@ def plot_path(
         Names of the classes, in the order of `classes_`, instead of the labels.
     max_terms : int, default=4
         How many terms of a question to show, and how many bars; the others are counted.
+    max_nodes : int, default=15
+        How many questions to show. Of a longer way the first and the last ones are drawn, and
+        those between them are counted.
     sample_weight : array-like of shape (n_rows,), default=None
         Weights of the rows of `X`.
     tree : int, default=None
@@ -125,16 +133,22 @@ def plot_path(
     >>> ax = plot_path(model, X.iloc[77], X=X, y=y)
     >>> ax.figure.savefig("row.png")  # doctest: +SKIP
     """
+    check_ax(ax)
     subject = subject_of(model, feature_names, class_names, tree)
     check_limit("max_terms", max_terms, 1)
+    check_limit("max_nodes", max_nodes, 2)
     if X is None and (y is not None or sample_weight is not None):
         raise ValueError("y and sample_weight belong to rows; give X as well.")
     z = _one_row(subject, row)
     sample = None if X is None else Sample(subject, X, y, sample_weight)
     way = np.sort(subject.tree.decision_path(z).indices).tolist()
     font = Font()
-    strips = [_strip(subject, sample, z, step, font, max_terms) for step in pairwise(way)]
-    return _Drawing(subject, sample, strips, way[-1], font).draw(ax)
+    steps = list(pairwise(way))
+    if len(steps) > max_nodes:
+        steps = steps[: (max_nodes + 1) // 2] + steps[-(max_nodes // 2) :]
+    strips = [_strip(subject, sample, z, step, font, max_terms) for step in steps]
+    skipped = len(way) - 1 - len(strips)
+    return _Drawing(subject, sample, strips, (way[-1], skipped), font).draw(ax)
 
 
 def _one_row(subject: Subject, row: Any) -> AnyArray:
@@ -165,6 +179,7 @@ class _Strip:
     node: int
     branch: int
     lines: list[str]
+    answer: list[str]
     scale: Along | None
     moves: Moves | None
 
@@ -172,7 +187,7 @@ class _Strip:
     def height(self) -> float:
         """The height of the strip in inches."""
         n_bars = 0 if self.moves is None else len(self.moves.terms) + (self.moves.n_others > 0)
-        asked = (len(self.lines) + 1) * LINE + SMALL_LINE + 0.08
+        asked = (len(self.lines) + len(self.answer)) * LINE + SMALL_LINE + 0.08
         return max(HEIGHT, asked + 2 * PAD, n_bars * BAR + 2 * PAD)
 
 
@@ -187,29 +202,44 @@ def _strip(
     node, after = step
     tree = subject.tree
     branch = after - int(tree.first_child[node])
-    scale = along(subject, node)
+    scale, name = along(subject, node), branch_name(subject, node, branch)
     if scale is None:
         lines = node_lines(subject, node, font, ASKED, TEXT, max_terms)
-        return _Strip(node, branch, lines, None, None)
+        return _Strip(node, branch, lines, [f"this row takes branch {name}"], None, None)
     lines = question_lines(scale.question, font, ASKED, TEXT, max_terms)
     moves = moves_of(scale, sample, node, z, max_terms, tree)
-    return _Strip(node, branch, lines, scale, moves)
+    left, right = _compared(moves.value, scale, branch)
+    parts = [f"this row: {left}", f"{right}, {name}"]
+    # Numbers are never shortened: what differs may be their last digits.
+    words = font.writable(" ".join(parts))
+    fits = font.width(words, TEXT, bold=True) <= ASKED
+    answer = [words] if fits else [font.writable(part) for part in parts]
+    return _Strip(node, branch, lines, answer, scale, moves)
 
 
 class _Drawing:
     """One picture of a way."""
 
     def __init__(
-        self, subject: Subject, sample: Sample | None, strips: list[_Strip], leaf: int, font: Font
+        self,
+        subject: Subject,
+        sample: Sample | None,
+        strips: list[_Strip],
+        end: tuple[int, int],
+        font: Font,
     ) -> None:
         self.subject, self.sample, self.strips = subject, sample, strips
-        self.leaf, self.font, self.palette = leaf, font, Palette.of(subject)
+        self.font, self.palette = font, Palette.of(subject)
+        self.leaf, self.skipped = end
+        rooms = dict.fromkeys([strip.node for strip in strips], GAIN)
+        self.word = axis_word(subject, rooms, font, SMALL)
 
     def draw(self, ax: Any) -> Any:
         """Draw everything, from the top down."""
-        legend = Legend.of(self.palette, self.font, WIDTH, TEXT)
+        legend = Legend.of(self.palette, self.font, WIDTH, TEXT, note_on(self.sample))
         head = 0.22 if self.strips else 0.0
         strips = sum(strip.height + GAP for strip in self.strips)
+        strips += SKIPPED if self.skipped else 0.0
         height = 2 * MARGIN + legend.height + 0.1 + head + strips + LEAF
         self.canvas = Canvas(WIDTH + 2 * MARGIN, height, self.font, ax)
         legend.draw(self.canvas, MARGIN, height - MARGIN, self.palette)
@@ -217,7 +247,12 @@ class _Drawing:
         if self.strips:
             self._heads(top - head / 2)
         top -= head
-        for strip in self.strips:
+        for k, strip in enumerate(self.strips):
+            if self.skipped and k == (len(self.strips) + 1) // 2:
+                more = written_counted(self.skipped, "more question")
+                drawn = self.canvas.text(ASKED_AT, top - 0.12, f"… {more} …", TEXT)
+                drawn.set_gid("skipped")
+                top -= SKIPPED
             place = (MARGIN, top - strip.height, WIDTH, strip.height)
             self.canvas.box(place).set_gid(f"node-{strip.node}")
             self._asked(strip, place)
@@ -253,22 +288,14 @@ class _Drawing:
             self.canvas.text(left, y, line, TEXT, weight=weight).set_gid(f"{gid}-question")
             y -= LINE
         y -= 0.04
-        answer = branch_name(self.subject, strip.node, strip.branch)
-        words = f"this row takes branch {answer}"
-        if strip.moves is not None and strip.scale is not None:
-            words = (
-                f"this row: {_compared(strip.moves.value, strip.scale, strip.branch)}, {answer}"
-            )
-        words = self.font.fit(words, ASKED, TEXT, bold=True)
-        self.canvas.text(left, y, words, TEXT, weight="bold").set_gid(f"{gid}-answer")
-        facts = [count(self._n_rows(strip.node))]
-        facts.append(gain_text(self.subject, strip.node, self.font, 1.7, SMALL))
+        for words in strip.answer:
+            self.canvas.text(left, y, words, TEXT, weight="bold").set_gid(f"{gid}-answer")
+            y -= LINE
+        facts = [rows_at(self.subject, self.sample, strip.node)]
+        facts.append(gain_text(self.subject, strip.node, self.font, GAIN, SMALL, self.word))
         y = bottom + PAD + SMALL_LINE / 2
         text = ", ".join(filter(None, facts))
         self.canvas.text(left, y, text, SMALL, color=GREY).set_gid(f"{gid}-rows")
-
-    def _n_rows(self, node: int) -> int:
-        return rows_at(self.subject, self.sample, node)
 
     def _sums(self, node: int) -> FloatArray:
         return sums_at(self.subject, self.sample, node)
@@ -315,7 +342,7 @@ class _Drawing:
         x = min(max(x_cut, left + half), left + ALONG - half)
         write(x, y, text, SMALL, ha="center")
         for end, side, at in ((ends[0], "left", left), (ends[1], "right", left + ALONG)):
-            text = minus(write_number(scale.sign * end, DIGITS))
+            text = minus(scale.question.write(scale.sign * end, DIGITS))
             if abs(at - x) > half + self.font.width(text, SMALL) + 0.08:
                 write(at, y, text, SMALL, ha=side, color=GREY)
 
@@ -370,8 +397,7 @@ class _Drawing:
         name = self.font.fit(self.palette.names[label], ASKED, TEXT + 1, bold=True)
         drawn = self.canvas.text(ASKED_AT, middle + 0.09, name, TEXT + 1, weight="bold")
         drawn.set_gid(f"{gid}-class")
-        n_rows = self._n_rows(self.leaf)
-        rows = count(n_rows) if n_rows else "no rows"
+        rows = rows_at(self.subject, self.sample, self.leaf)
         self.canvas.text(ASKED_AT, middle - 0.11, f"leaf with {rows}", SMALL, color=GREY)
         sums = self._sums(self.leaf)
         bar = (ALONG_AT, middle - 0.1, ALONG, 0.2)
@@ -392,13 +418,13 @@ class _Drawing:
             y -= SMALL_LINE
 
 
-def _compared(value: float, scale: Along, branch: int) -> str:
-    """Write a row's value beside the cut, with enough digits to tell them apart."""
+def _compared(value: float, scale: Along, branch: int) -> tuple[str, str]:
+    """Write a row's value, and the cut after its sign, with enough digits to tell them apart."""
     question = scale.question
     relation = relation_of(question) if branch == 0 else question.opposite
-    step = abs(value - question.threshold)
-    left, right = (minus(write_number(v, DIGITS, step)) for v in (value, question.threshold))
-    return f"{left} {relation} {right}"
+    close = replace(question, finest=abs(value - question.threshold))
+    left, right = (minus(close.write(v, DIGITS)) for v in (value, question.threshold))
+    return left, f"{relation} {right}"
 
 
 def _percent(share: float) -> str:

@@ -11,27 +11,29 @@ import numpy as np
 from obliqua._subject import Subject, subject_of
 from obliqua._typing import FloatArray
 from obliqua.errors import TreeError
-from obliqua.plot._canvas import Canvas, room_of
+from obliqua.plot._canvas import Canvas, check_ax, room_of
 from obliqua.plot._layout import Shown, tidy
 from obliqua.plot._nodes import (
     Legend,
     Palette,
     Place,
+    axis_word,
     branch_name,
     class_bar,
-    count,
     draw_histogram,
     gain_text,
-    main_classes,
     node_lines,
     question_lines,
+    two_sides,
 )
-from obliqua.plot._rows import Along, Sample, along, histogram, rows_at, sums_at
+from obliqua.plot._rows import Along, Sample, along, histogram, note_on, rows_at, sums_at
 from obliqua.plot._style import GREY, Font, mix
 from obliqua.plot._terms import check_limit
 
 # A tree with more ends than this is cut to fit, unless max_depth says where.
 ENDS_WITHOUT_ASKING = 40
+# So are levels: a chain of questions is a long diagonal.
+LEVELS_WITHOUT_ASKING = 16
 # More boxes than this are no picture any more, whatever is asked for.
 MOST_ENDS = 300
 MARGIN = 0.15
@@ -98,11 +100,12 @@ def plot_tree(
     model : estimator, Model or Tree
         A fitted estimator of obliqua, a model or a tree.
     X : array-like of shape (n_rows, n_features), default=None
-        The rows to show: those of training, or others. Numbers of rows and bars of classes are
-        then those of `X`; gains and the leaves' classes stay those of training. Without rows,
-        bars of the training rows' classes stand in place of histograms.
+        The rows to show: those of training, or others. Numbers of rows are then those of `X`,
+        and with `y` the bars of classes too; gains and the leaves' classes stay those of
+        training. Without rows, bars of the training rows' classes stand in place of histograms.
     y : array-like of shape (n_rows,), default=None
-        The labels of the rows. Without them, histograms are grey.
+        The labels of the rows. Without them histograms are grey, and bars show the classes of
+        the training rows, which a line below the names of the classes says.
     ax : matplotlib Axes, default=None
         Where to draw. It is used whole, and text shrinks with the picture. Without it, a
         figure is made that is as large as the tree needs.
@@ -112,7 +115,8 @@ def plot_tree(
         Names of the classes, in the order of `classes_`, instead of the labels.
     max_depth : int, default=None
         How many levels below the root to draw; what is below is counted. By default the whole
-        tree is drawn if it has at most 40 leaves, else as many levels as give at most 40 ends.
+        tree is drawn if it has at most 40 leaves and 16 levels of questions, else as many
+        levels as give at most 40 ends, and no more than 16.
     max_terms : int, default=3
         How many terms of a question to show; the others are counted.
     sample_weight : array-like of shape (n_rows,), default=None
@@ -148,6 +152,7 @@ def plot_tree(
     >>> ax = plot_tree(model, X, y, class_names=["setosa", "versicolor", "virginica"])
     >>> ax.figure.savefig("iris.png")  # doctest: +SKIP
     """
+    check_ax(ax)
     subject = subject_of(model, feature_names, class_names, tree)
     check_limit("max_terms", max_terms, 1)
     if max_depth is not None:
@@ -169,7 +174,8 @@ def shown_nodes(subject: Subject, max_depth: int | None) -> list[Shown]:
         for d in range(tree.depth + 1)
     ]
     if max_depth is None:
-        deepest = max((d for d, n in enumerate(ends) if n <= ENDS_WITHOUT_ASKING), default=0)
+        allowed = ends[: LEVELS_WITHOUT_ASKING + 1]
+        deepest = max((d for d, n in enumerate(allowed) if n <= ENDS_WITHOUT_ASKING), default=0)
     else:
         deepest = min(int(max_depth), tree.depth)
     if ends[deepest] > MOST_ENDS:
@@ -218,6 +224,13 @@ class _Drawing:
         needed = [self._needs(node) for node in shown if not node.children]
         self.leaf_width = min(max(sizes.leaf, *needed), WIDEST_LEAF)
         self.named = len(self.palette.names) > 8  # too many for colours alone
+        rooms = {node: self._gain_room(node) for node in self.lines}
+        self.word = axis_word(subject, rooms, self.font, sizes.small)
+
+    def _gain_room(self, node: int) -> float:
+        """Return the width beside the number of rows."""
+        taken = self.font.width(self._rows(node), self.sizes.small)
+        return self.sizes.inner - 2 * self.sizes.pad - taken - 0.12
 
     def _needs(self, node: Shown) -> float:
         """Return the width of an end's box in which nothing is shortened."""
@@ -228,8 +241,7 @@ class _Drawing:
 
     def _end_words(self, node: Shown) -> tuple[str, str]:
         """Return the name of an end, and its number of rows."""
-        n_rows = self._rows(node.node)
-        rows = count(n_rows) if n_rows else "no rows"
+        rows = self._rows(node.node)
         if node.hidden:
             return f"… {node.hidden:,} leaves", rows
         return self.palette.names[int(self.subject.tree.leaf_label[node.node])], rows
@@ -289,7 +301,9 @@ class _Drawing:
     def draw(self, ax: Any) -> Any:
         """Draw everything."""
         self._arrange(ax)
-        legend = Legend.of(self.palette, self.font, max(self.body, 3.0), self.sizes.text)
+        legend = Legend.of(
+            self.palette, self.font, max(self.body, 3.0), self.sizes.text, note_on(self.sample)
+        )
         wide = max(self.body, legend.width)
         height = self.body_height + legend.height + 0.12 + 2 * MARGIN
         self.left = MARGIN + (wide - self.body) / 2
@@ -307,7 +321,7 @@ class _Drawing:
 
     # --- parts ---------------------------------------------------------------------------
 
-    def _rows(self, node: int) -> int:
+    def _rows(self, node: int) -> str:
         return rows_at(self.subject, self.sample, node)
 
     def _sums(self, node: int) -> FloatArray:
@@ -332,10 +346,11 @@ class _Drawing:
             canvas.text(left + pad, y, line, sizes.text).set_gid(f"{gid}-question")
             y -= sizes.line
         y = bottom + pad + sizes.small_line / 2
-        rows = count(self._rows(number))
+        rows = self._rows(number)
         canvas.text(left + pad, y, rows, sizes.small, color=GREY).set_gid(f"{gid}-rows")
-        room = width - 2 * pad - self.font.width(rows, sizes.small) - 0.12
-        gain = gain_text(self.subject, number, self.font, room, sizes.small)
+        gain = gain_text(
+            self.subject, number, self.font, self._gain_room(number), sizes.small, self.word
+        )
         if gain:
             at = left + width - pad
             drawn = canvas.text(at, y, gain, sizes.small, ha="right", color=GREY)
@@ -360,11 +375,9 @@ class _Drawing:
             return
         first, other = (self._sums(self.shown[child].node) for child in node.children)
         small = self.sizes.small
-        for sums, at, side in (
-            (np.where(first >= other, first, 0.0), left, "left"),
-            (np.where(first < other, other, 0.0), left + width, "right"),
-        ):
-            text = main_classes(self.font, sums, self.palette, width / 2 - 0.06, small)
+        sides = (np.where(first >= other, first, 0.0), np.where(first < other, other, 0.0))
+        texts = two_sides(self.font, sides, self.palette, width, small)
+        for text, at, side in zip(texts, (left, left + width), ("left", "right"), strict=True):
             drawn = self.canvas.text(at, y, text, small, ha=side)
             drawn.set_gid(f"node-{node.node}-{side}")
 

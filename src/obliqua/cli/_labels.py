@@ -1,0 +1,133 @@
+"""Labels: how the text of a file becomes classes, and how classes of two files are matched.
+
+A label is the text that stands in the file. Only where all labels of a column would be written
+back as the same text are they numbers (``0``, ``17``, ``-3``) or truth values (``true``,
+``false``). ``01``, ``1.0`` and ``TRUE`` stay what they are.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from obliqua._extras import require
+from obliqua._typing import AnyArray, Int64Array
+from obliqua.cli._errors import Trouble, listed
+from obliqua.cli._output import note
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+TRUTH = {"true": True, "false": False}
+
+
+def text_of(label: Any) -> str:
+    """Return a label as a CSV file has it: truth values are written in small letters."""
+    if isinstance(label, bool | np.bool_):
+        return "true" if label else "false"
+    return str(label)
+
+
+def labels_of_text(words: pl.Series) -> AnyArray | None:
+    """Return the classes that texts stand for, None if they are numbers that are not whole."""
+    polars = require("polars", "cli", "Reading tables")
+    whole = words.cast(polars.Int64, strict=False)
+    if (whole.cast(polars.String) == words).all() and whole.null_count() == 0:
+        return np.asarray(whole.to_numpy())
+    if words.is_in(list(TRUTH)).all():
+        return np.asarray((words == "true").to_numpy())
+    numbers = words.cast(polars.Float64, strict=False)
+    # Numbers with a fraction are a quantity; a whole number of many digits is a name.
+    names = words.str.contains(r"^[-+]?\d+$").all()
+    if not names and numbers.null_count() == 0 and not is_whole(numbers.to_numpy()).all():
+        return None
+    labels = np.array(words.to_list(), dtype=str)
+    _say_what_is_alike(labels)
+    return labels
+
+
+def is_whole(values: AnyArray) -> AnyArray:
+    """Say which numbers are whole, and small enough to be told from their neighbours."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray((values == np.floor(values)) & (np.abs(values) < 2.0**53))
+
+
+def _say_what_is_alike(labels: AnyArray) -> None:
+    """Say if two classes differ only in how they are written: that is seldom meant."""
+    seen: dict[str, str] = {}
+    for label in np.unique(labels).tolist():
+        other = seen.setdefault(_folded(label), label)
+        if other != label:
+            note(f"{other!r} and {label!r} are two classes, for they are written differently.")
+            return
+
+
+def _folded(text: str) -> str:
+    """Write numbers and truth values in one way, whatever way they were written in."""
+    if NUMBER.fullmatch(text):
+        return repr(float(text))
+    return text.casefold() if text.casefold() in TRUTH else text
+
+
+def class_numbers(classes: AnyArray, labels: AnyArray) -> Int64Array:
+    """Find labels among the classes of a model, which may have come from another kind of file.
+
+    Parameters
+    ----------
+    classes : ndarray
+        The classes.
+    labels : ndarray
+        Labels of rows.
+
+    Returns
+    -------
+    ndarray of int64
+        The position of each label in `classes`, -1 for those that are not there. Labels are
+        compared as text; one that is not found so may still be a number or a truth value that
+        is written in another way, ``1.0`` for ``1``.
+    """
+    known = {text_of(label): number for number, label in enumerate(classes.tolist())}
+    folded = {_folded(text): number for text, number in known.items()}
+    if len(folded) < len(known):
+        folded = {}  # the way of writing tells classes apart
+    different, places = np.unique(labels, return_inverse=True)
+    numbers = []
+    for label in different.tolist():
+        text = text_of(label)
+        numbers.append(known.get(text, folded.get(_folded(text), -1)))
+    return np.array(numbers, dtype=np.int64)[places]
+
+
+def check_known(numbers: Int64Array, labels: AnyArray, classes: AnyArray, option: str) -> str:
+    """Say how many labels are no classes of a model, for the end of a line; refuse if all are.
+
+    Parameters
+    ----------
+    numbers : ndarray of int64
+        What `class_numbers` found.
+    labels, classes : ndarray
+        What it was given.
+    option : str
+        What messages begin with.
+
+    Returns
+    -------
+    str
+        The words, with "; " before them; empty if all labels are known.
+    """
+    unknown = numbers < 0
+    if not unknown.any():
+        return ""
+    strange = [text_of(label) for label in np.unique(labels[unknown]).tolist()]
+    if unknown.all():
+        there = [text_of(label) for label in classes.tolist()]
+        raise Trouble(
+            f"{option}: none of the labels is a class that the model knows. They are "
+            f"{listed(strange)}; the model's classes are {listed(there)}."
+        )
+    n = int(unknown.sum())
+    have = "has" if n == 1 else "have"
+    return f"; {n:,} of them {have} a class that the model does not know: {listed(strange, 5)}"
