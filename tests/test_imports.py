@@ -29,11 +29,11 @@ FLOORS = [
     (
         "stages",
         {
-            *("proposals", "scatter", "scale", "search", "parts", "odd_columns"),  # the engine
+            *("proposals", "scatter", "scale", "search", "parts"),  # the engine
             *("sorted_columns", "finders", "grow"),
             *("methods", "prune", "refine", "eigen", "spread"),  # what makes and changes trees
             *("spectrum", "explain", "export", "plot", "report"),  # what reads them
-            *("datasets", "distributed"),
+            *("datasets", "distributed", "metrics"),
         },
     ),
     ("estimators", {"estimators", "testing"}),

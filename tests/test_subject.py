@@ -78,8 +78,9 @@ def test_a_model_finds_columns_by_name(fitted: CartClassifier, frame: type) -> N
 
 
 def test_a_model_refuses_rows_that_are_none(fitted: CartClassifier) -> None:
-    with pytest.raises(ValueError, match="NaN"):
-        fitted.model_.rows([[1.0, np.nan]])
+    with pytest.raises(ValueError, match="infinity"):
+        fitted.model_.rows([[1.0, np.inf]])
+    assert np.isnan(fitted.model_.rows([[1.0, np.nan]])[0, 1])  # its splits have stand-ins
     with pytest.raises(TreeError, match="2 columns"):
         fitted.model_.rows([[1.0, 2.0, 3.0]])
 
@@ -141,3 +142,13 @@ def test_a_package_that_is_not_installed() -> None:
         require("nothing_here.figure", "plot", "Drawing a tree")
     with pytest.raises(MissingDependency, match=r"pip install nothing_here$"):
         require("nothing_here.figure", None, "Drawing a tree")
+
+
+def test_rows_with_missing_values_are_refused() -> None:
+    """Until readers know what stands in for them: nothing becomes NaN silently."""
+    model = CartClassifier(pruning=None).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    for thing in (model, model.model_):
+        subject = subject_of(thing)
+        assert subject.rows([[0.0, 1.0]]).tolist() == [[0.0, 1.0]]
+        with pytest.raises(ValueError, match="Row 1 of X has NaN in the column 'x0'"):
+            subject.rows([[0.0, 1.0], [float("nan"), 2.0]])

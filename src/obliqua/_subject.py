@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from obliqua._core.walk import all_finite
 from obliqua._typing import AnyArray
 from obliqua.data import Encoding
 from obliqua.errors import TreeError
@@ -115,7 +116,23 @@ def subject_of(
         called = tuple(str(label) for label in classes.tolist())
     else:
         called = _names(class_names, len(classes), "class_names", "classes")
-    return Subject(chosen, encoding, distinct(called), classes, rows)
+    return Subject(chosen, encoding, distinct(called), classes, _complete(rows, encoding))
+
+
+def _complete(rows: Callable[[Any], AnyArray], encoding: Encoding) -> Callable[[Any], AnyArray]:
+    """Refuse rows with missing values: what is measured along a split would be NaN."""
+
+    def complete(X: Any) -> AnyArray:
+        Z = rows(X)
+        if not all_finite(Z):
+            row, column = np.argwhere(np.isnan(Z))[0].tolist()
+            raise ValueError(
+                f"Row {row} of X has NaN in the column {encoding.names[column]!r}, and only rows "
+                "without missing values can be measured or drawn. Leave such rows out."
+            )
+        return Z
+
+    return complete
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:

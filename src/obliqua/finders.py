@@ -20,7 +20,6 @@ from obliqua._core.planned import Planned
 from obliqua._rules import Rules
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.data import Problem
-from obliqua.odd_columns import odd_columns
 from obliqua.proposals import Planes, Proposals
 from obliqua.scatter import weight_shift
 from obliqua.search import Split
@@ -63,15 +62,14 @@ class CompiledMethod:
         self.max_features = proposals.max_features
         self.weight_shift = weight_shift(problem.total_weight)
         self.scale = scale
-        self.by_node = True
-        columns = odd_columns(problem)
         self.odd: tuple[Int32Array, Int32Array, FloatArray] | None = None
-        if len(columns):
-            n_levels = np.zeros(problem.n_features, dtype=np.int32)
-            if problem.n_levels is not None:
-                n_levels[:] = problem.n_levels
-            usual = problem.means[columns]
-            self.odd = columns, n_levels[columns], np.where(n_levels[columns] > 0, 0.0, usual)
+        self.by_node = problem.fills is None
+        if problem.odd.any():
+            columns = np.flatnonzero(problem.odd).astype(np.int32)
+            n_levels = np.ascontiguousarray(problem.n_levels[columns], dtype=np.int32)
+            # Where a node knows no value, the mean of all rows stands in; a level then counts 0.
+            usual = np.where(n_levels > 0, 0.0, problem.means[columns])
+            self.odd = columns, n_levels, usual
         self._loop: list[Any] = []
 
     def finder(self, room: int, helper: bool = False) -> Any:

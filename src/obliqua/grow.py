@@ -29,7 +29,6 @@ from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data import Problem
 from obliqua.finders import CompiledMethod, OddColumns
-from obliqua.odd_columns import is_odd
 from obliqua.proposals import (
     Directions,
     NodeView,
@@ -93,13 +92,30 @@ def grow(
         proposals = Proposals()  # one feature is an axis, and those are looked at anyway
         has_finder = False
     measure = get_criterion(criterion)
+    if problem.odd.any():
+        _check_odd(proposals, measure)
     rules = Rules() if rules is None else rules
-    if problem.n_rows < SERIAL_ROWS // (4 if has_finder else 1) or is_odd(problem).any():
+    if problem.n_rows < SERIAL_ROWS // (4 if has_finder else 1) or problem.odd.any():
         n_threads = 1
     growth = _Growth(problem, proposals, measure, rules, n_threads)
     growth.total_weight = problem.total_weight if total_weight is None else total_weight
     with growth.threads():
         return growth.run(key & (2**64 - 1), depth)
+
+
+def _check_odd(proposals: Proposals, criterion: Criterion) -> None:
+    """Refuse what cannot look at levels and missing values yet."""
+    if criterion.code < 0:
+        raise ValueError(
+            "A criterion that is a Python function cannot be used with qualitative columns or "
+            f"missing values; got {criterion.name!r}. Use a built-in one."
+        )
+    with_finder = proposals.proposer is None or hasattr(proposals.proposer, "finder")
+    if not (with_finder and proposals.axis_parallel):
+        raise ValueError(
+            "Qualitative columns and missing values need a compiled method and axis-parallel "
+            "splits beside its own; a proposer in Python sees plain numbers only."
+        )
 
 
 @dataclass
@@ -144,7 +160,7 @@ class _Growth:
         self.has_proposer = proposals.proposer is not None
         self.scale: FloatArray | None = None
         self.method: CompiledMethod | None = None
-        self.odd = bool(is_odd(problem).any())
+        self.odd = bool(problem.odd.any())
         if self.has_proposer or self.odd:
             self._prepare()
         # What the loop here must ask node by node.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data import Encoding, checked_rows
+from obliqua.data import Encoding, encoded_rows
 from obliqua.errors import TreeError
 from obliqua.tree import Tree
 
@@ -85,17 +85,20 @@ class Model:
         ----------
         X : array-like of shape (n_rows, n_features)
             The rows. The columns of a frame are found by name: they may stand in any order,
-            and others beside them are left out.
+            and others beside them are left out. Values may be missing if some split of the
+            trees has something that stands in for them.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features)
-            float32 or float64.
+            float32 or float64. Levels of qualitative columns are codes, -1 for a level that
+            the model does not know; what is missing is NaN.
 
         Raises
         ------
         ValueError
-            If columns are missing, or if there are values that are not finite numbers.
+            If columns are missing, or if a column cannot be read as it was when the model was
+            fitted: if it has infinite numbers, for instance.
         """
         names = self.encoding.names
         if hasattr(X, "columns") and hasattr(X, "__getitem__"):
@@ -108,7 +111,8 @@ class Model:
                     f"{', '.join(map(repr, known)) or 'none'}."
                 )
             X = X[[known[name] for name in names]]
-        return self.trees[0]._as_rows(checked_rows(X))
+        stand_ins = any(bool(np.isfinite(tree.fill).any()) for tree in self.trees)
+        return self.trees[0]._as_rows(encoded_rows(X, self.encoding, stand_ins))
 
     def predict_index(self, Z: AnyArray, n_threads: int = 1) -> Int64Array:
         """Predict the number of each row's class.

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from obliqua._typing import BoolArray, FloatArray
 from obliqua.data import Problem
-from obliqua.odd_columns import is_odd
 from obliqua.scatter import spread
 
 __all__ = ["SCALES", "feature_scale"]
@@ -40,13 +39,13 @@ def feature_scale(problem: Problem, kind: str | None) -> FloatArray:
     if kind is None:
         return np.ones(problem.n_features)
     width = np.ones(problem.n_features)
-    plain = ~is_odd(problem)
+    plain = ~problem.odd
     if plain.any():
         width[plain] = _width(problem if plain.all() else _columns(problem, plain), kind)
     for k in np.flatnonzero(~plain).tolist():
         # Numbers of levels are found at each node and comparable from the start.
         there = ~np.isnan(problem.Z[:, k])
-        if (problem.n_levels is None or problem.n_levels[k] == 0) and there.any():
+        if problem.n_levels[k] == 0 and there.any():
             width[k] = _width(_columns(problem, [k], there), kind)[0]
     with np.errstate(over="ignore", divide="ignore"):
         factor = 1.0 / width
@@ -63,6 +62,7 @@ def _columns(problem: Problem, columns: ArrayLike, rows: BoolArray | None = None
         weights=None if problem.weights is None else problem.weights[kept],
         n_levels=None,
         has_missing=None,
+        fills=None,
     )
 
 

@@ -15,7 +15,6 @@ from obliqua._core.steps import best_axis_cut, divide_columns, make_axis_cut
 from obliqua._rules import Rules
 from obliqua._typing import Int64Array
 from obliqua.data import Problem
-from obliqua.odd_columns import is_odd
 from obliqua.search import Split
 
 __all__ = ["SERIAL_ROWS", "SortedColumns", "Words", "plain_columns"]
@@ -30,7 +29,7 @@ def plain_columns(problem: Problem) -> Words:
     """Return the set of all columns that can be sorted once."""
     n = problem.n_features
     bits = np.zeros(-(-n // 64) * 64, dtype=np.uint8)
-    bits[:n] = ~is_odd(problem)
+    bits[:n] = ~problem.odd
     return np.packbits(bits, bitorder="little").view(np.uint64)
 
 
@@ -46,8 +45,8 @@ class SortedColumns:
         self.n_threads = n_threads
         self.lists = Columns(problem.Z, problem.y, problem.weights, problem.n_classes)
         n = problem.n_features
-        if is_odd(problem).any():  # those columns are never looked at here
-            for column in np.flatnonzero(~is_odd(problem)).tolist():
+        if problem.odd.any():  # those columns are never looked at here
+            for column in np.flatnonzero(~problem.odd).tolist():
                 self.lists.presort(column, column + 1)
             return
         step = max(1, n if pool is None else min(4, n // (4 * n_threads)))

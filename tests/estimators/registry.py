@@ -23,6 +23,15 @@ each_estimator = pytest.mark.parametrize(
     "Estimator", ESTIMATORS, ids=[cls.__name__ for cls in ESTIMATORS]
 )
 
+PLAIN = [cls for cls in ESTIMATORS if not cls._takes_odd]
+ODD = [cls for cls in ESTIMATORS if cls._takes_odd]
+
+# Those that take numbers only, and those that take levels and missing values too.
+each_plain_estimator = pytest.mark.parametrize(
+    "Estimator", PLAIN, ids=[cls.__name__ for cls in PLAIN]
+)
+each_odd_estimator = pytest.mark.parametrize("Estimator", ODD, ids=[cls.__name__ for cls in ODD])
+
 
 def full_grown(Estimator: Any, **params: Any) -> Any:
     """An estimator that grows until its leaves are pure, also if it would prune by default."""

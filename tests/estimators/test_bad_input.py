@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
-from estimators.registry import blobs, each_estimator
+from estimators.registry import blobs, each_estimator, each_plain_estimator
 
 X, Y = blobs()
 PREDICTING = ("predict", "predict_proba", "predict_log_proba", "apply", "decision_path")
@@ -22,19 +22,22 @@ def with_value(value, dtype=np.float64):
 
 # --- the rows -------------------------------------------------------------------------------
 
-BAD_ROWS = {
+# What only methods for plain numbers refuse; the others: tests/estimators/test_tables.py.
+ODD_ROWS = {
     "NaN": (with_value(np.nan), ValueError, "NaN"),
     "NaN, float32": (with_value(np.nan, np.float32), ValueError, "NaN"),
+    "None": (with_value(None, object), ValueError, "NaN"),
+    "strings": (np.full(X.shape, "high"), ValueError, "could not convert string to float"),
+}
+BAD_ROWS = {
     "infinity": (with_value(np.inf), ValueError, "infinity"),
     "minus infinity": (with_value(-np.inf), ValueError, "infinity"),
     "infinity, float32": (with_value(np.inf, np.float32), ValueError, "infinity"),
-    "None": (with_value(None, object), ValueError, "NaN"),
     "one dimension": (X[:, 0], ValueError, "Expected 2D array, got 1D array"),
     "three dimensions": (X[:, :, None], ValueError, "dim 3"),
     "a number": (3.0, ValueError, "Expected 2D array, got scalar"),
     "no rows": (X[:0], ValueError, re.escape("0 sample(s)")),
     "no columns": (X[:, :0], ValueError, re.escape("0 feature(s)")),
-    "strings": (np.full(X.shape, "high"), ValueError, "could not convert string to float"),
     "ragged lists": ([[1.0, 2.0], [3.0]], ValueError, "inhomogeneous"),
     "complex": (X + 1j, ValueError, "Complex data not supported"),
     "sparse": (sp.csr_array(X), TypeError, re.escape("Use '.toarray()' to convert to a dense")),
@@ -60,6 +63,18 @@ def test_predicting_refuses_the_same_rows(Estimator, name, method):
     model = Estimator(max_depth=2).fit(X, Y)
     with pytest.raises(error, match=text):
         getattr(model, method)(bad)
+
+
+@each_plain_estimator
+@pytest.mark.parametrize("name", ODD_ROWS)
+def test_methods_for_plain_numbers_refuse_others(Estimator, name):
+    bad, error, text = ODD_ROWS[name]
+    with pytest.raises(error, match=text):
+        Estimator().fit(bad, Y)
+    model = Estimator(max_depth=2).fit(X, Y)
+    for method in PREDICTING:
+        with pytest.raises(error, match=text):
+            getattr(model, method)(bad)
 
 
 @each_estimator
@@ -262,7 +277,7 @@ def test_fit_refuses_parameters(Estimator, parameter, value):
 @pytest.mark.parametrize(
     ("rows", "labels", "weights"),
     [
-        (with_value(np.nan), Y, None),
+        (with_value(np.inf), Y, None),
         (X[:, :2], X[:, 0], None),
         (X[:, :2], Y, -np.ones(len(Y))),
     ],
@@ -283,11 +298,11 @@ def test_a_refused_fit_leaves_the_earlier_one(Estimator, rows, labels, weights):
 def test_a_refused_first_fit_leaves_nothing(Estimator):
     model = Estimator()
     with pytest.raises(ValueError):
-        model.fit(with_value(np.nan), Y)
+        model.fit(with_value(np.inf), Y)
     assert not [name for name in vars(model) if name.endswith("_")]
 
 
-@each_estimator
+@each_plain_estimator
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_column_without_numbers_is_named(Estimator, library):
     columns = {"age": [1.0, 2.0, 3.0, 4.0], "town": ["a", "b", "a", "b"]}

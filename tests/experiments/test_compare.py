@@ -193,3 +193,19 @@ def test_methods_have_names_titles_and_can_be_made() -> None:
     made = find_method("hhcart-3").make(0)
     assert isinstance(made, HHCartClassifier)
     assert made.max_features_per_split == 3
+
+
+def test_rates_of_each_class() -> None:
+    names = np.array(["low", "mid", "top"])[y]
+    result = compare(X, names, {"tree": TREE}, n_folds=5, random_state=7)
+    assert result.classes == ("low", "mid", "top")
+    assert result.rates["tree"].shape == (5, 2, 3)
+    (row,) = result.rows()
+    for place, label in enumerate(result.classes):
+        means = result.rates["tree"][:, :, place].mean(axis=0)
+        np.testing.assert_allclose([row[f"tpr[{label}]"], row[f"tnr[{label}]"]], means)
+    # Folds are of equal size and stratified, so the recalls make up the accuracy.
+    sizes = np.unique(names, return_counts=True)[1]
+    accuracy = np.average([row[f"tpr[{label}]"] for label in result.classes], weights=sizes)
+    assert accuracy == pytest.approx(row["accuracy"])
+    assert json.loads(json.dumps(result.to_dict()))["classes"] == ["low", "mid", "top"]

@@ -51,6 +51,14 @@ def all_kinds() -> Model:
     return Model((builder.build(),), "single", encoding, np.array(["a", "b", "c"]))
 
 
+def coloured(Z: NDArray[np.float64]) -> NDArray[Any]:
+    """Rows of `all_kinds` as a user has them, with names of levels; the fifth is not known."""
+    names = ("red", "green", "blue", "white", "violet")
+    rows: NDArray[Any] = Z.astype(object)
+    rows[:, 2] = [names[int(code)] for code in Z[:, 2]]
+    return rows
+
+
 def by_gid(ax: Axes, pattern: str) -> dict[str, Any]:
     """All artists whose gid matches, by gid; several with one gid as a list."""
     found: dict[str, Any] = {}

@@ -15,7 +15,7 @@ from obliqua import CartClassifier, HHCartClassifier, TreeBuilder, plot_boundary
 from obliqua.data import Encoding
 from obliqua.model import Model
 from obliqua.tree import Tree
-from plot.pictures import LONG, ODD, all_kinds, by_gid, data
+from plot.pictures import LONG, ODD, all_kinds, by_gid, coloured, data
 
 
 def polygons(ax: Axes) -> dict[int, NDArray[np.float64]]:
@@ -78,7 +78,7 @@ def test_linear_machines_and_held_levels_are_exact() -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(60, 2)), rng.integers(0, 5, 60)])
     for level, name in ((0, "red"), (2, "blue"), (3, "white"), (9, "9")):
-        ax = plot_boundary(model, X, features=[0, 1], fixed={"colour": level})
+        ax = plot_boundary(model, coloured(X), features=[0, 1], fixed={"colour": level})
         row = np.array([0.0, 0.0, level])
         assert_exact(ax, model.trees[0], row, (0, 1))
         assert f"colour = {name}" in by_gid(ax, "slice")["slice"].get_text()
@@ -88,7 +88,7 @@ def test_shown_levels_are_drawn_on_a_grid() -> None:
     model = all_kinds()
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(60, 2)), rng.integers(0, 4, 60)])
-    ax = plot_boundary(model, X, model.predict(X), features=[0, 2])
+    ax = plot_boundary(model, coloured(X), model.predict(X), features=[0, 2])
     assert not polygons(ax)
     assert [t.get_text() for t in ax.get_yticklabels()] == ["red", "green", "blue", "white"]
     assert_grid(ax, model, np.median(X, axis=0), (0, 2))

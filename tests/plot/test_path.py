@@ -15,7 +15,18 @@ from obliqua import CartClassifier, HHCartClassifier, TreeBuilder, plot_path
 from obliqua._subject import subject_of
 from obliqua.plot._rows import Sample, along
 from obliqua.plot._terms import moves_of
-from plot.pictures import LONG, ODD, all_kinds, assert_tidy, boxes, by_gid, data, grown, words
+from plot.pictures import (
+    LONG,
+    ODD,
+    all_kinds,
+    assert_tidy,
+    boxes,
+    by_gid,
+    coloured,
+    data,
+    grown,
+    words,
+)
 
 
 @pytest.mark.parametrize("with_rows", [False, True])
@@ -148,7 +159,7 @@ def test_linear_machines_and_level_sets() -> None:
     model = all_kinds()
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(50, 2)), rng.integers(0, 5, 50)])
-    ax = plot_path(model, [2.0, 1.0, 2.0], X=X, y=model.predict(X))
+    ax = plot_path(model, [2.0, 1.0, "blue"], X=coloured(X), y=model.predict(X))
     text = words(ax)
     assert "this row takes branch 1" in text
     assert "this row takes branch 2" in text

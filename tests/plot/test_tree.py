@@ -31,6 +31,7 @@ from plot.pictures import (
     assert_tidy,
     boxes,
     by_gid,
+    coloured,
     data,
     grown,
     words,
@@ -264,7 +265,7 @@ def test_linear_machines_and_level_sets() -> None:
     model = all_kinds()
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(50, 2)), rng.integers(0, 5, 50)])
-    for rows in ((), (X, model.predict(X))):
+    for rows in ((), (coloured(X), model.predict(X))):
         ax = plot_tree(model, *rows)
         assert len(boxes(ax)) == 7
         assert not by_gid(ax, r"node-\d+-histogram")

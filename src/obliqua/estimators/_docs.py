@@ -147,6 +147,24 @@ not in y are left out. The classes are weighted so that their weights have these
 before `class_weight` is multiplied in; splits, labels of leaves and pruning all heed it.
 `None` takes the shares in the data.""",
     ),
+    "categorical_features": (
+        "'from_dtype', array-like or None",
+        """\
+Which columns are qualitative: their values are levels without an order. 'from_dtype' takes
+columns of text and of categories: in pandas `category`, `string` and objects among which there
+is text; in polars String, Categorical and Enum; in arrays and lists the columns that hold text.
+Bools stay numbers. A list gives names of columns, positions (negative ones count from the
+end) or a bool for each column; then only these are qualitative, and numbers among them become
+levels by value. `None` makes nothing qualitative.""",
+    ),
+    "fill": (
+        "{'node', 'training'}",
+        """\
+What stands in for a missing number at a split: the mean of the column over the training rows
+at that node, or over all training rows (the rule of OC1). Means are weighted, and missing
+numbers do not count. A missing level is a level of its own where a node has seen one, and adds
+nothing elsewhere.""",
+    ),
     "random_state": (
         "int, RandomState instance or None",
         """\

@@ -1,24 +1,71 @@
 """Looking at what a user gives: rows, labels and limits."""
 
+from collections.abc import Sequence
 from math import ceil
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_X_y, validate_data
+
+from obliqua._encoding import Encoding
+from obliqua._table import (
+    FROM_DTYPE,
+    Table,
+    encoded_rows,
+    plain_table,
+    read_by_columns,
+    read_table,
+)
+from obliqua._typing import AnyArray, Rows
 
 # Both widths go through the engine as they are; anything else becomes the first.
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
+CategoricalFeatures = Sequence[Any] | AnyArray | str | None
 
-def checked(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True) -> Any:
-    """Check X, and y if it is given, as scikit-learn does."""
+# Of the parameters of methods that take qualitative columns and missing values.
+TABLE_CONSTRAINTS: dict[str, list[Any]] = {
+    "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+    "fill": [StrOptions({"node", "training"})],
+}
+
+
+def read_training(estimator: Any, X: Any, y: Any) -> tuple[Table, Any]:
+    """Read and check the table and the labels of a fit; note on the estimator what was seen."""
+    chosen = getattr(estimator, "categorical_features", None)
+    if not (estimator._takes_odd and read_by_columns(X, chosen)):
+        Z, y = checked(estimator, X, y)
+        names = getattr(estimator, "feature_names_in_", None)
+        return plain_table(Z, names, estimator._takes_odd), y
+    validate_data(estimator, X, y, skip_check_array=True)  # notes names and their number
+    table = read_table(X, chosen, getattr(estimator, "feature_names_in_", None))
+    _, y = check_X_y(table.Z, y, dtype=FLOATS, ensure_all_finite=False, estimator=estimator)
+    return table, y
+
+
+def read_rows(estimator: Any, X: Any) -> Rows:
+    """Read and check rows to predict."""
+    encoding: Encoding = estimator.model_.encoding
+    by_columns = estimator._takes_odd and read_by_columns(X, FROM_DTYPE)
+    if encoding.numeric and not by_columns:
+        rows: Rows = checked(estimator, X, reset=False)
+        return rows
+    validate_data(estimator, X, reset=False, skip_check_array=True)
+    return encoded_rows(X, encoding)
+
+
+def checked(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:
+    """Check X, a matrix of numbers, and y if it is given, as scikit-learn does."""
+    finite = "allow-nan" if estimator._takes_odd else True
     # Looking for infinity, scikit-learn adds all numbers up: huge ones of both signs would
     # cause a warning that tells a user nothing.
     with np.errstate(over="ignore", invalid="ignore"):
         try:
-            return validate_data(estimator, X, *y, reset=reset, dtype=FLOATS)
+            return validate_data(
+                estimator, X, *y, reset=reset, dtype=FLOATS, ensure_all_finite=finite
+            )
         except (TypeError, ValueError) as error:
             name = column_without_numbers(X)
             if name is None:

@@ -28,7 +28,7 @@ from obliqua._typing import (
 from obliqua._values import NotSaved
 from obliqua.criteria import CRITERIA, Criterion, get_criterion
 from obliqua.data import MAX_ROWS, Problem, encode
-from obliqua.estimators._input import FLOATS, checked, number_of_rows
+from obliqua.estimators._input import FLOATS, number_of_rows, read_rows, read_training
 from obliqua.estimators._labels import (
     check_labels,
     class_weights,
@@ -87,6 +87,9 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             None,
         ],
     }
+
+    #: Whether the method takes qualitative columns and missing values.
+    _takes_odd: ClassVar[bool] = False
 
     @abstractmethod
     def __init__(
@@ -151,6 +154,12 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                     f"fitting: set_params({name}=...)."
                 )
 
+    def __sklearn_tags__(self) -> Any:
+        """Say what the method takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = self._takes_odd
+        return tags
+
     # --- fitting -------------------------------------------------------------------------
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -160,9 +169,9 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The training rows: an array or a pandas or polars frame of finite numbers.
-            float64 and float32 are used as they are; rows are copied only where some of
-            them are held out for pruning.
+            The training rows: an array, a list of rows, or a pandas or polars frame. A matrix
+            of float64 or float32 is used as it is; rows are copied only where some of them are
+            held out for pruning.
         y : array-like of shape (n_samples,)
             The class labels: integers, strings or bools.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -238,18 +247,18 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         # an earlier fit untouched.
         seen = copy(self)
         check_labels(y)
-        X, y = checked(seen, X, y)
+        table, y = read_training(seen, X, y)
         weights: FloatArray | None = None
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            weights = _check_sample_weight(sample_weight, table.Z, dtype=np.float64)
         classes, codes = encode_labels(y)
         problem = encode(
-            X,
+            table,
             codes,
             len(classes),
             sample_weight=weights,
             class_weight=self._weights_of_classes(classes, codes, weights),
-            names=getattr(seen, "feature_names_in_", None),
+            fill=getattr(self, "fill", "node"),
         )
         return seen, problem, classes
 
@@ -341,6 +350,7 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             "classes_": model.classes,
             "n_classes_": model.n_classes,
             "n_features_in_": model.encoding.n_columns,
+            "_n_plain": model.encoding.n_columns if model.encoding.numeric else -1,
         }
         if names is not None:
             fitted["feature_names_in_"] = names
@@ -474,7 +484,7 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             type(X) is np.ndarray
             and X.ndim == 2
             and X.dtype in FLOATS
-            and X.shape[1] == fitted.get("n_features_in_")
+            and X.shape[1] == fitted.get("_n_plain")
             and X.shape[0] > 0
             and X.flags.aligned
             and "feature_names_in_" not in fitted
@@ -482,8 +492,7 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         ):
             return X
         check_is_fitted(self)
-        rows: Rows = checked(self, X, reset=False)
-        return rows
+        return read_rows(self, X)
 
     def _n_threads(self, Z: Rows) -> int:
         """Return how many threads walk the rows."""

@@ -1,6 +1,9 @@
 """CART: the tree whose splits ask about one feature."""
 
+from typing import Any, ClassVar
+
 from obliqua.estimators._docs import document
+from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
 
 
@@ -44,6 +47,12 @@ class CartClassifier(BaseTreeClassifier):
     array([0, 0])
     """
 
+    _takes_odd = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseTreeClassifier._parameter_constraints,
+        **TABLE_CONSTRAINTS,
+    }
+
     def __init__(
         self,
         *,
@@ -64,6 +73,8 @@ class CartClassifier(BaseTreeClassifier):
         ccp_alpha: float | None = None,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        fill: str = "node",
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -88,6 +99,8 @@ class CartClassifier(BaseTreeClassifier):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.categorical_features = categorical_features
+        self.fill = fill
 
     def _proposer(self) -> object:
         from obliqua.methods.axis import AXIS

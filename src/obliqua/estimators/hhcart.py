@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from obliqua.estimators._docs import document
+from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
 
 
@@ -101,8 +102,10 @@ class HHCartClassifier(BaseTreeClassifier):
     6
     """
 
+    _takes_odd = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
+        **TABLE_CONSTRAINTS,
         "variant": [StrOptions({"all", "dominant"})],
         "tau": [Interval(Real, 0.0, None, closed="left")],
         "target": [StrOptions({"first", "nearest"})],
@@ -147,6 +150,8 @@ class HHCartClassifier(BaseTreeClassifier):
         ccp_alpha: float | None = None,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        fill: str = "node",
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -171,6 +176,8 @@ class HHCartClassifier(BaseTreeClassifier):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.categorical_features = categorical_features
+        self.fill = fill
         self.variant = variant
         self.tau = tau
         self.target = target

@@ -47,6 +47,9 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
 
     Notes
     -----
+    Numbers only: qualitative columns and missing values are refused, because a proposer works
+    with coordinates.
+
     The proposer is called for one node at a time, in the order in which the tree grows. With
     `pruning='cv'` it grows a tree for each fold too.
     The node that it gets is dead after the call. An error that it raises ends the fit, and

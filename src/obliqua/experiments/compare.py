@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -16,9 +16,9 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing, check_consistent_length
 
+from obliqua import _confusion as measures
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.estimators._labels import encode_labels
-from obliqua.experiments import measures
 from obliqua.experiments.methods import METHODS, find_method
 from obliqua.experiments.protocol import mean_and_sd
 from obliqua.experiments.tables import Figure
@@ -28,6 +28,9 @@ __all__ = ["LEVEL", "MEASURES", "CompareResult", "compare"]
 
 #: What is measured in each fold, in the order of the columns of `CompareResult.folds`.
 MEASURES = ("accuracy", "macro_f", "leaves", "depth", "features_per_split", "seconds")
+
+#: What is measured for each class, in the order of `CompareResult.rates`.
+RATES = ("tpr", "tnr")
 
 #: Differences with a larger p-value count as noise.
 LEVEL = 0.05
@@ -49,6 +52,11 @@ class CompareResult:
         The folds of a cross-validation, and how often it was repeated with other folds.
     notes : tuple of str
         What a reader should know: that there were fewer folds than asked for, for instance.
+    classes : tuple
+        The labels of the classes.
+    rates : mapping of str to ndarray of shape (n_folds * n_repeats, 2, n_classes)
+        By method, the true positive rates and the true negative rates of the classes in each
+        fold.
     """
 
     folds: Mapping[str, FloatArray]
@@ -58,6 +66,8 @@ class CompareResult:
     n_folds: int
     n_repeats: int
     notes: tuple[str, ...] = ()
+    classes: tuple[Any, ...] = ()
+    rates: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @cached_property
     def best(self) -> str:
@@ -87,7 +97,8 @@ class CompareResult:
         list of dict
             With the keys ``method``, each of `MEASURES`, each with ``_sd`` behind it,
             ``p_value`` and ``within_noise``: whether the accuracy cannot be told from the
-            best one's.
+            best one's; then for each class ``tpr[label]`` and ``tnr[label]``, the means of its
+            true positive and its true negative rate.
         """
         out: list[dict[str, Any]] = []
         for name, values in self.folds.items():
@@ -96,8 +107,19 @@ class CompareResult:
                 row[measure], row[f"{measure}_sd"] = _figure(column)
             row["p_value"] = self.p_values[name]
             row["within_noise"] = self.p_values[name] >= LEVEL
+            for rate, by_class in zip(RATES, self._mean_rates(name), strict=True):
+                pairs = zip(self.classes, by_class, strict=True)
+                row |= {f"{rate}[{label}]": mean for label, mean in pairs}
             out.append(row)
         return out
+
+    def _mean_rates(self, name: str) -> list[list[float]]:
+        """Return the means over folds of both rates of each class."""
+        if name not in self.rates:
+            return [[] for _ in RATES]
+        return [
+            [_figure(one)[0] for one in rate.T] for rate in np.moveaxis(self.rates[name], 1, 0)
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the single folds, ready for JSON.
@@ -105,11 +127,13 @@ class CompareResult:
         Returns
         -------
         dict
-            Sizes, notes, and `rows` under ``methods``. What is not known is None.
+            Sizes, labels of the classes, notes, and `rows` under ``methods``. What is not known
+            is None.
         """
         sizes = ("n_rows", "n_features", "n_classes", "n_folds", "n_repeats")
         return {
             **{size: getattr(self, size) for size in sizes},
+            "classes": list(self.classes),
             "best": self.best,
             "notes": list(self.notes),
             "methods": [
@@ -216,7 +240,8 @@ def compare(
     Returns
     -------
     CompareResult
-        Accuracy, macro F, leaves, depth, features per split and time of each method.
+        Accuracy, macro F, leaves, depth, features per split and time of each method, and the
+        true positive and true negative rates of each class.
 
     Raises
     ------
@@ -251,18 +276,20 @@ def compare(
         joblib.delayed(_measure)(estimators[name], X, labels, classes, *division)
         for name, division in tasks
     )
-    found: dict[str, list[FloatArray]] = {name: [] for name in estimators}
+    found: dict[str, list[tuple[FloatArray, FloatArray]]] = {name: [] for name in estimators}
     results = joblib.Parallel(n_jobs=n_jobs, return_as="generator")(calls)
     for done, ((name, _), values) in enumerate(zip(tasks, results, strict=True), start=1):
         found[name].append(values)
         if progress is not None:
             progress(done, len(tasks), name)
     return CompareResult(
-        {name: np.stack(values) for name, values in found.items()},
+        {name: np.stack([values for values, _ in both]) for name, both in found.items()},
         *(len(labels), np.shape(X)[1], len(classes)),
         n_folds=n_folds,
         n_repeats=n_repeats,
         notes=notes,
+        classes=tuple(classes.tolist()),
+        rates={name: np.stack([rates for _, rates in both]) for name, both in found.items()},
     )
 
 
@@ -323,8 +350,8 @@ def _divisions(
 
 def _measure(
     estimator: Any, X: Any, y: AnyArray, classes: AnyArray, train: AnyArray, test: AnyArray
-) -> FloatArray:
-    """Fit a copy of an estimator on some rows and measure it on others."""
+) -> tuple[FloatArray, FloatArray]:
+    """Fit a copy of an estimator on some rows; return its measures, and rates, on others."""
     for module in ("obliqua.grow", "obliqua.prune", "obliqua.methods.hhcart"):
         import_module(module)  # a fit does that too; the first one would seem slow
     model = clone(estimator)
@@ -333,9 +360,9 @@ def _measure(
     model.fit(rows, labels)
     seconds = time.perf_counter() - started
     matrix = measures.confusion_matrix(y[test], model.predict(_safe_indexing(X, test)), classes)
-    return np.array(
-        [measures.accuracy(matrix), measures.macro_f(matrix), *tree_shape(model), seconds]
-    )
+    values = [measures.accuracy(matrix), measures.macro_f(matrix), *tree_shape(model), seconds]
+    rates = [measures.true_positive_rates(matrix), measures.true_negative_rates(matrix)]
+    return np.array(values), np.array(rates)
 
 
 def tree_shape(model: Any) -> tuple[float, float, float]:

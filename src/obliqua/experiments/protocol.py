@@ -20,8 +20,8 @@ from typing import Any
 import joblib
 import numpy as np
 
+from obliqua import _confusion as measures
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.experiments import measures
 from obliqua.experiments.store import CellKey, Store
 
 __all__ = ["Cell", "DataSet", "Method", "Rows", "Summary", "folds", "run", "run_cell", "summarise"]

@@ -157,7 +157,9 @@ def _one_row(subject: Subject, row: Any) -> AnyArray:
     if named:
         row = row.to_frame().T  # a Series knows the names of its values
     elif np.ndim(row) == 1:
-        row = np.asarray(row)[None, :]
+        plain = np.asarray(row)
+        # In an array of text numbers would be text too.
+        row = (plain if plain.dtype.kind not in "US" else np.array(row, dtype=object))[None, :]
         # A list has no names of features; scikit-learn would warn that there are none.
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from obliqua.data import Problem
-from obliqua.odd_columns import is_odd
 from obliqua.prune.cost_complexity import cost_complexity_path, prune_by_folds, prune_on_rows
 from obliqua.prune.division import hold_out, take
 from obliqua.prune.reduced_error import prune_reduced_error
@@ -92,7 +91,7 @@ def grow_pruned(
         tree = grow(problem)
         if pruning.ccp_alpha:
             tree = cost_complexity_path(tree, root).at_alpha(pruning.ccp_alpha)
-    if is_odd(problem).any():
+    if problem.odd.any():
         return tree  # the numbers of levels differ from node to node: measured while growing
     # Only of the tree that is kept, and on the rows that it was grown from.
     return measure_spread(tree, problem.Z, problem.weights, n_threads)

@@ -1,4 +1,4 @@
-"""Measures of a classifier, taken from a confusion matrix.
+"""Measures of a classifier, taken from a confusion matrix; `obliqua.metrics` takes labels.
 
 ``matrix[i, j]`` counts the rows of class i that were given class j. The papers pool the test
 folds of a cross-validation into one such matrix before they measure anything.
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua._typing import AnyArray, FloatArray
 
 __all__ = [
     "accuracy",
@@ -23,8 +23,11 @@ __all__ = [
 
 
 def confusion_matrix(
-    truth: AnyArray, predicted: AnyArray, classes: Sequence[object] | AnyArray
-) -> Int64Array:
+    truth: AnyArray,
+    predicted: AnyArray,
+    classes: Sequence[object] | AnyArray,
+    weights: FloatArray | None = None,
+) -> AnyArray:
     """Count the rows of each true class (rows) by predicted class (columns).
 
     Parameters
@@ -33,11 +36,13 @@ def confusion_matrix(
         Labels.
     classes : sequence
         All labels, in the order of the matrix.
+    weights : ndarray of shape (n,), default=None
+        Weights of the rows.
 
     Returns
     -------
     ndarray of shape (n_classes, n_classes)
-        The counts.
+        The counts, int64; with weights their sums, float64.
     """
     names = np.asarray(classes)
     order = np.argsort(names)
@@ -49,12 +54,14 @@ def confusion_matrix(
             raise ValueError("some labels are not among the classes; list every class")
         return found
 
-    matrix = np.zeros((names.size, names.size), dtype=np.int64)
-    np.add.at(matrix, (codes(np.asarray(truth)), codes(np.asarray(predicted))), 1)
+    kind = np.int64 if weights is None else np.float64
+    matrix: AnyArray = np.zeros((names.size, names.size), dtype=kind)
+    places = codes(np.asarray(truth)), codes(np.asarray(predicted))
+    np.add.at(matrix, places, 1 if weights is None else weights)
     return matrix
 
 
-def accuracy(matrix: Int64Array) -> float:
+def accuracy(matrix: AnyArray) -> float:
     """Return the share of the rows that were given their own class.
 
     Parameters
@@ -70,7 +77,7 @@ def accuracy(matrix: Int64Array) -> float:
     return float(np.trace(matrix) / matrix.sum())
 
 
-def true_positive_rates(matrix: Int64Array) -> FloatArray:
+def true_positive_rates(matrix: AnyArray) -> FloatArray:
     """Return, for each class, the share of its rows that were given it.
 
     Parameters
@@ -86,7 +93,7 @@ def true_positive_rates(matrix: Int64Array) -> FloatArray:
     return _ratio(matrix.diagonal(), matrix.sum(axis=1), np.nan)
 
 
-def true_negative_rates(matrix: Int64Array) -> FloatArray:
+def true_negative_rates(matrix: AnyArray) -> FloatArray:
     """Return, for each class, the share of the other rows that were not given it.
 
     Parameters
@@ -103,7 +110,7 @@ def true_negative_rates(matrix: Int64Array) -> FloatArray:
     return _ratio(others - matrix.sum(axis=0) + matrix.diagonal(), others, np.nan)
 
 
-def f_measures(matrix: Int64Array) -> FloatArray:
+def f_measures(matrix: AnyArray) -> FloatArray:
     """Return, for each class, the harmonic mean of precision and recall.
 
     Parameters
@@ -119,7 +126,7 @@ def f_measures(matrix: Int64Array) -> FloatArray:
     return _ratio(2 * matrix.diagonal(), matrix.sum(axis=1) + matrix.sum(axis=0), 0.0)
 
 
-def macro_f(matrix: Int64Array) -> float:
+def macro_f(matrix: AnyArray) -> float:
     """Return the plain mean of the F-measures of the classes.
 
     Macro F can also mean the F-measure of the mean precision and the mean recall. The mean of

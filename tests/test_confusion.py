@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from obliqua.experiments.measures import (
+from obliqua._confusion import (
     accuracy,
     confusion_matrix,
     f_measures,

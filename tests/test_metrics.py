@@ -1,0 +1,70 @@
+"""The measures of labels, against hand and against scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score, recall_score
+
+from obliqua.metrics import f_measures, macro_f, true_negative_rates, true_positive_rates
+
+TRUTH = ["a"] * 10 + ["b"] * 6 + ["c"] * 4
+GIVEN = ["a"] * 8 + ["b"] * 2 + ["a"] + ["b"] * 5 + ["a"] * 3 + ["b"]
+ALL = [true_positive_rates, true_negative_rates, f_measures, macro_f]
+each_measure = pytest.mark.parametrize("measure", ALL, ids=lambda m: m.__name__)
+Measure = Callable[..., Any]
+
+
+def test_by_hand() -> None:
+    np.testing.assert_allclose(true_positive_rates(TRUTH, GIVEN), [8 / 10, 5 / 6, 0])
+    np.testing.assert_allclose(true_negative_rates(TRUTH, GIVEN), [6 / 10, 11 / 14, 1])
+    np.testing.assert_allclose(f_measures(TRUTH, GIVEN), [16 / 22, 10 / 14, 0])
+    assert macro_f(TRUTH, GIVEN) == pytest.approx((16 / 22 + 10 / 14) / 3)
+
+
+def test_against_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    truth, given, weight = rng.integers(0, 4, 200), rng.integers(0, 4, 200), rng.random(200)
+    for how in ({}, {"sample_weight": weight}, {"labels": [2, 0]}):
+        recalls = recall_score(truth, given, average=None, **how)
+        np.testing.assert_allclose(true_positive_rates(truth, given, **how), recalls)
+        f = f1_score(truth, given, average="macro", **how)
+        assert macro_f(truth, given, **how) == pytest.approx(f)
+    for label, rate in enumerate(true_negative_rates(truth, given, sample_weight=weight)):
+        others = recall_score(truth != label, given != label, sample_weight=weight)
+        assert rate == pytest.approx(others)
+
+
+@each_measure
+def test_a_weight_of_two_is_a_repeated_row(measure: Measure) -> None:
+    weight = np.arange(len(TRUTH)) % 3
+    np.testing.assert_allclose(
+        measure(TRUTH, GIVEN, sample_weight=weight),
+        measure(np.repeat(TRUTH, weight), np.repeat(GIVEN, weight), labels=["a", "b", "c"]),
+    )
+
+
+def test_labels_are_reported_in_their_order() -> None:
+    rates = true_positive_rates(TRUTH, GIVEN, labels=["c", "z", "a"])
+    np.testing.assert_array_equal(rates, [0, np.nan, 0.8])
+    np.testing.assert_array_equal(true_negative_rates(["a"], ["a"], labels=["a"]), [np.nan])
+
+
+@each_measure
+@pytest.mark.parametrize(
+    ("truth", "given", "how", "message"),
+    [
+        ([0, 1], [0], {}, "inconsistent numbers of samples"),
+        ([], [], {}, "no rows to measure"),
+        ([0, 1], [0, 1], {"labels": []}, "at least one class"),
+        ([[0, 1], [1, 0]], [0, 1], {}, "1d array"),
+        ([0, 1], ["a", "b"], {}, "Mix of label"),
+        ([0, 1], [0, 1], {"sample_weight": [1]}, "sample_weight.shape"),
+    ],
+)
+def test_bad_input(measure: Measure, truth: Any, given: Any, how: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        measure(truth, given, **how)
