@@ -6,10 +6,7 @@ directions of the original features, so a tree never needs the scales again.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from obliqua._typing import BoolArray, FloatArray
 from obliqua.data import Problem
@@ -46,23 +43,23 @@ def feature_scale(problem: Problem, kind: str | None) -> FloatArray:
         # Numbers of levels are found at each node and comparable from the start.
         there = ~np.isnan(problem.Z[:, k])
         if problem.n_levels[k] == 0 and there.any():
-            width[k] = _width(_columns(problem, [k], there), kind)[0]
+            this = np.arange(problem.n_features) == k
+            width[k] = _width(_columns(problem, this, there), kind)[0]
     with np.errstate(over="ignore", divide="ignore"):
         factor = 1.0 / width
     return np.where(np.isfinite(factor) & (factor > 0), factor, 1.0)
 
 
-def _columns(problem: Problem, columns: ArrayLike, rows: BoolArray | None = None) -> Problem:
+def _columns(problem: Problem, columns: BoolArray, rows: BoolArray | None = None) -> Problem:
     """Return some columns, and some rows, as plain numbers."""
-    kept = slice(None) if rows is None else rows
-    return replace(
-        problem,
-        Z=problem.Z[kept][:, columns],
-        y=problem.y[kept],
-        weights=None if problem.weights is None else problem.weights[kept],
-        n_levels=None,
-        has_missing=None,
-        fills=None,
+    kept = np.ones(problem.n_rows, dtype=bool) if rows is None else rows
+    return Problem(
+        problem.Z[kept][:, columns],
+        problem.y[kept],
+        None if problem.weights is None else problem.weights[kept],
+        problem.unit,
+        problem.n_classes,
+        problem.encoding,
     )
 
 

@@ -43,4 +43,8 @@ class Subtree:
         Int64Array,
         Int32Array,
         FloatArray,
+        FloatArray,
+        FloatArray,
+        Int64Array,
+        FloatArray,
     ]: ...

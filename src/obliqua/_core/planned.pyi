@@ -17,6 +17,14 @@ class Planned(Finder):
         max_features: int | None,
         helper: bool = False,
     ) -> None: ...
+    def set_coding(
+        self,
+        columns: Int32Array,
+        n_levels: Int32Array,
+        usual: FloatArray,
+        by_node: bool,
+        only: bool,
+    ) -> None: ...
     def load(
         self,
         Z: Rows,
