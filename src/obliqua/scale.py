@@ -35,17 +35,17 @@ def feature_scale(problem: Problem, kind: str | None) -> FloatArray:
     """
     if kind is None:
         return np.ones(problem.n_features)
-    width = np.ones(problem.n_features)
-    plain = ~problem.odd
-    if plain.any():
-        width[plain] = _width(problem if plain.all() else _columns(problem, plain), kind)
-    for k in np.flatnonzero(~plain).tolist():
-        # Numbers of levels are found at each node and comparable from the start.
-        there = ~np.isnan(problem.Z[:, k])
-        if problem.n_levels[k] == 0 and there.any():
-            this = np.arange(problem.n_features) == k
-            width[k] = _width(_columns(problem, this, there), kind)[0]
     with np.errstate(over="ignore", divide="ignore"):
+        width = np.ones(problem.n_features)
+        plain = ~problem.odd
+        if plain.any():
+            width[plain] = _width(problem if plain.all() else _columns(problem, plain), kind)
+        for k in np.flatnonzero(~plain).tolist():
+            # Numbers of levels are found at each node and comparable from the start.
+            there = ~np.isnan(problem.Z[:, k])
+            if problem.n_levels[k] == 0 and there.any():
+                this = np.arange(problem.n_features) == k
+                width[k] = _width(_columns(problem, this, there), kind)[0]
         factor = 1.0 / width
     return np.where(np.isfinite(factor) & (factor > 0), factor, 1.0)
 
