@@ -26,7 +26,8 @@ def measure_spread(
     A coefficient says what a unit of its feature counts. How much the feature moves the rows
     at this node is the coefficient times this standard deviation; importances, and the order of
     terms and the digits of numbers in texts and pictures go by that. Estimators call this at
-    the end of `fit`. Columns with level tables are passed over.
+    the end of `fit`, but not for axis-parallel trees with more than 1,000 leaves. Columns with
+    level tables are passed over.
 
     Parameters
     ----------
