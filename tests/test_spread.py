@@ -210,3 +210,13 @@ def test_what_cannot_be_measured() -> None:
 def test_lists_and_whole_numbers_are_rows_too() -> None:
     found = measure_spread(oblique_root(), [[0, 1], [2, 1]]).spread
     np.testing.assert_array_equal(found[:2], [1.0, 0.0])
+
+
+def test_large_axis_parallel_trees_are_not_measured() -> None:
+    rng = np.random.default_rng(9)
+    X, y = rng.normal(size=(3000, 2)), rng.integers(0, 2, size=3000)
+    large = CartClassifier(pruning=None).fit(X, y).tree_
+    assert large.n_leaves > 1000
+    assert np.isnan(large.spread).all()
+    small = CartClassifier(pruning=None, max_leaf_nodes=900).fit(X, y).tree_
+    assert not np.isnan(small.spread).any()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._core.spread import node_spread
-from obliqua._typing import FloatArray, Int32Array, Rows
+from obliqua._typing import BoolArray, FloatArray, Int32Array, Rows
 from obliqua.data import checked_rows
 from obliqua.errors import TreeError
 from obliqua.tree import Tree
@@ -26,7 +26,9 @@ def measure_spread(
     A coefficient says what a unit of its feature counts. How much the feature moves the rows
     at this node is the coefficient times this standard deviation; importances, and the order of
     terms and the digits of numbers in texts and pictures go by that. Estimators call this at
-    the end of `fit`. Columns with level tables are passed over.
+    the end of `fit`, but not for axis-parallel trees with more than 1,000 leaves. Columns with
+    level tables or missing values keep what was measured while growing, because their numbers
+    differ from node to node.
 
     Parameters
     ----------
@@ -57,13 +59,14 @@ def measure_spread(
     >>> measure_spread(builder.build(), rows).spread
     array([2.23606801, 1.        ])
     """
-    wanted = np.flatnonzero(np.diff(tree.table_ptr) == 0)
-    if len(wanted) == 0:
+    wanted = np.diff(tree.table_ptr) == 0
+    if not wanted.any():
         return tree
     leaf = tree.apply(Z, n_threads)
     if len(leaf) == 0:
         raise TreeError("The spread of features is measured on rows; got none.")
     Z = checked_rows(Z)
+    wanted = np.flatnonzero(wanted & ~_has_missing(Z)[tree.coef_idx])
     given = None if weights is None else _checked_weights(weights, len(leaf))
     node = tree.node_of_plane[tree.plane_of_coef[wanted]]
     columns, place = np.unique(tree.coef_idx[wanted], return_inverse=True)
@@ -74,6 +77,11 @@ def measure_spread(
         here = (place >= start) & (place < start + len(block))
         spread[wanted[here]] = found[node[here], place[here] - start]
     return replace(tree, spread=spread)
+
+
+def _has_missing(Z: Rows) -> BoolArray:
+    # Column by column, so that no mask of all rows is made.
+    return np.array([bool(np.isnan(Z[:, j]).any()) for j in range(Z.shape[1])], dtype=bool)
 
 
 def _checked_weights(weights: ArrayLike, n_rows: int) -> FloatArray:

@@ -128,4 +128,6 @@ def test_bad_data(run: Run, data: Path, content: str, part: str) -> None:
     ],
 )
 def test_wrong_usage(run: Run, data: Path, words: list[str]) -> None:
-    run(*QUICK, *words, code=2)
+    result = run(*QUICK, *words, code=2)
+    assert words[0] in result.stderr
+    assert result.stdout == ""

@@ -162,7 +162,10 @@ def test_bad_settings(run: Run, data: Path, text: str, code: int, part: str) -> 
     ],
 )
 def test_wrong_usage(run: Run, data: Path, words: list[str]) -> None:
-    run("fit", "data.csv", "-t", "y", *words, code=2)
+    result = run("fit", "data.csv", "-t", "y", *words, code=2)
+    assert words[0] in result.stderr
+    assert result.stdout == ""
+    assert not Path("model.obliqua").exists()
 
 
 def test_a_model_is_not_replaced_by_accident(run: Run, data: Path) -> None:

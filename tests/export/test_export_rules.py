@@ -283,7 +283,7 @@ def test_a_rule_has_its_facts() -> None:
     assert first.lift == pytest.approx(50 / 51 / 0.55)
     assert first.conditions[0] != first.conditions[1]
     with pytest.raises(FrozenInstanceError):
-        first.rows = 3  # type: ignore[misc]
+        first.rows = 3
 
 
 @pytest.mark.parametrize(

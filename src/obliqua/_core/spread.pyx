@@ -145,6 +145,10 @@ def node_spread(Z, const i64[::1] leaf, weights, const i64[::1] parent,
     cdef double[:, ::1] out = spread
     if n_nodes * k == 0:
         return spread
+    # Within these exponents a power of two and its inverse are exact.
+    bounded = np.clip(exponent, -1000, 1000)
+    cdef const i32[::1] scale = bounded
+    cdef const double[::1] factor = np.ldexp(1.0, -bounded)
     cdef Summary* at = <Summary*> &memory[0, 0]
     with nogil:
         for node in range(n_nodes * k):
@@ -153,7 +157,7 @@ def node_spread(Z, const i64[::1] leaf, weights, const i64[::1] parent,
         for row in range(view.n_rows):
             for j in range(k):
                 here = &at[leaf[row] * k + j]
-                value = ldexp(view_at(&view, row, columns[j]), -exponent[j])
+                value = view_at(&view, row, columns[j]) * factor[j]
                 here.low = min(here.low, value)
                 here.high = max(here.high, value)
         for node in range(n_nodes * k):
@@ -168,7 +172,7 @@ def node_spread(Z, const i64[::1] leaf, weights, const i64[::1] parent,
             total[node] += weight
             for j in range(k):
                 here = &at[node * k + j]
-                value = ldexp(view_at(&view, row, columns[j]), -exponent[j]) - here.centre
+                value = view_at(&view, row, columns[j]) * factor[j] - here.centre
                 if weighted:
                     add_pair(&here.mean, product(value, weight))
                     add_pair(&here.square, times(product(value, value), weight))
@@ -189,7 +193,7 @@ def node_spread(Z, const i64[::1] leaf, weights, const i64[::1] parent,
             if total[node] > 0:
                 for j in range(k):
                     value = rounded_root(at[node * k + j].square.high / total[node])
-                    out[node, j] = min(ldexp(value, exponent[j]), DBL_MAX)
+                    out[node, j] = min(ldexp(value, scale[j]), DBL_MAX)
     return spread
 
 

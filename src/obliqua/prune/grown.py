@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from obliqua.data import Problem
 from obliqua.prune.cost_complexity import cost_complexity_path, prune_by_folds, prune_on_rows
 from obliqua.prune.division import hold_out, take
@@ -14,6 +16,7 @@ from obliqua.tree import Tree
 
 __all__ = ["KINDS", "Pruning", "grow_pruned"]
 
+MANY_LEAVES = 1000
 KINDS = ("holdout", "cv", "reduced_error")
 
 
@@ -72,8 +75,9 @@ def grow_pruned(
     Returns
     -------
     Tree
-        The pruned tree, with the spread of the features in its splits. Where there are too
-        few rows to hold one out, all of them grow the tree, and it stays as it is.
+        The pruned tree, with the spread of the features in its splits, unless it is
+        axis-parallel and has more than 1,000 leaves. Where there are too few rows to hold one
+        out, all of them grow the tree, and it stays as it is.
     """
     root, kind = pruning.prune_root, pruning.kind
     if pruning.ccp_alpha is not None:
@@ -91,7 +95,9 @@ def grow_pruned(
         tree = grow(problem)
         if pruning.ccp_alpha:
             tree = cost_complexity_path(tree, root).at_alpha(pruning.ccp_alpha)
-    if problem.odd.any():
-        return tree  # the numbers of levels differ from node to node: measured while growing
-    # Only of the tree that is kept, and on the rows that it was grown from.
+    # Only of the tree that is kept, and on the rows that it was grown from. Of axis-parallel
+    # trees only the digits of texts depend on it, and nobody reads thousands of leaves.
+    oblique = (np.diff(tree.coef_ptr) > 1).any()
+    if tree.n_leaves > MANY_LEAVES and not oblique:
+        return tree
     return measure_spread(tree, problem.Z, problem.weights, n_threads)
