@@ -15,6 +15,7 @@ from obliqua.export.text import check_limits
 __all__ = ["Rule", "export_rules"]
 
 WIDTH = 100  # a rule that is longer is written in several lines
+NOTE = " " * 7  # stands before what is said of a condition
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Rule:
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """Write the rule with a condition per line.
+        """Write the rule with a condition per line, and below it what levels count in it.
 
         Returns
         -------
@@ -83,9 +84,12 @@ class Rule:
         """
         if not self.conditions:
             return [self.text]
-        first, *others = map(str, self.conditions)
-        asked = [f"if {first}", *(f"   and {other}" for other in others)]
-        return [*asked, f"   then {self._conclusion}"]
+        written = []
+        for condition in self.conditions:
+            text, *notes = condition.lines
+            written.append(f"{'   and' if written else 'if'} {text}")
+            written += [f"{NOTE}{note}" for note in notes]
+        return [*written, f"   then {self._conclusion}"]
 
 
 ORDERS: dict[str, Callable[[Rule], Any] | None] = {
