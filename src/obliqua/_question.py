@@ -13,18 +13,14 @@ from __future__ import annotations
 import numpy as np
 
 from obliqua._layout import NodeKind
-from obliqua._levels import (
-    asks_for_levels,
-    level_branches,
-    scores_of,
-    table_of,
-)
+from obliqua._levels import asks_for_levels, level_branches, table_of
 from obliqua._numbers import write_number as write_number  # readers find these here too
+from obliqua._scores import scores_of, written_number_column
 from obliqua._sums import Question as Question
 from obliqua._sums import Term as Term
 from obliqua._surgery import check_node
 from obliqua._typing import Int64Array
-from obliqua.data import Encoding, written_name
+from obliqua.data import Encoding
 from obliqua.errors import TreeError
 from obliqua.tree import Tree
 
@@ -125,7 +121,7 @@ def _term(tree: Tree, k: int, encoding: Encoding, divisor: float, scaled: bool) 
     """Read one term of a sum."""
     column, coef, spread = int(tree.coef_idx[k]), float(tree.coef[k]), float(tree.spread[k])
     if tree.table_ptr[k] == tree.table_ptr[k + 1]:
-        name = written_name(encoding.columns[column].name)
+        name = written_number_column(encoding.columns[column])
         return Term(column, name, coef / divisor, spread, float(tree.fill[k]))
     factor = coef / divisor if scaled else 1.0
     found = scores_of(tree, k, encoding, factor)

@@ -80,7 +80,7 @@ class Subject:
 
 def subject_of(
     model: Any,
-    feature_names: Sequence[Any] | None = None,
+    feature_names: Sequence[Any] | Encoding | None = None,
     class_names: Sequence[Any] | None = None,
     tree: int | None = None,
 ) -> Subject:

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from obliqua._levels import Scores, missing_note
 from obliqua._numbers import ALL_DIGITS, write_number
+from obliqua._scores import Scores, missing_note
 
 # So many steps per standard deviation along the normal are told apart in what is written.
 STEPS_PER_SPREAD = 300.0
@@ -232,22 +232,25 @@ class Question:
         relation = self.relation if left else self.opposite
         return f"{self.formula(digits, max_terms)} {relation} {self.cut(digits)}"
 
-    def rates(self, digits: int = 4) -> list[str]:
-        """Write what a unit of each further feature counts in units of the leading one.
+    def rates(self, digits: int = 4, max_terms: int | None = None) -> list[str]:
+        """Write what a unit of each further number counts in units of the leading one.
 
         Parameters
         ----------
         digits : int, default=4
             How many significant digits to show at least; as many as in the formula.
+        max_terms : int, default=None
+            How many terms of the sum are shown.
 
         Returns
         -------
         list of str
-            A sentence per term after the first: ``1 unit of bmi counts as 0.37 of age``, or
+            A sentence per shown number after the first: ``1 unit of bmi counts as 0.37 of age``, or
             ``offsets`` if it works the other way.
         """
         # Scores are in units of the leading number from the start.
-        numbers = [term for term in self.terms if term.scores is None]
+        shown = self.terms if max_terms is None else self.terms[: max(max_terms, 0)]
+        numbers = [term for term in shown if term.scores is None]
         written: list[str] = []
         if not numbers:
             return written

@@ -207,9 +207,9 @@ def _rules(fitted: Any, words: dict[str, Any]) -> str:
 
 
 def _filled(line: str, width: int) -> list[str]:
-    """Break a line of a rule between the terms of its sum; the rest stands further in."""
+    """Break a line of a rule between terms of a sum or of a list; the rest stands further in."""
     start = len(line) - len(line.lstrip())
-    pieces = re.split(r" (?=[-+] |[<>])", line.lstrip())
+    pieces = re.split(r" (?=[-+] |[<>])|(?<=,) ", line.lstrip())
     first, *others = fill_lines(pieces, width - start - INDENT)
     return [f"{'':{start}}{first}", *(f"{'':{start + INDENT}}{other}" for other in others)]
 

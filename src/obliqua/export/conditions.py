@@ -10,9 +10,10 @@ from typing import TypeAlias
 import numpy as np
 
 from obliqua._layout import NodeKind
-from obliqua._levels import asks_for_levels, level_sets, shortened, stand_ins, written_levels
+from obliqua._levels import asks_for_levels, level_sets, shortened, written_levels
 from obliqua._numbers import ALL_DIGITS
 from obliqua._question import Question, Term, read_plane, scores
+from obliqua._scores import stand_ins
 from obliqua._subject import Subject
 from obliqua._wording import in_brackets
 from obliqua.data import written_name

@@ -84,7 +84,7 @@ class Rule:
         """
         if not self.conditions:
             return [self.text]
-        written = []
+        written: list[str] = []
         for condition in self.conditions:
             text, *notes = condition.lines
             written.append(f"{'   and' if written else 'if'} {text}")

@@ -8,8 +8,9 @@ from numbers import Integral
 from typing import Any
 
 from obliqua._layout import NodeKind
-from obliqua._levels import asks_for_levels, level_branches, stand_ins
+from obliqua._levels import asks_for_levels, level_branches
 from obliqua._question import read_plane, scores
+from obliqua._scores import stand_ins
 from obliqua._subject import Subject, subject_of
 from obliqua._wording import (
     cells,
@@ -268,7 +269,7 @@ class _Writer:
         oblique = question_here.is_oblique
         notes = question_here.scores(self.digits, self.max_terms, self._max_levels)
         if self.details and oblique:
-            rates = question_here.rates(self.digits)[: max(self._shown - 1, 0)]
+            rates = question_here.rates(self.digits, self.max_terms)
             notes += [[rate] for rate in rates]
             effects = question_here.effects()[: self._shown]
             if effects:

@@ -218,7 +218,7 @@ class _Drawing:
                 lines = node_lines(subject, node.node, self.font, width, sizes.text, max_terms)
             else:
                 self.scales[node.node] = scale
-                lines = question_lines(scale.question, self.font, width, sizes.text, max_terms)
+                lines = question_lines(scale, self.font, width, sizes.text, max_terms)
             self.lines[node.node] = lines
         # Leaves are as wide as the longest name among them needs, within limits.
         needed = [self._needs(node) for node in shown if not node.children]
@@ -364,7 +364,7 @@ class _Drawing:
         if scale is not None and self.sample is not None:
             found = histogram(self.sample, scale, number)
             if found is not None:
-                draw_histogram(canvas, frame, found, self.palette, scale.cut, f"{gid}-histogram")
+                draw_histogram(canvas, frame, found, self.palette, f"{gid}-histogram")
         if found is None:
             bar = (frame[0], low + sizes.picture * 0.3, frame[2], sizes.picture * 0.4)
             class_bar(canvas, bar, self._sums(number), self.palette, f"{gid}-classes")
