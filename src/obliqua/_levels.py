@@ -307,6 +307,8 @@ def _written(levels: tuple[Any, ...], types: tuple[type, ...]) -> tuple[str, ...
 
 def _written_one(level: Any) -> str:
     text = str(level)
-    if isinstance(level, str) and _OWN_WORDS.fullmatch(text):
-        return f"`{text}`"
-    return written_name(text)
+    name = written_name(text)
+    plain = name == text
+    # Brackets hold notes, in which levels stand.
+    own = isinstance(level, str) and _OWN_WORDS.fullmatch(text) is not None
+    return f"`{name}`" if plain and (own or "[" in text or "]" in text) else name

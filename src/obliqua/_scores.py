@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,7 +111,7 @@ def written_number_column(column: Column) -> str:
         Its name, as it stands in a formula.
     """
     name = written_name(column.name)
-    return f"`{name}`" if name.startswith("score(") else name
+    return f"`{name}`" if re.search(r"^score\(| \[(score|missing)", name) else name
 
 
 def scores_of(tree: Tree, k: int, encoding: Encoding, factor: float = 1.0) -> Scores | None:

@@ -245,8 +245,8 @@ class Question:
         Returns
         -------
         list of str
-            A sentence per shown number after the first: ``1 unit of bmi counts as 0.37 of age``, or
-            ``offsets`` if it works the other way.
+            A sentence per shown number after the first: ``1 unit of bmi counts as 0.37 of age``,
+            or ``offsets`` if it works the other way.
         """
         # Scores are in units of the leading number from the start.
         shown = self.terms if max_terms is None else self.terms[: max(max_terms, 0)]

@@ -210,9 +210,17 @@ class Paths:
     max_terms: int | None
     exact: bool
     _scores: dict[int, list[str]] = field(default_factory=dict)
+    # How many codes of each column are known: only others are new.
+    _n_codes: list[int] = field(init=False)
     # What must be visible at each threshold, and in the sums below the first node of a normal.
     _steps: dict[int, float] = field(default_factory=dict)
     _finest: dict[int, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        tree, columns = self.subject.tree, self.subject.encoding.columns
+        n_codes = np.array([len(column.levels) for column in columns], dtype=np.int64)
+        np.maximum.at(n_codes, tree.coef_idx, np.diff(tree.table_ptr))
+        self._n_codes = n_codes.tolist()
 
     def leaves(self) -> Iterator[tuple[int, tuple[Condition, ...]]]:
         """Give each leaf with its conditions, from left to right.
@@ -316,8 +324,7 @@ class Paths:
 
     def _level_sets(self, node: int) -> tuple[Hashable, list[_Levels]]:
         sets = level_sets(self.subject.tree, node)
-        n_known = len(self.subject.encoding.columns[sets.column].levels)
-        taken = sets.branch + [sets.others] * (n_known - len(sets.branch))
+        taken = sets.branch + [sets.others] * (self._n_codes[sets.column] - len(sets.branch))
         codes: list[set[int]] = [set() for _ in range(int(self.subject.tree.n_children[node]))]
         for code, branch in enumerate(taken):
             codes[branch].add(code)

@@ -63,8 +63,8 @@ def plot_boundary(
         times share in the split, where the share goes by ``|coefficient| x standard deviation``.
     fixed : mapping, default=None
         Values at which other features are held, by name or by number: a number, or a level of a
-        qualitative feature. Features that are not mentioned are held at their median in `X`, and
-        qualitative ones at their most frequent level.
+        qualitative feature, None if it is missing. Features that are not mentioned are held at
+        their median in `X`, and qualitative ones at their most frequent level.
     ax : matplotlib Axes, default=None
         Where to draw; without it, a figure is made.
     feature_names : sequence of str, default=None
@@ -260,12 +260,16 @@ def _middle(column: AnyArray, coded: bool) -> float:
 def _given(column: Column, value: Any) -> float:
     """Return the number, or the code of the level, at which a feature shall be held."""
     if column.kind == "qualitative":
-        if value in column.codes:
-            return float(column.codes[value])
+        if value is None:
+            return np.nan
+        codes = [code for code, level in enumerate(column.levels) if level == value]
+        if codes:
+            return float(codes[0])
         known = ", ".join(map(repr, column.levels[:20]))
         more = ", ..." if len(column.levels) > 20 else ""
         raise ValueError(
-            f"fixed must hold {column.name!r} at one of its levels: {known}{more}; got {value!r}."
+            f"fixed must hold {column.name!r} at one of its levels, {known}{more}, or at None for "
+            f"a missing one; got {value!r}."
         )
     try:
         number = float(value)
