@@ -461,8 +461,9 @@ def _caption(
     for k in shown[: 2 * MAX_NAMED]:
         name = font.fit(_listed(subject.encoding.names[k]), 1.8, 7)
         parts.append(f"{name} = {font.fit(_value(subject, k, row[k]), 1.8, 7)},")
-    coded = any(subject.encoding.columns[k].levels for k in held if k not in named)
-    middles = "medians or most frequent levels" if coded else "medians"
+    coded = {bool(subject.encoding.columns[k].levels) for k in held if k not in named}
+    kinds = [("medians", False), ("most frequent levels", True)]
+    middles = " or ".join(words for words, kind in kinds if kind in coded)
     rest = len(held) - len(parts)
     if rest:
         what = f"{rest} more" if parts else f"the {rest} other features"
