@@ -48,7 +48,9 @@ class Reader:
         if condition.startswith("("):
             condition = condition[1:-1]
         first, *others = condition.split(" or ")
-        if found := re.fullmatch(r"x(\d+) (in|not in|is) (?!the )(.+)", first):
+        if found := re.fullmatch(
+            r"x(\d+) (in|not in|neither missing nor in|is) (?!the )(.+)", first
+        ):
             column = int(found[1])
             parts = [f"{found[2]} {found[3]}", *others]
             kept = [self._levels(column, _unmasked(part, quoted), Z[:, column]) for part in parts]

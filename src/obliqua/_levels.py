@@ -37,6 +37,8 @@ class LevelBranch:
         Whether missing values take it.
     rest : tuple of str, default=()
         The levels that take other branches.
+    elsewhere : bool, default=False
+        Whether missing values take another branch.
     """
 
     name: str
@@ -44,6 +46,7 @@ class LevelBranch:
     others: bool
     missing: bool
     rest: tuple[str, ...] = ()
+    elsewhere: bool = False
 
     def condition(self, max_levels: int | None = None) -> str:
         """Write when a row takes this branch.
@@ -57,7 +60,8 @@ class LevelBranch:
         -------
         str
             ``colour in {red, blue} or any other level``, for instance, or ``colour not in
-            {grey}`` if that is shorter.
+            {grey} or missing`` if that is shorter, or ``colour neither missing nor in {grey}``,
+            or ``colour is known``.
         """
         return " ".join(self.pieces(max_levels))
 
@@ -74,13 +78,15 @@ class LevelBranch:
         list of str
             The pieces.
         """
-        # All levels but those of other branches: both say the same, so the shorter is written.
+        if self.others and not self.rest:  # only missing values can go elsewhere
+            return [f"{self.name} is", "any level or missing" if self.missing else "known"]
         shorter = not self.levels or len(self.rest) < len(self.levels)
-        negated = self.others and bool(self.rest) and shorter
+        # All levels but those of other branches: both say the same, so the shorter is written.
+        negated = self.others and shorter
         named = self.rest if negated else self.levels
         written: list[str] = []
         if named:
-            relation = "not in" if negated else "in"
+            relation = negation(self.elsewhere) if negated else "in"
             first, *others = with_commas(shortened(named, max_levels))
             written = [f"{self.name} {relation}", f"{{{first}", *others]
             written[-1] += "}"
@@ -106,6 +112,22 @@ class LevelBranch:
         parts = [", ".join(shortened(self.levels, max_levels))] if self.levels else []
         parts += ["any other level"] * self.others + ["missing"] * self.missing
         return " or ".join(parts) or "no level"
+
+
+def negation(known: bool) -> str:
+    """Write the relation to a set that a level is not in.
+
+    Parameters
+    ----------
+    known : bool
+        Whether it must be known which level it is.
+
+    Returns
+    -------
+    str
+        What stands before the set.
+    """
+    return "neither missing nor in" if known else "not in"
 
 
 def shortened(words: Sequence[str], most: int | None = None) -> list[str]:
@@ -274,6 +296,7 @@ def level_branches(tree: Tree, node: int, encoding: Encoding) -> list[LevelBranc
             branch == sets.others,
             branch == sets.missing,
             tuple(name for other in levels if other is not here for name in other),
+            sets.missing not in (-1, branch),
         )
         for branch, here in enumerate(levels)
     ]

@@ -166,9 +166,11 @@ WrittenSet = tuple[bool, set[int], bool, bool]
 
 def written_set(text: str, codes: dict[str, int]) -> WrittenSet:
     """Whether it is negated, the codes in braces, whether others and missing levels are in."""
+    if text.endswith((" is known", " is any level or missing")):
+        return True, set(), True, text.endswith("missing")
     masked, quoted = _masked(text)
     found = re.fullmatch(
-        r"\S+(?: (not )?in \{(.*)\})?(?:( or|:) any other level)?"
+        r"\S+(?: (not |neither missing nor )?in \{(.*)\})?(?:( or|:) any other level)?"
         r"(?: (or|is) missing)?(: no level)?",
         masked,
     )
@@ -218,9 +220,23 @@ def test_a_split_on_one_column_is_a_set() -> None:
 def test_the_shorter_side_is_named() -> None:
     levels = tuple("abcdef")
     model = one_column([1.0, -1.0, -2.0, -3.0, 0.0, 0.0], levels, threshold=0.5, fill=2.0)
-    assert asked(model) == ["town not in {a}", "town in {a} or missing"]
+    assert asked(model) == ["town neither missing nor in {a}", "town in {a} or missing"]
+    texts = [rule.conditions[0].text for rule in export_rules(model)]
+    assert texts == ["town neither missing nor in {a}", "(town in {a} or is missing)"]
+    other = one_column([1.0, -1.0, -2.0, -3.0, 0.0, 0.0], levels, threshold=0.5)
+    assert asked(other) == ["town not in {a} or missing", "town in {a}"]
     turned = one_column([1.0, -1.0, -2.0, -3.0, 0.0, 0.0], levels, 0.5, None, coef=-1.0)
     assert asked(turned) == ["town in {a} or any other level", "town in {b, c, d}"]
+
+
+def test_only_missing_values_may_go_elsewhere() -> None:
+    model = one_column([-1.0, -2.0], ("a", "b"), threshold=0.5, fill=2.0)
+    assert asked(model) == ["town is known", "town is missing"]
+    texts = [rule.conditions[0].text for rule in export_rules(model)]
+    assert texts == ["town is known", "town is missing"]
+    everything = one_column([-1.0, -2.0], ("a", "b"), threshold=0.5)
+    assert asked(everything) == ["town is any level or missing", "town: no level"]
+    assert export_rules(everything)[0].conditions[0].text == "(town is any level or is missing)"
 
 
 def test_levels_that_a_node_has_not_seen_are_summed_up() -> None:
@@ -266,7 +282,7 @@ def test_sets_on_a_path_are_one() -> None:
     assert [str(rule.conditions[0]) for rule in export_rules(model, order="tree")] == [
         "town is missing",
         "town in {Rome}",
-        "town not in {Bonn, Rome}",
+        "town neither missing nor in {Bonn, Rome}",
         "town in {Bonn}",
     ]
     assert all(len(rule.conditions) == 1 for rule in export_rules(model))

@@ -10,7 +10,13 @@ from typing import TypeAlias
 import numpy as np
 
 from obliqua._layout import NodeKind
-from obliqua._levels import asks_for_levels, level_sets, shortened, written_levels
+from obliqua._levels import (
+    asks_for_levels,
+    level_sets,
+    negation,
+    shortened,
+    written_levels,
+)
 from obliqua._numbers import ALL_DIGITS
 from obliqua._question import Question, Term, read_plane, scores
 from obliqua._scores import stand_ins
@@ -212,6 +218,8 @@ class Paths:
     _scores: dict[int, list[str]] = field(default_factory=dict)
     # How many codes of each column are known: only others are new.
     _n_codes: list[int] = field(init=False)
+    # For which columns something stands in for missing values at some node.
+    _fillable: list[bool] = field(init=False)
     # What must be visible at each threshold, and in the sums below the first node of a normal.
     _steps: dict[int, float] = field(default_factory=dict)
     _finest: dict[int, float] = field(default_factory=dict)
@@ -221,6 +229,9 @@ class Paths:
         n_codes = np.array([len(column.levels) for column in columns], dtype=np.int64)
         np.maximum.at(n_codes, tree.coef_idx, np.diff(tree.table_ptr))
         self._n_codes = n_codes.tolist()
+        self._fillable = [False] * len(columns)
+        for place in tree.coef_idx[~np.isnan(tree.fill)].tolist():
+            self._fillable[place] = True
 
     def leaves(self) -> Iterator[tuple[int, tuple[Condition, ...]]]:
         """Give each leaf with its conditions, from left to right.
@@ -387,7 +398,8 @@ class Paths:
         # Those that fulfil it and those that do not say the same; the shorter list is written.
         negated = part.others and len(others) <= len(part.codes)
         written = [names[code] for code in sorted(others if negated else part.codes)]
-        name, relation = written_name(column.name), "not in" if negated else "in"
+        name, known = written_name(column.name), self._fillable[place] and not part.missing
+        relation = negation(known) if negated else "in"
         parts = []
         if written:
             parts.append(f"{relation} {{{', '.join(shortened(written, self._max_levels))}}}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,7 +61,9 @@ def moves_of(
         for k in range(start, end):
             value = float(read_column(tree, k, z)[0])
             if here is not None and share is not None:
-                value -= float(share @ read_column(tree, k, here))
+                mean = float(share @ read_column(tree, k, here))
+                # What stands in for a missing value is often the mean itself.
+                value = 0.0 if math.isclose(value, mean, rel_tol=1e-12) else value - mean
             moved[k - start] = float(tree.coef[k]) * value / scale.divisor
     order = np.argsort(-np.abs(moved), kind="stable").tolist()
     # One more bar takes no more room than a bar for "one other".

@@ -61,7 +61,7 @@ MOVE_WIDTH = MOVED - NAME_WIDTH - NUMBER_WIDTH - 0.12
 BAR = 0.17  # the height of a bar with its gap
 SKIPPED = 0.3  # the height of the note on questions that are left out
 GAIN = 1.7  # the room for a gain
-NARROWEST_LEVEL = 0.4  # the room for the name of a level under its bar
+NARROWEST_LEVEL = 0.52  # the room for the name of a level under its bar
 
 
 def plot_path(
