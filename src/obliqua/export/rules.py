@@ -113,7 +113,10 @@ def export_rules(
     r"""Write a tree as rules: one per leaf, of which exactly one holds for any row.
 
     Conditions on the same sum of features are merged into one, ``2 < age <= 5`` for instance,
-    and those that say nothing new are left out.
+    and those that say nothing new are left out. So are those on the level of one qualitative
+    feature: ``(town in {Bonn, Rome} or is missing)`` are the levels that reach the leaf. A level
+    that was not there in training *is new*. In a sum such a feature is a score, and what its
+    levels count stands behind the condition, in brackets or on a line of its own.
 
     Parameters
     ----------
