@@ -166,17 +166,20 @@ def test_nasty_levels_are_drawn() -> None:
         assert_tidy(ax)
 
 
-def test_scores_are_shown_with_true_minus_signs_in_numbers_only() -> None:
+@pytest.mark.parametrize(("lowest", "number"), [("Zell-am-See", "−3"), ("missing", "−4")])
+def test_scores_have_true_minus_signs_in_numbers_only(lowest: str, number: str) -> None:
     builder = TreeBuilder(2, 2)
-    tables = {0: [2.0, -3.0, -0.5]}
-    builder.add_split("root", {0: 1.0, 1: 1.0}, 0.5, ("a", "b"), tables=tables)
+    split: dict[str, Any] = {"tables": {0: [2.0, -3.0, -0.5]}}
+    if lowest == "missing":
+        split["fill"] = {0: -4.0}
+    builder.add_split("root", {0: 1.0, 1: 1.0}, 0.5, ("a", "b"), **split)
     builder.set_leaf("a", [3, 1], 4)
     builder.set_leaf("b", [0, 2], 2)
     town = Column("town", "qualitative", ("St-Ives", "Zell-am-See", "Bonn"))
     encoding = Encoding((town, Column("age")))
     model = Model((builder.build(),), "single", encoding, np.array([0, 1]))
     ax = plot_tree(model)
-    assert "St-Ives 2" in words(ax) and "… Zell-am-See −3" in words(ax)
+    assert "St-Ives 2" in words(ax) and f"… {lowest} {number}" in words(ax)
     assert_tidy(ax)
 
 

@@ -140,7 +140,8 @@ def export_rules(
     exact : bool, default=False
         Whether to write the conditions to the last digit, with the tree's own coefficients in
         the order in which the tree adds them up, instead of scaled to a leading coefficient of
-        1 and rounded. `digits` and `max_terms` are not used then.
+        1 and rounded, and to say what missing numbers count. `digits` and `max_terms` are not
+        used then.
 
     Returns
     -------

@@ -73,14 +73,15 @@ def _level_lines(branch: LevelBranch, font: Font, width: float, size: float) -> 
 
 
 def _score_lines(scores: Scores | None, font: Font, width: float, size: float) -> list[str]:
-    """Write which levels of a column count most and least."""
+    """Write which levels of a column count most and least; a missing one is a level too."""
     if scores is None:
         return []
-    ranked = [
-        f"{level} {minus(number)}"
-        for level, _, number in (words.rpartition(" ") for words in scores.ranked(DIGITS))
-    ] or ["any level 0"]
-    ends = [ranked[0], f"… {ranked[-1]}"] if len(ranked) > 2 else [", ".join(ranked)]
+    numbers = [*zip(scores.numbers.tolist(), scores.levels, strict=False)]
+    numbers.append((scores.missing, "missing"))
+    # Those that count 0 are left out, as is what the node has not seen.
+    known = sorted((pair for pair in numbers if abs(pair[0]) > 0), key=lambda pair: -pair[0])
+    ranked = [f"{level} {minus(write_number(number, DIGITS))}" for number, level in known]
+    ends = [ranked[0], f"… {ranked[-1]}"] if len(ranked) > 2 else [", ".join(ranked) or "0"]
     parts = [font.fit(part, width, size) for part in (f"{scores.term}:", *ends)]
     return font.wrap(parts, width, size)
 
