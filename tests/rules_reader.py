@@ -91,6 +91,8 @@ class Reader:
         assert part.endswith("}"), part
         relation, _, names = part[:-1].partition(" {")
         inside = np.isin(column, [self.levels[place][name] for name in _split(names) if name])
+        if relation == "not in":
+            return ~inside  # which takes in what is missing
         return inside if relation == "in" else ~inside & ~missing
 
 

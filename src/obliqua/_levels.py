@@ -60,8 +60,8 @@ class LevelBranch:
         -------
         str
             ``colour in {red, blue} or any other level``, for instance, or ``colour not in
-            {grey} or missing`` if that is shorter, or ``colour neither missing nor in {grey}``,
-            or ``colour is known``.
+            {grey}`` if that is shorter, which takes in what is missing, or ``colour neither
+            missing nor in {grey}``, or ``colour is known``.
         """
         return " ".join(self.pieces(max_levels))
 
@@ -92,7 +92,7 @@ class LevelBranch:
             written[-1] += "}"
         if self.others and not negated:
             written.append("or any other level" if written else f"{self.name}: any other level")
-        if self.missing:
+        if self.missing and not negated:  # what is missing is not in a set either
             written.append("or missing" if written else f"{self.name} is missing")
         return written or [f"{self.name}: no level"]
 

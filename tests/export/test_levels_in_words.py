@@ -176,7 +176,8 @@ def written_set(text: str, codes: dict[str, int]) -> WrittenSet:
     )
     assert found is not None, text
     names = [_unmasked(part, quoted) for part in (found[2] or "").split(", ") if part]
-    return bool(found[1]), {codes[name] for name in names}, bool(found[3]), bool(found[4])
+    missing = bool(found[4]) or found[1] == "not "  # what is missing is not in a set either
+    return bool(found[1]), {codes[name] for name in names}, bool(found[3]), missing
 
 
 def goes(value: float, sets: list[WrittenSet], branch: int) -> bool:
@@ -224,7 +225,7 @@ def test_the_shorter_side_is_named() -> None:
     texts = [rule.conditions[0].text for rule in export_rules(model)]
     assert texts == ["town neither missing nor in {a}", "(town in {a} or is missing)"]
     other = one_column([1.0, -1.0, -2.0, -3.0, 0.0, 0.0], levels, threshold=0.5)
-    assert asked(other) == ["town not in {a} or missing", "town in {a}"]
+    assert asked(other) == ["town not in {a}", "town in {a}"]
     turned = one_column([1.0, -1.0, -2.0, -3.0, 0.0, 0.0], levels, 0.5, None, coef=-1.0)
     assert asked(turned) == ["town in {a} or any other level", "town in {b, c, d}"]
 
@@ -251,7 +252,7 @@ def test_levels_that_a_node_has_not_seen_are_summed_up() -> None:
     assert len(export_text(model)) < 300
     # Which of them are known is no matter to a rule: the shorter list is written.
     first, second = export_rules(model, exact=True)
-    assert first.conditions[0].text == "(town not in {level 17} or is missing)"
+    assert first.conditions[0].text == "town not in {level 17}"
     assert second.conditions[0].text == "town in {level 17}"
 
 

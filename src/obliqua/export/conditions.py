@@ -407,7 +407,7 @@ class Paths:
             parts.append("is any level" if part.missing else "is known")
         if part.others and not negated:
             parts.append("is new")
-        if part.missing:
+        if part.missing and not (negated and written):  # what is missing is not in a set either
             parts.append("is missing")
         text = f"{name} {' or '.join(parts) or 'in {}'}"
         return OneOf(
