@@ -151,7 +151,6 @@ def infer(table: Table, names: Sequence[str], choice: Choice) -> Features:
             kind, problem = _kind(table, name)
         if problem is None and kind == NUMERIC:
             column, problem = numbers(table, name)
-            _say_what_is_missing(table, column)
         else:
             column = _levels(table, name)
             qualitative.append(name)
@@ -164,7 +163,11 @@ def infer(table: Table, names: Sequence[str], choice: Choice) -> Features:
     polars = require("polars", "cli", "Reading tables")
     given = any(not _is_text(column) for column in columns if column.name in qualitative)
     features = Features(polars.DataFrame(columns), tuple(qualitative), given)
-    _say_what_is_odd(features)
+    for column in columns:
+        if column.name in qualitative:
+            _say_what_is_odd(column, table.typed and column.name not in choice.categorical)
+        else:
+            _say_what_is_missing(table, column)
     return features
 
 
@@ -233,27 +236,26 @@ def _levels(table: Table, name: str) -> pl.Series:
 def _say_what_is_missing(table: Table, column: pl.Series) -> None:
     """Say if words stand for missing numbers."""
     words = table.frame[column.name]
-    if not table.typed and column.dtype.is_float():
+    if _is_text(words):
         gone = words.filter(column.is_nan() & words.is_not_null())
         if len(gone):
             cells = counted(len(gone), "cell")
             note(f"Column {column.name!r}: {listed(gone.unique().sort())} is missing ({cells}).")
 
 
-def _say_what_is_odd(features: Features) -> None:
-    for name in features.qualitative:
-        column = features.frame[name]
-        present = len(column) - int(column.null_count())
-        n_levels = column.drop_nulls().n_unique()
-        if present == 0:
-            note(f"Column {name!r} is empty in all rows; no split uses it.")
-        elif present >= MANY_ROWS and 2 * n_levels > present:
-            note(
-                f"Column {name!r} has {n_levels:,} levels in {present:,} rows. It tells rows "
-                "apart and says little of new ones; --drop leaves it out."
-            )
-        elif str(column.dtype) == "String" and _parsed(column)[1].not_().all():
-            note(f"Column {name!r} is text, though of numbers only; --numeric makes it numeric.")
+def _say_what_is_odd(column: pl.Series, typed: bool) -> None:
+    """Say if a qualitative column is of no use, or may be meant as numbers."""
+    name, n_levels = column.name, column.drop_nulls().n_unique()
+    present = len(column) - int(column.null_count())
+    if present == 0:
+        note(f"Column {name!r} is empty in all rows; no split uses it.")
+    elif typed and str(column.dtype) == "String" and not _parsed(column)[1].any():
+        note(f"Column {name!r} is text, though of numbers only; --numeric makes it numeric.")
+    elif present >= MANY_ROWS and 2 * n_levels > present:
+        note(
+            f"Column {name!r} has {n_levels:,} levels in {present:,} rows. It tells rows apart "
+            "and says little of new ones; --drop leaves it out."
+        )
 
 
 # --- columns as a model knows them -----------------------------------------------------------
@@ -302,7 +304,7 @@ def read_as(table: Table, columns: Sequence[Column], gaps: bool = True) -> pl.Da
     for strange in unknown[:MOST_PROBLEMS]:
         note(strange)
     if len(unknown) > MOST_PROBLEMS:
-        note(f"So do rows in {counted(len(unknown) - MOST_PROBLEMS, 'more column')}.")
+        note(f"So it is in {counted(len(unknown) - MOST_PROBLEMS, 'more column')}.")
     return polars.DataFrame(series)
 
 
@@ -322,11 +324,8 @@ def _matched(table: Table, known: Column) -> tuple[pl.Series, str]:
     text = ""
     if strange:
         n = int(words.is_in(strange).sum())
-        have = "has a level" if n == 1 else "have levels"
-        text = (
-            f"{counted(n, 'row')} of column {name!r} {have} that the model does not know: "
-            f"{listed(strange, 5)}."
-        )
+        have = counted(n, "row has a level", "rows have levels")
+        text = f"Column {name!r}: {have} that the model does not know: {listed(strange, 5)}."
     numeric = bool(known.levels) and not any(isinstance(level, str) for level in known.levels)
     # A word among numbers is a level that the model does not know; any number that is none of
     # its levels says so.
@@ -367,7 +366,7 @@ def plain_numbers(table: Table, names: Sequence[str], what: str, more: str = "")
         if problem is None and column.is_nan().any():
             problem = _gaps(table, name, column.is_nan())
         columns.append(column)
-        problems += [] if problem is None else [problem]
+        problems += [] if problem is None else [replace(problem, word=None)]
     if problems:
         text = f"{what} must be numbers, without gaps."
         raise Trouble(_message(table, text, problems, fitting=bool(more), more=more))
@@ -419,7 +418,7 @@ def _about_text(table: Table, name: str, words: pl.Series, bad: pl.Series) -> Pr
     point = "; write decimals with a point" if comma else ""
     if 2 * n > len(words) - int(words.null_count()):
         text = f"column {name!r} holds text, for instance {example}{point}"
-        return Problem(name, text, useless=True)
+        return Problem(name, text, None if comma else words[row], useless=True)
     value = counted(n, "value that is no number", "values that are no numbers")
     text = f"column {name!r} has {value}, first {example}{point}"
     return Problem(name, text, None if comma else words[row])

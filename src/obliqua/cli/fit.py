@@ -30,6 +30,7 @@ from obliqua.cli._types import Choice, Features, infer, plain_numbers, read_as
 DEFAULT_OUTPUT = "model.obliqua"
 MOST_CLASSES = 8  # that a summary names
 MOST_COLUMNS = 12
+MOST_LETTERS = 60  # of a name
 
 
 @shared.command(
@@ -244,10 +245,12 @@ def _summary(estimator: Any, rows: Rows, given: dict[str, Any]) -> list[tuple[st
 
 
 def _by_class(labels: AnyArray, texts: Sequence[str]) -> str:
-    named = [
-        f"{shown(text_of(label))} ({text})" for label, text in zip(labels, texts, strict=True)
-    ]
+    named = [f"{_cut(text_of(label))} ({text})" for label, text in zip(labels, texts, strict=True)]
     return _few(named, MOST_CLASSES)
+
+
+def _cut(name: str) -> str:
+    return shown(name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 3]}...")
 
 
 def _few(texts: Sequence[str], most: int) -> str:
@@ -262,11 +265,11 @@ def _about_features(X: Features) -> list[tuple[str, str]]:
     else:
         facts = [("features", f"{n - n_levels:,} numeric, {n_levels:,} qualitative")]
         counts = [(name, X.frame[name].drop_nulls().n_unique()) for name in X.qualitative]
-        named = [f"{shown(name)} ({count:,})" for name, count in counts]
+        named = [f"{_cut(name)} ({count:,})" for name, count in counts]
         facts.append(("levels", _few(named, MOST_COLUMNS)))
     missing = X.missing()
     if missing:
-        named = [f"{shown(name)} ({count:,})" for name, count in missing.items()]
+        named = [f"{_cut(name)} ({count:,})" for name, count in missing.items()]
         cells = counted(sum(missing.values()), "cell")
         facts.append(("missing", f"{cells}: {_few(named, MOST_COLUMNS)}"))
     return facts
@@ -278,7 +281,7 @@ def _about_weights(rows: Rows, name: str | None) -> list[tuple[str, str]]:
     labels, places = np.unique(rows.y, return_inverse=True)
     sums = np.bincount(places, rows.weights)
     by_class = _by_class(labels, [f"{one:,.6g}" for one in sums])
-    return [("weights", f"{shown(name)}, {sums.sum():,.6g} in all: {by_class}")]
+    return [("weights", f"{_cut(str(name))}, {sums.sum():,.6g} in all: {by_class}")]
 
 
 def _accuracy(estimator: Any, what: str, rows: Rows) -> tuple[str, str]:
@@ -288,7 +291,7 @@ def _accuracy(estimator: Any, what: str, rows: Rows) -> tuple[str, str]:
     if rows.weights is None or not rows.weights.any():
         return "accuracy", f"{100 * right.mean():.1f} % on {what}{unknown}"
     share = np.average(right, weights=rows.weights / rows.weights.max())
-    return "accuracy", f"{100 * share:.1f} % of the weight on {what}{unknown}"
+    return "accuracy", f"{100 * share:.1f} % of weight on {what}{unknown}"
 
 
 def _how_grown(estimator: Any, n_all: int, weights: AnyArray | None) -> str:
