@@ -259,6 +259,7 @@ def _joined(
 
 def features_options(function: Decorated) -> Decorated:
     """Add the options that say which columns are used, and as what."""
+    function = missing_option(function)
     for flag, text in (
         ("--numeric", "Columns of numbers, where that is not found out from the table."),
         ("--categorical", "Columns of categories that look like numbers, as codes do."),
@@ -268,7 +269,7 @@ def features_options(function: Decorated) -> Decorated:
         function = click.option(flag, type=Names(), multiple=True, callback=_joined, help=text)(
             function
         )
-    return missing_option(function)
+    return function
 
 
 def jobs_option(what: str) -> Callable[[Decorated], Decorated]:
