@@ -277,6 +277,26 @@ def test_what_is_missing_or_not_known(run: Run, trained: Any) -> None:
     np.testing.assert_array_equal(rows_of(run, trained, "n.csv"), [[-1, np.nan, -1, -1, np.nan]])
 
 
+def test_a_word_is_none_of_the_numbers(run: Run) -> None:
+    pl.DataFrame({"a": [1e300, 0.5, 1.5, 7.0] * 2, "y": list("ppqp") * 2}).write_parquet(
+        "t.parquet"
+    )
+    run("fit", "t.parquet", *FIT, "--categorical", "a")
+    assert columns()["a"].levels == (0.5, 1.5, 7, 1e300)
+    Path("n.csv").write_text("a,b\nword,1\n7,1\n1e300,1\n2.5,1\n")
+    model = obliqua.load("m.obliqua").model_
+    assert rows_of(run, model, "n.csv") == [[-1], [2], [3], [-1]]
+
+
+def test_a_row_of_empty_cells_is_predicted(run: Run, trained: Any) -> None:
+    rows = ["zip,flag,grade,code,x", "001,1,1,10,2", ",,,,", "", "  ", "002,1,1,10,2"]
+    result = run("predict", "m.obliqua", "-", input="\n".join(rows) + "\n\n")
+    assert result.stderr == "Note: standard input: 3 lines without any value left out.\n"
+    assert len(result.stdout.splitlines()) == 4
+    result = run("fit", "-", *FIT, input="a,b,y\n1,2,p\n,,\n\n3,4,q\n")
+    assert result.stderr == "Note: standard input: 2 lines without any value left out.\n"
+
+
 def test_levels_that_are_not_known_are_noted(run: Run, trained: Any) -> None:
     Path("n.csv").write_text("zip,flag,grade,code,x\n9,1,1,10,1\n8,1,1,ten,1\n001,1,1,10,2\n")
     result = run("predict", "m.obliqua", "n.csv")

@@ -10,7 +10,7 @@ import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from obliqua._extras import require
+from obliqua._typing import BoolArray
 from obliqua.cli._errors import Trouble, counted, did_you_mean, listed
 from obliqua.cli._output import note, quiet_native_code
 from obliqua.cli._table import Table
@@ -34,7 +35,12 @@ PLAIN_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
 
 
-def read_table(path: str, delimiter: str | None = None, missing: Sequence[str] = ()) -> Table:
+def read_table(
+    path: str,
+    delimiter: str | None = None,
+    missing: Sequence[str] = (),
+    each_row: bool = False,
+) -> Table:
     """Read a table.
 
     Parameters
@@ -45,6 +51,8 @@ def read_table(path: str, delimiter: str | None = None, missing: Sequence[str] =
         What stands between the values of CSV; found out if it is not given.
     missing : sequence of str, default=()
         What stands for a missing value, beside the empty cell.
+    each_row : bool, default=False
+        Whether rows matter in which all cells are empty. Empty lines of CSV never do.
 
     Returns
     -------
@@ -63,7 +71,7 @@ def read_table(path: str, delimiter: str | None = None, missing: Sequence[str] =
     if raw.startswith(PARQUET):
         table = _parquet(raw, source)
     else:
-        table = _csv(raw, source, delimiter)
+        table = _csv(raw, source, delimiter, each_row)
     if table.frame.height == 0:
         raise Trouble(
             f"{source} has {counted(table.frame.width, 'column')} but no rows: "
@@ -112,7 +120,7 @@ def _errors(polars: Any) -> tuple[type[BaseException], ...]:
     return polars.exceptions.PolarsError, polars.exceptions.PanicException
 
 
-def _csv(raw: bytes, source: str, delimiter: str | None) -> Table:
+def _csv(raw: bytes, source: str, delimiter: str | None, each_row: bool) -> Table:
     """Read all as text: what a column is depends on what it is wanted for."""
     polars = require("polars", "cli", "Reading CSV")
     raw = raw.removeprefix(codecs.BOM_UTF8)
@@ -134,7 +142,8 @@ def _csv(raw: bytes, source: str, delimiter: str | None) -> Table:
     lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
     rows = np.arange(frame.height)
     offset = 2 if lines == frame.height + 1 else None  # no line breaks within a row
-    return _without_empty_rows(Table(frame, source, rows, offset))
+    table = Table(frame, source, rows, offset)
+    return _without_empty_rows(table, _blank_lines(raw, separator) if each_row else None)
 
 
 def _stripped(frame: pl.DataFrame) -> pl.DataFrame:
@@ -174,16 +183,36 @@ def _without(table: Table, missing: Sequence[str]) -> Table:
     return replace(table, frame=polars.DataFrame(columns))
 
 
-def _without_empty_rows(table: Table) -> Table:
+def _without_empty_rows(table: Table, blank: Callable[[], BoolArray] | None) -> Table:
+    """Leave out rows without any value, or only those that are blank lines."""
     polars = require("polars", "cli", "Reading CSV")
     if table.frame.width == 1:
         return table  # a line without anything may well be a missing value
     some = table.frame.select(polars.any_horizontal(polars.all().is_not_null())).to_series()
     if table.frame.height == 0 or some.all():
         return table
-    empty = int((~some).sum())
+    keep = some.to_numpy()
+    if blank is not None:
+        lines = blank()
+        keep = keep | ~lines if len(lines) == len(keep) else np.ones_like(keep)
+    empty = int((~keep).sum())
+    if empty == 0:
+        return table
     note(f"{table.source}: {counted(empty, 'line')} without any value left out.")
-    return table.filtered(some.to_numpy())
+    return table.filtered(keep)
+
+
+def _blank_lines(raw: bytes, separator: str) -> Callable[[], BoolArray]:
+    """Return what says which lines below the header hold nothing, not even delimiters."""
+
+    def lines() -> BoolArray:
+        try:
+            records = _records(raw, separator, -1)[1:]
+        except csv.Error:
+            records = []
+        return np.array([not "".join(r).strip() and len(r) < 2 for r in records], dtype=bool)
+
+    return lines
 
 
 def _check_text(raw: bytes, source: str) -> None:

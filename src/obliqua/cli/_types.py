@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -329,7 +330,7 @@ def _matched(table: Table, known: Column) -> tuple[pl.Series, str]:
     numeric = bool(known.levels) and not any(isinstance(level, str) for level in known.levels)
     # A word among numbers is a level that the model does not know; any number that is none of
     # its levels says so.
-    other = max(known.levels) + 1 if numeric else None
+    other = next(n + 0.5 for n in count() if n + 0.5 not in known.codes) if numeric else None
     values = {
         word: known.levels[place] if place >= 0 else word if other is None else other
         for word, place in zip(different, places, strict=True)

@@ -67,7 +67,7 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
             )
     _, container = load_model(model)
     asked = [name for name in (given["id_column"], given["score"]) if name is not None]
-    table = read_table(data, given["delimiter"], given["missing"])
+    table = read_table(data, given["delimiter"], given["missing"], each_row=True)
     table.require([] if given["id_column"] is None else [given["id_column"]], "--id")
     table.require([] if given["score"] is None else [given["score"]], "--score")
     columns = container.encoding.columns
