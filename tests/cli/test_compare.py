@@ -172,6 +172,8 @@ def test_codes_as_categories(run: Run, data: Path) -> None:
     assert as_levels[0]["accuracy"] == 1.0
     # One-hot, the other tree needs a split per level.
     assert as_levels[1]["accuracy"] < 0.8
+    noted = run(*QUICK, "-m", "sklearn", "--categorical", "code").stderr
+    assert noted.startswith("Note: sklearn takes no categories: each level is a column")
 
 
 def test_rates_of_each_class(run: Run, data: Path) -> None:

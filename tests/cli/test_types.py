@@ -166,6 +166,15 @@ def test_text_in_a_column_that_is_said_to_be_numeric(run: Run) -> None:
     }
 
 
+@pytest.mark.parametrize("values", [["1", "x"], ["1", "x", "2"], ["1,5", "2,5"], ["1", "1,5"]])
+def test_what_would_be_a_guess(run: Run, values: list[str]) -> None:
+    Path("t.csv").write_text(one(values * 2))
+    message = run("fit", "t.csv", *FIT, code=1).stderr
+    assert "If they are categories: --categorical a\nTo leave them out: --drop a\n" in message
+    assert ("--missing x" in message) == ("x" in values)
+    assert kinds(run, one(values * 2), "--categorical", "a") == {"a": "qualitative"}
+
+
 def test_text_of_parquet_is_text(run: Run) -> None:
     pl.DataFrame({"a": ["1", "2", "3", None], "y": ["p", "q", "p", "q"]}).write_parquet(
         "t.parquet"
@@ -286,6 +295,19 @@ def test_a_word_is_none_of_the_numbers(run: Run) -> None:
     Path("n.csv").write_text("a,b\nword,1\n7,1\n1e300,1\n2.5,1\n")
     model = obliqua.load("m.obliqua").model_
     assert rows_of(run, model, "n.csv") == [[-1], [2], [3], [-1]]
+
+
+def test_codes_of_parquet_may_be_missing(run: Run) -> None:
+    nan = float("nan")
+    pl.DataFrame({"a": [1.0, 2.0, nan, None] * 2, "y": list("pqpq") * 2}).write_parquet(
+        "t.parquet"
+    )
+    said = facts(run("fit", "t.parquet", *FIT, "--categorical", "a").stdout)
+    assert said["levels"] == "a (2)"
+    assert said["missing"] == "4 cells: a (4)"
+    model = obliqua.load("m.obliqua").model_
+    got = rows_of(run, model, "t.parquet")[:4]
+    np.testing.assert_array_equal(got, [[0], [1], [nan], [nan]])
 
 
 def test_a_row_of_empty_cells_is_predicted(run: Run, trained: Any) -> None:
