@@ -164,3 +164,11 @@ def test_rates_in_markdown() -> None:
     assert "| a\\|b | cart | " in text
     assert "| c d | cart | " in text
     assert "TPR" not in result.markdown()
+
+
+def test_a_column_is_what_it_is_in_the_whole_table() -> None:
+    """Training rows without the one word of a column do not make it one of numbers."""
+    X = np.array([[1], [2], [1], ["x"]], dtype=object)
+    ready, _ = adapted({"sklearn": TREE}, X)
+    seen = ready["sklearn"].fit(X[:3], [0, 1, 0])[:-1].transform(X)
+    np.testing.assert_array_equal(seen, [[1, 0], [0, 1], [1, 0], [0, 0]])
