@@ -206,7 +206,6 @@ def test_columns_of_no_use_are_noted(run: Run) -> None:
         (["--numeric", "z"], 1, "--numeric: data.csv has no column 'z'"),
         (["--categorical", "y"], 1, "'y', which is no feature"),
         (["--categorical", "a", "--drop", "a"], 1, "'a', which is no feature"),
-        (["--categorical", "a", "-m", "means"], 2, "means takes numbers only"),
     ],
 )
 def test_refused(run: Run, data: Path, words: list[str], code: int, part: str) -> None:
@@ -214,16 +213,24 @@ def test_refused(run: Run, data: Path, words: list[str], code: int, part: str) -
     assert not Path("m.obliqua").exists()
 
 
-def test_methods_for_numbers_say_who_takes_the_rest(run: Run) -> None:
+def test_a_method_for_numbers_says_who_takes_the_rest(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def takes(estimator: Any) -> bool:
+        return not isinstance(estimator, obliqua.ObliqueTreeClassifier)
+
+    monkeypatch.setattr("obliqua.cli.fit.takes_tables", takes)
     Path("t.csv").write_text(people())
-    message = run("fit", "t.csv", *FIT, "-m", "means", code=1).stderr
+    fit = ("fit", "t.csv", *FIT, "-m", "means")
+    message = run(*fit, code=1).stderr
     assert "column 'age' has 12 empty cells, first in row" in message
     assert "column 'town' holds text, for instance '" in message
     assert "To leave them out: --drop town,job" in message
     assert "Methods that take categories and gaps are cart, hhcart-a" in message
     assert "--missing" not in message
-    said = run("fit", "t.csv", *FIT, "-m", "means", "--features", "size").stdout
-    assert facts(said)["features"] == "1 numeric"
+    assert facts(run(*fit, "--features", "size").stdout)["features"] == "1 numeric"
+    message = run(*fit, "--categorical", "town", code=2).stderr
+    assert "means takes numbers only. Methods that take categories are cart," in message
 
 
 # --- reading as a model knows it ---------------------------------------------------------

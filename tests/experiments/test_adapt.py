@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from obliqua import CartClassifier, ObliqueTreeClassifier, compare
+from obliqua import CartClassifier, compare
 from obliqua.experiments.adapt import MOST_LEVELS, adapted
 from obliqua.experiments.compare import MEASURES, CompareResult
 from obliqua.experiments.methods import METHODS
@@ -28,7 +29,7 @@ TABLE = {
     "size": [None if k % 5 == 0 else float(size) for k, size in enumerate(SIZES)],
     "code": [k % 4 for k in range(N)],
 }
-MEANS = ObliqueTreeClassifier(random_state=0)
+BAYES = GaussianNB()  # takes neither categories nor gaps
 TREE = DecisionTreeClassifier(random_state=0)
 
 
@@ -50,31 +51,31 @@ def figures(result: CompareResult) -> dict[str, list[list[float]]]:
 
 def test_only_what_needs_it_gets_a_pipeline() -> None:
     cart = CartClassifier()
-    estimators = {"cart": cart, "means": MEANS, "sklearn": TREE}
+    estimators = {"cart": cart, "bayes": BAYES, "sklearn": TREE}
     ready, notes = adapted(estimators, pl.DataFrame(TABLE))
     assert ready["cart"] is cart
-    assert isinstance(ready["means"], Pipeline)
+    assert isinstance(ready["bayes"], Pipeline)
     assert isinstance(ready["sklearn"], Pipeline)
-    assert notes[0].startswith("means and sklearn take no categories: each level is a column")
+    assert notes[0].startswith("bayes and sklearn take no categories: each level is a column")
     assert notes[1:] == (
-        "means takes no missing values: the mean of the training rows stands in.",
+        "bayes takes no missing values: the mean of the training rows stands in.",
     )
     numbers = np.array([[1.0, 2.0], [3.0, 4.0]])
     assert adapted(estimators, numbers) == (estimators, ())
     gaps = np.array([[1.0, np.nan], [3.0, 4.0]])
     ready, notes = adapted(estimators, gaps)
     assert ready["sklearn"] is TREE  # it takes NaN
-    assert notes == ("means takes no missing values: the mean of the training rows stands in.",)
+    assert notes == ("bayes takes no missing values: the mean of the training rows stands in.",)
 
 
 def test_what_a_tree_gets_to_see() -> None:
     table = pl.DataFrame({"town": ["u", "v", None, "u"], "size": [1.0, None, 3.0, 5.0]})
-    ready, _ = adapted({"means": MEANS, "sklearn": TREE}, table)
+    ready, _ = adapted({"bayes": BAYES, "sklearn": TREE}, table)
     y = [0, 1, 0, 1]
-    means = clone(ready["means"]).fit(table, y)[:-1].transform(table)
+    filled = clone(ready["bayes"]).fit(table, y)[:-1].transform(table)
     # Columns for u, v and missing, then the numbers.
     expected = [[1, 0, 0, 1], [0, 1, 0, 3], [0, 0, 1, 3], [1, 0, 0, 5]]
-    np.testing.assert_array_equal(means, expected)
+    np.testing.assert_array_equal(filled, expected)
     fitted = clone(ready["sklearn"]).fit(table, y)[:-1]
     assert np.isnan(fitted.transform(table)[1, 3])
     new = pl.DataFrame({"town": ["w", "v"], "size": [7.0, 1.0]})
@@ -84,7 +85,8 @@ def test_what_a_tree_gets_to_see() -> None:
 def test_nothing_is_learnt_from_rows_held_out() -> None:
     """The pipeline in a fold is the one that is fitted to its training rows alone."""
     X = pd.DataFrame(TABLE)
-    result = compare(X, LABELS, ["means"], n_folds=3, random_state=4)
+    ready, _ = adapted({"bayes": BAYES}, X)
+    result = compare(X, LABELS, ready, n_folds=3, random_state=4)
     (seed,) = np.random.SeedSequence(4).generate_state(1).tolist()
     expected = []
     folds = StratifiedKFold(3, shuffle=True, random_state=seed)
@@ -98,9 +100,9 @@ def test_nothing_is_learnt_from_rows_held_out() -> None:
             columns.append(part["town"].isna().to_numpy(float))
             return np.column_stack([*columns, part["size"].fillna(mean), part["code"]])
 
-        tree = ObliqueTreeClassifier(random_state=4).fit(by_hand(train), LABELS[train])
-        expected.append(np.mean(tree.predict(by_hand(test)) == LABELS[test]))
-    assert result.folds["means"][:, 0].tolist() == expected
+        model = GaussianNB().fit(by_hand(train), LABELS[train])
+        expected.append(np.mean(model.predict(by_hand(test)) == LABELS[test]))
+    assert result.folds["bayes"][:, 0].tolist() == expected
 
 
 def test_rare_levels_share_a_column() -> None:
@@ -121,7 +123,8 @@ def test_all_methods_take_all_tables(kind: str) -> None:
     same = compare(pl.DataFrame(TABLE), LABELS, n_folds=3)
     assert figures(result) == figures(same)
     assert result.notes == same.notes
-    assert len(result.notes) == 2
+    assert len(result.notes) == 1
+    assert result.notes[0].startswith("sklearn takes no categories")
     assert all(note in result.markdown() for note in result.notes)
 
 

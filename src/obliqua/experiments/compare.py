@@ -259,11 +259,11 @@ def compare(
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
-        The rows, an array or a frame; with categories and missing values if the methods take
-        them. Methods out of the registry that take numbers only get them through a pipeline
-        that is fitted in each fold, and a note says so: one column of 0 and 1 per level, at
-        most 100 per feature, and the mean of the training rows for a missing number (which
-        scikit-learn's tree takes as it is). Your own estimators get X as it is.
+        The rows, an array or a frame, with categories and missing values too. Methods out of
+        the registry that take numbers only, as scikit-learn's tree, get them through a pipeline
+        that is fitted in each fold, and a note says so: a column of 0 and 1 per level, at most
+        100 per feature, and the mean of the training rows for a missing number if the method
+        does not take such. Your own estimators get X as it is.
     y : array-like of shape (n_rows,)
         The class labels.
     methods : sequence of str, mapping of str to estimator, or None, default=None
