@@ -150,9 +150,11 @@ def test_what_was_never_missing_gets_the_training_mean(Estimator: Any) -> None:
     np.testing.assert_array_equal(model.apply(gone), model.apply(mean))
 
 
-def test_the_rule_of_oc1_fills_in_one_mean() -> None:
+@pytest.mark.parametrize("pruning", [None, "holdout", "cv"])
+def test_the_rule_of_oc1_fills_in_one_mean(pruning: str | None) -> None:
     by_node = CartClassifier(pruning=None).fit(X, Y).tree_
-    by_training = CartClassifier(pruning=None, fill="training").fit(X, Y).tree_
+    cart = CartClassifier(pruning=pruning, fill="training", random_state=0)
+    by_training = cart.fit(X, Y).tree_
     stand_ins = [tree.fill[tree.coef_idx == 0] for tree in (by_node, by_training)]
     assert len(np.unique(stand_ins[0])) > 1
     np.testing.assert_allclose(stand_ins[1], X["size"].mean())
