@@ -65,7 +65,7 @@ def measure_spread(
     leaf = tree.apply(Z, n_threads)
     if len(leaf) == 0:
         raise TreeError("The spread of features is measured on rows; got none.")
-    Z = checked_rows(Z)
+    Z = checked_rows(Z, missing=True)
     wanted = np.flatnonzero(wanted & ~_has_missing(Z)[tree.coef_idx])
     given = None if weights is None else _checked_weights(weights, len(leaf))
     node = tree.node_of_plane[tree.plane_of_coef[wanted]]
