@@ -95,6 +95,10 @@ METHODS_7 = (
         pruning="holdout",
         min_samples_split=3,
     ),
+    # What the paper does not have.
+    _hhcart("A+scale", "A with standardised features", "all", scale="standard"),
+    _hhcart("D+scale", "D with standardised features", "dominant", scale="standard"),
+    _hhcart("D+fisher", "D with Fisher directions", "dominant", extra_directions="fisher"),
 )
 
 # --- data sets --------------------------------------------------------------------------------

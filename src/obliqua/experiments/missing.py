@@ -10,7 +10,10 @@ the same holes:
 - *imputed*: before the tree, in a pipeline, numbers are filled in by the mean and levels by the
   most frequent one, both of the training rows.
 
-In the first two, a missing level is a level of its own. The trees have the library's defaults.
+In the first two, a missing level is a level of its own. The trees have the library's defaults, or
+are pruned by cross-validation (*+cv*). By default a tenth of the rows is held out for pruning,
+and which ones depends on their content, so on what is filled in; that alone makes trees differ.
+Cross-validation uses all rows for both, and varies less.
 """
 
 from __future__ import annotations
@@ -35,10 +38,13 @@ from obliqua.experiments.tables import Comparison, Figure, Row, Table
 __all__ = ["HANDLINGS", "METHODS", "MISSING", "Imputer", "imputed"]
 
 SHARE = 0.2
-TREES: dict[str, tuple[str, dict[str, Any]]] = {
+_TREES: dict[str, tuple[str, dict[str, Any]]] = {
     "CART": ("obliqua.CartClassifier", {}),
     "D": ("obliqua.HHCartClassifier", {"variant": "dominant"}),
     "A": ("obliqua.HHCartClassifier", {"variant": "all"}),
+}
+TREES = _TREES | {
+    f"{name}+cv": (tree, {**params, "pruning": "cv"}) for name, (tree, params) in _TREES.items()
 }
 #: What is done with missing values; the last one is what the others are compared with.
 HANDLINGS = ("node", "training", "imputed")
