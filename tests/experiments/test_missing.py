@@ -82,14 +82,24 @@ def test_methods_meet_the_same_holes_and_repeats_others(monkeypatch: pytest.Monk
     method = Method("w", "", "obliqua.experiments.missing.Watched")
     other = Method("v", "", "obliqua.experiments.missing.Watched", {"max_depth": 1})
 
-    def seen(chosen: Method, repeat: int) -> list[Any]:
+    def seen(chosen: Method, repeat: int, fixed: bool = False) -> list[Any]:
         Watched.seen.clear()
-        run_cell("mixed", mixed(), chosen, repeat, 0)
+        rows = mixed()
+        run_cell(
+            "mixed",
+            replace(rows, X_test=rows.X, y_test=rows.y) if fixed else rows,
+            chosen,
+            repeat,
+            0,
+        )
         return [holes(X).tolist() for X in Watched.seen]
 
     first = seen(method, 0)
     assert seen(other, 0) == first
-    assert seen(method, 1) != first
+    one, two = seen(method, 0, fixed=True), seen(method, 1, fixed=True)
+    assert one[0] != two[0]
+    assert one[1] != two[1]
+    assert one[0] != one[1]  # rows to test on have holes of their own
     trained, tested = first[::2], first[1::2]
     assert all(np.any(part) for part in trained)
     assert all(np.any(part) for part in tested)
