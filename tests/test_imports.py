@@ -29,7 +29,7 @@ FLOORS = [
     (
         "stages",
         {
-            *("proposals", "scatter", "scale", "search", "parts"),  # the engine
+            *("proposals", "scatter", "scale", "odd", "search", "parts"),  # the engine
             *("sorted_columns", "finders", "grow"),
             *("methods", "prune", "refine", "eigen", "spread"),  # what makes and changes trees
             *("spectrum", "explain", "export", "plot", "report"),  # what reads them
@@ -46,8 +46,8 @@ GROUND = FLOOR_OF["tree"]
 # What needs only a finished tree never sees how one is grown.
 READERS = {"spectrum", "explain", "export", "plot", "report"}
 GROWERS = {
-    *("proposals", "scatter", "scale", "search", "parts", "sorted_columns", "finders", "grow"),
-    *("methods", "estimators"),
+    *("proposals", "scatter", "scale", "odd", "search", "parts", "sorted_columns"),
+    *("finders", "grow", "methods", "estimators"),
 }
 
 

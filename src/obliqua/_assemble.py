@@ -16,6 +16,12 @@ from obliqua.tree import NodeKind, Tree
 __all__ = ["Block", "Records", "assemble"]
 
 LEAF = -1
+_NO_TERMS = (
+    np.empty(0, dtype=np.int32),
+    *np.empty((3, 0)),
+    np.empty(0, dtype=np.int64),
+    np.empty(0),
+)
 OBLIQUE = -3
 AXIS_LABEL = "axis-parallel"
 
@@ -84,10 +90,9 @@ class Records:
             LEAF if split is None else OBLIQUE if slanted else split.column
             for split, slanted in zip(splits, oblique, strict=True)
         ]
-        planes = [split for split, slanted in zip(splits, oblique, strict=True) if slanted]
+        terms = [split.terms for split, slanted in zip(splits, oblique, strict=True) if slanted]
         sizes = np.zeros(len(splits), dtype=np.int64)
-        sizes[oblique] = [len(split.idx) for split in planes]
-        n_coef = int(sizes.sum())
+        sizes[oblique] = [len(plane.idx) for plane in terms]
         return Block(
             -1,
             np.array(self.start, dtype=np.int64),
@@ -101,12 +106,10 @@ class Records:
             np.array([0.0 if s is None else s.axis_gain for s in splits]),
             -2 - np.arange(len(splits)),
             np.concatenate([[0], np.cumsum(sizes)]),
-            np.concatenate([np.empty(0, np.int32), *(split.idx for split in planes)]),
-            np.concatenate([np.empty(0), *(split.coef for split in planes)]),
-            np.full(n_coef, np.nan),
-            np.full(n_coef, np.nan),
-            np.zeros(n_coef, dtype=np.int64),
-            np.empty(0),
+            *(
+                np.concatenate([none, *parts])
+                for none, *parts in zip(_NO_TERMS, *terms, strict=True)
+            ),
         )
 
 

@@ -20,6 +20,7 @@ from obliqua._core.planned import Planned
 from obliqua._rules import Rules
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.data import Problem
+from obliqua.odd import OddColumns, Terms
 from obliqua.proposals import Planes, Proposals
 from obliqua.scatter import weight_shift
 from obliqua.search import Split
@@ -27,7 +28,7 @@ from obliqua.search import Split
 __all__ = ["CompiledMethod"]
 
 
-class OddColumns:
+class OddSplits:
     """Axis-parallel splits of columns that cannot be sorted once: levels, and missing numbers."""
 
     def finder(
@@ -62,14 +63,7 @@ class CompiledMethod:
         self.max_features = proposals.max_features
         self.weight_shift = weight_shift(problem.total_weight)
         self.scale = scale
-        self.odd: tuple[Int32Array, Int32Array, FloatArray] | None = None
-        self.by_node = problem.fills is None
-        if problem.odd.any():
-            columns = np.flatnonzero(problem.odd).astype(np.int32)
-            n_levels = np.ascontiguousarray(problem.n_levels[columns], dtype=np.int32)
-            # Where a node knows no value, the mean of all rows stands in; a level then counts 0.
-            usual = np.where(n_levels > 0, 0.0, problem.means[columns])
-            self.odd = columns, n_levels, usual
+        self.odd = OddColumns(problem) if problem.odd.any() else None
         self._loop: list[Any] = []
 
     def finder(self, room: int, helper: bool = False) -> Any:
@@ -78,9 +72,8 @@ class CompiledMethod:
             self.problem, room, self.weight_shift, self.scale, self.max_features, helper
         )
         if self.odd is not None:
-            columns, n_levels, usual = self.odd
-            only = isinstance(self.method, OddColumns)
-            found.set_coding(columns, n_levels, usual, self.by_node, only)
+            odd, only = self.odd, isinstance(self.method, OddSplits)
+            found.set_coding(odd.columns, odd.n_levels, odd.usual, odd.by_node, only)
         return found
 
     def describe(self, number: int) -> str:
@@ -133,22 +126,29 @@ class CompiledMethod:
             return cut
 
         shares = self._shares(tasks, n_threads if pool else 1)
-        cuts = list(pool.map(task, shares)) if pool else [task(share) for share in shares]
-        best = min((cut for cut in cuts if cut[1] >= 0), key=lambda c: (-c[0], c[1]), default=None)
-        if best is None:
-            return None
-        decided = owner.decide(best[1], bar, columns)
+        if self.odd is None:
+            axis = (bar, -1, 0)
+        else:
+            axis = owner.look(owner, 0, 0, bar, columns)
+        looks = pool.map(task, shares) if pool else map(task, shares)
+        best = min((axis, *looks), key=lambda cut: (-cut[0], cut[1]))
+        decided = None
+        if best[1] >= self.problem.n_features:
+            decided = owner.decide(best[1], axis[0], columns)
+        if decided is None and axis[1] >= 0:  # a direction need not keep what it promised
+            best = axis
+            decided = owner.decide(best[1], bar, columns)
         if decided is None:
             return None
-        goodness, rows_left, threshold, idx, coef = decided
+        goodness, rows_left, threshold, terms = decided
         return Split(
             goodness,
             best[1],
             rows_left,
             threshold,
-            idx=idx,
-            coef=coef,
+            terms=Terms(*terms),
             label=self.describe(best[1]),
+            axis_goodness=axis[0],
             marked=True,
         )
 

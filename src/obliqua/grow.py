@@ -28,7 +28,8 @@ from obliqua._rules import Rules
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data import Problem
-from obliqua.finders import CompiledMethod, OddColumns
+from obliqua.finders import CompiledMethod, OddSplits
+from obliqua.odd import CodedNode, OddColumns
 from obliqua.proposals import (
     Directions,
     NodeView,
@@ -92,30 +93,13 @@ def grow(
         proposals = Proposals()  # one feature is an axis, and those are looked at anyway
         has_finder = False
     measure = get_criterion(criterion)
-    if problem.odd.any():
-        _check_odd(proposals, measure)
     rules = Rules() if rules is None else rules
-    if problem.n_rows < SERIAL_ROWS // (4 if has_finder else 1) or problem.odd.any():
+    if problem.n_rows < SERIAL_ROWS // (4 if has_finder else 1):
         n_threads = 1
     growth = _Growth(problem, proposals, measure, rules, n_threads)
     growth.total_weight = problem.total_weight if total_weight is None else total_weight
     with growth.threads():
         return growth.run(key & (2**64 - 1), depth)
-
-
-def _check_odd(proposals: Proposals, criterion: Criterion) -> None:
-    """Refuse what cannot look at levels and missing values yet."""
-    if criterion.code < 0:
-        raise ValueError(
-            "A criterion that is a Python function cannot be used with qualitative columns or "
-            f"missing values; got {criterion.name!r}. Use a built-in one."
-        )
-    with_finder = proposals.proposer is None or hasattr(proposals.proposer, "finder")
-    if not (with_finder and proposals.axis_parallel):
-        raise ValueError(
-            "Qualitative columns and missing values need a compiled method and axis-parallel "
-            "splits beside its own; a proposer in Python sees plain numbers only."
-        )
 
 
 @dataclass
@@ -160,7 +144,8 @@ class _Growth:
         self.has_proposer = proposals.proposer is not None
         self.scale: FloatArray | None = None
         self.method: CompiledMethod | None = None
-        self.odd = bool(problem.odd.any())
+        self.odd = OddColumns(problem) if problem.odd.any() else None
+        self.coded: tuple[_Pending, CodedNode] | None = None  # of the last node that was read
         if self.has_proposer or self.odd:
             self._prepare()
         # What the loop here must ask node by node.
@@ -180,7 +165,7 @@ class _Growth:
         if hasattr(proposals.proposer, "finder"):
             self.method = CompiledMethod(self.problem, proposals, scale)
         elif self.odd and not self.has_proposer:
-            self.method = CompiledMethod(self.problem, Proposals(OddColumns()), scale)
+            self.method = CompiledMethod(self.problem, Proposals(OddSplits()), scale)
         elif proposals.scale is not None:
             self.scale = scale
 
@@ -323,18 +308,13 @@ class _Growth:
         self, node: _Pending, planes: Planes | None, *, exhaustive: bool
     ) -> list[Split]:
         """The best axis-parallel split and the best proposed one, as far as there are any."""
-        axis = None
-        if self.columns is not None:
-            axis = self.columns.search(node, self.criterion.code, self.rules, exhaustive)
-        elif self.proposals.axis_parallel:
-            axis = self._search_planes(node, identity_planes(self.problem.n_features), exhaustive)
-            if axis is not None:
-                axis.label = AXIS_LABEL
+        axis = self._search_axes(node, exhaustive) if self.proposals.axis_parallel else None
         found = [] if axis is None else [axis]
+        goodness = 0.0 if axis is None else axis.goodness
         if self.method is not None and not self.in_python and not exhaustive:
-            bar = 0.0 if axis is None else axis.goodness
-            split = self._search_method(node, bar)
+            split = self._search_method(node, goodness)
             if split is not None:
+                goodness = split.axis_goodness  # it has looked at the odd columns too
                 found.append(split)
         if planes is not None:
             split = self._search_planes(node, planes, exhaustive)
@@ -343,13 +323,28 @@ class _Growth:
                 found.append(split)
         for split in found:
             if self.proposals.axis_parallel:
-                split.axis_goodness = 0.0 if axis is None else axis.goodness
+                split.axis_goodness = goodness
         return found
 
+    def _search_axes(self, node: _Pending, exhaustive: bool) -> Split | None:
+        """The best split along one column; a compiled method looks at the odd ones itself."""
+        found = []
+        axes = identity_planes(self.problem.n_features)
+        if self.columns is not None:
+            axes = axes.only(self.problem.odd)
+            found = [self.columns.search(node, self.criterion.code, self.rules, exhaustive)]
+        if self.columns is None or (self.odd is not None and (self.in_python or exhaustive)):
+            split = self._search_planes(node, axes, exhaustive)
+            if split is not None:
+                split.label = AXIS_LABEL
+            found.append(split)
+        return best_split(split for split in found if split is not None)
+
     def _search_planes(self, node: _Pending, planes: Planes, exhaustive: bool) -> Split | None:
+        problem, rows = self._numbers(node)
         return search_node(
-            self.problem,
-            self._rows(node),
+            problem,
+            rows,
             node.counts,
             planes,
             self.criterion,
@@ -375,10 +370,9 @@ class _Growth:
 
     def _ask(self, node: _Pending) -> Planes | None:
         """Ask the proposer about a node; its view dies with the answer."""
-        problem = self.problem
-        rows = self._rows(node)
         if self.method is not None:
-            return self.method.planes(rows, node.counts)
+            return self.method.planes(self._rows(node), node.counts)
+        problem, rows = self._numbers(node)
 
         def weights() -> FloatArray:
             if problem.weights is None:
@@ -416,6 +410,14 @@ class _Growth:
     def _rows(self, node: _Pending) -> Int32Array:
         assert self.row_numbers is not None
         return self.row_numbers[node.start : node.end]
+
+    def _numbers(self, node: _Pending) -> tuple[Problem, Int32Array]:
+        """A problem of plain numbers, and which of its rows are the node's."""
+        if self.odd is None:
+            return self.problem, self._rows(node)
+        if self.coded is None or self.coded[0] is not node:
+            self.coded = node, self.odd.at(self._rows(node), node.counts)
+        return self.coded[1].problem, np.arange(node.rows, dtype=np.int32)
 
     # -- dividing ---------------------------------------------------------------------------
 
@@ -456,7 +458,9 @@ class _Growth:
             left = self.columns.lists.divide_window(self._rows(node), self.problem.n_classes)
             return np.asarray(left)
         rows = self._rows(node)
-        right, left = split.divide(self.problem, rows, node.counts)
+        right, left = split.divide(*self._numbers(node), node.counts)
+        if self.coded is not None:
+            split.terms = self.coded[1].terms(split.idx, split.coef)
         split.rows_left = len(rows) - int(right.sum())
         if self.columns is not None:
             self.columns.lists.mark(rows, right)

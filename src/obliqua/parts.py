@@ -18,6 +18,7 @@ from obliqua._core.node import Node, threshold_between
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion
 from obliqua.data import Problem
+from obliqua.odd import Terms
 from obliqua.proposals import Planes
 from obliqua.search import Split
 
@@ -157,7 +158,7 @@ def search_parts(
     if not 0 <= best[1] < FAR:
         return None
     split = Split(best[0], best[1], best[2], threshold_between(best[3], best[4]))
-    split.idx, split.coef = planes.row(split.order)
+    split.terms = Terms.plain(*planes.row(split.order))
     return split
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from obliqua._core.node import Node, threshold_between
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion
 from obliqua.data import Problem
+from obliqua.odd import Terms
 from obliqua.proposals import Planes
 
 __all__ = ["Split", "best_split", "search_node"]
@@ -30,13 +31,24 @@ class Split:
     rows_left: int
     threshold: float = np.nan
     column: int = -1  # the column of an axis-parallel split of the sorted columns, else -1
-    idx: Int32Array = field(default_factory=lambda: np.empty(0, dtype=np.int32))
-    coef: FloatArray = field(default_factory=lambda: np.empty(0))
+    terms: Terms | None = None  # its coefficients, unless it is one of the sorted columns
     label: str = ""
     gain: float = np.nan
     axis_goodness: float = np.nan
     axis_gain: float = np.nan
     marked: bool = False  # whether the sorted columns know the sides of the rows
+
+    @property
+    def idx(self) -> Int32Array:
+        """The columns of the hyperplane."""
+        assert self.terms is not None
+        return self.terms.idx
+
+    @property
+    def coef(self) -> FloatArray:
+        """Their coefficients."""
+        assert self.terms is not None
+        return self.terms.coef
 
     def divide(
         self, problem: Problem, rows: Int32Array, counts: Int64Array
@@ -114,7 +126,7 @@ def search_node(
         found = _search_function(node, problem, planes, counts, criterion, exhaustive)
     if found is None:
         return None
-    found.idx, found.coef = planes.row(found.order)
+    found.terms = Terms.plain(*planes.row(found.order))
     found.label = (
         planes.labels[found.order] if planes.labels is not None else f"direction {found.order}"
     )

@@ -46,8 +46,8 @@ class SortedColumns:
         self.lists = Columns(problem.Z, problem.y, problem.weights, problem.n_classes)
         n = problem.n_features
         if problem.odd.any():  # those columns are never looked at here
-            for column in np.flatnonzero(~problem.odd).tolist():
-                self.lists.presort(column, column + 1)
+            plain = np.flatnonzero(~problem.odd).tolist()
+            self._each(lambda column: self.lists.presort(column, column + 1), plain)
             return
         step = max(1, n if pool is None else min(4, n // (4 * n_threads)))
         self._each(

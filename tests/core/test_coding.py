@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from obliqua._core.coding import crimcoord
-from reference.crimcoord import by_definition, from_counts
+from obliqua._core.coding import code_columns
+from reference.crimcoord import by_definition, distinct_top, from_counts
 
 
 @st.composite
@@ -25,15 +25,22 @@ def rows_of(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.repeat(levels.ravel(), counts.ravel()), np.repeat(classes.ravel(), counts.ravel())
 
 
-def distinct_top(counts: np.ndarray) -> bool:
-    """Whether the first coordinate is the only one: otherwise any of several is right."""
-    table = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(float)
-    if min(table.shape) < 2:
-        return True
-    r, c = table.sum(axis=1), table.sum(axis=0)
-    S = (table - np.outer(r, c) / r.sum()) / np.sqrt(np.outer(r, c))
-    values = np.linalg.svd(S, compute_uv=False) ** 2
-    return bool(values[0] < 1e-14 or values[0] - values[1] > 1e-6 * values[0])
+def crimcoord(counts: np.ndarray) -> np.ndarray:
+    """The compiled numbers of levels: one weighted row per level and class."""
+    levels, classes = np.nonzero(counts)
+    present, codes = np.unique(classes, return_inverse=True)
+    if len(levels) == 0:
+        return np.zeros(len(counts))
+    numbers = code_columns(
+        levels.astype(np.float64)[None, :].copy(),
+        codes.astype(np.int32),
+        counts[levels, classes],
+        counts.sum(axis=0)[present],
+        np.array([len(counts)], dtype=np.int32),
+        np.zeros(1),
+        True,
+    )
+    return numbers[:-1]
 
 
 def same_but_for_the_sign(a: np.ndarray, b: np.ndarray) -> None:

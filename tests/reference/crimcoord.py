@@ -50,3 +50,14 @@ def from_counts(counts: FloatArray) -> FloatArray:
     xi = S @ v / np.sqrt(values[-1]) / np.sqrt(r)
     out[rows] = xi - xi.mean()
     return out
+
+
+def distinct_top(counts: FloatArray) -> bool:
+    """Whether the first coordinate is the only one: otherwise any of several is right."""
+    table = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(float)
+    if min(table.shape) < 2:
+        return True
+    r, c = table.sum(axis=1), table.sum(axis=0)
+    S = (table - np.outer(r, c) / r.sum()) / np.sqrt(np.outer(r, c))
+    values = np.linalg.svd(S, compute_uv=False) ** 2
+    return bool(values[0] < 1e-14 or values[0] - values[1] > 1e-6 * values[0])

@@ -26,3 +26,4 @@ cdef bint coding_init(Coding* coding, i64 n_odd, const i32* column, const i32* n
                       const double* usual, bint by_node, int n_classes) noexcept nogil
 cdef void coding_free(Coding* coding) noexcept nogil
 cdef void coding_apply(Coding* coding, Sheet* sheet) noexcept nogil
+cdef double column_spread(const Sheet* sheet, i64 k) noexcept nogil

@@ -1,3 +1,11 @@
-from obliqua._typing import FloatArray, Int64Array
+from obliqua._typing import FloatArray, Int32Array, Int64Array
 
-def crimcoord(counts: Int64Array) -> FloatArray: ...
+def code_columns(
+    values: FloatArray,
+    classes: Int32Array,
+    weights: Int64Array | None,
+    counts: Int64Array,
+    n_levels: Int32Array,
+    usual: FloatArray,
+    by_node: bool,
+) -> FloatArray: ...

@@ -14,6 +14,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from obliqua._core.eigen cimport eigen_symmetric
+from obliqua._core.rounding cimport round_significant
 from obliqua._core.sheet cimport Sheet
 from obliqua._core.types cimport i32, i64
 
@@ -81,11 +82,19 @@ cdef void coding_free(Coding* coding) noexcept nogil:
     memset(coding, 0, sizeof(Coding))
 
 
-cdef double rounded(double x) noexcept nogil:
-    """x with 24 significant bits: noise of the last digits hardly ever reaches a tree."""
-    cdef int exponent = 0
-    cdef double part = frexp(x, &exponent)
-    return ldexp(rint(ldexp(part, VALUE_BITS)), exponent - VALUE_BITS)
+cdef struct Total:
+    # A sum, and what its rounding dropped (Neumaier).
+    double sum
+    double carry
+
+
+cdef inline void add(Total* total, double value) noexcept nogil:
+    cdef double upper = total.sum + value
+    if fabs(total.sum) >= fabs(value):
+        total.carry += (total.sum - upper) + value
+    else:
+        total.carry += (value - upper) + total.sum
+    total.sum = upper
 
 
 cdef void class_factors(Coding* coding, int n_present, i64 n_seen, i64 total) noexcept nogil:
@@ -145,10 +154,49 @@ cdef void two_class_factors(Coding* coding, i64 n_seen, i64 total) noexcept nogi
         coding.values[1] = 1.0 / sqrt(square)
 
 
+cdef inline bint is_zero(const i64* sums, int n_classes) noexcept nogil:
+    cdef int c
+    for c in range(n_classes):
+        if sums[c]:
+            return False
+    return True
+
+
+cdef inline bint before(const i64* one, const i64* other, int n_classes) noexcept nogil:
+    cdef int c
+    for c in range(n_classes):
+        if one[c] != other[c]:
+            return one[c] < other[c]
+    return False
+
+
+cdef void order_levels(Coding* coding, i64 n_seen, int n_classes) noexcept nogil:
+    """Orders the levels that are there by their sums, so that no sum depends on their codes.
+
+    Shell's sort, with gaps 3 k + 1: levels are few, as a rule.
+    """
+    cdef i64 i, j, gap = 1
+    cdef i32 level
+    while gap < n_seen // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n_seen):
+            level = coding.seen[i]
+            j = i
+            while j >= gap and before(coding.tally + (<i64> level) * n_classes,
+                                      coding.tally + (<i64> coding.seen[j - gap]) * n_classes,
+                                      n_classes):
+                coding.seen[j] = coding.seen[j - gap]
+                j -= gap
+            coding.seen[j] = level
+        gap //= 3
+
+
 cdef void number_levels(Coding* coding, i64 odd, Sheet* sheet) noexcept nogil:
     """Numbers for the levels of one column; the others get 0."""
     cdef i64 i, level, n_seen = 0, n = sheet.n
     cdef i64 missing = coding.n_levels[odd]
+    cdef bint few = n * 32 <= missing
     cdef i64 weight, total = 0
     cdef int c, C = sheet.n_present
     cdef double r, x, mean = 0.0
@@ -157,22 +205,22 @@ cdef void number_levels(Coding* coding, i64 odd, Sheet* sheet) noexcept nogil:
     for c in range(C):
         coding.share[c] = sheet.counts[c]
         total += sheet.counts[c]
+    # In small nodes the rows say which levels there are; in large ones all levels are looked at.
     for i in range(n):
         level = missing if isnan(column[i]) else <i64> column[i]
         weight = sheet.weights[i] if sheet.weighted else 1
+        if few and is_zero(coding.tally + level * C, C):
+            coding.seen[n_seen] = <i32> level
+            n_seen += 1
         coding.tally[level * C + sheet.classes[i]] += weight
-    # Going through all levels is cheap in large nodes; in small ones the rows say which there are.
-    if n * 32 > missing:
+    if not few:
         for level in range(missing + 1):
-            for c in range(C):
-                if coding.tally[level * C + c]:
-                    coding.seen[n_seen] = <i32> level
-                    n_seen += 1
-                    break
-    else:
-        n_seen = levels_of_rows(coding, column, n, missing)
+            if not is_zero(coding.tally + level * C, C):
+                coding.seen[n_seen] = <i32> level
+                n_seen += 1
     memset(number, 0, (missing + 1) * sizeof(double))
     if n_seen > 1 and C > 1:
+        order_levels(coding, n_seen, C)
         if C == 2:
             two_class_factors(coding, n_seen, total)
         else:
@@ -190,40 +238,21 @@ cdef void number_levels(Coding* coding, i64 odd, Sheet* sheet) noexcept nogil:
         mean /= <double> n_seen
         for i in range(n_seen):
             level = coding.seen[i]
-            number[level] = rounded(number[level] - mean)
+            number[level] = round_significant(number[level] - mean)
     for i in range(n_seen):
         memset(coding.tally + (<i64> coding.seen[i]) * C, 0, C * sizeof(i64))
     for i in range(n):
         column[i] = number[missing if isnan(column[i]) else <i64> column[i]]
 
 
-cdef i64 levels_of_rows(Coding* coding, const double* column, i64 n, i64 missing) noexcept nogil:
-    """The levels of some rows in ascending order, each once; for few rows of many levels."""
-    cdef i64 i, j, k, n_seen = 0
-    cdef i32 level
-    for i in range(n):
-        level = <i32> (missing if isnan(column[i]) else <i64> column[i])
-        j = n_seen
-        while j > 0 and coding.seen[j - 1] > level:
-            j -= 1
-        if j > 0 and coding.seen[j - 1] == level:
-            continue
-        k = n_seen
-        while k > j:
-            coding.seen[k] = coding.seen[k - 1]
-            k -= 1
-        coding.seen[j] = level
-        n_seen += 1
-    return n_seen
-
-
 cdef void fill_missing(Coding* coding, i64 odd, Sheet* sheet) noexcept nogil:
     """The mean of the values that are there, from exact sums, in the place of the others."""
     cdef i64 i, n = sheet.n, n_there = 0
     cdef double* column = sheet.columns + coding.column[odd] * n
-    cdef double low = INFINITY, high = -INFINITY, middle, scale, w, weight = 0.0, total = 0.0
-    cdef double value, carry = 0.0, part
+    cdef double low = INFINITY, high = -INFINITY, middle, scale, w, weight = 0.0, value
+    cdef Total total
     cdef int exponent = 0
+    total.sum, total.carry = 0.0, 0.0
     value = coding.usual[odd]
     if coding.by_node:
         for i in range(n):
@@ -240,15 +269,9 @@ cdef void fill_missing(Coding* coding, i64 odd, Sheet* sheet) noexcept nogil:
                 if not isnan(column[i]):
                     w = <double> sheet.weights[i] if sheet.weighted else 1.0
                     weight += w
-                    part = w * rint((column[i] - middle) * scale)
                     # Whole numbers; those of large weights keep what the sum would drop.
-                    value = total + part
-                    if fabs(total) >= fabs(part):
-                        carry += (total - value) + part
-                    else:
-                        carry += (part - value) + total
-                    total = value
-            value = middle + ldexp((total + carry) / weight, exponent - VALUE_BITS)
+                    add(&total, w * rint((column[i] - middle) * scale))
+            value = middle + ldexp((total.sum + total.carry) / weight, exponent - VALUE_BITS)
             if low == high:
                 value = low
     coding.number[coding.begin[odd]] = value
@@ -271,45 +294,69 @@ cdef void coding_apply(Coding* coding, Sheet* sheet) noexcept nogil:
         ob_range(sheet.columns + at * sheet.n, sheet.n, &sheet.low[at], &sheet.high[at])
 
 
-def crimcoord(const i64[:, ::1] counts):
-    """The numbers of levels, from a table of levels and classes; for tests and for reading."""
-    cdef i64 level, n_levels = counts.shape[0], total = 0, n_seen = 0
-    cdef int c, k = 0, C = <int> counts.shape[1]
+cdef double column_spread(const Sheet* sheet, i64 k) noexcept nogil:
+    """The standard deviation of one column, to 24 bits.
+
+    Values are scaled to at most 1 about the middle of the range, and the sums compensated, so
+    that the order of the rows shows only far below those bits.
+    """
+    cdef const double* column = sheet.columns + k * sheet.n
+    cdef double middle = sheet.low[k] / 2 + sheet.high[k] / 2
+    cdef double reach = max(sheet.high[k] - middle, middle - sheet.low[k])
+    cdef double value, w = 1.0, weight = 0.0
+    cdef Total first, second
+    cdef i64 i
+    if not reach > 0.0:
+        return 0.0
+    first.sum, first.carry, second.sum, second.carry = 0.0, 0.0, 0.0, 0.0
+    for i in range(sheet.n):
+        if sheet.weighted:
+            w = <double> sheet.weights[i]
+        value = (column[i] - middle) / reach
+        weight += w
+        add(&first, w * value)
+        add(&second, w * value * value)
+    value = (first.sum + first.carry) / weight
+    value = (second.sum + second.carry) / weight - value * value
+    return round_significant(reach * sqrt(max(value, 0.0)))
+
+
+def code_columns(double[:, ::1] values, const i32[::1] classes, weights,
+                 const i64[::1] counts, const i32[::1] n_levels, const double[::1] usual,
+                 bint by_node):
+    """Turns odd columns, each a row of `values`, into numbers, in place; returns the numbers.
+
+    They stand one column after another: one per level and a last one for what is missing; of a
+    numeric column only that. `classes` are numbered without gaps, `counts` are their weights.
+    """
+    cdef i64 k, n_odd = values.shape[0]
     cdef Coding coding
     cdef Sheet sheet
-    cdef i32[1] column
-    cdef i32[1] size
-    cdef double[1] usual
-    column[0], size[0], usual[0] = 0, <i32> n_levels, 0.0
-    if not coding_init(&coding, 1, column, size, usual, True, C):
-        raise MemoryError("no room to number levels")
-    # One row per level and class, weighted, grouped by class.
-    rows = [(level, c) for c in range(C) for level in range(n_levels) if counts[level, c] > 0]
-    n = len(rows)
-    present = sorted({c for _, c in rows})
-    values = np.array([level for level, _ in rows], dtype=np.float64).reshape(1, -1)
-    classes = np.array([present.index(c) for _, c in rows], dtype=np.int32)
-    weights = np.array([counts[level, c] for level, c in rows], dtype=np.int64)
-    sums = np.array([sum(w for (_, c), w in zip(rows, weights.tolist()) if c == p)
-                     for p in present], dtype=np.int64)
-    cdef double[:, ::1] values_ = values
-    cdef i32[::1] classes_ = classes
-    cdef i64[::1] weights_ = weights, sums_ = sums
+    cdef const i64[::1] w
+    places = np.arange(n_odd, dtype=np.int32)
+    low, high = np.empty((2, n_odd))
+    cdef i32[::1] places_ = places
+    cdef double[::1] low_ = low, high_ = high
     memset(&sheet, 0, sizeof(Sheet))
-    out = np.zeros(n_levels)
-    cdef double[::1] out_ = out
-    try:
-        if n:
-            sheet.n = n
-            sheet.n_present = <int> len(present)
-            sheet.weighted = True
-            sheet.columns = &values_[0, 0]
-            sheet.classes = &classes_[0]
-            sheet.weights = &weights_[0]
-            sheet.counts = &sums_[0]
-            number_levels(&coding, 0, &sheet)
-            for level in range(n_levels):
-                out_[level] = coding.number[level]
-    finally:
+    sheet.n = values.shape[1]
+    sheet.n_present = <int> counts.shape[0]
+    sheet.columns = &values[0, 0]
+    sheet.classes = <i32*> &classes[0]
+    sheet.counts = <i64*> &counts[0]
+    sheet.low = &low_[0]
+    sheet.high = &high_[0]
+    if weights is not None:
+        w = weights
+        sheet.weighted = True
+        sheet.weights = <i64*> &w[0]
+    if not coding_init(&coding, n_odd, &places_[0], &n_levels[0], &usual[0], by_node,
+                       sheet.n_present):
+        raise MemoryError("no room to number levels")
+    numbers = np.empty(coding.begin[n_odd])
+    cdef double[::1] numbers_ = numbers
+    with nogil:
+        coding_apply(&coding, &sheet)
+        for k in range(coding.begin[n_odd]):
+            numbers_[k] = coding.number[k]
         coding_free(&coding)
-    return out
+    return numbers

@@ -11,6 +11,7 @@ import numpy as np
 
 from obliqua._core.columns cimport Columns
 from obliqua._core.finder cimport Data, Finder
+from obliqua._core.planes cimport PlaneStore, store_export, store_free, store_keep
 from obliqua._core.steps cimport (
     NOWHERE, Limits, must_be_leaf, read_limits, search_columns,
 )
@@ -35,16 +36,6 @@ cdef struct Node:
     double threshold
     double gain
     double axis_gain         # of the best axis-parallel split
-
-
-cdef struct Term:
-    # One coefficient of a hyperplane, and what it multiplies.
-    double coef
-    double fill
-    double width
-    i64 table                # where the numbers of its levels begin
-    i32 table_size
-    i32 idx
 
 
 cdef class Subtree:
@@ -72,12 +63,7 @@ cdef class Subtree:
     cdef object held         # the array behind `rows`
     cdef i32* rows
     cdef i32* row_spare
-    cdef Term* terms         # coefficients of all hyperplanes
-    cdef i64 n_terms
-    cdef i64 term_room
-    cdef double* tables      # numbers of their levels
-    cdef i64 n_entries
-    cdef i64 entry_room
+    cdef PlaneStore planes   # coefficients of all hyperplanes
 
     def __cinit__(self, Columns columns, rules, int code, int n_classes, i64 total_weight,
                   i64 largest, Finder finder=None, i32[::1] row_numbers=None):
@@ -104,8 +90,7 @@ cdef class Subtree:
 
     def __dealloc__(self):
         free(self.row_spare)
-        free(self.terms)
-        free(self.tables)
+        store_free(&self.planes)
         free(self.nodes)
         free(self.counts)
         free(self.slots)
@@ -195,46 +180,6 @@ cdef class Subtree:
         self.pending[self.n_pending] = node
         self.n_pending += 1
 
-    cdef void keep_plane(self, Node* node) noexcept nogil:
-        """Remembers the hyperplane that the finder has found."""
-        cdef i64 room, k, entries = 0, n = self.finder.n_coef
-        cdef void* grown
-        cdef Term* term
-        if self.n_terms + n > self.term_room:
-            room = max(2 * self.term_room, self.n_terms + n + 256)
-            grown = realloc(self.terms, room * sizeof(Term))
-            if grown == NULL:
-                self.failed = True
-                return
-            self.terms = <Term*> grown
-            self.term_room = room
-        for k in range(n):
-            entries += self.finder.table_size[k]
-        if self.n_entries + entries > self.entry_room:
-            room = max(2 * self.entry_room, self.n_entries + entries + 256)
-            grown = realloc(self.tables, room * sizeof(double))
-            if grown == NULL:
-                self.failed = True
-                return
-            self.tables = <double*> grown
-            self.entry_room = room
-        for k in range(n):
-            term = &self.terms[self.n_terms + k]
-            term.idx = self.finder.idx[k]
-            term.coef = self.finder.coef[k]
-            term.fill = self.finder.fill[k]
-            term.width = self.finder.width[k]
-            term.table = self.n_entries
-            term.table_size = self.finder.table_size[k]
-            if term.table_size:
-                memcpy(self.tables + self.n_entries, self.finder.table[k],
-                       term.table_size * sizeof(double))
-                self.n_entries += term.table_size
-        node.plane = self.n_terms
-        node.n_coef = <i32> n
-        node.threshold = self.finder.threshold
-        self.n_terms += n
-
     # -- one node ----------------------------------------------------------------------------
 
     cdef i64* sums(self, i64 node) noexcept nogil:
@@ -296,7 +241,11 @@ cdef class Subtree:
         here.feature = OBLIQUE if oblique else <i32> best.direction
         if oblique:
             here.direction = best.direction
-            self.keep_plane(here)
+            here.plane = self.planes.n_terms
+            here.n_coef = <i32> self.finder.n_coef
+            here.threshold = self.finder.threshold
+            if not store_keep(&self.planes, self.finder):
+                self.failed = True
         here.rows_left = best.rows_left
         return True
 
@@ -468,10 +417,11 @@ cdef class Subtree:
         gain = np.empty(n, dtype=np.float64)
         axis_gain = np.empty(n, dtype=np.float64)
         direction = np.empty(n, dtype=np.int64)
-        coef_ptr = np.zeros(n + 1, dtype=np.int64)
+        plane = np.empty(n, dtype=np.int64)
+        n_coef = np.empty(n, dtype=np.int64)
         counts = np.empty((n, n_classes), dtype=np.int64)
         cdef double[::1] axis_gain_ = axis_gain
-        cdef i64[::1] direction_ = direction, coef_ptr_ = coef_ptr
+        cdef i64[::1] direction_ = direction, plane_ = plane, n_coef_ = n_coef
         cdef i64[::1] start_ = start, end_ = end
         cdef i32[::1] parent_ = parent, depth_ = depth, feature_ = feature
         cdef double[::1] threshold_ = threshold, gain_ = gain
@@ -486,39 +436,12 @@ cdef class Subtree:
             gain_[k] = self.nodes[k].gain
             axis_gain_[k] = self.nodes[k].axis_gain
             direction_[k] = self.nodes[k].direction
-            coef_ptr_[k + 1] = coef_ptr_[k]
-            if self.nodes[k].feature == OBLIQUE:
-                coef_ptr_[k + 1] += self.nodes[k].n_coef
+            plane_[k] = self.nodes[k].plane
+            n_coef_[k] = self.nodes[k].n_coef if self.nodes[k].feature == OBLIQUE else 0
             for c in range(n_classes):
                 counts_[k, c] = self.counts[k * n_classes + c]
+        coef_ptr = np.concatenate([[0], np.cumsum(n_coef)])
+        # Of nodes that became leaves after all, the hyperplanes are left out.
+        used = feature == OBLIQUE
         return (start, end, parent, depth, feature, threshold, gain, counts, axis_gain, direction,
-                coef_ptr, *self.export_planes(coef_ptr_[n]))
-
-    cdef object export_planes(self, i64 total):
-        """The coefficients of the hyperplanes that were used, in order of the nodes."""
-        cdef i64 k, i, at = 0, entries = 0
-        cdef Term* term
-        idx = np.empty(total, dtype=np.int32)
-        coef = np.empty(total, dtype=np.float64)
-        fill = np.empty(total, dtype=np.float64)
-        width = np.empty(total, dtype=np.float64)
-        size = np.zeros(total, dtype=np.int64)
-        tables = np.empty(self.n_entries, dtype=np.float64)
-        cdef i32[::1] idx_ = idx
-        cdef double[::1] coef_ = coef, fill_ = fill, width_ = width, tables_ = tables
-        cdef i64[::1] size_ = size
-        for k in range(self.n_nodes):
-            if self.nodes[k].feature == OBLIQUE:
-                for i in range(self.nodes[k].n_coef):
-                    term = &self.terms[self.nodes[k].plane + i]
-                    idx_[at] = term.idx
-                    coef_[at] = term.coef
-                    fill_[at] = term.fill
-                    width_[at] = term.width
-                    size_[at] = term.table_size
-                    if term.table_size:
-                        memcpy(&tables_[entries], self.tables + term.table,
-                               term.table_size * sizeof(double))
-                        entries += term.table_size
-                    at += 1
-        return idx, coef, fill, width, size, tables[:entries].copy()
+                coef_ptr, *store_export(&self.planes, plane[used], n_coef[used]))

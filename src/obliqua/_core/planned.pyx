@@ -15,15 +15,17 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from obliqua._core.coding cimport coding_apply, coding_free, coding_init
+from obliqua._core.coding cimport coding_apply, coding_free, coding_init, column_spread
 from obliqua._core.columns cimport Columns
 from obliqua._core.criterion cimport SUM_VARIANCES
 from obliqua._core.finder cimport Data
 from obliqua._core.moments cimport grid_set, moments_free, moments_init
+from obliqua._core.planes cimport found_terms
 from obliqua._core.quick cimport bench_free, bench_init, bench_read, quick_search
+from obliqua._core.rounding cimport round_significant
 from obliqua._core.search cimport tolerance_for
 from obliqua._core.sheet cimport Sheet, sheet_fill, sheet_free, sheet_init
-from obliqua._core.types cimport Cut, Scorer, better, i32, i64, midpoint, u8, u64
+from obliqua._core.types cimport Cut, Scorer, better, i32, i64, midpoint, u8
 from obliqua._core.view cimport make_view
 
 cdef extern from "loops.h" nogil:
@@ -35,19 +37,6 @@ cdef extern from "loops.h" nogil:
 
 cdef double TIE = 1e-10
 cdef i64 NEVER = (<i64> 1) << 62     # more rows than there can be
-cdef double LEAST_NORMAL = 2.2250738585072014e-308
-
-
-cdef double round_significant(double x) noexcept nogil:
-    """x with 24 significant bits, halves to even."""
-    cdef u64 bits
-    if fabs(x) < LEAST_NORMAL and x != 0.0:          # fewer bits there: rounded further up
-        return ldexp(round_significant(ldexp(x, 60)), -60)
-    memcpy(&bits, &x, sizeof(double))
-    bits += 0x0FFFFFFFULL + ((bits >> 29) & 1)
-    bits &= ~(<u64> 0x1FFFFFFFULL)
-    memcpy(&x, &bits, sizeof(double))
-    return x
 
 
 cdef class Planned(Finder):
@@ -314,7 +303,10 @@ cdef class Planned(Finder):
             self.measure_spread()
         for i in range(self.n_coef):
             self.fill[i] = NAN
-            self.width[i] = self.spread[self.idx[i]] if self.n_coef > 1 else NAN
+            if self.n_coef > 1:
+                self.width[i] = self.spread[self.idx[i]]
+            else:
+                self.width[i] = column_spread(&self.sheet, self.idx[i])
             self.table[i] = NULL
             self.table_size[i] = 0
             if not self.odd[self.idx[i]]:
@@ -362,21 +354,26 @@ cdef class Planned(Finder):
 
     cdef bint find(self, const Data* data, const i32* rows, i64 n, const Scorer* scorer,
                    Cut* best, u8* side) noexcept nogil:
-        cdef Cut rough = best[0]
+        cdef Cut odd = best[0]                       # and of the odd columns
+        cdef Cut rough, exact
         self.axis_score = best.score
         if n < self.min_rows and self.coding.n_odd == 0:
             return False
         self.read(data, rows, n, scorer)
         if self.coding.n_odd:
-            self.search_odd(&rough)
-            self.axis_score = rough.score
-        self.n_tasks = 0
+            self.search_odd(&odd)
+            self.axis_score = odd.score
         if n >= self.min_rows:
+            rough = odd
+            self.n_tasks = 0
             self.plan()
             self.search(self, 0, self.n_tasks * self.n_features, &rough)
-        if rough.direction == best.direction:        # one of a sorted column, or none
-            return False
-        return self.confirm(rough, best, side)
+            if rough.direction != odd.direction:
+                exact = odd
+                if self.confirm(rough, &exact, side):
+                    best[0] = exact
+                    return True
+        return odd.direction != best.direction and self.confirm(odd, best, side)
 
     cdef bint find_any(self, const Data* data, const i32* rows, i64 n, const Scorer* scorer,
                        Cut* best, u8* side) noexcept nogil:
@@ -422,17 +419,19 @@ cdef class Planned(Finder):
         for c in range(counts.shape[0]):
             scorer.weight += counts[c]
         self.n_tasks = 0
-        if rows.shape[0] < self.min_rows:
+        if rows.shape[0] < self.min_rows and self.coding.n_odd == 0:
             return 0
         with nogil:
             self.read(&data, &rows[0], rows.shape[0], &scorer)
-            self.plan()
+            if rows.shape[0] >= self.min_rows:
+                self.plan()
         return self.n_tasks
 
     def look(self, Planned owner, i64 first, i64 last, double score, Columns columns=None):
         """The best cut of some directions that `owner` planned: (score, direction, rows left).
 
-        Only a score above the given one counts; direction -1: none has.
+        Only a score above the given one counts; direction -1: none has. No directions at all
+        (first = last): of the odd columns.
         """
         cdef Cut best
         best.score = score
@@ -445,15 +444,19 @@ cdef class Planned(Finder):
                 memcpy(self.bench.work.classes, owner.bench.work.classes,
                        owner.sheet.n * sizeof(i32))
         with nogil:
-            self.search(owner, first, last, &best)
+            if first < last:
+                self.search(owner, first, last, &best)
+            else:
+                self.search_odd(&best)
         if columns is not None and columns.reason is not None:
             raise columns.reason
         return best.score, best.direction, best.rows_left
 
     def decide(self, i64 direction, double score, Columns columns):
-        """Confirms the winner among the tasks: (score, rows left, threshold, idx, coef), or None.
+        """Confirms the winner among the tasks: (score, rows left, threshold, terms), or None.
 
-        `score` is what it must exceed. The rows' sides are marked in `columns`.
+        `score` is what it must exceed. The rows' sides are marked in `columns`. The terms are
+        arrays: idx, coef, fill, width, table_size and table.
         """
         cdef Cut rough, best
         cdef bint found
@@ -466,7 +469,7 @@ cdef class Planned(Finder):
             found = self.confirm(rough, &best, columns.side)
         if not found:
             return None
-        return (best.score, best.rows_left, self.threshold, *self.plane())
+        return best.score, best.rows_left, self.threshold, found_terms(self)
 
     cdef object plane(self):
         cdef i64 i

@@ -30,7 +30,8 @@ def child_key(u64 key, u64 side):
 def row_hashes(Z, const i64[::1] labels, u64 seed):
     """A number per row that depends on its values, its label and the seed only.
 
-    Equal rows get equal numbers, in any order and on any machine; 0.0 and -0.0 are equal.
+    Equal rows get equal numbers, in any order and on any machine; 0.0 and -0.0 are equal, and so
+    are all NaN, of which there are many.
     """
     cdef View view = make_view(Z)
     cdef i64 row, col
@@ -44,6 +45,8 @@ def row_hashes(Z, const i64[::1] labels, u64 seed):
             for col in range(view.n_cols):
                 value = view_at(&view, row, col) + 0.0
                 memcpy(&bits, &value, sizeof(bits))
+                if value != value:
+                    bits = 0x7FF8000000000000ULL
                 state = mix(state, bits)
             out[row] = state
     return hashes

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from obliqua.estimators._docs import document
+from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
 
 
@@ -47,8 +48,9 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
 
     Notes
     -----
-    Numbers only: qualitative columns and missing values are refused, because a proposer works
-    with coordinates.
+    Takes qualitative features and missing values. A proposer need not know of them: in `node.X`
+    the levels of a column are numbers found from the node's rows (CRIMCOORD, as for HHCART), and
+    what is missing is filled in, so all of it is finite. The split remembers these numbers.
 
     The proposer is called for one node at a time, in the order in which the tree grows. With
     `pruning='cv'` it grows a tree for each fold too.
@@ -71,8 +73,10 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
     1.0
     """
 
+    _takes_odd = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
+        **TABLE_CONSTRAINTS,
         "proposer": [callable, HasMethods("propose"), HasMethods("finder"), None],
         "axis_parallel": ["boolean"],
         "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
@@ -103,6 +107,8 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         ccp_alpha: float | None = None,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        fill: str = "node",
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -127,6 +133,8 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.categorical_features = categorical_features
+        self.fill = fill
         self.proposer = proposer
         self.axis_parallel = axis_parallel
         self.max_features_per_split = max_features_per_split

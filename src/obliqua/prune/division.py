@@ -24,11 +24,7 @@ def _groups(problem: Problem, seed: int) -> tuple[Int64Array, FloatArray]:
     A group is a set of equal rows; groups are numbered in the order of their hashes, which is
     a random one. Weights are in grid units, whole numbers, so their sums are exact.
     """
-    Z = problem.Z
-    if problem.has_missing.any():
-        # There are many NaN, and 0/0 gives another one than numpy.nan; here all are one value.
-        Z = np.where(np.isnan(Z), Z.dtype.type(np.nan), Z)
-    hashes = row_hashes(Z, problem.y.astype(np.int64), seed & (2**64 - 1))
+    hashes = row_hashes(problem.Z, problem.y.astype(np.int64), seed & (2**64 - 1))
     _, group = np.unique(hashes, return_inverse=True)
     return group, np.bincount(group, weights=problem.weights).astype(np.float64)
 

@@ -1,0 +1,103 @@
+"""The hyperplanes of a growing tree: coefficients and what they multiply, in one store."""
+
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from obliqua._core.finder cimport Finder
+from obliqua._core.types cimport i32, i64
+
+
+cdef void store_free(PlaneStore* store) noexcept nogil:
+    free(store.terms)
+    free(store.tables)
+    memset(store, 0, sizeof(PlaneStore))
+
+
+cdef bint make_room(PlaneStore* store, i64 terms, i64 entries) noexcept nogil:
+    """Makes room for so many more; False if there is no memory."""
+    cdef i64 room
+    cdef void* grown
+    if store.n_terms + terms > store.term_room:
+        room = max(2 * store.term_room, store.n_terms + terms + 256)
+        grown = realloc(store.terms, room * sizeof(Term))
+        if grown == NULL:
+            return False
+        store.terms = <Term*> grown
+        store.term_room = room
+    if store.n_entries + entries > store.entry_room:
+        room = max(2 * store.entry_room, store.n_entries + entries + 256)
+        grown = realloc(store.tables, room * sizeof(double))
+        if grown == NULL:
+            return False
+        store.tables = <double*> grown
+        store.entry_room = room
+    return True
+
+
+cdef bint store_keep(PlaneStore* store, Finder finder) noexcept nogil:
+    """Adds the hyperplane that a finder has found; False if there is no memory."""
+    cdef i64 k, entries = 0, n = finder.n_coef
+    cdef Term* term
+    for k in range(n):
+        entries += finder.table_size[k]
+    if not make_room(store, n, entries):
+        return False
+    for k in range(n):
+        term = &store.terms[store.n_terms + k]
+        term.idx = finder.idx[k]
+        term.coef = finder.coef[k]
+        term.fill = finder.fill[k]
+        term.width = finder.width[k]
+        term.table = store.n_entries
+        term.table_size = finder.table_size[k]
+        if term.table_size:
+            memcpy(store.tables + store.n_entries, finder.table[k],
+                   term.table_size * sizeof(double))
+            store.n_entries += term.table_size
+    store.n_terms += n
+    return True
+
+
+cdef object store_export(PlaneStore* store, const i64[::1] plane, const i64[::1] n_coef):
+    """Some hyperplanes, each given by its first term and its number of terms, as arrays."""
+    cdef i64 k, i, at = 0, entries = 0, total = 0
+    cdef Term* term
+    for k in range(plane.shape[0]):
+        total += n_coef[k]
+    idx = np.empty(total, dtype=np.int32)
+    coef = np.empty(total, dtype=np.float64)
+    fill = np.empty(total, dtype=np.float64)
+    width = np.empty(total, dtype=np.float64)
+    size = np.zeros(total, dtype=np.int64)
+    tables = np.empty(store.n_entries, dtype=np.float64)
+    cdef i32[::1] idx_ = idx
+    cdef double[::1] coef_ = coef, fill_ = fill, width_ = width, tables_ = tables
+    cdef i64[::1] size_ = size
+    for k in range(plane.shape[0]):
+        for i in range(n_coef[k]):
+            term = &store.terms[plane[k] + i]
+            idx_[at] = term.idx
+            coef_[at] = term.coef
+            fill_[at] = term.fill
+            width_[at] = term.width
+            size_[at] = term.table_size
+            if term.table_size:
+                memcpy(&tables_[entries], store.tables + term.table,
+                       term.table_size * sizeof(double))
+                entries += term.table_size
+            at += 1
+    return idx, coef, fill, width, size, tables[:entries].copy()
+
+
+cdef object found_terms(Finder finder):
+    """The hyperplane that a finder has found, as arrays."""
+    cdef PlaneStore store
+    memset(&store, 0, sizeof(PlaneStore))
+    try:
+        if not store_keep(&store, finder):
+            raise MemoryError("no room to keep a split")
+        return store_export(&store, np.zeros(1, np.int64), np.full(1, finder.n_coef, np.int64))
+    finally:
+        store_free(&store)
