@@ -19,7 +19,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs figures bench bench-quick bench-growth reproduce sanitize clean
+.PHONY: help demo test lint docs figures bench bench-quick bench-growth bench-tables reproduce sanitize clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -50,15 +50,19 @@ bench: $(VENV)/.package $(VENV)/.peers ## measure against other libraries, write
 	@$(RUN) -m benchmarks.run $(ARGS)
 	@$(RUN) -m benchmarks.report
 
-bench-quick: $(VENV)/.package ## the same on small data, to see that it runs
+bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to see that it runs
 	@$(RUN) -m benchmarks.run --quick $(ARGS)
 	@$(RUN) -m benchmarks.growth --quick
+	@$(RUN) -m benchmarks.tables --quick
 
 reproduce: $(VENV)/.package ## make a paper's table again: ARGS="hhcart-table-2 --repeats 10"
 	@$(RUN) -m obliqua.experiments $(if $(ARGS),$(ARGS),--help)
 
 bench-growth: $(VENV)/.package ## how HHCART's time grows with rows, features and classes
 	@$(RUN) -m benchmarks.growth $(ARGS)
+
+bench-tables: $(VENV)/.package $(VENV)/.group-test ## qualitative columns against one-hot columns
+	@$(RUN) -m benchmarks.tables $(ARGS)
 
 # The address and undefined-behaviour sanitizers in an environment of their own. Python
 # itself is not built with them, so their libraries are loaded before it; leaks are not

@@ -49,23 +49,23 @@ def measure(folder: Path, adapter: Adapter, n_threads: int) -> int | None:
     Case(adapter, n_threads).warm_up()
     X, y = np.load(folder / "X.npy"), np.load(folder / "y.npy")
     gc.collect()
-    before = _in_use()
+    before = settled()
     model = adapter.fit(X, y, n_threads)
-    after = _high_water()
+    after = high_water()
     del model
     return None if before is None or after is None else max(0, after - before)
 
 
-def _in_use() -> int | None:
+def settled() -> int | None:
     """Memory in use now, with the high-water mark set back to it where that can be done."""
     try:
         RESET.write_text("5")
     except OSError:
-        return _high_water()
+        return high_water()
     return _status("VmRSS")
 
 
-def _high_water() -> int | None:
+def high_water() -> int | None:
     # On Linux getrusage is no help: ru_maxrss of a new process starts at the size of the
     # process that started it, which holds all the data.
     if STATUS.is_file():

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -161,3 +162,84 @@ def test_every_adapter_describes_itself() -> None:
         assert 1 in adapter.threads
         assert adapter.supports(tiny) is None
         assert (adapter.version() is None) == (adapter.missing() == "not installed")
+
+
+# --- tables with qualitative columns ----------------------------------------------------------
+
+
+def test_tables_are_measured_against_one_hot_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from benchmarks import tables
+
+    monkeypatch.setattr(tables, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(tables, "RESULT", tmp_path / "results" / "tables.json")
+    tables.PAGE.write_text(f"above\n{tables.BEGIN}\nold\n{tables.END}\nbelow\n", "utf-8")
+    assert tables.main(["--quick", "--no-memory"]) == 0
+    quick = capsys.readouterr().out
+    assert not tables.RESULT.exists()
+    assert tables.main(["--problems", "tiny", "--rounds", "2", "--no-memory"]) == 0
+    result = json.loads(tables.RESULT.read_text("utf-8"))
+    (problem,) = result["problems"]
+    assert list(problem["cases"]) == [case.name for case in tables.cases()]
+    assert problem["levels"] == 40
+    for name, case in problem["cases"].items():
+        assert case["fit_cpu"] > 0
+        assert case["leaves"] > 50
+        assert case["columns"] == (44 if name == tables.REFERENCE else 5)
+        assert f"| {name} |" in quick
+    page = tables.PAGE.read_text("utf-8")
+    assert page.startswith(f"above\n{tables.BEGIN}\n")
+    assert page.endswith(f"\n{tables.END}\nbelow\n")
+    assert tables.text(result) in page
+    assert "old" not in page
+
+
+def test_tables_measure_memory_and_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmarks import tables
+
+    only = [case for case in tables.cases() if case.name in ("obliqua CART", tables.REFERENCE)]
+    X, y = tables.PROBLEMS["tiny"][1]()
+    monkeypatch.chdir(ROOT)
+    assert tables.measure_memory(X, y, only[:1], patience=600.0) == {}
+    assert only[0].figures["peak_fit"] is None or only[0].figures["peak_fit"] >= 0
+    assert tables.measure_memory(X, y, only, patience=0.01) == {
+        "obliqua CART": "not ready after 0.01 s",
+        tables.REFERENCE: "not ready after 0.01 s",
+    }
+    assert only == []
+
+
+def test_one_hot_columns_are_dense_or_sparse() -> None:
+    from benchmarks import tables
+    from scipy.sparse import issparse
+
+    few, _ = tables._levels(100, 10)
+    many, _ = tables._levels(2_000, 1_000)
+    dense = tables._one_hot(few)
+    assert dense.dtype == np.float32
+    assert dense[:, :10].sum(axis=1).tolist() == [1.0] * 100
+    sparse = tables._one_hot(many)
+    assert issparse(sparse)
+    assert sparse.shape == (2_000, 1_004)
+    np.testing.assert_allclose(sparse[:, 1_000:].toarray(), many.iloc[:, 1:], rtol=1e-6)
+
+
+def test_the_page_has_the_tables_of_the_results() -> None:
+    from benchmarks import tables
+
+    result = json.loads(tables.RESULT.read_text("utf-8"))
+    assert [problem["name"] for problem in result["problems"]] == list(tables.FULL)
+    page = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
+    assert tables.place(page, tables.text(result)) == page, "run python -m benchmarks.tables"
+
+
+def test_trees_on_tables_are_fast_enough() -> None:
+    """The goal: at most three times the time of scikit-learn's tree on one-hot columns."""
+    from benchmarks import tables
+
+    result = json.loads(tables.RESULT.read_text("utf-8"))
+    for problem in result["problems"]:
+        reference = problem["cases"][tables.REFERENCE]
+        for name in ("obliqua CART", "obliqua HHCART(D)", "obliqua HHCART(D), text"):
+            assert problem["cases"][name]["fit_cpu"] <= 3.0 * reference["fit_cpu"]

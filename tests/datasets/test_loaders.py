@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from collections import Counter
@@ -15,12 +16,15 @@ import sklearn.datasets
 from sklearn.utils import Bunch
 
 from obliqua import DatasetDamaged, DatasetMissing, MissingDependency, datasets
+from obliqua.data import read_table
 from obliqua.datasets._facts import FACTS, fingerprint
 from problems import data_folder
 
 NAMES = sorted(FACTS)
 ANYWHERE = ["balance_scale", "iris", "wine"]  # those that need neither a file nor a network
 FETCHED = sorted(set(NAMES) - set(ANYWHERE))
+PARTED = ["adult", "shuttle"]  # those with fixed test rows
+MIXED = {"adult": 8, "australian": 8, "bank_full": 9}  # qualitative columns, by HHCART's table 6
 
 
 def load(name: str, **params: Any) -> Any:
@@ -70,8 +74,11 @@ def test_the_data_are_those_of_the_manifest(name: str, folder: Path) -> None:
         subset = {} if file["role"] == "all" else {"subset": file["role"]}
         loaded = load(name, **subset)
         assert loaded.source == file["file"]
-        assert loaded.data.dtype == np.float64
+        assert loaded.data.dtype == (object if name in MIXED else np.float64)
         assert loaded.data.flags.c_contiguous
+        qualitative = [entry["features"][k] for k in loaded.categorical_features]
+        assert qualitative == entry["categorical"]
+        assert len(qualitative) == MIXED.get(name, 0)
         assert loaded.data.shape == (file["n_rows"], entry["n_features"])
         assert loaded.target.dtype.kind == "U"
         assert Counter(loaded.target.tolist()) == file["class_counts"]
@@ -190,7 +197,7 @@ def serve(frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> list[dict[str
 
 @pytest.mark.data
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("name", sorted(set(FETCHED) - {"shuttle"}))
+@pytest.mark.parametrize("name", sorted(set(FETCHED) - set(PARTED)))
 def test_openml_gives_the_same_data_in_any_order(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,15 +216,30 @@ def test_openml_gives_the_same_data_in_any_order(
 
 @pytest.mark.data
 @pytest.mark.usefixtures("folder")
-def test_openml_has_both_parts_of_shuttle_in_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = {subset: load("shuttle", subset=subset) for subset in ("train", "test")}
-    frames = [as_openml("shuttle", part.data, part.target) for part in parts.values()]
-    serve(pd.concat(frames, ignore_index=True), monkeypatch)
-    for subset, part in parts.items():
-        np.testing.assert_array_equal(load("shuttle", subset=subset).data, part.data)
-    serve(pd.concat(frames[::-1], ignore_index=True), monkeypatch)
-    with pytest.raises(DatasetDamaged, match="shuttle"):
-        load("shuttle")
+@pytest.mark.parametrize("name", PARTED)
+def test_openml_has_both_parts_in_one_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = {subset: load(name, subset=subset) for subset in ("train", "test")}
+    frames = [as_openml(name, part.data, part.target) for part in parts.values()]
+    for in_order in (frames, frames[::-1]):  # whichever comes first
+        serve(pd.concat(in_order, ignore_index=True), monkeypatch)
+        for subset, part in parts.items():
+            np.testing.assert_array_equal(load(name, subset=subset).data, part.data)
+    mixed = pd.concat(frames, ignore_index=True).sample(frac=1, random_state=0)
+    serve(mixed, monkeypatch)
+    with pytest.raises(DatasetDamaged, match=name):
+        load(name)
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("folder")
+def test_openml_has_incomplete_rows_of_adult(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [load("adult", subset=subset) for subset in ("test", "train")]
+    frames = [as_openml("adult", part.data, part.target) for part in parts]
+    holes = [frames[0].iloc[:9].assign(occupation="?"), frames[1].iloc[:9].assign(workclass=None)]
+    blanks = frames[1].assign(sex=" " + frames[1]["sex"])
+    serve(pd.concat([holes[0], frames[0], holes[1], blanks], ignore_index=True), monkeypatch)
+    np.testing.assert_array_equal(load("adult").data, parts[1].data)
+    np.testing.assert_array_equal(load("adult", subset="test").target, parts[0].target)
 
 
 def test_another_set_of_openml_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,6 +278,93 @@ def test_frames_need_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
         load("heart")
 
 
-def test_shuttle_has_two_parts() -> None:
+@pytest.mark.parametrize("name", PARTED)
+def test_some_sets_have_two_parts(name: str) -> None:
     with pytest.raises(ValueError, match="'train' or 'test'"):
-        load("shuttle", subset="all")
+        load(name, subset="all")
+
+
+# --- qualitative columns ----------------------------------------------------------------------
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", MIXED)
+def test_qualitative_columns_are_text_and_categories(name: str) -> None:
+    loaded = load(name)
+    framed = load(name, as_frame=True)
+    for place, column in enumerate(loaded.feature_names):
+        kinds = {type(entry) for entry in loaded.data[:, place].tolist()}
+        qualitative = place in loaded.categorical_features
+        assert kinds == ({str} if qualitative else {float})
+        assert str(framed.data.dtypes[column]) == ("category" if qualitative else "float64")
+    np.testing.assert_array_equal(framed.data.to_numpy(dtype=object), loaded.data)
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("folder")
+def test_arrays_frames_and_positions_mean_the_same_table() -> None:
+    loaded = load("australian")
+    framed = load("australian", as_frame=True)
+    tables = [
+        read_table(loaded.data),
+        read_table(loaded.data, loaded.categorical_features),
+        read_table(framed.data),
+        read_table(framed.data, framed.categorical_features),
+    ]
+    for table in tables:
+        np.testing.assert_array_equal(table.Z, tables[0].Z)
+        kinds = [column.kind == "qualitative" for column in table.encoding.columns]
+        assert np.flatnonzero(kinds).tolist() == loaded.categorical_features
+    levels = tables[0].encoding.columns[5].levels
+    assert levels == ("1", "2", "3", "4", "5", "7", "8", "9")
+
+
+@pytest.mark.data
+def test_compressed_files_may_be_plain(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = (folder / "adult_train.csv.gz").read_bytes()
+    expected = load("adult")
+    monkeypatch.setenv("OBLIQUA_DATA", str(tmp_path))
+    (tmp_path / "adult_train.csv").write_bytes(gzip.decompress(packed))
+    loaded = load("adult")
+    assert loaded.source == "adult_train.csv"
+    np.testing.assert_array_equal(loaded.data, expected.data)
+    for broken in (packed[:1000], b"no gzip", packed[:-9] + b"123456789"):
+        (tmp_path / "adult_train.csv.gz").write_bytes(broken)
+        with pytest.raises(DatasetDamaged, match=r"adult_train\.csv\.gz cannot be read"):
+            load("adult")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Never-married", "Married", "some values differ"),
+        (",39,", ",?,", "cannot be read as lines"),
+        ("Private", "", "some values differ"),
+    ],
+)
+def test_other_levels_are_refused(
+    old: str,
+    new: str,
+    message: str,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = (folder / "adult_test.csv").read_text("utf-8")
+    assert old in text
+    (tmp_path / "adult_test.csv").write_text(text.replace(old, new, 1), "utf-8")
+    monkeypatch.setenv("OBLIQUA_DATA", str(tmp_path))
+    with pytest.raises(DatasetDamaged, match=message):
+        load("adult", subset="test")
+
+
+def test_a_fingerprint_knows_the_names_of_levels() -> None:
+    y = np.array(["1", "2"])
+    one = fingerprint(np.array([["a", 1.0], ["b", 2.0]], dtype=object), y)
+    assert fingerprint(np.array([["b", 2.0], ["a", 1.0]], dtype=object), y[::-1]) == one
+    assert fingerprint(np.array([["a", 1.0], ["c", 2.0]], dtype=object), y) != one
+    assert fingerprint(np.array([["b", 1.0], ["a", 2.0]], dtype=object), y) != one

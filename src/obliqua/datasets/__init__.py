@@ -7,7 +7,10 @@ is never used by mistake.
 """
 
 from obliqua.datasets._loaders import (
+    load_adult,
+    load_australian,
     load_balance_scale,
+    load_bank_full,
     load_boston_housing,
     load_breast_cancer_wisconsin,
     load_bupa,
@@ -22,7 +25,10 @@ from obliqua.datasets._loaders import (
 )
 
 __all__ = [
+    "load_adult",
+    "load_australian",
     "load_balance_scale",
+    "load_bank_full",
     "load_boston_housing",
     "load_breast_cancer_wisconsin",
     "load_bupa",

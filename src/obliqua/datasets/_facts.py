@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from obliqua._typing import AnyArray, FloatArray
+from obliqua._typing import AnyArray
 
 # Every value of the sets below has at most this many decimals. As whole numbers they are the
 # same bytes on every machine, whichever reader has turned the text into doubles.
@@ -48,6 +48,12 @@ class Facts:
     parts: Mapping[str, Part]
     about: str
     openml: OpenML | None = None
+    qualitative: tuple[str, ...] = ()
+
+    @property
+    def categorical_features(self) -> list[int]:
+        """The positions of the qualitative columns."""
+        return [self.features.index(name) for name in self.qualitative]
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -55,12 +61,25 @@ class Facts:
         return tuple(next(iter(self.parts.values())).class_counts)
 
 
-def fingerprint(data: FloatArray, target: AnyArray) -> str:
-    """Checksum of rows and labels that does not depend on the order of the rows."""
-    codes = np.unique(target, return_inverse=True)[1]
-    table = np.column_stack([np.rint(data * 10.0**DECIMALS), codes]).astype("<i8")
+def fingerprint(data: AnyArray, target: AnyArray) -> str:
+    """Checksum of rows and labels that does not depend on the order of the rows.
+
+    A column is text if its first entry is; all others hold numbers.
+    """
+    digest = hashlib.sha256()
+    columns: list[AnyArray] = []
+    for column in data.T:
+        if column.size and isinstance(column[0], str):
+            levels, codes = np.unique(column.astype(np.str_), return_inverse=True)
+            digest.update("\n".join(levels.tolist()).encode())
+            columns.append(codes)
+        else:
+            columns.append(np.rint(column.astype(np.float64) * 10.0**DECIMALS))
+    columns.append(np.unique(target, return_inverse=True)[1])
+    table = np.column_stack(columns).astype("<i8")
     in_order = table[np.lexsort(table.T[::-1])]
-    return hashlib.sha256(np.ascontiguousarray(in_order).tobytes()).hexdigest()
+    digest.update(np.ascontiguousarray(in_order).tobytes())
+    return digest.hexdigest()
 
 
 def _one(file: str, class_counts: Mapping[str, int], fingerprint: str) -> dict[str, Part]:
@@ -86,7 +105,52 @@ GLASS_LABELS = {
     "headlamps": "7",
 }
 
+ADULT_FEATURES = (
+    *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status"),
+    *("occupation", "relationship", "race", "sex", "capital-gain", "capital-loss"),
+    *("hours-per-week", "native-country"),
+)
+
 SETS = (
+    Facts(
+        "adult",
+        "Income (Adult), complete rows",
+        ADULT_FEATURES,
+        {
+            "train": Part(
+                "adult_train.csv.gz",
+                {"<=50K": 22654, ">50K": 7508},
+                "341049c33facd0914061114b7947279e44e8a35d7ab2671f1b249c755ad01524",
+            ),
+            "test": Part(
+                "adult_test.csv",
+                {"<=50K": 11360, ">50K": 3700},
+                "1b6ca5cc1664b30b5b6d751562fd2b92fac36c36b86eb2f7559eedac4a0fc621",
+            ),
+        },
+        "Whether a person earns more than 50 thousand dollars a year, from the census of 1994. "
+        "Training and test rows are fixed. The rows with missing values are left out, as in the "
+        "papers: 2399 of the training rows and 1221 of the test rows.",
+        OpenML(1590),
+        (
+            *("workclass", "education", "marital-status", "occupation", "relationship", "race"),
+            *("sex", "native-country"),
+        ),
+    ),
+    Facts(
+        "australian",
+        "Statlog Australian credit approval",
+        tuple(f"A{number}" for number in range(1, 15)),
+        _one(
+            "australian.csv",
+            {"0": 383, "1": 307},
+            "19afa9aaecbfea557fd2874435e9e0a71e2a1f78d39bba6e1700e8bdf726063e",
+        ),
+        "Applications for credit cards; names and levels are hidden by their source. Levels are "
+        "text here, although they look like numbers.",
+        OpenML(40981),
+        ("A1", "A4", "A5", "A6", "A8", "A9", "A11", "A12"),
+    ),
     Facts(
         "balance_scale",
         "Balance Scale",
@@ -99,6 +163,26 @@ SETS = (
         "Which side of a balance goes down: every combination of two weights and two distances "
         "from 1 to 5. The class follows from the features without noise.",
         # It needs no OpenML: the rows are made from this definition.
+    ),
+    Facts(
+        "bank_full",
+        "Bank marketing, all rows",
+        (
+            *("age", "job", "marital", "education", "default", "balance", "housing", "loan"),
+            *("contact", "day", "month", "duration", "campaign", "pdays", "previous", "poutcome"),
+        ),
+        _one(
+            "bank_full.csv.gz",
+            {"no": 39922, "yes": 5289},
+            "470bfd143ef00826908b763b586d52f6e0d795e17d7ad2ed311af8dbdc351967",
+        ),
+        "Whether a client of a bank accepted an offer by telephone. In four columns 'unknown' is "
+        "a level like others, not a missing value.",
+        OpenML(1461, {"1": "no", "2": "yes"}),
+        (
+            *("job", "marital", "education", "default", "housing", "loan", "contact", "month"),
+            "poutcome",
+        ),
     ),
     Facts(
         "boston_housing",

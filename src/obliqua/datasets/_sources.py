@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
-from itertools import product
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,9 +24,12 @@ FOLDER_VARIABLE = "OBLIQUA_DATA"
 
 
 class Table(NamedTuple):
-    """Rows, their labels and where they come from."""
+    """Rows, their labels and where they come from.
 
-    data: FloatArray
+    The rows are float64; with qualitative columns they are objects, floats and text.
+    """
+
+    data: AnyArray
     target: AnyArray
     source: str
 
@@ -49,7 +55,8 @@ def check(facts: Facts, part: Part, table: Table) -> None:
     found = {str(label): int(count) for label, count in zip(labels, counts, strict=True)}
     if found != dict(part.class_counts):
         raise DatasetDamaged(f"{what}its classes are {found}, not {dict(part.class_counts)}")
-    if not np.isfinite(table.data).all():
+    numeric = np.delete(table.data, facts.categorical_features, axis=1).astype(np.float64)
+    if not np.isfinite(numeric).all():
         raise DatasetDamaged(f"{what}some values are missing or not finite")
     if fingerprint(table.data, table.target) != part.fingerprint:
         raise DatasetDamaged(f"{what}shape and class counts are right, but some values differ")
@@ -78,6 +85,8 @@ def _from_folder(facts: Facts, role: str) -> Table | None:
         )
     path = folder / facts.parts[role].file
     if not path.is_file():
+        path = path.with_suffix("") if path.suffix == ".gz" else path
+    if not path.is_file():
         return None
     content = path.read_bytes()
     promised = _promised_checksum(folder, path.name)
@@ -86,7 +95,7 @@ def _from_folder(facts: Facts, role: str) -> Table | None:
             f"{path.name} in the folder that {FOLDER_VARIABLE} names does not have the SHA-256 "
             "sum that manifest.json gives for it; get a fresh copy of the file"
         )
-    data, target = _parse(path.name, content)
+    data, target = _parse(facts, path.name, content)
     return Table(data, target, path.name)
 
 
@@ -109,17 +118,30 @@ def _promised_checksum(folder: Path, file: str) -> str | None:
         ) from error
 
 
-def _parse(name: str, content: bytes) -> tuple[FloatArray, AnyArray]:
-    """Read CSV with a header, numbers, and the class in the last column."""
+def _parse(facts: Facts, name: str, content: bytes) -> tuple[AnyArray, AnyArray]:
+    """Read CSV with a header, numbers and levels, and the class in the last column."""
     try:
-        rows = list(csv.reader(content.decode("utf-8").splitlines()))[1:]
-        data = np.array([row[:-1] for row in rows], dtype=np.float64, ndmin=2)
+        plain = gzip.decompress(content) if name.endswith(".gz") else content
+        rows = list(csv.reader(plain.decode("utf-8").splitlines()))[1:]
+        cells = np.array([row[:-1] for row in rows], dtype=np.str_, ndmin=2)
+        data = _typed(facts, cells)
         return data, np.array([row[-1] for row in rows], dtype=np.str_)
-    except (ValueError, IndexError, csv.Error) as error:
+    except (ValueError, IndexError, OSError, EOFError, zlib.error, csv.Error) as error:
         raise DatasetDamaged(
             f"{name} cannot be read as lines of numbers with a class at the end ({error}); get "
             "a fresh copy of the file"
         ) from error
+
+
+def _typed(facts: Facts, cells: AnyArray) -> AnyArray:
+    """Text as numbers, or as numbers and text where there are qualitative columns."""
+    if not facts.qualitative:
+        return cells.astype(np.float64)
+    data = np.empty(cells.shape, dtype=object)
+    for place, column in enumerate(cells.T):
+        levels = place in facts.categorical_features
+        data[:, place] = column.tolist() if levels else column.astype(np.float64).tolist()
+    return data
 
 
 # --- a definition -----------------------------------------------------------------------------
@@ -174,19 +196,29 @@ def _from_openml(facts: Facts, role: str) -> Table | None:
     if facts.openml is None:
         return None
     frame = _fetch(facts, role)
+    if facts.name in _WITHOUT_INCOMPLETE:
+        frame = frame[~(frame.isna() | frame.isin(["?"])).any(axis=1)]
     source = f"OpenML {facts.openml.number}"
     try:
         # Some copies call a column of numbers nominal; as text both kinds look the same.
-        data = frame.iloc[:, :-1].astype(str).to_numpy().astype(np.float64)
-        target = _labels(facts, frame.iloc[:, -1])
-    except ValueError as error:
+        cells = frame.iloc[:, :-1].astype(str).to_numpy().astype(np.str_)
+        for place in facts.categorical_features:
+            cells[:, place] = _plain(cells[:, place])
+        data, target = _typed(facts, cells), _labels(facts, frame.iloc[:, -1])
+    except (ValueError, IndexError) as error:
         raise DatasetDamaged(
             f"the data set {facts.name!r} from {source} is not the one of the papers: {error}"
         ) from error
-    if facts.name == "breast_cancer_wisconsin":
-        complete = np.isfinite(data).all(axis=1)
-        data, target = data[complete], target[complete]
     return Table(*_rows_of(facts, role, data, target), source)
+
+
+# Of these OpenML has the rows with missing values too.
+_WITHOUT_INCOMPLETE = ("adult", "breast_cancer_wisconsin")
+
+
+def _plain(labels: Iterable[Any]) -> list[str]:
+    """Labels without what some copies add: blanks, quotes, a decimal point."""
+    return [str(label).strip("'\" ").removesuffix(".0") for label in labels]
 
 
 def _fetch(facts: Facts, role: str) -> Any:
@@ -221,19 +253,23 @@ def _labels(facts: Facts, column: Any) -> AnyArray:
     if facts.name == "boston_housing":
         # OpenML gives the value of a home itself.
         return np.where(column.astype(float).to_numpy() < 21.0, "1", "2")
-    plain = (str(label).strip("'\" ").removesuffix(".0") for label in column)
     names = facts.openml.labels
-    return np.array([names.get(label, label) for label in plain], dtype=np.str_)
+    return np.array([names.get(label, label) for label in _plain(column)], dtype=np.str_)
 
 
 def _rows_of(
-    facts: Facts, role: str, data: FloatArray, target: AnyArray
-) -> tuple[FloatArray, AnyArray]:
-    """The rows of one part; in a table of all parts they stand one after the other."""
-    start = 0
-    for name, part in facts.parts.items():
-        if name == role:
-            rows = slice(start, start + part.n_rows if len(facts.parts) > 1 else None)
-            return data[rows], target[rows]
-        start += part.n_rows
-    raise KeyError(role)
+    facts: Facts, role: str, data: AnyArray, target: AnyArray
+) -> tuple[AnyArray, AnyArray]:
+    """The rows of one part; in a table of all parts they stand one after the other.
+
+    Which part comes first is seen from the class counts.
+    """
+    if len(facts.parts) == 1:
+        return data, target
+    for order in permutations(facts.parts):
+        ends = np.cumsum([facts.parts[name].n_rows for name in order])
+        labels = dict(zip(order, np.split(target, ends[:-1]), strict=True))
+        rows = dict(zip(order, np.split(data, ends[:-1]), strict=True))
+        if all(Counter(labels[name].tolist()) == facts.parts[name].class_counts for name in order):
+            break
+    return rows[role], labels[role]

@@ -1,4 +1,4 @@
-"""``python -m obliqua.experiments NAME``: make a table of a paper again.
+"""``python -m obliqua.experiments NAME``: make a table again, a paper's or one of our own.
 
 The table is printed, and written as Markdown and CSV beside the file with the results.
 """
@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from obliqua.errors import ObliquaError
-from obliqua.experiments.hhcart import TABLE_2
+from obliqua.experiments.hhcart import TABLE_2, TABLE_7
+from obliqua.experiments.missing import MISSING
 from obliqua.experiments.store import Store
 from obliqua.experiments.tables import Table, run_table
 
-TABLES: dict[str, Table] = {table.name: table for table in (TABLE_2,)}
+TABLES: dict[str, Table] = {table.name: table for table in (TABLE_2, TABLE_7, MISSING)}
 
 
 def _words(text: str) -> list[str]:
@@ -72,7 +73,8 @@ def _integer(text: str, kind: str, fits: Callable[[int], bool]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m obliqua.experiments", description="Make a table of a paper again."
+        prog="python -m obliqua.experiments",
+        description="Make a table again, a paper's or one of our own.",
     )
     add = parser.add_argument
     add("table", nargs="?", choices=sorted(TABLES), help="which table; --list needs none")

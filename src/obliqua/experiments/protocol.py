@@ -12,7 +12,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -21,7 +21,7 @@ import joblib
 import numpy as np
 
 from obliqua import _confusion as measures
-from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua._typing import AnyArray, Int64Array
 from obliqua.experiments.store import CellKey, Store
 
 __all__ = ["Cell", "DataSet", "Method", "Rows", "Summary", "folds", "run", "run_cell", "summarise"]
@@ -80,27 +80,56 @@ class Rows:
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
-        The rows.
+        The rows: floats, or objects where there are qualitative columns.
     y : ndarray of shape (n_rows,)
         Their labels.
     X_test, y_test : ndarray, default=None
         The same of rows to test on; None where the protocol divides the rows itself.
+    missing : float, default=0
+        The share of all entries that each repeat removes at random, of rows to train on and of
+        rows to test on.
     """
 
-    X: FloatArray
+    X: AnyArray
     y: AnyArray
-    X_test: FloatArray | None = None
+    X_test: AnyArray | None = None
     y_test: AnyArray | None = None
+    missing: float = 0.0
 
     @cached_property
     def checksum(self) -> str:
         """Checksum of everything, in its order: other folds would come from another order."""
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(f"missing {self.missing!r}".encode() if self.missing else b"")
         for part in (self.X, self.y, self.X_test, self.y_test):
             if part is not None:
-                plain = part if part.dtype.kind == "f" else np.asarray(part, dtype="S")
+                plain = part if part.dtype.kind == "f" else np.asarray(part, dtype="U")
                 digest.update(repr(plain.shape).encode() + np.ascontiguousarray(plain).tobytes())
         return digest.hexdigest()
+
+    def with_holes(self, rng: np.random.Generator) -> Rows:
+        """Remove the share of the entries that is to be missing.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            It decides which; it is not asked if nothing is to be missing.
+
+        Returns
+        -------
+        Rows
+            The same rows with NaN in the place of exactly that share of the entries of each
+            table, rounded.
+        """
+        if not self.missing:
+            return self
+        X_test = None if self.X_test is None else _with_holes(self.X_test, self.missing, rng)
+        return replace(self, X=_with_holes(self.X, self.missing, rng), X_test=X_test, missing=0.0)
+
+
+def _with_holes(X: AnyArray, share: float, rng: np.random.Generator) -> AnyArray:
+    holed = X.copy()
+    holed.flat[rng.permutation(X.size)[: round(share * X.size)]] = np.nan
+    return holed
 
 
 @dataclass(frozen=True)
@@ -219,6 +248,7 @@ def run_cell(
         Pooled confusion matrix and sizes of the trees.
     """
     rng = _random(seed, data_set, repeat)
+    rows = rows.with_holes(rng)
     started = time.perf_counter()
     leaves: list[int] = []
     true: list[AnyArray] = []
@@ -226,7 +256,7 @@ def run_cell(
     for X, y, X_test, y_test in _divisions(rows, rng, n_folds):
         model = method.make(int(rng.integers(2**31)))
         model.fit(X, y)
-        leaves.append(int(model.get_n_leaves()))
+        leaves.append(_leaves(model))
         true.append(y_test)
         predicted.append(model.predict(X_test))
     classes = np.unique(np.concatenate([rows.y, *true]))
@@ -235,9 +265,15 @@ def run_cell(
     return Cell([str(label) for label in classes], matrix.tolist(), leaves, seconds)
 
 
+def _leaves(model: Any) -> int:
+    """Of a tree, or of the tree at the end of a pipeline."""
+    tree = model if hasattr(model, "get_n_leaves") else model[-1]
+    return int(tree.get_n_leaves())
+
+
 def _divisions(
     rows: Rows, rng: np.random.Generator, n_folds: int
-) -> Iterator[tuple[FloatArray, AnyArray, FloatArray, AnyArray]]:
+) -> Iterator[tuple[AnyArray, AnyArray, AnyArray, AnyArray]]:
     """Training rows, their labels, test rows, their labels: one division, or one per fold."""
     if rows.X_test is not None and rows.y_test is not None:
         yield rows.X, rows.y, rows.X_test, rows.y_test
@@ -284,6 +320,7 @@ def run(
     repeats: Mapping[str, int],
     store: Store,
     *,
+    n_folds: int = N_FOLDS,
     n_jobs: int = 1,
     progress: Callable[[str], None] | None = None,
 ) -> None:
@@ -299,6 +336,8 @@ def run(
         Number of repeats for each data set, by name.
     store : Store
         Where results are kept; it also knows the seed.
+    n_folds : int, default=5
+        Folds of a cross-validation.
     n_jobs : int, default=1
         Number of processes. It has no influence on the results.
     progress : callable, default=None
@@ -316,7 +355,7 @@ def run(
             keys = ((CellKey(data_set.name, method.name, repeat), method) for method in methods)
             tasks += [(key, rows, method) for key, method in keys if key not in store]
     parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-    calls = (joblib.delayed(_task)(*task, store.seed) for task in tasks)
+    calls = (joblib.delayed(_task)(*task, store.seed, n_folds) for task in tasks)
     for number, (key, cell) in enumerate(parallel(calls), start=1):
         store.put(key, asdict(cell))
         found = summarise([cell])
@@ -326,5 +365,7 @@ def run(
         )
 
 
-def _task(key: CellKey, rows: Rows, method: Method, seed: int) -> tuple[CellKey, Cell]:
-    return key, run_cell(key.data_set, rows, method, key.repeat, seed)
+def _task(
+    key: CellKey, rows: Rows, method: Method, seed: int, n_folds: int
+) -> tuple[CellKey, Cell]:
+    return key, run_cell(key.data_set, rows, method, key.repeat, seed, n_folds)

@@ -11,7 +11,15 @@ from typing import TypeVar
 
 import numpy as np
 
-from obliqua.experiments.protocol import Cell, DataSet, Method, Summary, run, summarise
+from obliqua.experiments.protocol import (
+    N_FOLDS,
+    Cell,
+    DataSet,
+    Method,
+    Summary,
+    run,
+    summarise,
+)
 from obliqua.experiments.store import Store
 
 __all__ = ["LIMIT", "Comparison", "Entry", "Figure", "Row", "Table", "run_table"]
@@ -71,6 +79,8 @@ class Table:
         Figures by data set and method: the paper's, and those of an independent prototype.
     repeats : int
         Repeats in the paper.
+    n_folds : int
+        Folds of a cross-validation.
     """
 
     name: str
@@ -81,6 +91,22 @@ class Table:
     published: Entries
     prototype: Entries
     repeats: int = 10
+    n_folds: int = N_FOLDS
+
+    def compared(self, rows: Sequence[Row]) -> Comparison:
+        """Return the table with our figures filled in.
+
+        Parameters
+        ----------
+        rows : sequence of Row
+            A row per data set and method.
+
+        Returns
+        -------
+        Comparison
+            The table, ready to be printed.
+        """
+        return Comparison(self, tuple(rows))
 
     def choose_sets(self, names: Sequence[str] | None = None) -> list[DataSet]:
         """Return data sets by name.
@@ -174,6 +200,7 @@ class Row:
     published: Entry
     prototype: Entry
     ours: Summary
+    cells: tuple[Cell, ...] = ()
 
     @property
     def z_accuracy(self) -> float:
@@ -340,22 +367,32 @@ def run_table(
     """
     chosen_sets, chosen = table.choose_sets(data_sets), table.choose_methods(methods)
     counts = table.count_repeats(repeats, data_sets)
-    run(chosen_sets, chosen, counts, store, n_jobs=n_jobs, progress=progress)
-    rows = [
-        Row(
-            data_set.name,
-            method.name,
-            table.published.get(data_set.name, {}).get(method.name, Entry()),
-            table.prototype.get(data_set.name, {}).get(method.name, Entry()),
-            _summary(store, data_set.name, method.name, counts[data_set.name]),
-        )
-        for data_set in chosen_sets
-        for method in chosen
-    ]
-    return Comparison(table, tuple(rows))
+    run(
+        chosen_sets,
+        chosen,
+        counts,
+        store,
+        n_folds=table.n_folds,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    rows = []
+    for data_set in chosen_sets:
+        for method in chosen:
+            cells = _cells(store, data_set.name, method.name, counts[data_set.name])
+            row = Row(
+                data_set.name,
+                method.name,
+                table.published.get(data_set.name, {}).get(method.name, Entry()),
+                table.prototype.get(data_set.name, {}).get(method.name, Entry()),
+                summarise(cells),
+                cells,
+            )
+            rows.append(row)
+    return table.compared(rows)
 
 
-def _summary(store: Store, data_set: str, method: str, repeats: int) -> Summary:
+def _cells(store: Store, data_set: str, method: str, repeats: int) -> tuple[Cell, ...]:
     """Of the first repeats only: a file may hold more than this run has asked for."""
     kept = store.cells(data_set, method)
-    return summarise([Cell(**kept[repeat]) for repeat in range(repeats)])
+    return tuple(Cell(**kept[repeat]) for repeat in range(repeats))
