@@ -32,7 +32,8 @@ class CartClassifier(BaseTreeClassifier):
 
     Takes qualitative features and missing values. A split on a qualitative feature divides its
     levels: for two classes by the best of all subsets (unless `min_samples_leaf` rules it out),
-    for more by the best one along the levels' first discriminant coordinate. Each split carries what stands in for a missing value.
+    for more by the best one along the first discriminant coordinate of the levels. Each split
+    carries what stands in for a missing value.
 
     References
     ----------
