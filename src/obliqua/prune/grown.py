@@ -84,8 +84,9 @@ def grow_pruned(
         kind = None
     if kind == "cv":
         tree = prune_by_folds(problem, grow, pruning.n_folds, pruning.n_se, root, seed)
-    elif kind is not None and (held := hold_out(problem, pruning.fraction, seed)).any():
-        problem, rows = take(problem, ~held), take(problem, held)
+    elif kind is not None and (divided := hold_out(problem, pruning.fraction, seed))[1].any():
+        whole, held = divided
+        problem, rows = take(whole, ~held), take(whole, held)
         tree = grow(problem)
         if kind == "reduced_error":
             tree = prune_reduced_error(tree, rows, root)
