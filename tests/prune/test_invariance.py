@@ -71,8 +71,13 @@ def test_a_weight_of_two_is_a_repeated_row(
     case: Case, pruning: Pruning, seed: int, factor: int
 ) -> None:
     weight = np.ones(len(case.y)) if case.sample_weight is None else case.sample_weight
-    weighted = replace(case, sample_weight=weight * factor)
-    rows = np.repeat(np.arange(len(case.y)), (weight * factor).astype(np.int64))
+    # A factor that all weights of a class share is the weight of the class, not a count: so
+    # each class gets one row more, of weight 1.
+    _, first = np.unique(case.y, return_index=True)
+    case = case.take(np.append(np.arange(len(case.y)), first))
+    weight = np.append(weight * factor, np.ones(len(first)))
+    weighted = replace(case, sample_weight=weight)
+    rows = np.repeat(np.arange(len(case.y)), weight.astype(np.int64))
     repeated = replace(case.take(rows), sample_weight=None)
     one, other = pruned(weighted, pruning, seed), pruned(repeated, pruning, seed)
     assert_same_substance(one, other, but=("n_samples",))

@@ -148,7 +148,7 @@ def parts(
     for number, weight in zip(hashes, weights, strict=True):
         sums[number] = sums.get(number, 0) + weight
     measure = {
-        label: gcd(*(weight for number, weight in sums.items() if label_of[number] == label))
+        label: gcd(*(w for w, other in zip(weights, labels, strict=True) if other == label))
         for label in set(labels)
     }
     count = {number: weight // measure[label_of[number]] for number, weight in sums.items()}

@@ -43,9 +43,9 @@ class _Parts:
 def _parts(problem: Problem, seed: int) -> _Parts:
     """Find groups of equal rows and cut them into parts, in the order of hashes.
 
-    A part weighs what all groups of a class are multiples of. Weights that are counts, times the
-    weight of a class, become as many parts; others have no common measure, and each group is one
-    part.
+    A part weighs what all rows of a class are multiples of: without weights it is a row, and
+    counts, times the weight of the class, become as many parts. Weights that are no counts have
+    no common measure, and each group is one part.
     """
     hashes = row_hashes(problem.Z, problem.y.astype(np.int64), seed & (2**64 - 1))
     keys, first, group = np.unique(hashes, return_index=True, return_inverse=True)
@@ -53,7 +53,7 @@ def _parts(problem: Problem, seed: int) -> _Parts:
     total = np.zeros(len(keys), dtype=np.int64)
     np.add.at(total, group, weights)
     measure = np.zeros(problem.n_classes, dtype=np.int64)
-    np.gcd.at(measure, problem.y[first], total)
+    np.gcd.at(measure, problem.y, weights)
     count = total // measure[problem.y[first]]
     if float(count.sum(dtype=np.float64)) > MOST_PARTS:
         count = np.ones_like(count)
