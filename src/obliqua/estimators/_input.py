@@ -62,9 +62,10 @@ def without_mask(X: Any) -> Any:
     """Return what is masked in an array as NaN; NumPy would show what is below the mask."""
     if not isinstance(X, np.ma.MaskedArray):
         return X
+    masked: Any = X
     if X.dtype.kind not in "biuf":
-        return X.astype(object).filled(None)
-    return X.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
+        return masked.astype(object).filled(None)
+    return masked.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
 
 
 def checked(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:
