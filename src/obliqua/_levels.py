@@ -59,9 +59,9 @@ class LevelBranch:
         Returns
         -------
         str
-            ``colour in {red, blue} or any other level``, for instance, or ``colour not in
-            {grey}`` if that is shorter, which takes in what is missing, or ``colour neither
-            missing nor in {grey}``, or ``colour is known``.
+            ``colour in {red, blue} or missing``, for instance. If levels take the branch that
+            the node does not know: ``colour not in {grey}``, which takes in what is missing,
+            ``colour neither missing nor in {grey}``, or ``colour is known``.
         """
         return " ".join(self.pieces(max_levels))
 
@@ -80,19 +80,16 @@ class LevelBranch:
         """
         if self.others and not self.rest:  # only missing values can go elsewhere
             return [f"{self.name} is", "any level or missing" if self.missing else "known"]
-        shorter = not self.levels or len(self.rest) < len(self.levels)
-        # All levels but those of other branches: both say the same, so the shorter is written.
-        negated = self.others and shorter
-        named = self.rest if negated else self.levels
+        # Nobody can tell from "in {red} or any other level" which levels answer no. So where
+        # levels go that are not known, those are named that go elsewhere.
+        named = self.rest if self.others else self.levels
         written: list[str] = []
         if named:
-            relation = negation(self.elsewhere) if negated else "in"
+            relation = negation(self.elsewhere) if self.others else "in"
             first, *others = with_commas(shortened(named, max_levels))
             written = [f"{self.name} {relation}", f"{{{first}", *others]
             written[-1] += "}"
-        if self.others and not negated:
-            written.append("or any other level" if written else f"{self.name}: any other level")
-        if self.missing and not negated:  # what is missing is not in a set either
+        if self.missing and not self.others:  # what is missing is not in a set either
             written.append("or missing" if written else f"{self.name} is missing")
         return written or [f"{self.name}: no level"]
 

@@ -92,7 +92,7 @@ def test_a_split_on_levels_has_a_bar_per_score() -> None:
     ax = plot_tree(model, table)
     asked = by_gid(ax, "node-0-question")["node-0-question"]
     lines = [text.get_text() for text in (asked if isinstance(asked, list) else [asked])]
-    assert " ".join(lines) == "town in {Kiel, Rome} or any other level"
+    assert " ".join(lines) == "town neither missing nor in {Bonn, Oslo}"
     assert_tidy(ax)
 
 
