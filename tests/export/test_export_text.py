@@ -119,6 +119,30 @@ def test_no_rates_without_terms() -> None:
     assert counts == [0, 0, 1, 2, 2]
 
 
+@pytest.mark.parametrize("kind", ["split", "machine"])
+def test_what_stands_in_is_written_for_shown_terms_only(kind: str) -> None:
+    builder = TreeBuilder(4, 1)
+    fill = {0: 40.0, 1: 30.0, 2: 20.0, 3: 10.0}
+    sums = {0: 1.0, 1: 2.0, 2: 3.0, 3: 4.0}
+    if kind == "split":
+        builder.add_split("root", sums, 1.0, ("low", "high"), fill=fill)
+    else:
+        builder.add_machine("root", [sums, {}], [1.0, 0.0], ("low", "high"), fill=fill)
+    builder.set_leaf("low", [1], 1)
+    builder.set_leaf("high", [1], 1)
+    tree = builder.build()
+    written = []
+    for n in (0, 1, 2, None):
+        lines = export_text(tree, max_terms=n, details=True).splitlines()
+        written.append([line[5:] for line in lines if "missing" in line])
+    assert written == [
+        [],
+        ["missing counts as: x3 10"],
+        ["missing counts as: x2 20, x3 10"],
+        ["missing counts as: x0 40, x1 30, x2 20, x3 10"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("rows", "weight", "written"),
     [

@@ -9,8 +9,7 @@ from typing import Any
 
 from obliqua._layout import NodeKind
 from obliqua._levels import asks_for_levels, level_branches
-from obliqua._question import read_plane, scores
-from obliqua._scores import stand_ins
+from obliqua._question import read_plane, scores, stand_ins
 from obliqua._subject import Subject, subject_of
 from obliqua._wording import (
     cells,
@@ -256,9 +255,7 @@ class _Writer:
             written = scores(tree, node, encoding, self.digits, self.max_terms)
             answers = [f"{score}:" for score in written]
             question = f"which of {len(answers)} scores is largest?"
-            notes = stand_ins(
-                tree, node, encoding, self.digits, self._max_levels, missing=self.details
-            )
+            notes = stand_ins(tree, node, encoding, self.digits, self.max_terms, self.details)
             return [question], answers, notes, True
         if asks_for_levels(tree, node):
             yes = level_branches(tree, node, encoding)[0]
@@ -276,7 +273,7 @@ class _Writer:
                 ended = [f"{effect}," for effect in effects[:-1]] + effects[-1:]
                 notes.append(["per standard deviation:", *ended])
         if self.details:
-            notes += question_here.missing(self.digits)
+            notes += question_here.missing(self.digits, self.max_terms)
         return pieces, list(YES_NO), notes, oblique
 
     @property
