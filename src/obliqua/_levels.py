@@ -18,7 +18,9 @@ from obliqua.data import Column, Encoding, written_name
 from obliqua.tree import Tree
 
 # What stands beside levels in the lists below; a level of that name is put in backquotes.
-_OWN_WORDS = re.compile(r"missing|new|any other level|code \d+|True|False")
+_OWN_WORDS = re.compile(r"missing|new|any other level|code \d+")
+# Text that a level of another type would be written as.
+_NO_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|True|False", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -313,7 +315,9 @@ def written_levels(column: Column, n_codes: int = 0) -> tuple[str, ...]:
     -------
     tuple of str
         A name per code, at least one per level, each on one line. A comma or a brace in a level
-        stands in backquotes, as does a level that reads like one of the words beside it.
+        stands in backquotes, as does a level that reads like one of the words beside it, and a
+        number. Text that reads like a number stands in quotation marks: `` `1` `` is the number,
+        ``"1"`` is text.
     """
     known = _written(column.levels, tuple(map(type, column.levels)))
     return known + tuple(f"code {code}" for code in range(len(known), n_codes))
@@ -322,11 +326,20 @@ def written_levels(column: Column, n_codes: int = 0) -> tuple[str, ...]:
 @lru_cache(maxsize=32)
 def _written(levels: tuple[Any, ...], types: tuple[type, ...]) -> tuple[str, ...]:
     # 1 and True are equal, hence the types: they tell what was kept apart.
-    return distinct([_written_one(level) for level in levels])
+    written = [_written_one(level) for level in levels]
+    if len(set(written)) < len(written):
+        # A newline reads like a backslash and an n, unless backslashes are doubled.
+        written = [
+            _written_one(level.replace("\\", "\\\\") if isinstance(level, str) else level)
+            for level in levels
+        ]
+    return distinct(written)
 
 
 def _written_one(level: Any) -> str:
     text = str(level)
+    if isinstance(level, str) and _NO_TEXT.fullmatch(text):
+        return f'"{text}"'  # in which nothing needs care
     name = written_name(text)
     plain = name == text
     # Brackets hold notes, in which levels stand.

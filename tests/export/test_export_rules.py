@@ -24,7 +24,7 @@ from trees_to_read import NASTY, chain, mixed, nasty, oblique, single
 
 NAMES = {"feature_names": ["age", "bmi"], "class_names": ["healthy", "ill"]}
 
-LEVELS = ("a, b", "a", "b} and x0 <= 1 [", "missing")
+LEVELS = ("a, b", 1, "1", "b} and x0 <= 1 [", "missing")
 
 
 def named(tree: Tree) -> Model:

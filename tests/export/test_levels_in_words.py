@@ -375,15 +375,26 @@ def test_stand_ins_of_a_node_do_not_keep_bounds_apart() -> None:
 # --- names ------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.one_of(st.text(max_size=8), st.sampled_from(NASTY)), unique=True, max_size=6))
-def test_no_two_levels_read_alike(levels: list[str]) -> None:
+ANY_LEVEL = st.one_of(
+    st.text(max_size=8),
+    st.text("\\n\n", max_size=4),
+    st.sampled_from(NASTY),
+    st.integers(-3, 3).flatmap(lambda k: st.sampled_from([k, str(k), f'"{k}"', f"`{k}`"])),
+    st.floats(allow_nan=False, allow_infinity=False).flatmap(
+        lambda x: st.sampled_from([x, str(x)])
+    ),
+)
+
+
+@given(st.lists(ANY_LEVEL, unique=True, max_size=6))
+def test_no_two_levels_read_alike(levels: list[Any]) -> None:
     column = Column("town", "qualitative", tuple(levels))
     written = written_levels(column, len(levels) + 1)
     assert len(set(written)) == len(levels) + 1
     for name in written:
         masked, quoted = _masked(name)
         assert len(name.splitlines()) == 1
-        assert not set(masked) & set(",{}") and len(quoted) <= 1
+        assert not set(masked) & set(",{}[]") and len(quoted) <= 1
 
 
 @pytest.mark.parametrize(
@@ -391,15 +402,18 @@ def test_no_two_levels_read_alike(levels: list[str]) -> None:
     [
         (("a, b", "a", "b"), ("`a, b`", "a", "b")),
         (("", " ", "x"), ("``", "` `", "x")),
-        (("3", "4.5"), ("`3`", "`4.5`")),
+        (("3", "-4.5e+30", "3rd", "3 4"), ('"3"', '"-4.5e+30"', "`3rd`", "`3 4`")),
         ((3, 4.5), ("`3`", "`4.5`")),
-        ((3, "3"), ("`3` [0]", "`3` [1]")),
-        ((True, "True"), ("True", "`True`")),
+        ((-3, 1e300, "-3", "1e+300"), ("`-3`", "`1e+300`", '"-3"', '"1e+300"')),
+        ((3, "3", '"3"', "`3`"), ("`3`", '"3"', '`"3"`', "```3```")),
+        ((True, "True"), ("True", '"True"')),
         (
             ("missing", "any other level", "code 1", "new"),
             ("`missing`", "`any other level`", "`code 1`", "`new`"),
         ),
-        (("two\nlines", "two\\nlines"), ("`two\\nlines` [0]", "`two\\nlines` [1]")),
+        (("\n", "\\n", "\\\\n"), (r"`\n`", r"`\\n`", r"`\\\\n`")),
+        (("\n\\", "\\n\\", "\\n\n"), (r"`\n\\`", r"`\\n\\`", r"`\\n\n`")),
+        (("two\nlines", "a\\b"), (r"`two\nlines`", r"`a\b`")),
         (("x] [y", "日本語"), ("`x] [y`", "日本語")),
     ],
 )
