@@ -14,6 +14,7 @@ from obliqua import (
     Tree,
     TreeBuilder,
     TreeError,
+    export_graphviz,
     export_text,
 )
 from obliqua._wording import (
@@ -23,6 +24,8 @@ from obliqua._wording import (
     written_number_of_rows,
     written_share,
 )
+from obliqua.data import Column, Encoding
+from obliqua.model import Model
 from problems import examples
 from strategies import trees
 from trees_to_read import NASTY, chain, mixed, nasty, oblique, single, two_trees
@@ -281,3 +284,27 @@ def test_wide_letters_take_two_columns() -> None:
     assert fill_lines(["年齢", "年齢"], 8) == ["年齢", "年齢"]
     assert fill_lines(["年齢", "年齢"], 9) == ["年齢 年齢"]
     assert fill_lines(["a long piece", "b"], 6) == ["a long", "piece", "b"]
+
+
+def test_lines_are_not_broken_in_backquotes() -> None:
+    assert fill_lines(["in {`a  long, piece`, `b``  c d`, e}"], 6) == [
+        "in",
+        "{`a  long, piece`,",
+        "`b``  c d`,",
+        "e}",
+    ]
+    assert fill_lines(["it`s a long piece"], 6) == ["it`s a", "long", "piece"]
+    builder = TreeBuilder(1, 1)
+    builder.add_levels("root", 0, [0, 1, 0], ("low", "high"))
+    builder.set_leaf("low", [1], 1)
+    builder.set_leaf("high", [1], 1)
+    town = Column(
+        "town",
+        "qualitative",
+        ("two  blanks, a comma", "b", "and  some more of them, and even more"),
+    )
+    model = Model((builder.build(),), "single", Encoding((town,)), np.array(["yes,  I do"]))
+    for text in (export_text(model, width=40), export_graphviz(model)):
+        for level in (0, 2):
+            assert f"`{town.levels[level]}`" in text
+        assert "`yes,  I do`" in text

@@ -16,6 +16,7 @@ from obliqua._wording import (
     fill_lines,
     leaves_below,
     on_one_line,
+    parts_of,
     written_class,
     written_classes,
     written_counted,
@@ -239,7 +240,7 @@ class _Writer:
         if entry.answer in YES_NO:
             lead += entry.answer
         else:
-            words = entry.answer.split() + words
+            words = parts_of(entry.answer) + words
         more = (entry.below if under is None else under) + "  "
         first, *rest = fill_lines(words, self.width - max(cells(lead), cells(more)))
         return [lead + first, *(more + line for line in rest)]

@@ -211,9 +211,8 @@ def histogram(sample: Sample, scale: Along, node: int, n_bins: int = 28) -> Hist
         return None
     # The tree compares before it divides; a rounded row must not be seen across the cut.
     goes_left = np.isin(rows, sample.at(int(tree.first_child[node])), assume_unique=True)
-    if scale.levels is not None:
-        if len(np.unique(values)) <= MOST_BINS:
-            return _bars(sample, scale, rows, values, goes_left)
+    if scale.levels is not None and len(np.unique(values)) <= MOST_BINS:
+        return _bars(sample, scale, rows, values, goes_left)
     values = np.where(goes_left, np.minimum(values, cut), np.maximum(values, cut))
     edges = _edges(values, cut, n_bins)
     if edges is None:
