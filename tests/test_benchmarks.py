@@ -210,6 +210,21 @@ def test_tables_measure_memory_and_patience_ends(monkeypatch: pytest.MonkeyPatch
     assert only == []
 
 
+def test_a_case_that_fails_is_said_to_fail(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from benchmarks import tables
+
+    X, y = tables.PROBLEMS["tiny"][1]()
+    monkeypatch.chdir(ROOT)
+    chosen = [tables.Case("obliqua CART", lambda frame: None, tables._cart)]
+    (reason,) = tables.measure_memory(X, y, chosen, patience=600.0).values()
+    assert reason.startswith("failed: ")
+    assert "Error" in reason
+    assert chosen == []
+    assert "Traceback" in capsys.readouterr().err
+
+
 def test_one_hot_columns_are_dense_or_sparse() -> None:
     from benchmarks import tables
     from scipy.sparse import issparse

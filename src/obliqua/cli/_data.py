@@ -21,6 +21,7 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import BoolArray
 from obliqua.cli._errors import Trouble, counted, did_you_mean, listed
+from obliqua.cli._labels import PLAIN_NUMBER
 from obliqua.cli._output import note, quiet_native_code
 from obliqua.cli._table import Table
 
@@ -31,7 +32,6 @@ DELIMITERS = ",;\t|"
 SNIFFED = 20  # lines at which the delimiter is found out
 GZIP, PARQUET, ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-PLAIN_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
 
 
@@ -138,6 +138,8 @@ def _csv(raw: bytes, source: str, delimiter: str | None, each_row: bool) -> Tabl
             f"{counted(frame.width, 'column')} were found. Check the quotes in it."
         )
     frame.columns = names
+    if frame.width > 1 and frame[names[-1]].null_count():  # as a line that is too short has it
+        _check_short_lines(raw, source, separator, len(names))
     frame = _stripped(frame)
     lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
     rows = np.arange(frame.height)
@@ -210,7 +212,7 @@ def _blank_lines(raw: bytes, separator: str) -> Callable[[], BoolArray]:
             records = _records(raw, separator, -1)[1:]
         except csv.Error:
             records = []
-        return np.array([not "".join(r).strip() and len(r) < 2 for r in records], dtype=bool)
+        return np.array([_is_blank(record) for record in records], dtype=bool)
 
     return lines
 
@@ -305,6 +307,42 @@ def _header(raw: bytes, source: str, separator: str) -> list[str]:
             "name: give each a name of its own."
         )
     return names
+
+
+def _check_short_lines(raw: bytes, source: str, separator: str, width: int) -> None:
+    """Refuse lines with fewer values than the header has names; blank ones hold nothing at all.
+
+    A forgotten cell moves all values behind it into other columns.
+    """
+    try:
+        records = _records(raw, separator, -1)
+    except csv.Error:
+        return  # nobody knows where a line ends; polars has its own mind
+    short = [
+        number
+        for number, record in enumerate(records, start=1)
+        if len(record) < width and not _is_blank(record)
+    ]
+    if not short:
+        return
+    record = records[short[0] - 1]
+    more = f" So it is in {counted(len(short) - 1, 'more record')}." if short[1:] else ""
+    raise Trouble(
+        f"{source}: record {short[0]} has {counted(len(record), 'value')}, but the header has "
+        f"{counted(width, 'name')}: {_shown(record, separator)}.{more} Nobody knows which cell "
+        f"is not there. Write a {separator!r} for each cell, also for an empty one, or say which "
+        "character stands between values with --delimiter."
+    )
+
+
+def _shown(record: list[str], separator: str) -> str:
+    text = separator.join(record)
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def _is_blank(record: list[str]) -> bool:
+    """Say whether a line holds nothing, not even delimiters."""
+    return len(record) < 2 and not "".join(record).strip()
 
 
 def _unreadable(raw: bytes, source: str, separator: str, width: int, error: BaseException) -> str:

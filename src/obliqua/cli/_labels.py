@@ -8,27 +8,21 @@ back as the same text are they numbers (``0``, ``17``, ``-3``) or truth values (
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray, Int64Array
+from obliqua._values import text_of
 from obliqua.cli._errors import Trouble, listed
 from obliqua.cli._output import note
 
 if TYPE_CHECKING:
     import polars as pl
 
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+PLAIN_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 TRUTH = {"true": True, "false": False}
-
-
-def text_of(label: Any) -> str:
-    """Return a label as a CSV file has it: truth values are written in small letters."""
-    if isinstance(label, bool | np.bool_):
-        return "true" if label else "false"
-    return str(label)
 
 
 def labels_of_text(words: pl.Series) -> AnyArray | None:
@@ -67,7 +61,7 @@ def _say_what_is_alike(labels: AnyArray) -> None:
 
 def _folded(text: str) -> str:
     """Write numbers and truth values in one way, whatever way they were written in."""
-    if NUMBER.fullmatch(text):
+    if PLAIN_NUMBER.fullmatch(text):
         return repr(float(text))
     return text.casefold() if text.casefold() in TRUTH else text
 

@@ -452,6 +452,7 @@ def _message(
     lines = [f"{table.source}: {title}"]
     lines += [f"  {problem.text}" for problem in problems[:MOST_PROBLEMS]]
     lines += [f"  ... and {counted(rest, 'more column')}"] if rest > 0 else []
+    told = len(lines)
     words = dict.fromkeys(problem.word for problem in problems if problem.word is not None)
     if words:
         said = " ".join(f"--missing {shlex.quote(word)}" for word in list(words)[:MOST_PROBLEMS])
@@ -462,7 +463,7 @@ def _message(
     ):
         if fitting and names:
             lines.append(f"{what}: --{option} {','.join(map(_quoted, names))}")
-    if len(lines) == 1 + len(problems):
+    if len(lines) == told:  # no option helps
         lines.append("Replace such values, or leave their rows or their column out.")
     return "\n".join([*lines, more] if more else lines)
 
