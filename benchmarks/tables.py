@@ -13,6 +13,7 @@ import argparse
 import gc
 import json
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -183,7 +184,9 @@ def _in_own_process(folder: Path, case: Case, what: str, patience: float) -> dic
     if done.returncode != 0:
         print(done.stderr, file=sys.stderr)
         said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        return f"failed: {said[-1]}"
+        # A message may have several lines; the first names the error.
+        named = [line for line in said if re.match(r"[A-Za-z_][\w.]*: ", line)]
+        return f"failed: {(named or said)[-1]}"
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 

@@ -6,7 +6,6 @@ Accuracy and the like are in `sklearn.metrics`; here is what the papers report b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike

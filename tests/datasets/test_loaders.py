@@ -125,7 +125,7 @@ def test_a_file_with_levels_is_not_one_of_numbers(
 ) -> None:
     file = copy_of("australian", folder, tmp_path, manifest=False)
     monkeypatch.setenv("OBLIQUA_DATA", str(tmp_path))
-    file.write_text("a,b\n1\n", "utf-8")
+    file.write_text("a,b\n1,2,3\n4,5\n", "utf-8")
     with pytest.raises(DatasetDamaged, match="as lines of numbers and levels with a class"):
         load("australian")
 

@@ -8,7 +8,8 @@ back as the same text are they numbers (``0``, ``17``, ``-3``) or truth values (
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PLAIN_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+MANY_DIGITS = 400  # no float has more before its point
 TRUTH = {"true": True, "false": False}
 
 
@@ -62,7 +64,10 @@ def _say_what_is_alike(labels: AnyArray) -> None:
 def _folded(text: str) -> str:
     """Write numbers and truth values in one way, whatever way they were written in."""
     if PLAIN_NUMBER.fullmatch(text):
-        return repr(float(text))
+        if text.lstrip("+-").isdigit() and len(text) < MANY_DIGITS:
+            return str(int(text))  # as floats, long ones would become one another
+        value = float(text)
+        return str(int(value)) if is_whole(np.array(value)) else repr(value)
     return text.casefold() if text.casefold() in TRUTH else text
 
 
@@ -93,6 +98,31 @@ def class_numbers(classes: AnyArray, labels: AnyArray) -> Int64Array:
         text = text_of(label)
         numbers.append(known.get(text, folded.get(_folded(text), -1)))
     return np.array(numbers, dtype=np.int64)[places]
+
+
+def level_places(levels: Sequence[Any], words: Sequence[str]) -> list[int]:
+    """Find the cells of a file among the levels of a model.
+
+    Levels that are text are compared as text, as the library does. Levels that are numbers are
+    found by the number, however it is written, and truth values in any case.
+
+    Parameters
+    ----------
+    levels : sequence
+        The levels: text, or numbers, or truth values.
+    words : sequence of str
+        The cells, as text.
+
+    Returns
+    -------
+    list of int
+        The position of each in `levels`, -1 for those that are not there.
+    """
+    known = {text_of(level): place for place, level in enumerate(levels)}
+    others = {
+        _folded(text): place for text, place in known.items() if not isinstance(levels[place], str)
+    }
+    return [known.get(word, others.get(_folded(word), -1)) for word in words]
 
 
 def check_known(numbers: Int64Array, labels: AnyArray, classes: AnyArray, option: str) -> str:
