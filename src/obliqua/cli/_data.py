@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -209,10 +210,10 @@ def _blank_lines(raw: bytes, separator: str) -> Callable[[], BoolArray]:
 
     def lines() -> BoolArray:
         try:
-            records = _records(raw, separator, -1)[1:]
+            blank = [_is_blank(record) for record in _records(raw, separator)]
         except csv.Error:
-            records = []
-        return np.array([_is_blank(record) for record in records], dtype=bool)
+            blank = []
+        return np.array(blank[1:], dtype=bool)
 
     return lines
 
@@ -239,17 +240,11 @@ def _check_text(raw: bytes, source: str) -> None:
         ) from error
 
 
-def _records(raw: bytes, separator: str, most: int) -> list[list[str]]:
-    """Return the first records of a CSV text."""
+def _records(raw: bytes, separator: str, most: int | None = None) -> Iterator[list[str]]:
+    """Return the first records of a CSV text, or all, one after the other: they may be many."""
     text = io.TextIOWrapper(io.BytesIO(raw), "utf-8", newline="")
-    reader = csv.reader(text, delimiter=separator)
-    records: list[list[str]] = []
     with _any_width():
-        for record in reader:
-            records.append(record)
-            if len(records) == most:
-                break
-    return records
+        yield from islice(csv.reader(text, delimiter=separator), most)
 
 
 @contextmanager
@@ -282,7 +277,7 @@ def _sniffed(raw: bytes) -> str:
 
 def _header(raw: bytes, source: str, separator: str) -> list[str]:
     try:
-        first = _records(raw, separator, 1)[0]
+        first = next(_records(raw, separator, 1))
     except csv.Error as error:
         raise Trouble(f"The header of {source} cannot be read: {error}.") from error
     names = [name.strip() for name in first]
@@ -315,22 +310,21 @@ def _check_short_lines(raw: bytes, source: str, separator: str, width: int) -> N
     A forgotten cell moves all values behind it into other columns.
     """
     try:
-        records = _records(raw, separator, -1)
+        short = [
+            (number, record)
+            for number, record in enumerate(_records(raw, separator), start=1)
+            if len(record) < width and not _is_blank(record)
+        ]
     except csv.Error:
         return  # nobody knows where a line ends; polars has its own mind
-    short = [
-        number
-        for number, record in enumerate(records, start=1)
-        if len(record) < width and not _is_blank(record)
-    ]
     if not short:
         return
-    record = records[short[0] - 1]
+    number, record = short[0]
     more = f" So it is in {counted(len(short) - 1, 'more record')}." if short[1:] else ""
     raise Trouble(
-        f"{source}: record {short[0]} has {counted(len(record), 'value')}, but the header has "
+        f"{source}: record {number} has {counted(len(record), 'value')}, but the header has "
         f"{counted(width, 'name')}: {_shown(record, separator)}.{more} Nobody knows which cell "
-        f"is not there. Write a {separator!r} for each cell, also for an empty one, or say which "
+        f"is not there. Put a {separator!r} before each but the first, also an empty one, or say which "
         "character stands between values with --delimiter."
     )
 
@@ -349,16 +343,17 @@ def _unreadable(raw: bytes, source: str, separator: str, width: int, error: Base
     """Say why polars could not read a CSV text."""
     if "more fields" in str(error):
         try:
-            records = _records(raw, separator, -1)
+            records = enumerate(_records(raw, separator), start=1)
+            long = next((pair for pair in records if len(pair[1]) > width), None)
         except csv.Error:
-            records = []
-        for number, record in enumerate(records, start=1):
-            if len(record) > width:
-                return (
-                    f"{source}: record {number} has {len(record)} values, but the header has "
-                    f"{counted(width, 'name')}. Quote values that hold a {separator!r}, or say "
-                    "which character stands between values with --delimiter."
-                )
+            long = None
+        if long is not None:
+            number, record = long
+            return (
+                f"{source}: record {number} has {len(record)} values, but the header has "
+                f"{counted(width, 'name')}. Quote values that hold a {separator!r}, or say "
+                "which character stands between values with --delimiter."
+            )
     return f"{source} cannot be read as CSV: {_first_line(error)}. Check its quotes."
 
 
