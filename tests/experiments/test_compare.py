@@ -310,7 +310,14 @@ def test_estimators_of_your_own_get_the_table_as_it_is() -> None:
     assert error.value.__notes__[-1] == note
 
 
-def test_the_note_on_tables_is_for_tables() -> None:
+def test_the_note_on_tables_is_for_those_who_do_not_take_them() -> None:
+    rows = rare_text("w")
+    rows[7, 0] = float("inf")
+    for name in ("cart", "sklearn"):
+        with pytest.raises(ValueError, match="inf") as failed:
+            compare(rows, [0, 1] * 30, [name], n_folds=3)
+        assert not any("of your own" in note for note in getattr(failed.value, "__notes__", []))
+
     class Broken(DummyClassifier):
         def fit(self, X: Any, y: Any) -> Any:
             raise RuntimeError("no luck")

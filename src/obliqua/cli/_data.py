@@ -324,8 +324,8 @@ def _check_short_lines(raw: bytes, source: str, separator: str, width: int) -> N
     raise Trouble(
         f"{source}: record {number} has {counted(len(record), 'value')}, but the header has "
         f"{counted(width, 'name')}: {_shown(record, separator)}.{more} Nobody knows which cell "
-        f"is not there. Put a {separator!r} before each but the first, also an empty one, or say which "
-        "character stands between values with --delimiter."
+        f"is not there. Put a {separator!r} before each but the first, also an empty one, or say "
+        "which character stands between values with --delimiter."
     )
 
 

@@ -20,7 +20,7 @@ from obliqua._typing import Rows
 from obliqua.data import encoded_rows, read_table
 from obliqua.estimators.base import BaseTreeClassifier
 
-__all__ = ["MOST_LEVELS", "TableReader", "adapted", "fix_types"]
+__all__ = ["MOST_LEVELS", "TableReader", "adapted", "fix_types", "takes_tables"]
 
 #: How many columns of 0 and 1 a qualitative column may become.
 MOST_LEVELS = 100
@@ -128,6 +128,24 @@ def adapted(
         spread += [name] if levels else []
         filled += [name] if fill else []
     return ready, _notes(spread, filled)
+
+
+def takes_tables(estimator: Any) -> bool:
+    """Say whether an estimator is a tree of obliqua, or has what `adapted` puts in front.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator.
+
+    Returns
+    -------
+    bool
+        Whether text and gaps are no trouble for it.
+    """
+    if isinstance(estimator, Pipeline):
+        return isinstance(estimator.steps[0][1], TableReader)
+    return isinstance(estimator, BaseTreeClassifier)
 
 
 def fix_types(estimators: Mapping[str, Any], X: Any) -> None:

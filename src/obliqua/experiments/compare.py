@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from obliqua import _confusion as measures
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.estimators._labels import encode_labels
-from obliqua.experiments.adapt import adapted, fix_types
+from obliqua.experiments.adapt import adapted, fix_types, takes_tables
 from obliqua.experiments.methods import METHODS, find_method
 from obliqua.experiments.result import CompareResult
 from obliqua.model import Model
@@ -206,17 +206,17 @@ def _measure(
         seconds = time.perf_counter() - started
         predicted = model.predict(_safe_indexing(X, test))
     except Exception as error:
-        error.add_note(_where_from(name, X))
+        error.add_note(_where_from(name, estimator, X))
         raise
     matrix = measures.confusion_matrix(y[test], predicted, classes)
     values = [measures.accuracy(matrix), *tree_shape(model), seconds]
     return np.array(values), matrix
 
 
-def _where_from(name: str, X: Any) -> str:
+def _where_from(name: str, estimator: Any, X: Any) -> str:
     """Say which method an error comes from, and what helps if it is about text and gaps."""
     note = f"This is from the method {name!r}."
-    if np.asarray(X).dtype.kind in "fiub":
+    if takes_tables(estimator) or np.asarray(X).dtype.kind in "fiub":
         return note
     return note + (
         " An estimator of your own gets the table as it is. If it takes numbers only, put what "
