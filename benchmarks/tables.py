@@ -43,13 +43,15 @@ PATIENCE = 600.0  # seconds that a single fit may take
 def _income() -> tuple[Any, Any]:
     from obliqua.datasets import load_adult
 
-    return load_adult(as_frame=True, return_X_y=True)  # type: ignore[no-any-return]
+    X, y = load_adult(as_frame=True, return_X_y=True)
+    return X, y
 
 
 def _bank() -> tuple[Any, Any]:
     from obliqua.datasets import load_bank_full
 
-    return load_bank_full(as_frame=True, return_X_y=True)  # type: ignore[no-any-return]
+    X, y = load_bank_full(as_frame=True, return_X_y=True)
+    return X, y
 
 
 def _levels(n_rows: int, n_levels: int) -> tuple[Any, Any]:

@@ -26,7 +26,7 @@ __all__ = ["MOST_LEVELS", "TableReader", "adapted", "fix_types", "takes_tables"]
 MOST_LEVELS = 100
 
 
-class TableReader(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # to mypy, Any
+class TableReader(TransformerMixin, BaseEstimator):
     """Make a matrix of a table: numbers, and codes of levels, NaN where missing.
 
     Parameters

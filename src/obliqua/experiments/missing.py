@@ -71,7 +71,7 @@ FURTHER = {
 WORD = "(missing)"
 
 
-class Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Imputer(TransformerMixin, BaseEstimator):
     """Fills in each column: numbers by their mean, levels by the most frequent one.
 
     It is scikit-learn's `SimpleImputer`, once per column, so that the columns stay in their
