@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ProposerError,
         TreeError,
     )
+    from obliqua.estimators.c45 import C45Classifier
     from obliqua.estimators.cart import CartClassifier
     from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "C45Classifier",
     "CartClassifier",
     "DatasetDamaged",
     "DatasetMissing",
@@ -70,6 +72,7 @@ __all__ = [
 # Each name is fetched from its module when it is first asked for: a program that only
 # predicts never loads what grows trees.
 _HOMES = {
+    "C45Classifier": "obliqua.estimators.c45",
     "CartClassifier": "obliqua.estimators.cart",
     "DatasetDamaged": "obliqua.errors",
     "DatasetMissing": "obliqua.errors",

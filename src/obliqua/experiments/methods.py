@@ -37,6 +37,7 @@ METHODS: dict[str, Method] = {
             extra_directions="fisher",
             max_features_per_split=3,
         ),
+        Method("c45", "C4.5: gain ratio, pessimistic pruning", "obliqua.C45Classifier"),
         Method("means", "differences of class means", "obliqua.ObliqueTreeClassifier"),
         Method(
             "sklearn", "scikit-learn's tree, not pruned", "sklearn.tree.DecisionTreeClassifier"
