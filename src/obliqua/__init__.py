@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         TreeError,
     )
     from obliqua.estimators.cart import CartClassifier
+    from obliqua.estimators.fdt import FisherTreeClassifier
     from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
@@ -39,6 +40,7 @@ __all__ = [
     "DatasetDamaged",
     "DatasetMissing",
     "Directions",
+    "FisherTreeClassifier",
     "HHCartClassifier",
     "MissingDependency",
     "ModelFileError",
@@ -74,6 +76,7 @@ _HOMES = {
     "DatasetDamaged": "obliqua.errors",
     "DatasetMissing": "obliqua.errors",
     "Directions": "obliqua.proposals",
+    "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "MissingDependency": "obliqua.errors",
     "ModelFileError": "obliqua.errors",

@@ -23,6 +23,7 @@ __all__ = ["NotSaved", "load", "save"]
 # A name stays here for ever; a class that gets another one is listed under both.
 _CLASSES = {
     "CartClassifier": "obliqua.estimators.cart",
+    "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
 }

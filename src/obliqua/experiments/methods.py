@@ -37,6 +37,9 @@ METHODS: dict[str, Method] = {
             extra_directions="fisher",
             max_features_per_split=3,
         ),
+        Method(
+            "fdt", "FDT: Fisher's direction, pessimistic pruning", "obliqua.FisherTreeClassifier"
+        ),
         Method("means", "differences of class means", "obliqua.ObliqueTreeClassifier"),
         Method(
             "sklearn", "scikit-learn's tree, not pruned", "sklearn.tree.DecisionTreeClassifier"
