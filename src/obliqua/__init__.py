@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from obliqua.estimators.c45 import C45Classifier
     from obliqua.estimators.cart import CartClassifier
+    from obliqua.estimators.fdt import FisherTreeClassifier
     from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
@@ -41,6 +42,7 @@ __all__ = [
     "DatasetDamaged",
     "DatasetMissing",
     "Directions",
+    "FisherTreeClassifier",
     "HHCartClassifier",
     "MissingDependency",
     "ModelFileError",
@@ -77,6 +79,7 @@ _HOMES = {
     "DatasetDamaged": "obliqua.errors",
     "DatasetMissing": "obliqua.errors",
     "Directions": "obliqua.proposals",
+    "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "MissingDependency": "obliqua.errors",
     "ModelFileError": "obliqua.errors",

@@ -43,9 +43,16 @@ each_odd_estimator = pytest.mark.parametrize("Estimator", ODD, ids=[cls.__name__
 def full_grown(Estimator: Any, **params: Any) -> Any:
     """An estimator that grows until its leaves are pure, also if it would prune by default."""
     params = {"random_state": 0, **params}
-    if "pruning" in Estimator().get_params():
-        params["pruning"] = None
-    return Estimator(**params)
+    known = Estimator().get_params()
+    freely = {"pruning": None, "min_weight_leaf": 0.0}
+    return Estimator(**{name: freely[name] for name in freely if name in known}, **params)
+
+
+def usual(Estimator: Any, **params: Any) -> Any:
+    """An estimator that is pruned as most are by default, whatever its own paper does."""
+    known = Estimator().get_params()
+    ways = {"pruning": "holdout", "prune_root": False, "min_weight_leaf": 0.0}
+    return Estimator(**{name: ways[name] for name in ways if name in known} | params)
 
 
 def blobs(

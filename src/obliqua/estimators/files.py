@@ -24,6 +24,7 @@ __all__ = ["NotSaved", "load", "save"]
 _CLASSES = {
     "C45Classifier": "obliqua.estimators.c45",
     "CartClassifier": "obliqua.estimators.cart",
+    "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
 }

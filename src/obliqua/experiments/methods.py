@@ -38,6 +38,9 @@ METHODS: dict[str, Method] = {
             max_features_per_split=3,
         ),
         Method("c45", "C4.5: gain ratio, pessimistic pruning", "obliqua.C45Classifier"),
+        Method(
+            "fdt", "FDT: Fisher's direction, pessimistic pruning", "obliqua.FisherTreeClassifier"
+        ),
         Method("means", "differences of class means", "obliqua.ObliqueTreeClassifier"),
         Method(
             "sklearn", "scikit-learn's tree, not pruned", "sklearn.tree.DecisionTreeClassifier"
