@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from obliqua._assemble import AXIS_LABEL
 from obliqua._core.eigen import py_eigen
 from obliqua._core.rng import row_hashes
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
@@ -125,7 +126,7 @@ def distinct_rows(node: NodeView) -> int:
 def every_feature(node: NodeView) -> Directions:
     """Return the directions of all features, for a node that Fisher has nothing to say of."""
     return Directions(
-        sparse.eye_array(node.n_features, format="csr"), labels=["axis"] * node.n_features
+        sparse.eye_array(node.n_features, format="csr"), labels=[AXIS_LABEL] * node.n_features
     )
 
 
