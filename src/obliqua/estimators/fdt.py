@@ -46,16 +46,18 @@ class FisherTreeClassifier(BaseTreeClassifier):
     the classes are put in order along the first discriminant, and the order is cut where the sum
     of squares between both sides is largest.
 
-    Where the means differ in a direction in which no class varies, this direction is taken: the
-    classes are certainly apart there. Otherwise a singular scatter matrix is inverted by its
-    pseudo-inverse. Where all classes have the same mean, splits along single features are tried.
+    A singular scatter matrix is inverted by its pseudo-inverse, with one exception, which is ours:
+    where the means differ in a direction in which no class varies although there are more rows
+    than features, this direction is taken, for the classes are certainly apart there. Where all
+    classes have the same mean, splits along single features are tried.
 
     Numbers only: qualitative columns and missing values are refused.
 
     References
     ----------
     .. [1] A. López-Chau, J. Cervantes, L. López-García, F. García Lamont (2013). Fisher's
-       decision tree. *Expert Systems with Applications* 40 (16), 6283-6291.
+       decision tree. *Expert Systems with Applications* 40 (16), 6283-6291,
+       https://doi.org/10.1016/j.eswa.2013.05.044.
 
     Examples
     --------

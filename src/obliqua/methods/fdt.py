@@ -12,13 +12,16 @@ direction does not depend on the order of the rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
+from obliqua._assemble import AXIS_LABEL
 from obliqua._core.eigen import py_eigen
+from obliqua._core.rng import row_hashes
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data import encode
 from obliqua.proposals import Directions
@@ -36,6 +39,8 @@ NO_SPREAD = 1e-10
 NO_DISTANCE = 1e-5
 # The engine does not tell values along a direction apart that are closer than this share.
 NO_WIDTH = 1e-10
+# A label names no more than this number of classes.
+MANY_CLASSES = 5
 
 
 @dataclass(frozen=True)
@@ -85,10 +90,13 @@ def fisher_direction(node: NodeView) -> Directions:
     label = "Fisher"
     if len(present) > 2:
         second = two_groups(moments)
-        classes = ", ".join(map(str, present[~second]))
-        label = f"Fisher, classes {classes} against the rest"
+        label = f"Fisher, {naming(present[~second])} against {naming(present[second])}"
         moments = merged(moments, second)
-    w = separating(moments.within, moments.means[0] - moments.means[1])
+    w = separating(
+        moments.within,
+        moments.means[0] - moments.means[1],
+        lambda: distinct_rows(node) >= int(np.count_nonzero(used)) + 2,
+    )
     if not w.any():
         return every_feature(node)
     normal = np.zeros(node.n_features)
@@ -103,10 +111,22 @@ def fisher_direction(node: NodeView) -> Directions:
     return Directions(normal, labels=[label])
 
 
+def naming(classes: Int64Array) -> str:
+    """Say which classes a group has, or how many if they are many."""
+    if len(classes) > MANY_CLASSES:
+        return f"{len(classes)} classes"
+    return ("class " if len(classes) == 1 else "classes ") + ", ".join(map(str, classes))
+
+
+def distinct_rows(node: NodeView) -> int:
+    """Count different rows: neither repeated rows nor weights make a scatter matrix regular."""
+    return len(np.unique(row_hashes(node.X, np.zeros(node.n_samples, dtype=np.int64), 0)))
+
+
 def every_feature(node: NodeView) -> Directions:
     """Return the directions of all features, for a node that Fisher has nothing to say of."""
     return Directions(
-        sparse.eye_array(node.n_features, format="csr"), labels=["axis"] * node.n_features
+        sparse.eye_array(node.n_features, format="csr"), labels=[AXIS_LABEL] * node.n_features
     )
 
 
@@ -203,11 +223,14 @@ def two_groups(moments: Moments) -> BoolArray:
     return np.asarray(second ^ second[0])
 
 
-def separating(within: FloatArray, apart: FloatArray) -> FloatArray:
-    """Solve ``within @ w = apart`` by the pseudo-inverse, unless no width is in the way at all.
+def separating(
+    within: FloatArray, apart: FloatArray, enough_rows: Callable[[], bool]
+) -> FloatArray:
+    """Solve ``within @ w = apart``, by the pseudo-inverse if the matrix is singular.
 
     If the means differ where no class varies, the classes are apart there for certain, and the
-    pseudo-inverse would look everywhere but there. Then this is the direction.
+    pseudo-inverse would look everywhere but there. Then this is the direction, unless nothing
+    varies there for want of rows: as many rows as features always lie apart somewhere.
 
     Parameters
     ----------
@@ -215,6 +238,8 @@ def separating(within: FloatArray, apart: FloatArray) -> FloatArray:
         The sum of the scatter matrices.
     apart : ndarray of shape (n_features,)
         The difference of the means.
+    enough_rows : callable
+        Says whether there are enough different rows for a regular matrix.
 
     Returns
     -------
@@ -225,6 +250,6 @@ def separating(within: FloatArray, apart: FloatArray) -> FloatArray:
     along = vectors @ apart
     flat = values <= NO_SPREAD * values[0]
     certain = flat & (np.abs(along) > NO_DISTANCE * np.sqrt(apart @ apart))
-    if certain.any():
+    if certain.any() and (flat.all() or enough_rows()):
         return np.asarray(along[certain] @ vectors[certain])
     return np.asarray((along[~flat] / values[~flat]) @ vectors[~flat])
