@@ -54,7 +54,7 @@ def full_grown(Estimator: Any, **params: Any) -> Any:
     params = {"random_state": 0, **params}
     known = Estimator().get_params()
     freely = {"pruning": None, **FREELY}
-    return Estimator(**{name: freely[name] for name in freely if name in known}, **params)
+    return Estimator(**{name: freely[name] for name in freely if name in known} | params)
 
 
 def usual(Estimator: Any, **params: Any) -> Any:

@@ -92,6 +92,8 @@ class Rows:
     stratified : bool, default=False
         Whether each fold has the classes in the shares of all rows; else folds are simply
         random.
+    n_folds : int, default=5
+        How many folds a cross-validation has.
     """
 
     X: FloatArray
@@ -99,6 +101,7 @@ class Rows:
     X_test: FloatArray | None = None
     y_test: AnyArray | None = None
     stratified: bool = False
+    n_folds: int = N_FOLDS
 
     @cached_property
     def checksum(self) -> str:
@@ -226,7 +229,7 @@ def _random(seed: int, data_set: str, repeat: int) -> np.random.Generator:
 
 
 def run_cell(
-    data_set: str, rows: Rows, method: Method, repeat: int, seed: int, n_folds: int = N_FOLDS
+    data_set: str, rows: Rows, method: Method, repeat: int, seed: int, n_folds: int | None = None
 ) -> Cell:
     """One repeat of one method on one data set.
 
@@ -245,8 +248,8 @@ def run_cell(
         Number of the repeat.
     seed : int
         The seed of the whole experiment.
-    n_folds : int, default=5
-        Folds of the cross-validation.
+    n_folds : int, default=None
+        Folds of the cross-validation; as many as the rows say for None.
 
     Returns
     -------
@@ -258,7 +261,9 @@ def run_cell(
     leaves: list[int] = []
     true: list[AnyArray] = []
     predicted: list[AnyArray] = []
-    for X, y, X_test, y_test in _divisions(rows, rng, n_folds):
+    for X, y, X_test, y_test in _divisions(
+        rows, rng, rows.n_folds if n_folds is None else n_folds
+    ):
         model = method.make(int(rng.integers(2**31)))
         model.fit(X, y)
         leaves.append(int(model.get_n_leaves()))
