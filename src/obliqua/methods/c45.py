@@ -278,9 +278,12 @@ class _Growth:
 
     def _split(self, node: _Node, division: _Division) -> list[_Node]:
         """Describe a split; returns its branches."""
+        order = np.argsort(division.branches, kind="stable")
+        ends = np.cumsum(np.bincount(division.branches, minlength=len(division.counts)))
+        parts = np.split(node.rows[order], ends[:-1])
         children = [
-            self._new(node.rows[division.branches == k], node.depth + 1, sums, (*node.path, k))
-            for k, sums in enumerate(division.counts)
+            self._new(rows, node.depth + 1, sums, (*node.path, k))
+            for k, (rows, sums) in enumerate(zip(parts, division.counts, strict=True))
         ]
         names = [child.name for child in children]
         column, heaviest = division.column, division.heaviest
