@@ -107,6 +107,10 @@ def test_columns_of_many_levels_are_no_measure() -> None:
     model = c45(max_depth=1)
     assert column_of(model.fit(table, y)) == 1
     assert column_of(model.fit(table[["name"]], y)) == 0
+    # Where no other column gains anything there is no average to reach.
+    flat = table.assign(good=0.0, even=1.0)
+    assert model.fit(flat, y).get_n_leaves() == 1
+    assert column_of(model.set_params(criterion="entropy").fit(flat, y)) == 0
 
 
 def test_of_equal_columns_the_first_wins() -> None:
@@ -171,17 +175,12 @@ def test_one_level_against_the_others() -> None:
 
 
 def test_levels_without_rows_take_the_heaviest_branch() -> None:
-    deep = c45().fit(
-        [[0.0, "a"], [0.0, "a"], [0.0, "b"], [0.0, "b"], [0.0, "b"], [9.0, "c"], [9.0, "a"]],
-        [0, 0, 1, 1, 1, 2, 2],
-    )
-    assert column_of(deep) == 0
-    assert deep.predict([[0.0, "c"], [0.0, "z"], [0.0, None], [None, "a"]]).tolist() == [
-        1,
-        1,
-        1,
-        0,
-    ]
+    low = [[0.0, "a"]] * 4 + [[0.0, "b"]] * 6
+    high = [[9.0, "a"]] * 5 + [[9.0, "b"]] * 5 + [[9.0, "c"]] * 2
+    model = c45().fit(low + high, [0] * 4 + [1] * 6 + [2] * 12)
+    assert (column_of(model), column_of(model, 1)) == (0, 1)
+    new = [[0.0, "c"], [0.0, "z"], [0.0, None], [None, "a"]]
+    assert model.predict(new).tolist() == [1, 1, 1, 2]
 
 
 # --- missing values -------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import fsum, isnan, log2
+from math import fsum, inf, isnan, log2
 from typing import Any
 
 from reference.search import midpoint
@@ -87,8 +87,9 @@ def large(data: Data, part: Rows, least: Fraction, options: Options) -> bool:
 
 def offer_of_numbers(data: Data, rows: Rows, j: int, options: Options) -> dict[str, Any] | None:
     known = [i for i in rows if not isnan(data.Z[i][j])]
-    share = Fraction(options.min_class_share) * weigh(data, known) / data.n_classes
-    least = max(options.min_weight_leaf, min(share, Fraction(25)))
+    # In floats: a tenth of 20 is 2.
+    share = options.min_class_share * float(weigh(data, known)) / data.n_classes
+    least = max(options.min_weight_leaf, Fraction(min(share, 25.0)))
     tried = []
     for a, b in pairwise(sorted({data.Z[i][j] for i in known})):
         parts = [[i for i in known if data.Z[i][j] <= a], [i for i in known if data.Z[i][j] > a]]
@@ -142,7 +143,7 @@ def choose(data: Data, rows: Rows, options: Options) -> dict[str, Any] | None:
         for offer in offers
         if not many[offer["column"]] and ("levels" in offer or offer["gain"] > ZERO)
     ]
-    average = sum(say) / len(say) if say else 0.0
+    average = sum(say) / len(say) if say else inf
     able = [offer for offer in offers if offer["gain"] > ZERO]
     by = "gain"
     if options.criterion == "gain_ratio":

@@ -14,7 +14,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -317,7 +317,7 @@ class _Growth:
         by_gain = self.method.criterion == "entropy"
         # A threshold that gains nothing is no split. A division into levels is one all the same.
         gains = [offer.gain for offer in offers if self._has_a_say(offer)]
-        average = sum(gains) / len(gains) if gains else 0.0
+        average = sum(gains) / len(gains) if gains else inf
         able = [
             offer
             for offer in offers
