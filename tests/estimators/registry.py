@@ -39,6 +39,11 @@ each_plain_estimator = pytest.mark.parametrize(
 )
 each_odd_estimator = pytest.mark.parametrize("Estimator", ODD, ids=[cls.__name__ for cls in ODD])
 
+# Of those, the ones that let one choose what stands in for a missing number.
+each_with_a_fill = pytest.mark.parametrize(
+    "Estimator", [cls for cls in ODD if "fill" in cls().get_params()]
+)
+
 
 # What keeps some methods from growing until all leaves are pure, turned off.
 FREELY = {
