@@ -17,7 +17,9 @@ if TYPE_CHECKING:
         ProposerError,
         TreeError,
     )
+    from obliqua.estimators.c45 import C45Classifier
     from obliqua.estimators.cart import CartClassifier
+    from obliqua.estimators.fdt import FisherTreeClassifier
     from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
@@ -35,10 +37,12 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "C45Classifier",
     "CartClassifier",
     "DatasetDamaged",
     "DatasetMissing",
     "Directions",
+    "FisherTreeClassifier",
     "HHCartClassifier",
     "MissingDependency",
     "ModelFileError",
@@ -70,10 +74,12 @@ __all__ = [
 # Each name is fetched from its module when it is first asked for: a program that only
 # predicts never loads what grows trees.
 _HOMES = {
+    "C45Classifier": "obliqua.estimators.c45",
     "CartClassifier": "obliqua.estimators.cart",
     "DatasetDamaged": "obliqua.errors",
     "DatasetMissing": "obliqua.errors",
     "Directions": "obliqua.proposals",
+    "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "MissingDependency": "obliqua.errors",
     "ModelFileError": "obliqua.errors",
