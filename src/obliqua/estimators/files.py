@@ -25,6 +25,7 @@ _CLASSES = {
     "CartClassifier": "obliqua.estimators.cart",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
+    "QuestClassifier": "obliqua.estimators.quest",
 }
 
 _NOT_SAVED = "not_saved"

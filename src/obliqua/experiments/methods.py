@@ -37,6 +37,13 @@ METHODS: dict[str, Method] = {
             extra_directions="fisher",
             max_features_per_split=3,
         ),
+        Method("quest", "QUEST: one feature per split", "obliqua.QuestClassifier"),
+        Method(
+            "quest-linear",
+            "QUEST: linear combinations",
+            "obliqua.QuestClassifier",
+            {"split": "linear"},
+        ),
         Method("means", "differences of class means", "obliqua.ObliqueTreeClassifier"),
         Method(
             "sklearn", "scikit-learn's tree, not pruned", "sklearn.tree.DecisionTreeClassifier"
