@@ -50,7 +50,9 @@ def division(model, X, y, sample_weight=None):
 @pytest.mark.parametrize("n_se", [0.0, 1.0])
 @pytest.mark.parametrize("prune_root", [False, True])
 def test_holdout(Estimator, n_se, prune_root):
-    model = Estimator(random_state=5, n_se=n_se, prune_root=prune_root).fit(X, Y)
+    model = Estimator(
+        random_state=5, n_se=n_se, prune_root=prune_root, pruning="holdout"
+    ).fit(X, Y)
     problem, key, grow = division(model, X, Y)
     held = hold_out(problem, 0.1, key)
     assert held.sum() == 40
@@ -167,7 +169,8 @@ def test_threads_change_nothing(Estimator, kind):
 
 @each_estimator
 def test_the_seed_chooses_what_is_held_out(Estimator):
-    trees = [Estimator(random_state=seed).fit(X, Y).tree_ for seed in (0, 0, 1)]
+    held = {"pruning": "holdout"}
+    trees = [Estimator(random_state=seed, **held).fit(X, Y).tree_ for seed in (0, 0, 1)]
     assert trees[0] == trees[1]
     assert trees[0] != trees[2]
 

@@ -55,7 +55,8 @@ deviation in the node`. The best threshold along what is left is then searched w
     prune_root=(
         "bool",
         """\
-Whether the root's split may be cut too, as CART and QUEST do.""",
+Whether the root's split may be cut too. The QUEST program may cut it; the default is that of
+the other methods here.""",
     ),
 )
 class QuestClassifier(BaseTreeClassifier):
@@ -103,7 +104,7 @@ class QuestClassifier(BaseTreeClassifier):
     >>> tree.get_n_leaves()
     3
     >>> tree.tree_.origin_labels
-    ('linear discriminant',)
+    ('axis-parallel', 'linear discriminant')
     """
 
     _takes_odd = True
@@ -136,7 +137,7 @@ class QuestClassifier(BaseTreeClassifier):
         prune_fraction: float = 0.1,
         n_folds: int = 10,
         n_se: float = 0.0,
-        prune_root: bool = True,
+        prune_root: bool = False,
         ccp_alpha: float | None = None,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,

@@ -122,9 +122,10 @@ class Quest:
             return _beside(values, first if var_a <= var_b else ~first)
         else:
             cut = quadratic_cut(mean_a, mean_b, var_a, var_b, share)
-        # On a grid, the noise in the last digits of means and variances is gone.
+        # On a grid, the noise in the last digits of means and variances is gone. Half a step
+        # above it, a value that is the split point itself goes left.
         for here in (cut, (mean_a + mean_b) / 2, 0.5):
-            cut = np.floor(here * GRID + 0.5) / GRID
+            cut = (np.floor(here * GRID + 0.5) + 0.5) / GRID
             if 0 <= cut < 1:
                 break
         return float(cut)
@@ -201,10 +202,13 @@ def analyse_variance(
     between = (mass * (means - grand) ** 2).sum(axis=0)
     within = (weight * deviations**2).sum(axis=0)
     top = there.sum(axis=0) - 1.0
-    # Weights count rows. Where they are too few for the test, the order of F still counts.
-    bottom = np.clip(total * rows.unit - there.sum(axis=0), 1.0, 1e15)
+    # Weights count rows. Too few of them prove nothing; if that is so everywhere, F still counts.
+    bottom = total * rows.unit - there.sum(axis=0)
+    few = bottom <= 0
+    bottom = np.clip(bottom, 1.0, 1e15)
     within[within <= NOISE * total] = 0.0
-    between[(between <= NOISE * total) | (top == 0)] = 0.0
+    nothing = (between <= NOISE * total) | (top == 0) | (few & ~few.all())
+    between[nothing] = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(between > 0, (between / top) / (within / bottom), 0.0)
     return log_f_tail(statistic, np.maximum(top, 1.0), bottom), deviations
@@ -250,29 +254,32 @@ def two_groups(means: FloatArray, mass: FloatArray) -> BoolArray:
     Returns
     -------
     ndarray of bool, of shape (n_classes,)
-        Who is in the superclass of the first class of the two that are farthest apart.
+        Who is in the one superclass. At first two classes that are far apart collect those
+        nearer to them; then the class moves that most shortens the squared distances from both
+        centres, until none does.
     """
     n_classes = len(means)
     if n_classes == 2:
         return np.array([True, False])
-    squares = ((means[:, None, :] - means[None, :, :]) ** 2).sum(axis=2)
-    if squares.max() <= NOISE:
+    means = means - means.mean(axis=0)
+    total = _squares(means).sum()
+    if total <= NOISE * n_classes:
         return np.asarray(np.arange(n_classes) == int(np.argmax(mass)))
-    one, other = np.unravel_index(int(np.argmax(round_significant(squares, 30))), squares.shape)
-    near = squares[one] <= squares[other]
-    for _ in range(MOVES):
-        before = near.copy()
-        for k in range(n_classes):
-            here = near == near[k]
-            if here.sum() == 1:
-                continue
-            # what the squares around both centres lose and gain if the class moves
-            loss = _square(means[k] - means[here].mean(axis=0)) * here.sum() / (here.sum() - 1)
-            gain = _square(means[k] - means[~here].mean(axis=0)) * (~here).sum()
-            if loss > gain / ((~here).sum() + 1) * (1 + CLOSE):
-                near[k] = not near[k]
-        if np.array_equal(near, before):
+    one = _largest(_squares(means))
+    other = _largest(_squares(means - means[one]))
+    near = _squares(means - means[one]) <= _squares(means - means[other])
+    for _ in range(MOVES * n_classes):
+        here, there = near.sum(), (~near).sum()
+        # what the squares around both centres would lose and gain if a class moved
+        inner = _squares(means - means[near].mean(axis=0))
+        outer = _squares(means - means[~near].mean(axis=0))
+        leave = inner * here / max(here - 1, 1) - outer * there / (there + 1)
+        enter = outer * there / max(there - 1, 1) - inner * here / (here + 1)
+        won = np.where(near, leave if here > 1 else -1.0, enter if there > 1 else -1.0)
+        best = _largest(won)
+        if won[best] <= CLOSE * total:
             break
+        near[best] = not near[best]
     return near
 
 
@@ -407,5 +414,10 @@ def _unit_range(columns: FloatArray) -> FloatArray:
     return np.asarray((np.ldexp(columns, -exponent) - low) / (high - low))
 
 
-def _square(vector: FloatArray) -> float:
-    return float(vector @ vector)
+def _squares(vectors: FloatArray) -> FloatArray:
+    return np.asarray((vectors**2).sum(axis=1))
+
+
+def _largest(values: FloatArray) -> int:
+    """The place of the largest value; the first of those that differ by rounding only."""
+    return _smallest(-values)
