@@ -66,7 +66,7 @@ def nodes_of(problem: Problem, quest: Quest) -> list[dict[str, Any]]:
         names = ("X", "encoded", "y")
         arrays = {name: np.repeat(getattr(node, name), times, axis=0) for name in names}
         if said is None:
-            assert (node.X == node.X[0]).all()
+            assert (node.X[0] == node.X).all()
         else:
             seen.append({**arrays, "n_levels": node.n_levels.copy(), "said": said})
         return said
@@ -350,7 +350,7 @@ def test_many_classes(quest):
     assert_full(problem, tree)
 
 
-# --- what the engine makes of thresholds -----------------------------------------------------------
+# --- what the engine makes of thresholds ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("zero_gain", [False, True])

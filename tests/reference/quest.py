@@ -6,7 +6,7 @@ difference of two densities. Slow, and clear.
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,6 +110,6 @@ def crossings(
         ends.insert(1, float(np.clip(top, *ends)))
     return [
         float(optimize.brentq(difference, low, high, xtol=1e-14, rtol=1e-14))
-        for low, high in zip(ends, ends[1:], strict=False)
+        for low, high in pairwise(ends)
         if difference(low) * difference(high) < 0
     ]

@@ -31,8 +31,10 @@ decides whether classes are compared by their means or by their spread; a node w
 significant feature is split all the same. Only for `split='univariate'`.""",
     ),
     criterion=(
-        "{'twoing', 'gini', 'entropy', 'gain_ratio', 'max_minority', 'sum_minority', "
-        "'sum_variances'} or callable",
+        (
+            "{'twoing', 'gini', 'entropy', 'gain_ratio', 'max_minority', 'sum_minority', "
+            "'sum_variances'} or callable"
+        ),
         """\
 What the gain of a split is measured by. It does not choose the splits; importances,
 `max_leaf_nodes` and `min_impurity_decrease` need it. A function is called with two vectors, the

@@ -153,8 +153,9 @@ class _Rows:
         with np.errstate(over="ignore"):  # NumPy 1.26 warns of denormal weights
             self.weight = node.sample_weight[order] / self.unit
         ordered = codes[order]
-        self.starts: Int64Array = np.flatnonzero(np.diff(ordered, prepend=-1))
-        self.sizes: Int64Array = np.diff(self.starts, append=len(ordered))
+        ends = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, len(ordered))
+        self.starts: Int64Array = np.append(0, ends[:-1])
+        self.sizes: Int64Array = ends - self.starts
         self.mass: FloatArray = np.add.reduceat(self.weight, self.starts)
 
     @cached_property
