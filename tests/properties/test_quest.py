@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from obliqua.data import Column, Encoding, Problem, encode
 from obliqua.grow import Rules, grow
-from obliqua.methods.quest import Quest, linear_cut, quadratic_cut, two_groups
+from obliqua.methods.quest import Quest, _Rows, linear_cut, quadratic_cut, two_groups
 from obliqua.proposals import Directions, NodeView, Proposals
 from obliqua.testing import check_proposer
 from obliqua.tree import Tree
-from problems import Case, cases, examples
+from problems import Case, cases, examples, gaussians
 from reference import quest as twin
 
 ALPHA = 0.05
@@ -286,6 +286,22 @@ def test_trees_grow_until_rows_are_equal(quest, case):
 def test_the_order_of_rows_changes_nothing(quest, case, seed):
     order = np.random.default_rng(seed).permutation(len(case.y))
     assert tree_of(case, quest)[1] == tree_of(case.take(order), quest)[1]
+
+
+def test_sums_do_not_depend_on_the_order_of_rows():
+    """Not even in their last bit, before anything is rounded."""
+    case = gaussians(500)
+    sums = []
+
+    def look(node: NodeView) -> None:
+        sums.append(_Rows(node).means)
+
+    for order in (np.arange(500), np.random.default_rng(0).permutation(500)):
+        taken = case.take(order)
+        problem = encode(taken.X, taken.y.astype(np.int32), taken.n_classes)
+        grow(problem, Proposals(look, axis_parallel=False))
+    assert len(sums) == 2
+    np.testing.assert_array_equal(*sums)
 
 
 @each_variant
