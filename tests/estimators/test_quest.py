@@ -137,6 +137,15 @@ def test_missing_numbers_do_not_count_in_the_tests():
     assert model.tree_.feature[0] == 1
 
 
+def test_a_linear_combination_of_one_feature_is_that_feature():
+    y = np.arange(100) % 2
+    rows = np.column_stack([np.zeros(100), RNG.normal(size=100) - 2.0 * y])
+    for split in ("univariate", "linear"):
+        tree = stump(split=split).fit(rows, y).tree_
+        assert tree.feature[0] == 1
+        assert tree.coefficients(0).tolist() == [0.0, 1.0]
+
+
 def test_limits_on_the_features_of_a_split():
     rows, y = load_wine(return_X_y=True)
     model = full(split="linear", max_features_per_split=2).fit(rows, y)

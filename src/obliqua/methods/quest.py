@@ -99,6 +99,8 @@ class Quest:
         inside[~np.isfinite(inside)] = 0.0
         normal = np.zeros(node.n_features)
         normal[rows.columns] = round_significant(inside, SIGNIFICANT_BITS)
+        if np.count_nonzero(normal) == 1:
+            normal[normal != 0] = 1.0  # a plain question about one feature
         z = np.zeros(len(rows.X))
         with np.errstate(all="ignore"):
             for k in np.flatnonzero(normal):  # in the engine's order: the same values as there
