@@ -182,6 +182,30 @@ def test_linear_splits_are_the_twins(seed, kind):
     assert compared >= 2
 
 
+@pytest.mark.parametrize("n_rows", [12, 29, 31, 60])
+def test_fewer_rows_than_columns(n_rows):
+    """Then the pseudoinverse of the total covariance gives the direction."""
+    rng = np.random.default_rng(n_rows)
+    y = np.arange(n_rows) % 2
+    X = rng.normal(size=(n_rows, 30)) + y[:, None] * rng.normal(size=30)
+    X *= 10.0 ** rng.integers(-3, 4, 30)
+    said = []
+
+    def look(node: NodeView) -> None:
+        said.append(Quest("linear").propose(node))
+
+    grow(encode(X, y.astype(np.int32), 2), Proposals(look, axis_parallel=False))
+    standard = (X - X.mean(axis=0)) / X.std(axis=0)
+    between = standard[y == 0].mean(axis=0) - standard[y == 1].mean(axis=0)
+    expected = np.linalg.pinv(standard.T @ standard, rcond=1e-8, hermitian=True) @ between
+    normal = said[0].normals * X.std(axis=0)
+    cosine = normal @ expected / np.linalg.norm(normal) / np.linalg.norm(expected)
+    assert cosine == pytest.approx(1.0, abs=1e-9)
+    if n_rows < 30:  # there is a direction along which the classes do not vary
+        z = X @ said[0].normals
+        assert max(np.ptp(z[y == 0]), np.ptp(z[y == 1])) < 1e-4 * np.ptp(z)
+
+
 # --- split points --------------------------------------------------------------------------------
 
 unit = st.floats(0.0, 1.0)

@@ -70,10 +70,10 @@ class Quest:
         Returns
         -------
         Directions or None
-            None if all rows are equal.
+            None if all rows are equal, or of one class.
         """
         rows = _Rows(node)
-        if len(rows.columns) == 0:
+        if len(rows.columns) == 0 or len(rows.sizes) < 2:
             return None
         if self.split == "linear":
             found = self._linear(node, rows)
@@ -296,14 +296,18 @@ def discriminant(rows: _Rows) -> tuple[BoolArray, FloatArray]:
     share = rows.weight / rows.mass.sum()
     centre = share @ rows.values
     centred = rows.values - centre
-    covariance = (share[:, None] * centred).T @ centred
-    spread = np.maximum(np.sqrt(np.diag(covariance)), CLOSE)
+    spread = np.maximum(np.sqrt(share @ centred**2), CLOSE)
+    centred *= np.sqrt(share)[:, None] / spread
     means = (rows.means - centre) / spread
     groups = two_groups(means, rows.mass)
     between = np.average(means[groups], axis=0, weights=rows.mass[groups])
     between -= np.average(means[~groups], axis=0, weights=rows.mass[~groups])
-    values, vectors = np.linalg.eigh(covariance / np.outer(spread, spread))
-    keep = values > NEGLIGIBLE * values[-1]
+    if len(centred) < centred.shape[1]:
+        _, lengths, rotation = np.linalg.svd(centred, full_matrices=False)
+        values, vectors = lengths**2, rotation.T
+    else:
+        values, vectors = np.linalg.eigh(centred.T @ centred)
+    keep = values > NEGLIGIBLE * values.max()
     inside = vectors[:, keep] @ ((vectors[:, keep].T @ between) / values[keep])
     largest = np.abs(inside).max(initial=0.0)
     if np.abs(between).max(initial=0.0) <= 1e-9 or largest == 0:
