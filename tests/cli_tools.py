@@ -24,3 +24,25 @@ def table(n_rows: int = 60, seed: int = 0) -> str:
 def facts(summary: str) -> dict[str, str]:
     """The lines of the summary of a fit, by what they are about."""
     return {line[:20].strip(): line[20:].strip() for line in summary.splitlines()}
+
+
+def people(
+    n_rows: int = 60,
+    seed: int = 0,
+    towns: tuple[str, ...] = ("Bonn", "Oslo", "Rome"),
+    gaps: bool = True,
+) -> str:
+    """CSV with the columns age, town, job, size and y: numbers, text and empty cells."""
+    rng = np.random.default_rng(seed)
+    lines = ["age,town,job,size,y"]
+    for k in range(n_rows):
+        town, job = rng.choice(towns), rng.choice(["baker", "tailor"])
+        age, size = int(rng.integers(20, 70)), round(float(rng.normal(170, 10)), 1)
+        yes = (town == "Rome") + (job == "baker") + (age > 45) >= 2
+        cells = [str(age), town, job, str(size), "yes" if yes else "no"]
+        if gaps and k % 5 == 0:
+            cells[0] = ""
+        if gaps and k % 8 == 3:
+            cells[1] = ""
+        lines.append(",".join(cells))
+    return "\n".join(lines) + "\n"

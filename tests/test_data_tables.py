@@ -421,3 +421,18 @@ def test_relabelled_levels_are_the_same_rows(entries: list[str]) -> None:
     assert [f"> {level}" for level in levels_of(column_of(entries))] == list(
         other.encoding.columns[0].levels
     )
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_long_integers_keep_their_digits_beside_a_gap(kind: str) -> None:
+    ids = [1234567890123456000 + k for k in range(4)]
+    make = {
+        "pandas": lambda values: pd.DataFrame({"id": pd.array(values, dtype="Int64")}),
+        "polars": lambda values: pl.DataFrame({"id": values}, schema={"id": pl.Int64}),
+    }[kind]
+    table = read_table(make([*ids, None]), ["id"])
+    assert table.encoding.columns[0].levels == tuple(ids)
+    np.testing.assert_array_equal(table.Z[:, 0], [0, 1, 2, 3, np.nan])
+    new = encoded_rows(make([ids[2], None]), table.encoding)
+    np.testing.assert_array_equal(new[:, 0], [2, np.nan])
+    assert read_table(make([*ids, None])).Z[0, 0] == float(ids[0])

@@ -42,12 +42,15 @@ def test_a_small_tree() -> None:
 def test_all_kinds_of_nodes() -> None:
     frame = mixed().trees[0].to_frame(["colour", "size"], list("xyz"), "polars")
     assert frame["kind"].to_list()[:4] == ["levels", "leaf", "machine", "hyperplane"]
+    note = "score(colour): code 2 0.75, code 0 -0.5, any other level 0, missing -0.5"
     assert frame["question"].to_list()[:4] == [
         "which colour?",
         None,
         "which of 3 scores is largest?",
-        "size - 0.5*score(colour) >= -0.25",
+        f"size + score(colour) >= -0.25 [{note}]",
     ]
+    known = mixed().trees[0].to_frame(mixed().encoding, list("xyz"), "polars")
+    assert "[score(colour): blue 0.75, red -0.5, any" in known["question"][3]
     assert frame["side"].to_list()[:5] == [None, "branch 0", "branch 1", "branch 2", "branch 0"]
     assert frame["n_features"].to_list()[:4] == [1, 0, 1, 2]
     assert frame["share"][-1] is None and frame["weight"][-1] == 0.0

@@ -143,3 +143,28 @@ def test_what_is_no_model() -> None:
     wide = Tree(**(A.to_arrays() | {"n_features": 2}))
     with pytest.raises(TreeError, match="must have 2 columns and 3 classes; tree 1 has 1 and 3"):
         Model((wide, A), "vote", Encoding.identity(2), LABELS)
+
+
+def test_values_may_be_missing_where_something_stands_in() -> None:
+    def tree(fill: dict[int, float] | None, splits: bool = True) -> Tree:
+        builder = TreeBuilder(n_features=2, n_stats=2)
+        if splits:
+            builder.add_split("root", {0: 1.0}, 0.5, ("low", "high"), fill=fill)
+            builder.set_leaf("low", [3, 0])
+            builder.set_leaf("high", [0, 2])
+        else:
+            builder.set_leaf("root", [3, 2])
+        return builder.build()
+
+    def model(*trees: Tree) -> Model:
+        combine = "single" if len(trees) == 1 else "vote"
+        return Model(trees, combine, Encoding.identity(2), np.array([0, 1]))
+
+    gap = np.array([[np.nan, 1.0]])
+    for good in (model(tree({0: 0.0})), model(tree(None, splits=False))):
+        assert good.takes_missing
+        assert good.predict(good.rows(gap)).tolist() == [0]
+    for bad in (model(tree(None)), model(tree({0: 0.0}), tree(None))):
+        assert not bad.takes_missing
+        with pytest.raises(ValueError, match="X contains NaN, first in row 0, column 0"):
+            bad.rows(gap)

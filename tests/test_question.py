@@ -100,7 +100,11 @@ def test_a_column_with_a_table_is_a_score() -> None:
     builder.set_leaf("low", [3, 0])
     builder.set_leaf("high", [0, 2])
     question = question_of(builder.build(), 0, AGE_BMI)
-    assert question.sentence() == "bmi + 0.5*score(age) <= 1.5"
+    assert question.sentence() == "bmi + score(age) <= 1.5"
+    written = [" ".join(note) for note in question.scores()]
+    assert written == ["score(age): code 1 2.5, code 0 0.5, any other level 0"]
+    plain = question_of(builder.build(), 0, AGE_BMI, scaled=False)
+    assert plain.sentence() == "score(age) + 2*bmi <= 3"
 
 
 def test_the_question_is_the_split() -> None:
@@ -139,7 +143,7 @@ def test_levels_and_machines_have_conditions_too() -> None:
     tree = builder.build()
     assert conditions(tree, 0, encoding) == [
         "colour in {red}",
-        "colour in {`a,b`, blue} or any other level",
+        "colour not in {red}",
     ]
     assert conditions(tree, 2, encoding) == ["largest: 2*size - 1", "largest: -size + 3"]
     assert conditions(tree, 1, encoding) == []

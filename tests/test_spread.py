@@ -220,3 +220,13 @@ def test_large_axis_parallel_trees_are_not_measured() -> None:
     assert np.isnan(large.spread).all()
     small = CartClassifier(pruning=None, max_leaf_nodes=900).fit(X, y).tree_
     assert not np.isnan(small.spread).any()
+
+
+def test_columns_with_missing_values_do_not_hinder_others() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(80, 3))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    X[::5, 2] = np.nan
+    tree = CartClassifier(pruning=None).fit(X, y).tree_
+    root = tree.coef_idx[0]
+    assert tree.spread[0] == pytest.approx(np.nanstd(X[:, root]), rel=1e-6)

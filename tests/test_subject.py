@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from obliqua import CartClassifier, MissingDependency, TreeBuilder, TreeError
+from obliqua import CartClassifier, MissingDependency, Tree, TreeBuilder, TreeError
 from obliqua._extras import require
-from obliqua._subject import distinct, subject_of
-from obliqua.data import Encoding
+from obliqua._subject import distinct, read_column, read_values, subject_of
+from obliqua.data import Column, Encoding
 from obliqua.model import Model
 
 X = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "bmi": [1.0, 0.0, 1.0, 0.0]})
@@ -144,11 +144,33 @@ def test_a_package_that_is_not_installed() -> None:
         require("nothing_here.figure", None, "Drawing a tree")
 
 
-def test_rows_with_missing_values_are_refused() -> None:
-    """Until readers know what stands in for them: nothing becomes NaN silently."""
-    model = CartClassifier(pruning=None).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
-    for thing in (model, model.model_):
-        subject = subject_of(thing)
-        assert subject.rows([[0.0, 1.0]]).tolist() == [[0.0, 1.0]]
-        with pytest.raises(ValueError, match="Row 1 of X has NaN in the column 'x0'"):
-            subject.rows([[0.0, 1.0], [float("nan"), 2.0]])
+def test_rows_with_missing_values_are_read_as_the_tree_walks_them() -> None:
+    builder = TreeBuilder(2, 2)
+    tables, fill = {1: [4.0, -1.0]}, {0: 10.0, 1: 0.5}
+    builder.add_split("root", {0: 2.0, 1: 3.0}, 5.0, ("a", "b"), tables=tables, fill=fill)
+    builder.set_leaf("a", [1, 0])
+    builder.set_leaf("b", [0, 1])
+    town = Column("town", "qualitative", ("Bonn", "Rome"))
+    encoding = Encoding((Column("age"), town))
+    model = Model((builder.build(),), "single", encoding, np.array(["no", "yes"]))
+    Z = subject_of(model).rows([[1.0, "Rome"], [None, "Bonn"], [1.0, None], [1.0, "Oslo"]])
+    values = read_values(model.trees[0], 0, Z)
+    assert values.tolist() == [2.0 - 3.0, 20.0 + 12.0, 2.0 + 1.5, 2.0]
+    assert (values <= 5.0).tolist() == (model.apply(Z) == 1).tolist()
+    assert np.isnan(read_column(split_without_fill(), 0, np.full((1, 1), np.nan))).all()
+
+
+def split_without_fill() -> Tree:
+    builder = TreeBuilder(1, 2)
+    builder.add_split("root", {0: 1.0}, 0.0, ("a", "b"))
+    builder.set_leaf("a", [1, 0])
+    builder.set_leaf("b", [0, 1])
+    return builder.build()
+
+
+def test_an_encoding_tells_a_bare_tree_its_levels() -> None:
+    town = Column("town", "qualitative", ("Bonn", "Rome"))
+    seen = subject_of(split_without_fill(), feature_names=Encoding((town,)))
+    assert seen.encoding.columns == (town,)
+    with pytest.raises(ValueError, match="each of the 1 columns; got an encoding of 2"):
+        subject_of(split_without_fill(), feature_names=Encoding((town, Column("age"))))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pandas as pd
 
 from obliqua import Tree, TreeBuilder
+from obliqua._typing import AnyArray
 from obliqua.data import Column, Encoding
 from obliqua.model import Model
 
@@ -106,3 +108,37 @@ def nasty() -> Tree:
 def two_trees() -> Model:
     """A model of two trees."""
     return Model((oblique(), oblique()), "vote", Encoding.identity(2), np.array(["a", "b"]))
+
+
+TOWNS = ("Bonn", "Oslo", "Paris", "Rome", "a, b", "{Oslo}")
+JOBS = ("cook", "", "missing", "3", "学生")
+
+
+def people(
+    n_rows: int = 300, seed: int = 0, missing: float = 0.1
+) -> tuple[pd.DataFrame, AnyArray]:
+    """Rows with two qualitative columns and two numeric ones, with holes, and their classes."""
+    rng = np.random.default_rng(seed)
+    town, job = rng.integers(0, len(TOWNS), n_rows), rng.integers(0, len(JOBS), n_rows)
+    age, pay = rng.normal(40, 10, n_rows).round(1), rng.normal(0, 1, n_rows)
+    # The order of the names says nothing: even and odd towns differ.
+    value = 2.0 * (town % 2) + 0.05 * age + pay + 0.7 * (job == 2)
+    classes = np.array(["no", "yes"])[(value > np.median(value)).astype(int)]
+    columns: dict[str, AnyArray] = {
+        "town": np.array(TOWNS, dtype=object)[town],
+        "age": age.astype(object),
+        "job": np.array(JOBS, dtype=object)[job],
+        "pay": pay.astype(object),
+    }
+    for values in columns.values():
+        values[rng.random(n_rows) < missing] = None
+    frame = pd.DataFrame(columns).astype({"age": float, "pay": float})
+    return frame, classes
+
+
+def strangers(seed: int = 1) -> pd.DataFrame:
+    """Rows as `people` gives them, with levels that were not there and more that is missing."""
+    frame, _ = people(120, seed, missing=0.25)
+    frame.loc[::7, "town"] = "Lima"
+    frame.loc[::5, "job"] = "any other level"
+    return frame

@@ -134,7 +134,7 @@ def assemble(
         ]
     )
     joined = {
-        name: np.concatenate([getattr(block, name) for block in every])
+        name: _joined([getattr(block, name) for block in every])
         for name in Block._fields
         if name not in ("parent_of_root", "parent", "coef_ptr")
     }
@@ -151,7 +151,8 @@ def assemble(
     planes = _planes(every, joined, order[inner], feature[inner])
     # What was never missing here may be missing later: the mean of all rows stands in for it.
     plain = np.isnan(planes["fill"])
-    planes["fill"][plain] = problem.means[planes["coef_idx"][plain]]
+    means = problem.means if problem.fills is None else problem.fills
+    planes["fill"][plain] = means[planes["coef_idx"][plain]]
     origin = np.full(n_nodes, -1, dtype=np.int32)
     origin[inner], labels = _origins(joined["direction"][order][inner], feature[inner], records,
                                      describe)  # fmt: skip
@@ -170,6 +171,12 @@ def assemble(
         origin=origin,
         origin_labels=labels,
     )
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Concatenate arrays; a single one that is not empty is not copied."""
+    full = [part for part in parts if len(part)] or parts[:1]
+    return full[0] if len(full) == 1 else np.concatenate(full)
 
 
 def _planes(
@@ -201,8 +208,16 @@ def _planes(
         "fill": fill,
         "spread": spread,
         "table_ptr": pointers(n_entries),
-        "table": joined["table"][ranges(entries, n_entries[slanted])],
+        "table": _runs(joined["table"], entries, n_entries[slanted]),
     }
+
+
+def _runs(table: FloatArray, starts: Int64Array, sizes: Int64Array) -> FloatArray:
+    """Put runs of a table one after another; large ones without a list of all their places."""
+    if sizes.sum() < 32 * np.count_nonzero(sizes):
+        return np.asarray(table[ranges(starts, sizes)])
+    some = np.flatnonzero(sizes).tolist()
+    return np.concatenate([table[:0], *(table[starts[k] : starts[k] + sizes[k]] for k in some)])
 
 
 def _origins(

@@ -75,6 +75,8 @@ def raw_column(series: Any, called: str) -> RawColumn:
     elif hasattr(series, "isna") and getattr(dtype, "kind", "") in _NUMBERS:
         # pandas' own integers and bools know missing values; NumPy's do not.
         values = _without_na(series)
+    elif hasattr(series, "null_count") and _is_long_polars(series):
+        values = np.array(series.to_list(), dtype=object)
     else:
         values = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
     if values.dtype.kind == "U":
@@ -95,9 +97,21 @@ _HINTS = {
 
 
 def _without_na(series: Any) -> AnyArray:
-    if series.isna().any():
-        return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
-    return np.asarray(series)
+    gaps = series.isna()
+    if not gaps.any():
+        return np.asarray(series)
+    if series.dtype.kind in "iu" and _is_long(series[~gaps]):
+        return np.array([None if gap else int(x) for x, gap in zip(series, gaps, strict=True)])
+    return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _is_long(integers: Any) -> bool:
+    """Say whether float64 would merge some of them with their neighbours."""
+    return len(integers) > 0 and max(int(integers.max()), -int(integers.min())) > _EXACT
+
+
+def _is_long_polars(series: Any) -> bool:
+    return bool(series.dtype.is_integer() and _is_long(series.drop_nulls()))
 
 
 def from_dtype(column: RawColumn) -> bool:

@@ -9,9 +9,11 @@ import numpy as np
 
 from obliqua._extras import require
 from obliqua._layout import NO_CHILD, NodeKind
+from obliqua._levels import asks_for_levels, level_branches
 from obliqua._question import read_plane
 from obliqua._subject import Subject, distinct, subject_of
-from obliqua.data import written_name
+from obliqua._wording import in_brackets
+from obliqua.data import Encoding, written_name
 from obliqua.tree import Tree
 
 LIBRARIES = ("pandas", "polars")
@@ -25,7 +27,7 @@ KINDS = {
 
 def to_frame(
     tree: Tree,
-    feature_names: Sequence[Any] | None,
+    feature_names: Sequence[Any] | Encoding | None,
     class_names: Sequence[Any] | None,
     library: str,
 ) -> Any:
@@ -35,8 +37,10 @@ def to_frame(
     ----------
     tree : Tree
         The tree.
-    feature_names, class_names : sequence of str or None
-        Names of columns and classes.
+    feature_names : sequence of str, Encoding or None
+        Names of the columns; an encoding knows their levels too.
+    class_names : sequence of str or None
+        Names of the classes.
     library : {"pandas", "polars"}
         Whose frame to make.
 
@@ -104,8 +108,11 @@ def _question(subject: Subject, node: int) -> str | None:
     kind, plane = NodeKind(tree.kind[node]), int(tree.plane_ptr[node])
     if kind == NodeKind.LEAF:
         return None
+    if kind == NodeKind.HYPERPLANE and asks_for_levels(tree, node):
+        return level_branches(tree, node, encoding)[0].condition()
     if kind == NodeKind.HYPERPLANE:
-        return read_plane(tree, plane, encoding).sentence()
+        question = read_plane(tree, plane, encoding)
+        return question.sentence() + in_brackets(question.scores())
     if kind == NodeKind.LEVELS:
         column = int(tree.coef_idx[tree.coef_ptr[plane]])
         return f"which {written_name(encoding.columns[column].name)}?"

@@ -3,275 +3,30 @@
 A hyperplane ``a . x <= t`` is divided by its leading coefficient, that of the feature which
 moves rows most, so that the equation is in units of one feature, and the other coefficients
 are rates of exchange: in ``age + 0.37*bmi <= 45``, 1 unit of bmi counts as 0.37 of age.
+
+A qualitative column is a score in such a sum. What its levels count is in units of the leading
+number too, so a score has no coefficient: ``age + score(town) <= 45``, where Bonn counts 3.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 
 from obliqua._layout import NodeKind
-from obliqua._levels import level_branches
-from obliqua._numbers import ALL_DIGITS
-from obliqua._numbers import write_number as write_number  # readers find it here too
+from obliqua._levels import asks_for_levels, level_branches, table_of
+from obliqua._numbers import write_number as write_number  # readers find these here too
+from obliqua._scores import scores_of, written_number_column
+from obliqua._sums import Question as Question
+from obliqua._sums import Term as Term
 from obliqua._surgery import check_node
-from obliqua.data import Encoding, written_name
+from obliqua._typing import Int64Array
+from obliqua.data import Encoding
 from obliqua.errors import TreeError
 from obliqua.tree import Tree
 
-# So many steps per standard deviation along the normal are told apart in what is written.
-STEPS_PER_SPREAD = 300.0
-# A threshold on one feature that has so many more digits than asked for is shown in full.
-EXTRA_DIGITS = 2
-
-
-@dataclass(frozen=True)
-class Term:
-    """One feature of a question.
-
-    Parameters
-    ----------
-    column : int
-        The column.
-    name : str
-        Its name, as it is written in a formula.
-    coefficient : float
-        Its coefficient; 1 for the leading term of a scaled question.
-    spread : float
-        The standard deviation of the feature among the training rows at the node; NaN if it
-        is not known.
-    centre : float, default=nan
-        What stands in for the feature if it is missing: about where its values are.
-    """
-
-    column: int
-    name: str
-    coefficient: float
-    spread: float
-    centre: float = math.nan
-
-    @property
-    def effect(self) -> float:
-        """The coefficient per standard deviation: how far one of them moves a row."""
-        return self.coefficient * self.spread
-
-
-@dataclass(frozen=True)
-class Question:
-    """What a hyperplane asks: whether a sum of terms is at most, or at least, a threshold.
-
-    Parameters
-    ----------
-    terms : tuple of Term
-        The terms, the one that moves rows most first.
-    relation : {"<=", ">="}
-        The relation that holds for the rows that go left.
-    threshold : float
-        The threshold.
-    finest : float, default=nan
-        A difference along the normal that must be visible for another reason: two thresholds
-        that a text shows beside each other, or a row and the threshold.
-    """
-
-    terms: tuple[Term, ...]
-    relation: str
-    threshold: float
-    finest: float = math.nan
-
-    @property
-    def opposite(self) -> str:
-        """The relation that holds for the rows that go right."""
-        return ">" if self.relation == "<=" else "<"
-
-    @property
-    def is_oblique(self) -> bool:
-        """Whether it is about more than one feature."""
-        return len(self.terms) > 1
-
-    @cached_property
-    def step(self) -> float:
-        """A difference along the normal that must be visible; NaN if it is not known."""
-        largest = max((abs(term.effect) for term in self.terms), default=math.nan)
-        known = [step for step in (largest / STEPS_PER_SPREAD, self.finest) if step > 0]
-        return min(known, default=math.nan)
-
-    def written_coefficient(self, term: Term, digits: int) -> str:
-        """Write the size of a coefficient, with enough digits for the values that it multiplies.
-
-        A feature far from 0, such as a year or a time in seconds, makes much of a small error.
-
-        Parameters
-        ----------
-        term : Term
-            One of the terms.
-        digits : int
-            How many significant digits to show at least.
-
-        Returns
-        -------
-        str
-            The number.
-        """
-        size = abs(term.coefficient)
-        reach = size * (abs(term.centre) + 2 * term.spread)
-        steps = reach / self.step if self.step > 0 else math.nan
-        if math.isfinite(steps) and steps > 2:
-            digits = max(digits, math.ceil(1 + math.log10(0.5 * steps)))
-        return write_number(size, min(digits, ALL_DIGITS))
-
-    def formula(self, digits: int = 4, max_terms: int | None = None) -> str:
-        """Write the sum of the terms.
-
-        Parameters
-        ----------
-        digits : int, default=4
-            How many significant digits of a coefficient to show.
-        max_terms : int, default=None
-            How many terms to show; the others are counted.
-
-        Returns
-        -------
-        str
-            The formula.
-        """
-        return " ".join(self.pieces(digits, max_terms))
-
-    def pieces(self, digits: int = 4, max_terms: int | None = None) -> list[str]:
-        """Write the sum as pieces between which a line may be broken.
-
-        Parameters
-        ----------
-        digits : int, default=4
-            How many significant digits of a coefficient to show.
-        max_terms : int, default=None
-            How many terms to show; the others are counted.
-
-        Returns
-        -------
-        list of str
-            A piece per term, with its sign, and one that counts those left out.
-        """
-        shown = self.terms if max_terms is None else self.terms[: max(max_terms, 0)]
-        written: list[str] = []
-        for term in shown:
-            size = self.written_coefficient(term, digits)
-            factor = term.name if size == "1" else f"{size}*{term.name}"
-            sign = "-" if term.coefficient < 0 else "+"
-            if written:
-                written.append(f"{sign} {factor}")
-            else:
-                written.append(f"-{factor}" if sign == "-" else factor)
-        hidden = len(self.terms) - len(shown)
-        if hidden:
-            written.append(f"+ ({hidden} more)" if written else f"({hidden} terms)")
-        return written
-
-    def cut(self, digits: int = 4) -> str:
-        """Write the threshold, with enough digits to tell rows apart.
-
-        Parameters
-        ----------
-        digits : int, default=4
-            How many significant digits to show at least.
-
-        Returns
-        -------
-        str
-            The number.
-        """
-        return self.write(self.threshold, digits)
-
-    def write(self, value: float, digits: int = 4) -> str:
-        """Write a value along the normal, with enough digits to tell rows apart.
-
-        Parameters
-        ----------
-        value : float
-            The value.
-        digits : int, default=4
-            How many significant digits to show at least.
-
-        Returns
-        -------
-        str
-            The number.
-        """
-        step = self.step
-        if not self.is_oblique and math.isfinite(value) and digits < ALL_DIGITS:
-            # A cut between two values of a feature has a digit more than they have. Rounded,
-            # it could read as one of them, and its rows as if they went to the other side.
-            for short in (f"{value:.{digits + EXTRA_DIGITS}g}", f"{value:.1f}"):
-                if math.isclose(float(short), value, rel_tol=1e-13):
-                    return write_number(float(short), 16, step)
-        return write_number(value, digits, step)
-
-    def sentence(self, left: bool = True, digits: int = 4, max_terms: int | None = None) -> str:
-        """Write the condition of a side.
-
-        Parameters
-        ----------
-        left : bool, default=True
-            Whether the condition for going left is wanted, or that for going right.
-        digits : int, default=4
-            How many significant digits to show.
-        max_terms : int, default=None
-            How many terms to show.
-
-        Returns
-        -------
-        str
-            The condition, ``age + 0.37*bmi <= 45`` for instance.
-        """
-        relation = self.relation if left else self.opposite
-        return f"{self.formula(digits, max_terms)} {relation} {self.cut(digits)}"
-
-    def rates(self, digits: int = 4) -> list[str]:
-        """Write what a unit of each further feature counts in units of the leading one.
-
-        Parameters
-        ----------
-        digits : int, default=4
-            How many significant digits to show at least; as many as in the formula.
-
-        Returns
-        -------
-        list of str
-            A sentence per term after the first: ``1 unit of bmi counts as 0.37 of age``, or
-            ``offsets`` if it works the other way.
-        """
-        lead, written = self.terms[0], []
-        for term in self.terms[1:]:
-            if lead.coefficient == 0 or term.coefficient == 0:
-                continue  # a unit of nothing has no price
-            rate = term.coefficient / lead.coefficient
-            does = "counts as" if rate > 0 else "offsets"
-            size = write_number(abs(rate), digits)
-            if abs(lead.coefficient) == 1:
-                size = self.written_coefficient(term, digits)  # as in the question itself
-            written.append(f"1 unit of {term.name} {does} {size} of {lead.name}")
-        return written
-
-    def effects(self, digits: int = 3) -> list[str]:
-        """Write how far one standard deviation of each feature moves a row.
-
-        Parameters
-        ----------
-        digits : int, default=3
-            How many significant digits to show.
-
-        Returns
-        -------
-        list of str
-            ``age 10.2``, ``bmi 1.85``, in the units of the threshold, the largest first; empty
-            if the standard deviations are not known.
-        """
-        if any(math.isnan(term.spread) for term in self.terms):
-            return []
-        ranked = sorted(self.terms, key=lambda term: -abs(term.effect))
-        return [f"{term.name} {write_number(term.effect, digits)}" for term in ranked]
+# Beside scores, a number gives the unit only if it moves rows at least by this share of what the
+# leading term does. Others are there by rounding, and scores in their units are huge.
+SMALLEST_UNIT = 1e-3
 
 
 def question_of(tree: Tree, node: int, encoding: Encoding, scaled: bool = True) -> Question:
@@ -325,37 +80,55 @@ def read_plane(
         The plane, as if it were a hyperplane's.
     """
     part = slice(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1]))
-    idx, coef, spread = tree.coef_idx[part], tree.coef[part], tree.spread[part]
-    coded = np.diff(tree.table_ptr[part.start : part.stop + 1]) > 0
-    order = np.arange(len(idx))
+    coef, spread = tree.coef[part], tree.spread[part]
+    order = np.arange(len(coef))
     if ranked:
         # Where a spread is not known, coefficients are ranked by their size alone.
         known = not np.isnan(spread).any()
         order = np.argsort(-np.abs(coef * spread if known else coef), kind="stable")
-    threshold, relation = float(tree.threshold[plane]), "<="
-    lead = float(coef[order[0]]) if len(order) else 1.0
-    divisor = 1.0
-    if scaled and lead != 0 and all(math.isfinite(v / lead) for v in [*coef, threshold]):
-        divisor = lead
-        relation = "<=" if lead > 0 else ">="
-    terms = tuple(
-        Term(
-            int(idx[k]),
-            _written_term(encoding, int(idx[k]), bool(coded[k])),
-            float(coef[k]) / divisor,
-            float(spread[k]),
-            math.nan if coded[k] else float(tree.fill[part.start + k]),
-        )
-        for k in order.tolist()
-    )
+    threshold = float(tree.threshold[plane])
+    divisor = _divisor(tree, part.start + order) if scaled else 1.0
+    terms = tuple(_term(tree, k, encoding, divisor, scaled) for k in (part.start + order).tolist())
+    relation = "<=" if divisor > 0 else ">="
     # 0.0 is added so that no threshold reads -0.
-    return Question(terms, relation, threshold / divisor + 0.0)
+    return Question(terms, relation, threshold / divisor + 0.0, divisor=divisor)
 
 
-def _written_term(encoding: Encoding, column: int, coded: bool) -> str:
-    """Write a column as a formula has it: the number of its level if there is a table of them."""
-    name = written_name(encoding.columns[column].name)
-    return f"score({name})" if coded else name
+def _divisor(tree: Tree, ranked: Int64Array) -> float:
+    """Return what makes the leading coefficient 1, given coefficients in the order of terms."""
+    if not len(ranked):
+        return 1.0
+    coef, spread = tree.coef[ranked], tree.spread[ranked]
+    coded = tree.table_ptr[ranked + 1] > tree.table_ptr[ranked]
+    largest = [np.abs(table_of(tree, k)).max(initial=0.0) for k in ranked.tolist()]
+    if not coded.all():
+        number = int(np.argmin(coded))  # the first that is no score
+        effect = np.abs(coef * spread)
+        moves = bool(effect[number] >= SMALLEST_UNIT * effect[0])
+        divisor = float(coef[number]) if moves or not effect[0] > 0 else 0.0
+    else:
+        divisor = 0.0
+    if divisor == 0.0 and coded[0]:  # the largest score of the leading column is the unit
+        divisor = float(abs(coef[0]) * largest[0])
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        sizes = np.abs(coef) * np.where(coded, np.maximum(largest, 1.0), 1.0)
+        plane = tree.plane_of_coef[ranked[0]]
+        scaled = np.append(sizes, tree.threshold[plane]) / divisor
+    return divisor if np.isfinite(scaled).all() else 1.0
+
+
+def _term(tree: Tree, k: int, encoding: Encoding, divisor: float, scaled: bool) -> Term:
+    """Read one term of a sum."""
+    column, coef, spread = int(tree.coef_idx[k]), float(tree.coef[k]), float(tree.spread[k])
+    if tree.table_ptr[k] == tree.table_ptr[k + 1]:
+        name = written_number_column(encoding.columns[column])
+        return Term(column, name, coef / divisor, spread, float(tree.fill[k]))
+    factor = coef / divisor if scaled else 1.0
+    found = scores_of(tree, k, encoding, factor)
+    assert found is not None
+    if not scaled:
+        return Term(column, found.term, coef, spread, scores=found)
+    return Term(column, found.term, 1.0, abs(factor) * spread, scores=found)
 
 
 def conditions(
@@ -385,8 +158,9 @@ def conditions(
     kind = NodeKind(tree.kind[node])
     if kind == NodeKind.LEAF:
         return []
-    if kind == NodeKind.LEVELS:
-        return [branch.condition() for branch in level_branches(tree, node, encoding)]
+    if asks_for_levels(tree, node):
+        limit = None if max_terms is None else 2 * max_terms
+        return [branch.condition(limit) for branch in level_branches(tree, node, encoding)]
     if kind == NodeKind.HYPERPLANE:
         question = read_plane(tree, int(tree.plane_ptr[node]), encoding)
         return [question.sentence(left, digits, max_terms) for left in (True, False)]

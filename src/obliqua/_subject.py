@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._core.walk import all_finite
-from obliqua._typing import AnyArray
+from obliqua._typing import AnyArray, FloatArray
 from obliqua.data import Encoding
 from obliqua.errors import TreeError
 from obliqua.model import Model
@@ -81,7 +80,7 @@ class Subject:
 
 def subject_of(
     model: Any,
-    feature_names: Sequence[Any] | None = None,
+    feature_names: Sequence[Any] | Encoding | None = None,
     class_names: Sequence[Any] | None = None,
     tree: int | None = None,
 ) -> Subject:
@@ -91,8 +90,9 @@ def subject_of(
     ----------
     model : estimator, Model or Tree
         A fitted estimator of this library, what `load` returned, or a tree.
-    feature_names : sequence of str, default=None
-        Names of the columns instead of those that the model knows.
+    feature_names : sequence of str or Encoding, default=None
+        Names of the columns instead of those that the model knows. An encoding says what their
+        levels are too, which a bare tree does not know.
     class_names : sequence of str, default=None
         Names of the classes, in the order of `classes_`, instead of the labels.
     tree : int, default=None
@@ -106,7 +106,10 @@ def subject_of(
     container, rows = _container(model)
     chosen = _chosen(container, tree)
     encoding, classes = container.encoding, container.classes
-    if feature_names is not None:
+    if isinstance(feature_names, Encoding):
+        encoding = _same_columns(feature_names, encoding)
+        names = encoding.names
+    elif feature_names is not None:
         names = _names(feature_names, encoding.n_columns, "feature_names", "columns")
     else:
         names = encoding.names
@@ -116,23 +119,68 @@ def subject_of(
         called = tuple(str(label) for label in classes.tolist())
     else:
         called = _names(class_names, len(classes), "class_names", "classes")
-    return Subject(chosen, encoding, distinct(called), classes, _complete(rows, encoding))
+    return Subject(chosen, encoding, distinct(called), classes, rows)
 
 
-def _complete(rows: Callable[[Any], AnyArray], encoding: Encoding) -> Callable[[Any], AnyArray]:
-    """Refuse rows with missing values: what is measured along a split would be NaN."""
+def read_column(tree: Tree, k: int, Z: AnyArray) -> FloatArray:
+    """Return what a coefficient is multiplied with in each row.
 
-    def complete(X: Any) -> AnyArray:
-        Z = rows(X)
-        if not all_finite(Z):
-            row, column = np.argwhere(np.isnan(Z))[0].tolist()
-            raise ValueError(
-                f"Row {row} of X has NaN in the column {encoding.names[column]!r}, and only rows "
-                "without missing values can be measured or drawn. Leave such rows out."
-            )
-        return Z
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    k : int
+        The coefficient.
+    Z : ndarray of shape (n_rows, n_features)
+        The rows, as the tree walks them.
 
-    return complete
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The numbers in its column; those that its table gives to levels, 0 to one outside; and
+        what stands in for missing values.
+    """
+    column = np.asarray(Z[:, tree.coef_idx[k]], dtype=np.float64)
+    table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
+    missing = np.isnan(column)
+    if len(table):
+        inside = ~missing & (column >= 0) & (column < len(table))
+        column = np.where(inside, table[np.where(inside, column, 0).astype(np.int64)], 0.0)
+    return np.where(missing, tree.fill[k], column)
+
+
+def read_values(tree: Tree, plane: int, Z: AnyArray) -> FloatArray:
+    """Return the value of rows along a normal: term after term, as the tree's walk adds them.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    plane : int
+        The plane.
+    Z : ndarray of shape (n_rows, n_features)
+        The rows, as the tree walks them.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The values; NaN where a value is missing for which nothing stands in.
+    """
+    value = np.zeros(len(Z))
+    # Products beyond the largest number are infinite for the walk too.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k in range(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1])):
+            value += tree.coef[k] * read_column(tree, k, Z)
+    return value
+
+
+def _same_columns(given: Encoding, known: Encoding) -> Encoding:
+    if given.n_columns != known.n_columns:
+        raise ValueError(
+            f"feature_names must describe each of the {known.n_columns} columns; got an encoding "
+            f"of {given.n_columns}."
+        )
+    return given
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:

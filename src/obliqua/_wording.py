@@ -266,6 +266,22 @@ def fill_lines(pieces: Sequence[str], width: int) -> list[str]:
     return lines or [""]
 
 
+def in_brackets(notes: Sequence[Sequence[str]]) -> str:
+    """Write notes behind what they explain.
+
+    Parameters
+    ----------
+    notes : sequence of sequence of str
+        The notes, each in pieces.
+
+    Returns
+    -------
+    str
+        Each note in brackets, with a blank before it; empty if there are none.
+    """
+    return "".join(f" [{' '.join(note)}]" for note in notes)
+
+
 def written_counted(number: int, what: str) -> str:
     """Write a number of things.
 

@@ -57,13 +57,19 @@ class OddSplits:
 class CompiledMethod:
     """A method's finders for one problem."""
 
-    def __init__(self, problem: Problem, proposals: Proposals, scale: FloatArray) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        proposals: Proposals,
+        scale: FloatArray,
+        odd: OddColumns | None = None,
+    ) -> None:
         self.problem = problem
         self.method = proposals.proposer
         self.max_features = proposals.max_features
         self.weight_shift = weight_shift(problem.total_weight)
         self.scale = scale
-        self.odd = OddColumns(problem) if problem.odd.any() else None
+        self.odd = odd
         self._loop: list[Any] = []
 
     def finder(self, room: int, helper: bool = False) -> Any:
@@ -106,37 +112,37 @@ class CompiledMethod:
         counts: Int64Array,
         code: int,
         rules: Rules,
-        bar: float,
+        axis: Split | None,
         columns: Columns,
         pool: Executor | None,
         n_threads: int,
     ) -> Split | None:
-        """Find the best split of a node whose goodness exceeds `bar`; marks its sides."""
+        """Find the best split of a node, if one is better than `axis`; marks its sides."""
+        bar = (0.0, -1, 0) if axis is None else (axis.goodness, axis.order, axis.rows_left)
         limits = (code, rules.min_samples_leaf, rules.min_weight_leaf)
         tasks = self._load(rows, counts, limits, n_threads if pool else 1)
         owner = self._loop[0]
         free = list(self._loop)
+        least = bar  # of the odd columns too
 
         def task(share: tuple[int, int]) -> tuple[float, int, int]:
             finder = free.pop()
             try:
-                cut: tuple[float, int, int] = finder.look(owner, *share, bar, columns)
+                cut: tuple[float, int, int] = finder.look(owner, *share, least, columns)
             finally:
                 free.append(finder)
             return cut
 
         shares = self._shares(tasks, n_threads if pool else 1)
-        if self.odd is None:
-            axis = (bar, -1, 0)
-        else:
-            axis = owner.look(owner, 0, 0, bar, columns)
+        if self.odd is not None:
+            least = owner.look(owner, 0, 0, bar, columns)
         looks = pool.map(task, shares) if pool else map(task, shares)
-        best = min((axis, *looks), key=lambda cut: (-cut[0], cut[1]))
+        best = min((least, *looks), key=lambda cut: (-cut[0], cut[1]))
         decided = None
-        if best[1] >= self.problem.n_features:
-            decided = owner.decide(best[1], axis[0], columns)
-        if decided is None and axis[1] >= 0:  # a direction need not keep what it promised
-            best = axis
+        if best[1] != least[1]:
+            decided = owner.decide(best[1], least, columns)
+        if decided is None and least[1] != bar[1]:  # a direction need not keep what it promised
+            best = least
             decided = owner.decide(best[1], bar, columns)
         if decided is None:
             return None
@@ -148,7 +154,7 @@ class CompiledMethod:
             threshold,
             terms=Terms(*terms),
             label=self.describe(best[1]),
-            axis_goodness=axis[0],
+            axis_goodness=least[0],
             marked=True,
         )
 

@@ -163,9 +163,9 @@ class _Growth:
         proposals = self.proposals
         scale = feature_scale(self.problem, proposals.scale)
         if hasattr(proposals.proposer, "finder"):
-            self.method = CompiledMethod(self.problem, proposals, scale)
+            self.method = CompiledMethod(self.problem, proposals, scale, self.odd)
         elif self.odd and not self.has_proposer:
-            self.method = CompiledMethod(self.problem, Proposals(OddSplits()), scale)
+            self.method = CompiledMethod(self.problem, Proposals(OddSplits()), scale, self.odd)
         elif proposals.scale is not None:
             self.scale = scale
 
@@ -312,7 +312,7 @@ class _Growth:
         found = [] if axis is None else [axis]
         goodness = 0.0 if axis is None else axis.goodness
         if self.method is not None and not self.in_python and not exhaustive:
-            split = self._search_method(node, goodness)
+            split = self._search_method(node, axis)
             if split is not None:
                 goodness = split.axis_goodness  # it has looked at the odd columns too
                 found.append(split)
@@ -354,7 +354,7 @@ class _Growth:
             self.n_threads,
         )
 
-    def _search_method(self, node: _Pending, bar: float) -> Split | None:
+    def _search_method(self, node: _Pending, axis: Split | None) -> Split | None:
         assert self.method is not None
         assert self.columns is not None
         return self.method.search(
@@ -362,7 +362,7 @@ class _Growth:
             node.counts,
             self.criterion.code,
             self.rules,
-            bar,
+            axis,
             self.columns.lists,
             self.pool if node.rows >= SERIAL_ROWS // 4 else None,
             self.n_threads,

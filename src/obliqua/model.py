@@ -78,6 +78,11 @@ class Model:
         """The answer in each leaf of the only tree."""
         return self.trees[0].leaf_label
 
+    @cached_property
+    def takes_missing(self) -> bool:
+        """Whether values may be missing: False if a tree has splits without anything for them."""
+        return all(len(t.fill) == 0 or bool(np.isfinite(t.fill).any()) for t in self.trees)
+
     def rows(self, X: Any) -> AnyArray:
         """Make the matrix that the trees walk of rows as a user has them.
 
@@ -85,8 +90,7 @@ class Model:
         ----------
         X : array-like of shape (n_rows, n_features)
             The rows. The columns of a frame are found by name: they may stand in any order,
-            and others beside them are left out. Values may be missing if some split of the
-            trees has something that stands in for them.
+            and others beside them are left out. Values may be missing if `takes_missing`.
 
         Returns
         -------
@@ -111,8 +115,7 @@ class Model:
                     f"{', '.join(map(repr, known)) or 'none'}."
                 )
             X = X[[known[name] for name in names]]
-        stand_ins = any(bool(np.isfinite(tree.fill).any()) for tree in self.trees)
-        return self.trees[0]._as_rows(encoded_rows(X, self.encoding, stand_ins))
+        return self.trees[0]._as_rows(encoded_rows(X, self.encoding, self.takes_missing))
 
     def predict_index(self, Z: AnyArray, n_threads: int = 1) -> Int64Array:
         """Predict the number of each row's class.

@@ -52,12 +52,15 @@ class CodedNode:
         Per odd column: where its numbers begin, and one more for the end.
     numbers : ndarray
         Per odd column: a number per level, then what stands in for a missing value.
+    spreads : ndarray
+        Per odd column: the standard deviation of its numbers.
     """
 
     problem: Problem
     place: Int64Array
     begin: Int64Array
     numbers: FloatArray
+    spreads: FloatArray
 
     def terms(self, idx: Int32Array, coef: FloatArray) -> Terms:
         """Return what the coefficients of a hyperplane of this node multiply.
@@ -79,8 +82,12 @@ class CodedNode:
         sizes = np.zeros(len(idx), dtype=np.int64)
         sizes[odd] = np.diff(self.begin)[place[odd]] - 1
         table = self.numbers[ranges(self.begin[place[odd]], sizes[odd])]
-        every = np.arange(self.problem.n_rows, dtype=np.int32)
-        return Terms(idx, coef, fill, spread(self.problem, every)[idx], sizes, table)
+        if len(idx) == 1:  # as the compiled side has it, bit for bit
+            width = np.where(odd, self.spreads[place], np.nan)
+        else:
+            every = np.arange(self.problem.n_rows, dtype=np.int32)
+            width = spread(self.problem, every)[idx]
+        return Terms(idx, coef, fill, width, sizes, table)
 
 
 class OddColumns:
@@ -97,7 +104,8 @@ class OddColumns:
         self.columns = np.flatnonzero(problem.odd).astype(np.int32)
         self.n_levels = np.ascontiguousarray(problem.n_levels[self.columns], dtype=np.int32)
         # Where a node knows no value, the mean of all rows stands in; a level then counts 0.
-        self.usual = np.where(self.n_levels > 0, 0.0, problem.means[self.columns])
+        means = problem.means if problem.fills is None else problem.fills
+        self.usual = np.where(self.n_levels > 0, 0.0, means[self.columns])
         self.by_node = problem.fills is None
         self.place = np.full(problem.n_features, -1, dtype=np.int64)
         self.place[self.columns] = np.arange(len(self.columns))
@@ -125,7 +133,7 @@ class OddColumns:
         weights = None if problem.weights is None else problem.weights[rows]
         present = np.flatnonzero(counts)
         values = np.ascontiguousarray(Z[self.columns])
-        numbers = code_columns(
+        numbers, spreads = code_columns(
             values,
             np.searchsorted(present, y).astype(np.int32),
             weights,
@@ -136,4 +144,4 @@ class OddColumns:
         )
         Z[self.columns] = values
         plain = Problem(Z.T, y, weights, problem.unit, problem.n_classes, problem.encoding)
-        return CodedNode(plain, self.place, self.begin, numbers)
+        return CodedNode(plain, self.place, self.begin, numbers, spreads)

@@ -41,7 +41,7 @@ def feature_scale(problem: Problem, kind: str | None) -> FloatArray:
         if plain.any():
             width[plain] = _width(problem if plain.all() else _columns(problem, plain), kind)
         for k in np.flatnonzero(~plain).tolist():
-            # Numbers of levels are found at each node and comparable from the start.
+            # Numbers of levels are found at each node and have a standard deviation of 1 there.
             there = ~np.isnan(problem.Z[:, k])
             if problem.n_levels[k] == 0 and there.any():
                 this = np.arange(problem.n_features) == k
@@ -54,7 +54,7 @@ def _columns(problem: Problem, columns: BoolArray, rows: BoolArray | None = None
     """Return some columns, and some rows, as plain numbers."""
     kept = np.ones(problem.n_rows, dtype=bool) if rows is None else rows
     return Problem(
-        problem.Z[kept][:, columns],
+        problem.Z[:, columns][kept],
         problem.y[kept],
         None if problem.weights is None else problem.weights[kept],
         problem.unit,

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._core.spread import node_spread
-from obliqua._typing import BoolArray, FloatArray, Int32Array, Rows
+from obliqua._table import missing_columns
+from obliqua._typing import FloatArray, Int32Array, Rows
 from obliqua.data import checked_rows
 from obliqua.errors import TreeError
 from obliqua.tree import Tree
@@ -66,7 +67,7 @@ def measure_spread(
     if len(leaf) == 0:
         raise TreeError("The spread of features is measured on rows; got none.")
     Z = checked_rows(Z, missing=True)
-    wanted = np.flatnonzero(wanted & ~_has_missing(Z)[tree.coef_idx])
+    wanted = np.flatnonzero(wanted & ~missing_columns(Z)[tree.coef_idx])
     given = None if weights is None else _checked_weights(weights, len(leaf))
     node = tree.node_of_plane[tree.plane_of_coef[wanted]]
     columns, place = np.unique(tree.coef_idx[wanted], return_inverse=True)
@@ -77,11 +78,6 @@ def measure_spread(
         here = (place >= start) & (place < start + len(block))
         spread[wanted[here]] = found[node[here], place[here] - start]
     return replace(tree, spread=spread)
-
-
-def _has_missing(Z: Rows) -> BoolArray:
-    # Column by column, so that no mask of all rows is made.
-    return np.array([bool(np.isnan(Z[:, j]).any()) for j in range(Z.shape[1])], dtype=bool)
 
 
 def _checked_weights(weights: ArrayLike, n_rows: int) -> FloatArray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +23,9 @@ from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array, UInt8A
 from obliqua._validate import validate
 from obliqua._views import TreeViews
 from obliqua.errors import TreeError
+
+if TYPE_CHECKING:
+    from obliqua._encoding import Encoding
 
 __all__ = ["NodeKind", "Tree", "TreeBuilder", "collapse", "fold"]
 
@@ -367,7 +370,7 @@ class Tree(TreeViews):
 
     def to_frame(
         self,
-        feature_names: Sequence[Any] | None = None,
+        feature_names: Sequence[Any] | Encoding | None = None,
         class_names: Sequence[Any] | None = None,
         library: str = "pandas",
     ) -> Any:
@@ -382,9 +385,10 @@ class Tree(TreeViews):
 
         Parameters
         ----------
-        feature_names : sequence of str, default=None
+        feature_names : sequence of str or Encoding, default=None
             Names of the columns, `feature_names_in_` of an estimator for instance; ``x0, x1,
-            ...`` if there are none.
+            ...`` if there are none. `model_.encoding` of an estimator knows levels too; without
+            it they are codes.
         class_names : sequence of str, default=None
             Names of the classes, `classes_` of an estimator for instance.
         library : {"pandas", "polars"}, default="pandas"

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import obliqua
-from cli_tools import Run, table
+from cli_tools import Run, people, table
 from obliqua.experiments.methods import METHODS
 
 QUICK = ("compare", "data.csv", "-t", "y", "--folds", "3")
@@ -107,7 +107,7 @@ def test_fewer_folds_are_noted_on_stderr(run: Run, data: Path) -> None:
         (table() + "9,9,9,maybe\n", "class 'maybe' has 1 row"),
         ("a,y\n1,p\n2,p\n", "one class only"),
         ("a,y\n1,0.5\n2,0.7\n", "a quantity"),
-        ("a,y\nx,p\ny,q\n", "'a' holds text"),
+        ("a,y\n1,p\n2,q\nx,p\n3,q\n", "'a' has 1 value that is no number, first 'x' in row 3"),
     ],
 )
 def test_bad_data(run: Run, data: Path, content: str, part: str) -> None:
@@ -131,3 +131,81 @@ def test_wrong_usage(run: Run, data: Path, words: list[str]) -> None:
     result = run(*QUICK, *words, code=2)
     assert words[0] in result.stderr
     assert result.stdout == ""
+
+
+def test_tables_of_all_kinds(run: Run, data: Path) -> None:
+    data.write_text(people(90))
+    result = run(*QUICK, "--set", "max_depth=3")
+    lines = result.stdout.splitlines()
+    assert lines[0] == (
+        "data.csv, target y: 90 rows, 4 features (2 qualitative), 2 classes, 29 missing cells"
+    )
+    assert [line.split()[0] for line in lines[4:11]] == list(METHODS)
+    (noted,) = result.stderr.splitlines()
+    assert noted.startswith("Note: sklearn takes no categories: each level is a column of 0 and 1")
+
+
+def test_figures_of_such_tables_are_the_librarys(run: Run, data: Path) -> None:
+    data.write_text(people(90))
+    names = ["cart", "hhcart-d", "means", "sklearn"]
+    frame = pl.read_csv(data)
+    X, y = frame.drop("y"), frame["y"].to_numpy()
+    expected = obliqua.compare(X, y, names, n_folds=3, random_state=5)
+    words = (*QUICK, "--methods", ",".join(names), "--seed", "5", "--format", "json")
+    got = json.loads(run(*words).stdout)
+    assert got["notes"] == list(expected.notes)
+    for mine, theirs in zip(got["methods"], expected.to_dict()["methods"], strict=True):
+        for key in mine:
+            assert key.startswith("seconds") or mine[key] == theirs[key]
+
+
+def test_codes_as_categories(run: Run, data: Path) -> None:
+    # Odd codes are yes: as numbers they need many splits, as categories one.
+    rows = "".join(f"{k % 8},{['no', 'yes'][k % 2]}\n" for k in range(64))
+    data.write_text("code,y\n" + rows)
+    words = (*QUICK, "-m", "cart,sklearn", "--format", "json", "-q")
+    words += ("--set", "max_depth=1", "--set", "pruning=none")
+    as_numbers = json.loads(run(*words).stdout)["methods"]
+    as_levels = json.loads(run(*words, "--categorical", "code").stdout)["methods"]
+    assert as_numbers[0]["accuracy"] < 0.8
+    assert as_levels[0]["accuracy"] == 1.0
+    # One-hot, the other tree needs a split per level.
+    assert as_levels[1]["accuracy"] < 0.8
+    noted = run(*QUICK, "-m", "sklearn", "--categorical", "code").stderr
+    assert noted.startswith("Note: sklearn takes no categories: each level is a column")
+
+
+def test_rates_of_each_class(run: Run, data: Path) -> None:
+    words = (*QUICK, "-m", "cart,means")
+    plain, result = run(*words), run(*words, "--rates")
+    assert "TPR %" not in plain.stdout
+    table_of_rates = result.stdout.partition("TPR %")[2].splitlines()[2:6]
+    assert [line.split()[:2] for line in table_of_rates[::2]] == [["no", "cart"], ["yes", "cart"]]
+    (row, _) = json.loads(run(*words, "--format", "json").stdout)["methods"]
+    figures = [line.split() for line in table_of_rates]
+    assert float(figures[0][2]) == pytest.approx(100 * row["tpr[no]"], abs=0.05)
+    assert float(figures[0][5]) == pytest.approx(100 * row["tnr[no]"], abs=0.05)
+    # With two classes, what is found of one is what is not taken for the other.
+    assert figures[0][2:5] == figures[2][5:8]
+    assert "true positive rate" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    markdown = run(*words, "--rates", "--format", "markdown").stdout
+    assert "| class | method | TPR % | TNR % |" in markdown
+    assert "| no | cart | " in markdown
+    assert "TPR %" not in run(*words, "--format", "markdown").stdout
+
+
+@pytest.mark.parametrize("width", [60, 30, 20])
+def test_rates_on_a_narrow_screen(
+    run: Run, data: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = run(*QUICK, "-m", "cart,hhcart-d-fisher", "--rates").stdout.partition("class")[2]
+    assert max(map(len, shown.splitlines())) <= width
+    assert "…" not in shown
+
+
+def test_rates_of_truth_values(run: Run, data: Path) -> None:
+    data.write_text(table().replace("yes", "true").replace("no", "false"))
+    shown = run(*QUICK, "-m", "cart", "--rates").stdout.partition("TPR %")[2]
+    assert [line.split()[0] for line in shown.splitlines()[2:4]] == ["false", "true"]

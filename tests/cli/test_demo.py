@@ -35,7 +35,7 @@ def test_the_data_can_be_kept(run: Run) -> None:
     assert "wine.csv" in run("demo", "--table", "wine.csv").stdout
     said = facts(run("fit", "wine.csv", "-t", "grower").stdout)
     assert said["classes"] == "3: class_0 (59), class_1 (71), class_2 (48)"
-    assert said["features"] == "13"
+    assert said["features"] == "13 numeric"
 
 
 def test_without_matplotlib(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

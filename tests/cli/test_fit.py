@@ -35,7 +35,8 @@ def test_the_summary(run: Run, data: Path) -> None:
     assert result.stderr == ""
     said, tree = facts(result.stdout), obliqua.load("m.obliqua")
     assert said["rows"] == "60"
-    assert said["features"] == "3"
+    assert said["features"] == "3 numeric"
+    assert "missing" not in said
     assert said["classes"].startswith("2: no (")
     assert said["leaves"] == str(tree.get_n_leaves())
     assert said["depth"] == str(tree.get_depth())
@@ -104,6 +105,25 @@ def test_weights(run: Run, data: Path) -> None:
     assert model.tree_ == same.tree_
 
 
+def test_the_summary_is_weighted(run: Run) -> None:
+    # A tree of one leaf says p to all: 8 of 12 rows, but 2 of 11 in weight.
+    rows = "".join(
+        f"0,{label},{weight}\n" for label, weight in [("p", 0.25)] * 8 + [("q", 2.25)] * 4
+    )
+    Path("t.csv").write_text("a,y,w\n" + rows)
+    Path("plain.csv").write_text("a,y\n0,p\n0,q\n0,p\n0,p\n")
+    fit = ("fit", "t.csv", "-t", "y", "--set", "pruning=none", "-o", "m.obliqua")
+    assert "66.7 % on the training rows" in run(*fit, "--drop", "w").stdout
+    out = run(*fit, "--weight", "w", "--test", "t.csv").stdout
+    said = facts(out)
+    assert said["classes"] == "2: p (8), q (4)"
+    assert said["weights"] == "w, 11 in all: p (2), q (9)"
+    assert "81.8 % of weight on the training rows, too good for new ones" in out
+    assert "81.8 % of weight on 12 rows of t.csv" in out
+    out = run(*fit, "--weight", "w", "--test", "plain.csv").stdout
+    assert "25.0 % on 4 rows of plain.csv" in out
+
+
 def test_negative_weights_are_refused(run: Run, data: Path) -> None:
     result = run("fit", "data.csv", "-t", "y", "--weight", "c", code=1)
     assert "negative" in result.stderr.lower()
@@ -120,6 +140,7 @@ def test_negative_weights_are_refused(run: Run, data: Path) -> None:
         ("prune_fraction=0.25", 0.25),
         ("prune_root=true", True),
         ("pruning=cv", "cv"),
+        ("fill=training", "training"),
         ("class_weight={'no': 2.0}", {"no": 2.0}),
     ],
 )
@@ -136,8 +157,10 @@ def test_settings(run: Run, data: Path, text: str, value: object) -> None:
         ("=3", 2, "name=value"),
         ("random_state=3", 2, "--seed"),
         ("n_jobs=2", 2, "--jobs"),
-        ("max_depth=three", 1, "Got 'three'"),
-        ("max_depth=0", 1, "max_depth"),
+        ("max_depth=three", 2, "Got 'three'"),
+        ("max_depth=0", 2, "max_depth"),
+        ("fill=median", 2, "'fill' parameter"),
+        ("categorical_features=[0]", 2, "--categorical"),
         ("class_weight={'maybe': 2}", 1, "maybe"),
     ],
 )

@@ -31,7 +31,7 @@ def crimcoord(counts: np.ndarray) -> np.ndarray:
     present, codes = np.unique(classes, return_inverse=True)
     if len(levels) == 0:
         return np.zeros(len(counts))
-    numbers = code_columns(
+    numbers, spreads = code_columns(
         levels.astype(np.float64)[None, :].copy(),
         codes.astype(np.int32),
         counts[levels, classes],
@@ -40,19 +40,31 @@ def crimcoord(counts: np.ndarray) -> np.ndarray:
         np.zeros(1),
         True,
     )
+    assert spreads[0] == pytest.approx(1.0 if numbers.any() else 0.0)
     return numbers[:-1]
 
 
-def same_but_for_the_sign(a: np.ndarray, b: np.ndarray) -> None:
-    sign = 1.0 if a @ b >= 0 else -1.0
-    np.testing.assert_allclose(a, sign * b, atol=2e-7)
+def same(a: np.ndarray, b: np.ndarray) -> None:
+    np.testing.assert_allclose(a, b, atol=3e-7 * max(np.abs(b).max(), 1.0))
+
+
+def clear_sign(counts: np.ndarray) -> bool:
+    """Whether rounding cannot choose the sign, which the first class has that counts."""
+    table = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(float)
+    if min(table.shape) < 2:
+        return True
+    r, c = table.sum(axis=1), table.sum(axis=0)
+    S = (table - np.outer(r, c) / r.sum()) / np.sqrt(np.outer(r, c))
+    v = np.abs(np.linalg.svd(S)[2][0])
+    return bool(v[v > 1e-16][0] > 1e-9)
 
 
 @settings(max_examples=200, deadline=None)
 @given(tables())
 def test_it_is_the_number_from_counts(counts: np.ndarray) -> None:
     if distinct_top(counts):
-        same_but_for_the_sign(crimcoord(counts), from_counts(counts))
+        found, expected = crimcoord(counts), from_counts(counts)
+        same(found, expected if clear_sign(counts) or found @ expected >= 0 else -expected)
 
 
 @settings(max_examples=100, deadline=None)
@@ -67,7 +79,7 @@ def test_it_is_the_number_by_definition(counts: np.ndarray) -> None:
     expected = np.zeros(len(counts))
     for level, number in by_definition(levels, classes).items():
         expected[level] = number
-    same_but_for_the_sign(found, expected)
+    same(found, expected if found @ expected >= 0 else -expected)
 
 
 @settings(max_examples=100, deadline=None)
@@ -75,9 +87,7 @@ def test_it_is_the_number_by_definition(counts: np.ndarray) -> None:
 def test_names_of_levels_mean_nothing(counts: np.ndarray, random: object) -> None:
     order = list(range(len(counts)))
     random.shuffle(order)
-    np.testing.assert_allclose(
-        crimcoord(counts[order].copy()), crimcoord(counts)[order], atol=1e-7
-    )
+    np.testing.assert_array_equal(crimcoord(counts[order].copy()), crimcoord(counts)[order])
 
 
 def test_two_classes_follow_the_share_of_the_second() -> None:
@@ -89,7 +99,13 @@ def test_two_classes_follow_the_share_of_the_second() -> None:
     assert found[:4].sum() == pytest.approx(0.0, abs=1e-7)
     n = counts.sum(axis=1)
     mean = (n * found).sum() / n.sum()
-    assert (n * (found - mean) ** 2).sum() == pytest.approx(1.0)
+    assert (n * (found - mean) ** 2).sum() / n.sum() == pytest.approx(1.0)
+
+
+@settings(max_examples=50, deadline=None)
+@given(tables(), st.integers(1, 40))
+def test_the_unit_of_weights_means_nothing(counts: np.ndarray, exponent: int) -> None:
+    np.testing.assert_array_equal(crimcoord(counts << exponent), crimcoord(counts))
 
 
 @pytest.mark.parametrize(
@@ -99,9 +115,8 @@ def test_two_classes_follow_the_share_of_the_second() -> None:
         [[3, 0], [4, 0]],
         [[2, 4], [3, 6]],
         [[1, 2, 3], [2, 4, 6]],
-        [[0, 0], [0, 0]],
     ],
-    ids=["one level", "one class", "equal shares", "equal shares of three", "no rows"],
+    ids=["one level", "one class", "equal shares", "equal shares of three"],
 )
 def test_levels_that_tell_nothing_are_constant(counts: list[list[int]]) -> None:
     assert not crimcoord(np.array(counts, dtype=np.int64)).any()

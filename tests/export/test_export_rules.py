@@ -12,93 +12,44 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from obliqua import CartClassifier, HHCartClassifier, Tree, TreeBuilder, export_rules
+from obliqua._levels import written_levels
 from obliqua.data import Column, Encoding
 from obliqua.export.conditions import Between, Largest, OneOf
-from obliqua.export.rules import Rule
 from obliqua.model import Model
 from obliqua.tree import NodeKind
 from problems import Case, cases, examples
+from rules_reader import NUMBER, Reader
 from strategies import rows, trees
 from trees_to_read import NASTY, chain, mixed, nasty, oblique, single
 
 NAMES = {"feature_names": ["age", "bmi"], "class_names": ["healthy", "ill"]}
 
-# --- a reader of rules that knows nothing of trees -------------------------------------------
-
-NUMBER = r"-?[\d.]+(?:e[-+]?\d+)?"
-BOUNDS = re.compile(rf"(?:({NUMBER}) (<=?) )?(.+?)(?: ([<>]=?) ({NUMBER}))?")
-LEVELS = (
-    r"\(?x(\d+) (is missing|is any level|is known|in|not in)(?: \{(.*?)\})?(?: or is missing\))?"
-)
-TERM = re.compile(rf"(?:({NUMBER})\*)?x(\d+)|({NUMBER})")
-COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+LEVELS = ("a, b", "a", "b} and x0 <= 1 [", "missing")
 
 
-def value(formula: str, Z: np.ndarray) -> np.ndarray:
-    """The value of a sum, added up in the order in which it is written."""
-    words = re.sub(r"^-(?=x)", "-1*", formula).split(" ")
-    total = np.zeros(len(Z))
-    for sign, term in zip(["+", *words[1::2]], words[::2], strict=True):
-        found = TERM.fullmatch(term)
-        assert found is not None and sign in "+-", formula
-        if found[3] is not None:
-            part = np.full(len(Z), float(found[3]))
-        else:
-            part = float(found[1] or 1) * Z[:, int(found[2])]
-        total = total + part if sign == "+" else total - part
-    return total
-
-
-def holds(condition: str, Z: np.ndarray) -> np.ndarray:
-    """For which rows a condition holds."""
-    if " is the largest of " in condition:
-        winner, others = condition[:-1].split(" is the largest of [")
-        values = np.stack([value(other, Z) for other in others.split(", ")])
-        numbered = re.fullmatch(r"(.*) \(number (\d+)\)", winner)
-        number = int(numbered[2]) - 1 if numbered else others.split(", ").index(winner)
-        return values.argmax(axis=0) == number
-    if found := re.fullmatch(LEVELS, condition):
-        return level_holds(Z[:, int(found[1])], found[2], found[3], "missing" in condition)
-    found = BOUNDS.fullmatch(condition)
-    assert found is not None, condition
-    along = value(found[3], Z)
-    kept = np.ones(len(Z), dtype=bool)
-    if found[1]:
-        kept &= COMPARE[found[2]](float(found[1]), along)
-    if found[5]:
-        kept &= COMPARE[found[4]](along, float(found[5]))
-    return kept
-
-
-def level_holds(column: np.ndarray, word: str, levels: str, missing: bool) -> np.ndarray:
-    codes = [int(code.removeprefix("code ")) for code in (levels or "").split(", ") if code]
-    kept = np.isin(column, codes)
-    if word == "is missing":
-        kept[:] = False
-    elif word in ("is any level", "is known"):
-        kept[:] = True
-    elif word == "not in":
-        kept = ~kept
-    return np.where(np.isnan(column), missing, kept)
-
-
-def reads(rule: Rule, Z: np.ndarray) -> np.ndarray:
-    """For which rows a rule holds, as its one line of text says."""
-    if rule.text.startswith("always "):
-        return np.ones(len(Z), dtype=bool)
-    asked = rule.text.removeprefix("if ").rpartition(" then ")[0]
-    parts = [holds(condition, Z) for condition in asked.split(" and ")]
-    return np.logical_and.reduce(parts)
+def named(tree: Tree) -> Model:
+    """A model whose qualitative columns, those with tables, have levels that need care."""
+    coded = set(tree.coef_idx[np.diff(tree.table_ptr) > 0].tolist())
+    columns = tuple(
+        Column(f"x{k}", "qualitative", LEVELS) if k in coded else Column(f"x{k}")
+        for k in range(tree.n_features)
+    )
+    return Model((tree,), "single", Encoding(columns), np.arange(tree.n_stats))
 
 
 def check_exact(tree: Tree, Z: np.ndarray) -> None:
     """Each leaf has one rule, and each row fulfils that of its leaf and no other."""
-    rules = export_rules(tree, exact=True)
+    model = named(tree)
+    rules = export_rules(model, exact=True)
     assert sorted(rule.leaf for rule in rules) == np.flatnonzero(tree.is_leaf).tolist()
+    written = written_levels(Column("x0", "qualitative", LEVELS))
+    codes = {name: code for code, name in enumerate(written)}
+    reader = Reader(dict.fromkeys(range(tree.n_features), codes))
     leaves = tree.apply(Z)
     wide = np.asarray(Z, dtype=np.float64)
     for rule in rules:
-        np.testing.assert_array_equal(reads(rule, wide), leaves == rule.leaf, err_msg=rule.text)
+        found = reader.rule(rule.text, wide)
+        np.testing.assert_array_equal(found, leaves == rule.leaf, err_msg=rule.text)
 
 
 # --- what rules do ---------------------------------------------------------------------------
@@ -133,6 +84,14 @@ def test_levels_are_read_back_exactly(data: st.DataObject) -> None:
     check_exact(tree, data.draw(rows(tree, missing=True)))
 
 
+@examples(300)
+@given(st.data())
+def test_scores_and_stand_ins_are_read_back_exactly(data: st.DataObject) -> None:
+    """Any kinds of nodes over numbers and levels, and rows with missing and unknown values."""
+    tree = data.draw(trees(filled=True, max_splits=8))
+    check_exact(tree, data.draw(rows(tree, missing=True)))
+
+
 @examples(150)
 @given(st.data())
 def test_scaled_rules_say_the_same(data: st.DataObject) -> None:
@@ -164,6 +123,7 @@ def test_conditions_on_one_sum_are_one() -> None:
     ]
     middle = rules[1].conditions[1]
     assert middle == Between("40 < age <= 42.5", (0,), (1.0,), 40.0, 42.5, False, True)
+    assert not middle.missing and middle.notes == middle.fills == ()
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -245,15 +205,16 @@ def test_exact_rules_tell_neighbours_apart() -> None:
 
 def test_all_kinds_of_conditions() -> None:
     rules = export_rules(mixed(), order="tree")
-    cold, odd = "colour not in {red, blue, `a,b`}", "(colour in {`a,b`} or is missing)"
+    cold, odd = "(colour in {green} or is new)", "(colour in {`a,b`} or is missing)"
     scores = "[2*size - 1, -size + 3, -0.5]"
+    note = "[score(colour): blue 0.75, red -0.5, any other level 0, missing -0.5]"
     assert [rule.text for rule in rules] == [
         "if colour in {red, blue} then x (10 rows, 60 %)",
         f"if {cold} and 2*size - 1 is the largest of {scores} then y (1 row, weight 2.5, 100 %)",
         f"if {cold} and -size + 3 is the largest of {scores} then x (9 rows, 100 %)",
         f"if {cold} and -0.5 is the largest of {scores} then x (weight 1, 100 %)",
-        f"if {odd} and size - 0.5*score(colour) >= -0.25 then z (7 rows, 100 %)",
-        f"if {odd} and size - 0.5*score(colour) < -0.25 then x (no rows)",
+        f"if {odd} and size + score(colour) >= -0.25 {note} then z (7 rows, 100 %)",
+        f"if {odd} and size + score(colour) < -0.25 {note} then x (no rows)",
     ]
     assert isinstance(rules[0].conditions[0], OneOf) and rules[0].conditions[0].codes == (0, 2)
     assert isinstance(rules[1].conditions[1], Largest) and rules[1].conditions[1].branch == 0
@@ -270,7 +231,7 @@ def test_levels_that_are_asked_for_twice_are_one_condition() -> None:
     model = Model((builder.build(),), "single", Encoding((colour,)), np.array([0, 1]))
     assert [str(rule.conditions[0]) for rule in export_rules(model, order="tree")] == [
         "colour in {red}",
-        "colour not in {red, green, grey}",
+        "(colour in {blue} or is new)",
         "colour in {green, grey}",
     ]
 

@@ -66,10 +66,9 @@ which colour? (27 rows, weight 29.5)
 │  ├─ 2*size - 1: y (1 row, weight 2.5, 100 %)
 │  ├─ -size + 3: x (9 rows, 100 %)
 │  └─ -0.5: x (weight 1, 100 %)
-└─ `a,b` or missing: size - 0.5*score(colour) >= -0.25 (7 rows)
-   │    1 unit of score(colour) offsets 0.5 of size
-   │    score(colour): red 1, green 0, blue -1.5
-   │    missing counts as: score(colour) 1, size 2
+└─ `a,b` or missing: size + score(colour) >= -0.25 (7 rows)
+   │    score(colour): blue 0.75, red -0.5, any other level 0, missing -0.5
+   │    missing counts as: size 2
    ├─ yes: z (7 rows, 100 %)
    └─ no:  x (no rows)"""
 

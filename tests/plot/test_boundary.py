@@ -77,21 +77,11 @@ def test_linear_machines_and_held_levels_are_exact() -> None:
     model = all_kinds()
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(60, 2)), rng.integers(0, 5, 60)])
-    for level, name in ((0, "red"), (2, "blue"), (3, "white"), (9, "9")):
-        ax = plot_boundary(model, coloured(X), features=[0, 1], fixed={"colour": level})
+    for level, name in ((0, "red"), (2, "blue"), (3, "white")):
+        ax = plot_boundary(model, coloured(X), features=[0, 1], fixed={"colour": name})
         row = np.array([0.0, 0.0, level])
         assert_exact(ax, model.trees[0], row, (0, 1))
         assert f"colour = {name}" in by_gid(ax, "slice")["slice"].get_text()
-
-
-def test_shown_levels_are_drawn_on_a_grid() -> None:
-    model = all_kinds()
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=(60, 2)), rng.integers(0, 4, 60)])
-    ax = plot_boundary(model, coloured(X), model.predict(X), features=[0, 2])
-    assert not polygons(ax)
-    assert [t.get_text() for t in ax.get_yticklabels()] == ["red", "green", "blue", "white"]
-    assert_grid(ax, model, np.median(X, axis=0), (0, 2))
 
 
 def assert_grid(ax: Axes, model: Model, row: NDArray[np.float64], pair: tuple[int, int]) -> None:

@@ -69,12 +69,12 @@ def test_moves_add_up_to_the_distance_from_the_mean() -> None:
         rows = sample.at(node)
         mean = np.average(scale.sign * scale.values(tree, X[rows]), weights=weight[rows])
         for limit in (1, 2, 9):
-            moves = moves_of(scale, sample, node, z, limit, tree)
+            moves = moves_of(scale, sample, node, z, limit, subject)
             total = sum(move for _, move in moves.terms) + moves.others
             assert moves.value == pytest.approx(float(scale.sign * scale.values(tree, z)[0]))
             assert total == pytest.approx(moves.value - mean)
             assert len(moves.terms) + moves.n_others == len(scale.question.terms)
-        alone = moves_of(scale, None, node, z, 9, tree)
+        alone = moves_of(scale, None, node, z, 9, subject)
         assert sum(move for _, move in alone.terms) == pytest.approx(alone.value)
 
 
@@ -151,7 +151,7 @@ def test_rows_are_taken_once_and_not_for_every_feature() -> None:
     scale = along(subject, 0)
     assert scale is not None
     assert len(scale.question.terms) == 40
-    moves_of(scale, sample, 0, X[:1], 4, model.tree_)
+    moves_of(scale, sample, 0, X[:1], 4, subject)
     assert len(taken) == 1
 
 
@@ -199,7 +199,7 @@ def test_a_given_ax_is_used() -> None:
         (np.zeros((2, 5)), {}, r"one row, of shape .* got shape \(2, 5\)"),
         (3.0, {}, r"got shape \(\)"),
         ([0.0, 1.0], {}, "2 features"),
-        ([0.0, 1.0, np.nan, 0.0, 0.0], {}, "NaN"),
+        ([0.0, 1.0, np.inf, 0.0, 0.0], {}, "infinity"),
         (np.zeros(5), {"y": [0]}, "give X as well"),
         (np.zeros(5), {"max_terms": 0}, "max_terms"),
     ],

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from obliqua import grow as growing
+from obliqua import sorted_columns
 from obliqua.data import Column, Encoding, Problem
 from obliqua.grow import Rules, grow
 from obliqua.methods.axis import AXIS
@@ -22,23 +26,28 @@ METHODS = {
     "HHCART(D)": Householder(variant="dominant"),
     "HHCART(A), Fisher": Householder(fisher=True),
 }
-N_LEVELS = (0, 4, 0, 3)
+N_LEVELS = (0, 4, 0, 3, 0)
 
 
 def problem(seed: int, n: int = 60, n_classes: int = 3, weighted: bool = False) -> Problem:
-    """Two numeric and two qualitative columns with gaps, ties and repeated rows."""
+    """Numeric and qualitative columns with gaps, ties and repeated rows.
+
+    Two columns are plain; the last one is the number of a qualitative one, so they tie.
+    """
     rng = np.random.default_rng(seed)
     Z = np.column_stack(
         [
             rng.integers(0, 6, n) / 2,
             rng.integers(0, 4, n),
-            rng.normal(size=n).round(1),
+            np.exp(rng.integers(0, 9, n) / 3),
             rng.integers(0, 3, n),
         ]
     )
-    score = Z[:, 0] + np.array([1.0, -1.0, 0.5, 2.0])[Z[:, 1].astype(int)] + 0.5 * Z[:, 2]
-    y = np.digitize(score + 0.5 * rng.normal(size=n), [0.8, 2.0][: n_classes - 1])
-    Z[rng.random(Z.shape) < 0.15] = np.nan
+    score = Z[:, 0] + np.array([1.0, -1.0, 0.5, 2.0])[Z[:, 1].astype(int)] + np.log(Z[:, 2])
+    y = np.digitize(score + 0.5 * rng.normal(size=n), [2.0, 3.5][: n_classes - 1])
+    Z = np.column_stack([Z, Z[:, 3]])
+    holes = rng.random(Z.shape) < 0.15
+    Z[holes & np.array([False, True, True, seed % 3 == 0, False])] = np.nan
     return as_problem(Z, y, rng.integers(1, 4, n) if weighted else None, n_classes)
 
 
@@ -225,12 +234,51 @@ def test_a_criterion_in_python_grows_the_compiled_tree(
 
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("best_first", [False, True])
-def test_threads_change_nothing(name: str, best_first: bool) -> None:
-    data = problem(3, n=25_000, weighted=True)
-    rules = Rules(best_first=best_first, max_leaf_nodes=60 if best_first else None, max_depth=12)
-    alone = grow(data, METHODS[name], "twoing", rules)
-    assert grow(data, METHODS[name], "twoing", rules, n_threads=3) == alone
-    assert alone.n_leaves > 30
+@pytest.mark.parametrize("criterion", ["twoing", "entropy", "max_minority"])
+def test_threads_change_nothing(
+    name: str, best_first: bool, criterion: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (growing, sorted_columns):
+        monkeypatch.setattr(module, "SERIAL_ROWS", 64)
+    rules = Rules(best_first=best_first, max_leaf_nodes=20 if best_first else None)
+    for seed in range(6):
+        data = problem(seed, n=400, weighted=seed % 2 == 0)
+        alone = grow(data, METHODS[name], criterion, rules)
+        assert grow(data, METHODS[name], criterion, rules, n_threads=3) == alone
+        assert alone.n_leaves > 10
+
+
+@pytest.mark.parametrize("name", METHODS)
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), exponent=st.integers(1, 30))
+def test_the_unit_of_weights_means_nothing(name: str, seed: int, exponent: int) -> None:
+    data = problem(seed, weighted=True)
+    assert data.weights is not None
+    finer = replace(data, weights=data.weights << exponent, unit=0.5**exponent)
+    assert grow(finer, METHODS[name], "twoing") == grow(data, METHODS[name], "twoing")
+
+
+def test_levels_weigh_as_much_in_large_nodes() -> None:
+    """Their numbers have one standard deviation of 1, however many rows there are."""
+    data = problem(4, n=5000)
+    tree = grow(data, Proposals(METHODS["HHCART(D)"], axis_parallel=False), "twoing")
+    levels = np.diff(tree.table_ptr) > 0
+    root = tree.plane_of_coef == 0
+    assert (levels & root).any()
+    np.testing.assert_allclose(tree.spread[levels & root], 1.0, rtol=1e-6)
+    assert np.abs(tree.coef[levels & root]).max() > 0.01
+
+
+def test_more_classes_than_levels() -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 300)
+    y = (2 * rng.integers(0, 20, 300) + codes).astype(np.int32)
+    encoding = Encoding((Column("a", "qualitative", ("x", "y")),))
+    Z = codes[:, None].astype(float)
+    levels = np.array([2], dtype=np.int32)
+    tree = grow(Problem(Z, y, None, 1.0, 40, encoding, levels), AXIS, "twoing")
+    assert tree.n_leaves == 2
+    assert tree.table[0] * tree.table[1] < 0
 
 
 @pytest.mark.parametrize("name", METHODS)

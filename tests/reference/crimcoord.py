@@ -1,7 +1,8 @@
 """CRIMCOORD, slow and obvious: by its definition over indicator vectors, and from counts.
 
 The definition is that of Loh and Shih (1997): the first discriminant coordinate of the levels'
-indicator vectors, with the total scatter in the place of the within scatter.
+indicator vectors, with the total scatter in the place of the within scatter. Numbers are scaled to
+variance 1 over the rows.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def by_definition(levels: NDArray[np.int64], y: NDArray[np.int64]) -> dict[int, 
     root = np.where(t > 1e-10 * t.max(), 1 / np.sqrt(np.maximum(t, 1e-300)), 0.0)
     M = root[:, None] * (Q.T @ B @ Q) * root[None, :]
     _, vectors = np.linalg.eigh(M)
-    xi = Q @ (root * vectors[:, -1])
+    xi = Q @ (root * vectors[:, -1]) * np.sqrt(len(y))
     return dict(zip(present.tolist(), (xi - xi.mean()).tolist(), strict=True))
 
 
@@ -47,7 +48,9 @@ def from_counts(counts: FloatArray) -> FloatArray:
         return out
     v = vectors[:, -1]
     v = v if v[np.flatnonzero(np.abs(v) > 1e-12)[0]] > 0 else -v
-    xi = S @ v / np.sqrt(values[-1]) / np.sqrt(r)
+    if len(n_c) == 2:  # the number rises with the share of the second class
+        v = -v
+    xi = S @ v / np.sqrt(values[-1]) / np.sqrt(r / n)
     out[rows] = xi - xi.mean()
     return out
 

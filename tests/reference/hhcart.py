@@ -240,6 +240,7 @@ def eigenvectors(node: Node, c: int) -> list[FloatArray]:
     if not informative(matrix):
         return []
     values, vectors = node.options.eigen(matrix)
+    vectors = np.where(np.diag(matrix) == 0.0, 0.0, vectors)  # exactly, not to rounding
     kept = [d for value, d in zip(values, vectors, strict=True) if value > NEGLIGIBLE * values[0]]
     return kept if node.options.variant == "all" else kept[:1]
 

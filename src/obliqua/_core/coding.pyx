@@ -3,17 +3,20 @@
 A qualitative column stays one column of level codes. At a node its levels get numbers, the first
 discriminant coordinate of their indicator vectors (CRIMCOORD, Loh and Shih 1997), from the table
 of levels and classes alone: a level's number is a function of its shares of the classes, so equal
-shares get equal numbers. A missing value is one more level where the node has seen it, else 0.
+shares get equal numbers. They have variance 1 at the node, so neither the number of rows nor the
+unit of their weights tells how much levels count beside numbers. A missing value is one more level
+where the node has seen it, else 0.
 In a numeric column the mean of the node's rows stands in for what is missing.
 """
 
-from libc.math cimport INFINITY, fabs, frexp, isnan, ldexp, rint, sqrt
+from libc.math cimport INFINITY, fabs, frexp, isnan, ldexp, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from obliqua._core.eigen cimport eigen_symmetric
+from obliqua._core.pairs cimport Pair, add_pair, difference, divided, product, square, times
 from obliqua._core.rounding cimport round_significant
 from obliqua._core.sheet cimport Sheet
 from obliqua._core.types cimport i32, i64
@@ -21,16 +24,13 @@ from obliqua._core.types cimport i32, i64
 cdef extern from "loops.h" nogil:
     void ob_range(const double* z, i64 n, double* low, double* high)
 
-cdef enum:
-    VALUE_BITS = 24
-
 cdef double NO_LAMBDA = 1e-14
 
 
 cdef bint coding_init(Coding* coding, i64 n_odd, const i32* column, const i32* n_levels,
                       const double* usual, bint by_node, int n_classes) noexcept nogil:
     """Makes room; False if there is no memory."""
-    cdef i64 k, most = 1
+    cdef i64 k, most = 1, size
     memset(coding, 0, sizeof(Coding))
     coding.n_odd = n_odd
     coding.n_classes = n_classes
@@ -54,9 +54,10 @@ cdef bint coding_init(Coding* coding, i64 n_odd, const i32* column, const i32* n
     coding.tally = <i64*> malloc(most * n_classes * sizeof(i64))
     coding.seen = <i32*> malloc(most * sizeof(i32))
     coding.share = <i64*> malloc(n_classes * sizeof(i64))
-    coding.matrix = <double*> malloc(n_classes * n_classes * sizeof(double))
-    coding.values = <double*> malloc(n_classes * sizeof(double))
-    coding.scratch = <double*> malloc(4 * n_classes * sizeof(double))
+    size = min(most, <i64> n_classes)            # of levels or classes, whichever are fewer
+    coding.matrix = <double*> malloc(size * size * sizeof(double))
+    coding.values = <double*> malloc(max(size, <i64> n_classes) * sizeof(double))
+    coding.scratch = <double*> malloc((4 * size + 2 * n_classes) * sizeof(double))
     if (coding.number == NULL or coding.tally == NULL or coding.seen == NULL
             or coding.share == NULL or coding.matrix == NULL or coding.values == NULL
             or coding.scratch == NULL):
@@ -82,76 +83,92 @@ cdef void coding_free(Coding* coding) noexcept nogil:
     memset(coding, 0, sizeof(Coding))
 
 
-cdef struct Total:
-    # A sum, and what its rounding dropped (Neumaier).
-    double sum
-    double carry
+cdef void scaled_row(const Coding* coding, i64 level, int n_present, double n,
+                     double* row) noexcept nogil:
+    """S_lc of one level, for all classes."""
+    cdef const i64* sums = coding.tally + level * n_present
+    cdef double x, r = 0.0
+    cdef int c
+    for c in range(n_present):
+        r += <double> sums[c]
+    for c in range(n_present):
+        x = <double> coding.share[c]
+        row[c] = (<double> sums[c] - r * (x / n)) / sqrt(r * x)
 
 
-cdef inline void add(Total* total, double value) noexcept nogil:
-    cdef double upper = total.sum + value
-    if fabs(total.sum) >= fabs(value):
-        total.carry += (total.sum - upper) + value
-    else:
-        total.carry += (value - upper) + total.sum
-    total.sum = upper
+cdef i64 fill_matrix(Coding* coding, int n_present, i64 n_seen, double n,
+                     double* row) noexcept nogil:
+    """S'S or SS', whichever is smaller: they share their eigenvalues; returns its size."""
+    cdef i64 i, j, size = min(<i64> n_present, n_seen)
+    cdef double* matrix = coding.matrix
+    cdef double* other = row + n_present
+    cdef double x
+    cdef int c
+    memset(matrix, 0, size * size * sizeof(double))
+    for i in range(n_seen):
+        scaled_row(coding, coding.seen[i], n_present, n, row)
+        if size == n_present:
+            for j in range(size):
+                for c in range(<int> j + 1):
+                    matrix[j * size + c] += row[j] * row[c]
+        else:
+            for j in range(i + 1):
+                scaled_row(coding, coding.seen[j], n_present, n, other)
+                x = 0.0
+                for c in range(n_present):
+                    x += row[c] * other[c]
+                matrix[i * size + j] = x
+    for i in range(size):
+        for j in range(i):
+            matrix[j * size + i] = matrix[i * size + j]
+    return size
 
 
 cdef void class_factors(Coding* coding, int n_present, i64 n_seen, i64 total) noexcept nogil:
     """u_c in `values`: a level's number is the sum of its shares times these, but for a constant.
 
     With S_lc = (n_lc - r_l n_c / n) / sqrt(r_l n_c): v is the top eigenvector of S'S, lambda its
-    eigenvalue, and u_c = v_c / sqrt(n_c lambda). All 0 if the levels tell nothing.
+    eigenvalue, and u_c = v_c sqrt(n / (n_c lambda)). All 0 if the levels tell nothing.
     """
-    cdef i64 i, level
-    cdef int a, b
-    cdef double r, x, y, n = <double> total
-    cdef double* matrix = coding.matrix
-    cdef double* part = coding.scratch
-    memset(matrix, 0, n_present * n_present * sizeof(double))
-    for i in range(n_seen):
-        level = coding.seen[i]
-        r = 0.0
-        for a in range(n_present):
-            r += <double> coding.tally[level * n_present + a]
-        for a in range(n_present):
-            x = <double> coding.tally[level * n_present + a]
-            y = <double> coding.share[a]
-            part[a] = (x - r * (y / n)) / sqrt(r * y)
-        for a in range(n_present):
-            for b in range(a + 1):
-                matrix[a * n_present + b] += part[a] * part[b]
-    for a in range(n_present):
-        for b in range(a):
-            matrix[b * n_present + a] = matrix[a * n_present + b]
+    cdef i64 i, size
+    cdef int a, b = 0
+    cdef double top, n = <double> total
+    cdef double* v = coding.matrix
+    cdef double* row = coding.scratch + 4 * min(<i64> n_present, n_seen)
+    size = fill_matrix(coding, n_present, n_seen, n, row)
     # Eigenvectors are rows, the first one with the largest eigenvalue.
-    if (not eigen_symmetric(matrix, n_present, coding.values, coding.scratch)
+    if (not eigen_symmetric(coding.matrix, size, coding.values, coding.scratch)
             or coding.values[0] < NO_LAMBDA):
         memset(coding.values, 0, n_present * sizeof(double))
         return
-    x = sqrt(coding.values[0])
-    b = 0
-    while b < n_present - 1 and fabs(matrix[b]) < 1e-12:
+    top = coding.values[0]
+    if size < n_present:                         # of SS': v = S'w / sqrt(lambda)
+        v = row + n_present
+        memset(v, 0, n_present * sizeof(double))
+        for i in range(n_seen):
+            scaled_row(coding, coding.seen[i], n_present, n, row)
+            for a in range(n_present):
+                v[a] += row[a] * coding.matrix[i] / sqrt(top)
+    while b < n_present - 1 and fabs(v[b]) < 1e-12:
         b += 1
-    if matrix[b] < 0.0:
-        x = -x
+    top = -sqrt(top) if v[b] < 0.0 else sqrt(top)
     for a in range(n_present):
-        coding.values[a] = matrix[a] / (x * sqrt(<double> coding.share[a]))
+        coding.values[a] = v[a] / top * sqrt(n / <double> coding.share[a])
 
 
 cdef void two_class_factors(Coding* coding, i64 n_seen, i64 total) noexcept nogil:
     """The same for two classes, without an eigen-problem: only the second share counts."""
     cdef i64 i, level
-    cdef double r, f, mean = (<double> coding.share[1]) / (<double> total), square = 0.0
+    cdef double r, f, mean = (<double> coding.share[1]) / (<double> total), squares = 0.0
     for i in range(n_seen):
         level = coding.seen[i]
         r = <double> (coding.tally[2 * level] + coding.tally[2 * level + 1])
         f = (<double> coding.tally[2 * level + 1]) / r - mean
-        square += r * f * f
+        squares += r * f * f
     coding.values[0] = 0.0
     coding.values[1] = 0.0
-    if square >= NO_LAMBDA * mean * (1.0 - mean) * (<double> total):
-        coding.values[1] = 1.0 / sqrt(square)
+    if squares >= NO_LAMBDA * mean * (1.0 - mean) * (<double> total):
+        coding.values[1] = 1.0 / sqrt(squares / <double> total)
 
 
 cdef inline bint is_zero(const i64* sums, int n_classes) noexcept nogil:
@@ -246,13 +263,17 @@ cdef void number_levels(Coding* coding, i64 odd, Sheet* sheet) noexcept nogil:
 
 
 cdef void fill_missing(Coding* coding, i64 odd, Sheet* sheet) noexcept nogil:
-    """The mean of the values that are there, from exact sums, in the place of the others."""
+    """The mean of the values that are there, in the place of the others.
+
+    Sums are so wide that neither the order of the rows shows nor whether one of weight 2 was
+    written twice.
+    """
     cdef i64 i, n = sheet.n, n_there = 0
     cdef double* column = sheet.columns + coding.column[odd] * n
-    cdef double low = INFINITY, high = -INFINITY, middle, scale, w, weight = 0.0, value
-    cdef Total total
+    cdef double low = INFINITY, high = -INFINITY, middle, w, weight = 0.0, value
+    cdef Pair total
     cdef int exponent = 0
-    total.sum, total.carry = 0.0, 0.0
+    total.high, total.low = 0.0, 0.0
     value = coding.usual[odd]
     if coding.by_node:
         for i in range(n):
@@ -264,16 +285,14 @@ cdef void fill_missing(Coding* coding, i64 odd, Sheet* sheet) noexcept nogil:
             middle = low / 2 + high / 2
             frexp(max(high - middle, middle - low), &exponent)
             exponent = max(exponent, -900)
-            scale = ldexp(1.0, VALUE_BITS - exponent)
             for i in range(n):
                 if not isnan(column[i]):
                     w = <double> sheet.weights[i] if sheet.weighted else 1.0
                     weight += w
-                    # Whole numbers; those of large weights keep what the sum would drop.
-                    add(&total, w * rint((column[i] - middle) * scale))
-            value = middle + ldexp((total.sum + total.carry) / weight, exponent - VALUE_BITS)
+                    add_pair(&total, product(w, ldexp(column[i] - middle, -exponent)))
+            value = middle + ldexp(total.high / weight, exponent)
             if low == high:
-                value = low
+                value = low + 0.0                # of 0 and -0, whichever came first
     coding.number[coding.begin[odd]] = value
     for i in range(n):
         if isnan(column[i]):
@@ -297,46 +316,46 @@ cdef void coding_apply(Coding* coding, Sheet* sheet) noexcept nogil:
 cdef double column_spread(const Sheet* sheet, i64 k) noexcept nogil:
     """The standard deviation of one column, to 24 bits.
 
-    Values are scaled to at most 1 about the middle of the range, and the sums compensated, so
-    that the order of the rows shows only far below those bits.
+    Values are scaled to at most 1 about the middle of the range.
     """
     cdef const double* column = sheet.columns + k * sheet.n
     cdef double middle = sheet.low[k] / 2 + sheet.high[k] / 2
     cdef double reach = max(sheet.high[k] - middle, middle - sheet.low[k])
     cdef double value, w = 1.0, weight = 0.0
-    cdef Total first, second
+    cdef Pair first, second
     cdef i64 i
     if not reach > 0.0:
         return 0.0
-    first.sum, first.carry, second.sum, second.carry = 0.0, 0.0, 0.0, 0.0
+    first.high, first.low, second.high, second.low = 0.0, 0.0, 0.0, 0.0
     for i in range(sheet.n):
         if sheet.weighted:
             w = <double> sheet.weights[i]
         value = (column[i] - middle) / reach
         weight += w
-        add(&first, w * value)
-        add(&second, w * value * value)
-    value = (first.sum + first.carry) / weight
-    value = (second.sum + second.carry) / weight - value * value
-    return round_significant(reach * sqrt(max(value, 0.0)))
+        add_pair(&first, product(w, value))
+        add_pair(&second, times(product(value, value), w))
+    second = difference(second, divided(square(first), weight))
+    return round_significant(reach * sqrt(max(second.high, 0.0) / weight))
 
 
 def code_columns(double[:, ::1] values, const i32[::1] classes, weights,
                  const i64[::1] counts, const i32[::1] n_levels, const double[::1] usual,
                  bint by_node):
-    """Turns odd columns, each a row of `values`, into numbers, in place; returns the numbers.
+    """Turns odd columns, each a row of `values`, into numbers, in place.
 
-    They stand one column after another: one per level and a last one for what is missing; of a
-    numeric column only that. `classes` are numbered without gaps, `counts` are their weights.
+    Returns the numbers and the columns' standard deviations. The numbers stand one column after
+    another: one per level and a last one for what is missing; of a numeric column only that.
+    `classes` are numbered without gaps, `counts` are their weights.
     """
     cdef i64 k, n_odd = values.shape[0]
     cdef Coding coding
     cdef Sheet sheet
     cdef const i64[::1] w
     places = np.arange(n_odd, dtype=np.int32)
-    low, high = np.empty((2, n_odd))
+    low, high, spreads = np.empty((3, n_odd))
+    numbers = np.empty(int(np.sum(n_levels)) + n_odd)
     cdef i32[::1] places_ = places
-    cdef double[::1] low_ = low, high_ = high
+    cdef double[::1] low_ = low, high_ = high, spreads_ = spreads, numbers_ = numbers
     memset(&sheet, 0, sizeof(Sheet))
     sheet.n = values.shape[1]
     sheet.n_present = <int> counts.shape[0]
@@ -352,11 +371,10 @@ def code_columns(double[:, ::1] values, const i32[::1] classes, weights,
     if not coding_init(&coding, n_odd, &places_[0], &n_levels[0], &usual[0], by_node,
                        sheet.n_present):
         raise MemoryError("no room to number levels")
-    numbers = np.empty(coding.begin[n_odd])
-    cdef double[::1] numbers_ = numbers
     with nogil:
         coding_apply(&coding, &sheet)
-        for k in range(coding.begin[n_odd]):
-            numbers_[k] = coding.number[k]
+        memcpy(&numbers_[0], coding.number, coding.begin[n_odd] * sizeof(double))
         coding_free(&coding)
-    return numbers
+        for k in range(n_odd):
+            spreads_[k] = column_spread(&sheet, k)
+    return numbers, spreads

@@ -443,5 +443,7 @@ cdef class Subtree:
         coef_ptr = np.concatenate([[0], np.cumsum(n_coef)])
         # Of nodes that became leaves after all, the hyperplanes are left out.
         used = feature == OBLIQUE
+        planes = store_export(&self.planes, plane[used], n_coef[used])
+        store_free(&self.planes)                 # tables of many levels are large
         return (start, end, parent, depth, feature, threshold, gain, counts, axis_gain, direction,
-                coef_ptr, *store_export(&self.planes, plane[used], n_coef[used]))
+                coef_ptr, *planes)

@@ -1,7 +1,7 @@
 """HHCART's directions."""
 
 from obliqua._core.planned cimport Planned
-from obliqua._core.types cimport i32, i64
+from obliqua._core.types cimport i32, i64, u8
 
 
 cdef struct Settings:
@@ -20,6 +20,7 @@ cdef class Householder(Planned):
     cdef double* values      # eigenvalues
     cdef double* scratch
     cdef i32* chosen         # rows that trimming leaves
+    cdef u8* still           # per feature: whether the class at hand has no spread there
 
     cdef void plan(self) noexcept nogil
     cdef void plan_mirrors(self, int k) noexcept nogil

@@ -15,7 +15,7 @@ from obliqua._core.moments cimport (
 )
 from obliqua._core.solve cimport add_ridge, factorise, solve
 from obliqua._core.sort cimport sort_order
-from obliqua._core.types cimport i32, i64
+from obliqua._core.types cimport i32, i64, u8
 
 cdef enum:
     MANY_FEATURES = 40       # measured: from here on one eigenvector is cheaper than all
@@ -43,8 +43,9 @@ cdef class Householder(Planned):
         self.values = <double*> malloc(p * sizeof(double))
         self.scratch = <double*> malloc(4 * p * sizeof(double))
         self.chosen = <i32*> malloc(room * sizeof(i32))
+        self.still = <u8*> malloc(p * sizeof(u8))
         if (self.matrix == NULL or self.other == NULL or self.values == NULL
-                or self.scratch == NULL or self.chosen == NULL):
+                or self.scratch == NULL or self.chosen == NULL or self.still == NULL):
             raise MemoryError("no room to look for oblique splits")
 
     def __dealloc__(self):
@@ -53,6 +54,7 @@ cdef class Householder(Planned):
         free(self.values)
         free(self.scratch)
         free(self.chosen)
+        free(self.still)
 
     cdef void plan(self) noexcept nogil:
         """Finds the mirrors and directions of the node that was read."""
@@ -85,6 +87,8 @@ cdef class Householder(Planned):
             slot = self.trimmed(k)
         if not moments_scatter(&self.sums, slot, self.factor, self.matrix):
             return
+        for e in range(p):
+            self.still[e] = self.matrix[e * p + e] == 0.0
         if self.columns is not None:
             self.columns.mind_signals(p * p * (p if self.settings.every else 1))
             if self.columns.stop:
@@ -111,6 +115,8 @@ cdef class Householder(Planned):
         cdef i64 k, axis = 0
         cdef double size = 0.0, top = 0.0
         for k in range(p):
+            if self.still[k]:                # the class does not vary there: only noise does
+                d[k] = 0.0
             if fabs(d[k]) > top:
                 top = fabs(d[k])
                 if self.settings.nearest:

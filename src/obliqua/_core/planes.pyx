@@ -66,15 +66,18 @@ cdef object store_export(PlaneStore* store, const i64[::1] plane, const i64[::1]
     cdef Term* term
     for k in range(plane.shape[0]):
         total += n_coef[k]
+        for i in range(n_coef[k]):
+            entries += store.terms[plane[k] + i].table_size
     idx = np.empty(total, dtype=np.int32)
     coef = np.empty(total, dtype=np.float64)
     fill = np.empty(total, dtype=np.float64)
     width = np.empty(total, dtype=np.float64)
     size = np.zeros(total, dtype=np.int64)
-    tables = np.empty(store.n_entries, dtype=np.float64)
+    tables = np.empty(entries, dtype=np.float64)
     cdef i32[::1] idx_ = idx
     cdef double[::1] coef_ = coef, fill_ = fill, width_ = width, tables_ = tables
     cdef i64[::1] size_ = size
+    entries = 0
     for k in range(plane.shape[0]):
         for i in range(n_coef[k]):
             term = &store.terms[plane[k] + i]
@@ -88,7 +91,7 @@ cdef object store_export(PlaneStore* store, const i64[::1] plane, const i64[::1]
                        term.table_size * sizeof(double))
                 entries += term.table_size
             at += 1
-    return idx, coef, fill, width, size, tables[:entries].copy()
+    return idx, coef, fill, width, size, tables
 
 
 cdef object found_terms(Finder finder):

@@ -35,9 +35,14 @@ class Planned(Finder):
         limits: tuple[int, int, int],
     ) -> int: ...
     def look(
-        self, owner: Planned, first: int, last: int, score: float, columns: Columns | None = None
+        self,
+        owner: Planned,
+        first: int,
+        last: int,
+        bar: tuple[float, int, int],
+        columns: Columns | None = None,
     ) -> tuple[float, int, int]: ...
     def decide(
-        self, direction: int, score: float, columns: Columns
+        self, direction: int, bar: tuple[float, int, int], columns: Columns
     ) -> tuple[float, int, float, tuple[Any, ...]] | None: ...
     def directions(self) -> tuple[list[int], list[tuple[Int32Array, FloatArray]]]: ...

@@ -67,7 +67,8 @@ cdef class Planned(Finder):
                 or self.size == NULL
                 or not sheet_init(&self.sheet, 1 if helper else room, p, n_classes, weighted)
                 or not bench_init(&self.bench, room, n_classes, weighted)
-                or not moments_init(&self.sums, p, n_classes + 2)):
+                or (settings is not None       # without settings no directions are planned
+                    and not moments_init(&self.sums, p, n_classes + 2))):
             raise MemoryError("no room to look for oblique splits")
 
     def __dealloc__(self):
@@ -427,16 +428,14 @@ cdef class Planned(Finder):
                 self.plan()
         return self.n_tasks
 
-    def look(self, Planned owner, i64 first, i64 last, double score, Columns columns=None):
+    def look(self, Planned owner, i64 first, i64 last, bar, Columns columns=None):
         """The best cut of some directions that `owner` planned: (score, direction, rows left).
 
-        Only a score above the given one counts; direction -1: none has. No directions at all
-        (first = last): of the odd columns.
+        It is `bar`, such a cut itself, if none is better. No directions at all (first = last):
+        of the odd columns.
         """
         cdef Cut best
-        best.score = score
-        best.direction = -1
-        best.rows_left = 0
+        best.score, best.direction, best.rows_left = bar
         self.columns = columns
         if self is not owner:
             bench_read(&self.bench, &owner.sheet)
@@ -452,19 +451,17 @@ cdef class Planned(Finder):
             raise columns.reason
         return best.score, best.direction, best.rows_left
 
-    def decide(self, i64 direction, double score, Columns columns):
+    def decide(self, i64 direction, bar, Columns columns):
         """Confirms the winner among the tasks: (score, rows left, threshold, terms), or None.
 
-        `score` is what it must exceed. The rows' sides are marked in `columns`. The terms are
+        `bar` is the cut that it must beat. The rows' sides are marked in `columns`. The terms are
         arrays: idx, coef, fill, width, table_size and table.
         """
         cdef Cut rough, best
         cdef bint found
         rough.direction = direction
         rough.score = 1.0
-        best.score = score
-        best.direction = -1
-        best.rows_left = 0
+        best.score, best.direction, best.rows_left = bar
         with nogil:
             found = self.confirm(rough, &best, columns.side)
         if not found:

@@ -241,19 +241,34 @@ set_option = click.option(
 )
 
 
+missing_option = click.option(
+    "--missing",
+    metavar="TEXT",
+    multiple=True,
+    help="A text that stands for a missing value, as ? or -999. May be repeated. Empty cells are "
+    "missing anyway.",
+)
+
+
+def _joined(
+    ctx: click.Context, option: click.Parameter, value: tuple[list[str], ...]
+) -> list[str] | None:
+    """Join the names of an option that was given several times."""
+    return list(dict.fromkeys(name for names in value for name in names)) if value else None
+
+
 def features_options(function: Decorated) -> Decorated:
-    """Add --features and --drop."""
-    for option in (
-        click.option(
-            "--drop",
-            type=Names(),
-            help="Columns to leave out; all others but the target are used.",
-        ),
-        click.option(
-            "--features", type=Names(), help="The columns to use, instead of all but the target."
-        ),
+    """Add the options that say which columns are used, and as what."""
+    function = missing_option(function)
+    for flag, text in (
+        ("--numeric", "Columns of numbers, where that is not found out from the table."),
+        ("--categorical", "Columns of categories that look like numbers, as codes do."),
+        ("--drop", "Columns to leave out; all others but the target are used."),
+        ("--features", "The columns to use, instead of all but the target."),
     ):
-        function = option(function)
+        function = click.option(flag, type=Names(), multiple=True, callback=_joined, help=text)(
+            function
+        )
     return function
 
 

@@ -10,13 +10,16 @@ import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from obliqua._extras import require
+from obliqua._typing import BoolArray
 from obliqua.cli._errors import Trouble, counted, did_you_mean, listed
 from obliqua.cli._output import note, quiet_native_code
 from obliqua.cli._table import Table
@@ -28,10 +31,16 @@ DELIMITERS = ",;\t|"
 SNIFFED = 20  # lines at which the delimiter is found out
 GZIP, PARQUET, ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+PLAIN_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
 
 
-def read_table(path: str, delimiter: str | None = None, as_text: Sequence[str] = ()) -> Table:
+def read_table(
+    path: str,
+    delimiter: str | None = None,
+    missing: Sequence[str] = (),
+    each_row: bool = False,
+) -> Table:
     """Read a table.
 
     Parameters
@@ -40,8 +49,10 @@ def read_table(path: str, delimiter: str | None = None, as_text: Sequence[str] =
         A CSV or Parquet file, told apart by its first bytes; ``-`` is standard input.
     delimiter : str, default=None
         What stands between the values of CSV; found out if it is not given.
-    as_text : sequence of str, default=()
-        Columns of CSV to keep as the text that stands in the file too: labels, identifiers.
+    missing : sequence of str, default=()
+        What stands for a missing value, beside the empty cell.
+    each_row : bool, default=False
+        Whether rows matter in which all cells are empty. Empty lines of CSV never do.
 
     Returns
     -------
@@ -60,13 +71,13 @@ def read_table(path: str, delimiter: str | None = None, as_text: Sequence[str] =
     if raw.startswith(PARQUET):
         table = _parquet(raw, source)
     else:
-        table = _csv(raw, source, delimiter, as_text)
+        table = _csv(raw, source, delimiter, each_row)
     if table.frame.height == 0:
         raise Trouble(
             f"{source} has {counted(table.frame.width, 'column')} but no rows: "
             f"{listed(table.frame.columns)}."
         )
-    return table
+    return _without(table, missing)
 
 
 def _raw(path: str) -> bytes:
@@ -97,7 +108,7 @@ def _parquet(raw: bytes, source: str) -> Table:
     )
     try:
         with quiet_native_code():
-            return Table(polars.read_parquet(io.BytesIO(raw)), source)
+            return Table(polars.read_parquet(io.BytesIO(raw)), source, typed=True)
     except errors as error:
         raise Trouble(
             f"{source} begins like a Parquet file but cannot be read as one: {_first_line(error)}."
@@ -109,7 +120,8 @@ def _errors(polars: Any) -> tuple[type[BaseException], ...]:
     return polars.exceptions.PolarsError, polars.exceptions.PanicException
 
 
-def _csv(raw: bytes, source: str, delimiter: str | None, as_text: Sequence[str]) -> Table:
+def _csv(raw: bytes, source: str, delimiter: str | None, each_row: bool) -> Table:
+    """Read all as text: what a column is depends on what it is wanted for."""
     polars = require("polars", "cli", "Reading CSV")
     raw = raw.removeprefix(codecs.BOM_UTF8)
     _check_text(raw, source)
@@ -117,7 +129,7 @@ def _csv(raw: bytes, source: str, delimiter: str | None, as_text: Sequence[str])
     names = _header(raw, source, separator)
     try:
         with quiet_native_code():
-            frame = polars.read_csv(io.BytesIO(raw), separator=separator, infer_schema_length=None)
+            frame = polars.read_csv(io.BytesIO(raw), separator=separator, infer_schema_length=0)
     except _errors(polars) as error:
         raise Trouble(_unreadable(raw, source, separator, len(names), error)) from error
     if frame.width != len(names):
@@ -127,11 +139,11 @@ def _csv(raw: bytes, source: str, delimiter: str | None, as_text: Sequence[str])
         )
     frame.columns = names
     frame = _stripped(frame)
-    texts = _texts(raw, separator, frame, [name for name in names if name in as_text])
     lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
     rows = np.arange(frame.height)
     offset = 2 if lines == frame.height + 1 else None  # no line breaks within a row
-    return _without_empty_rows(Table(frame, source, rows, offset, texts))
+    table = Table(frame, source, rows, offset)
+    return _without_empty_rows(table, _blank_lines(raw, separator) if each_row else None)
 
 
 def _stripped(frame: pl.DataFrame) -> pl.DataFrame:
@@ -141,31 +153,66 @@ def _stripped(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(polars.when(text != "").then(text).name.keep())
 
 
-def _texts(raw: bytes, separator: str, frame: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """Read columns as text. Those that are no numbers have been read so already."""
-    polars = require("polars", "cli", "Reading CSV")
-    typed = [name for name in names if frame[name].dtype != polars.String]
-    texts = frame.select(name for name in names if name not in typed)
-    if not typed:
-        return texts
-    places = [frame.columns.index(name) for name in typed]
-    again = polars.read_csv(
-        io.BytesIO(raw), separator=separator, columns=places, infer_schema_length=0
-    )
-    again.columns = typed
-    return polars.concat([texts, _stripped(again)], how="horizontal")
+def _without(table: Table, missing: Sequence[str]) -> Table:
+    """Make cells empty that hold what stands for a missing value."""
+    polars = require("polars", "cli", "Reading tables")
+    words = [word.strip() for word in missing if word.strip()]
+    if not words:
+        return table
+    numbers = [float(word) for word in words if PLAIN_NUMBER.fullmatch(word)]
+    columns: list[pl.Series] = []
+    found: set[str] = set()
+    for column in table.frame.get_columns():
+        try:
+            texts = column.cast(polars.String)
+        except polars.exceptions.PolarsError:  # lists and the like
+            columns.append(column)
+            continue
+        gone = texts.is_in(words).fill_null(value=False)
+        found.update(texts.filter(gone).unique().to_list())
+        if numbers:  # however they are written
+            same = texts.cast(polars.Float64, strict=False).is_in(numbers).fill_null(value=False)
+            found.update(word for word in words if PLAIN_NUMBER.fullmatch(word) and same.any())
+            gone |= same
+        if gone.any():
+            column = polars.select(polars.when(~gone).then(column)).to_series().alias(column.name)
+        columns.append(column)
+    for word in words:
+        if word not in found:
+            note(f"{table.source}: no cell holds {word!r}, which --missing names.")
+    return replace(table, frame=polars.DataFrame(columns))
 
 
-def _without_empty_rows(table: Table) -> Table:
+def _without_empty_rows(table: Table, blank: Callable[[], BoolArray] | None) -> Table:
+    """Leave out rows without any value, or only those that are blank lines."""
     polars = require("polars", "cli", "Reading CSV")
     if table.frame.width == 1:
         return table  # a line without anything may well be a missing value
     some = table.frame.select(polars.any_horizontal(polars.all().is_not_null())).to_series()
     if table.frame.height == 0 or some.all():
         return table
-    empty = int((~some).sum())
+    keep = some.to_numpy()
+    if blank is not None:
+        lines = blank()
+        keep = keep | ~lines if len(lines) == len(keep) else np.ones_like(keep)
+    empty = int((~keep).sum())
+    if empty == 0:
+        return table
     note(f"{table.source}: {counted(empty, 'line')} without any value left out.")
-    return table.filtered(some.to_numpy())
+    return table.filtered(keep)
+
+
+def _blank_lines(raw: bytes, separator: str) -> Callable[[], BoolArray]:
+    """Return what says which lines below the header hold nothing, not even delimiters."""
+
+    def lines() -> BoolArray:
+        try:
+            records = _records(raw, separator, -1)[1:]
+        except csv.Error:
+            records = []
+        return np.array([not "".join(r).strip() and len(r) < 2 for r in records], dtype=bool)
+
+    return lines
 
 
 def _check_text(raw: bytes, source: str) -> None:
@@ -195,11 +242,22 @@ def _records(raw: bytes, separator: str, most: int) -> list[list[str]]:
     text = io.TextIOWrapper(io.BytesIO(raw), "utf-8", newline="")
     reader = csv.reader(text, delimiter=separator)
     records: list[list[str]] = []
-    for record in reader:
-        records.append(record)
-        if len(records) == most:
-            break
+    with _any_width():
+        for record in reader:
+            records.append(record)
+            if len(records) == most:
+                break
     return records
+
+
+@contextmanager
+def _any_width() -> Iterator[None]:
+    """Let fields be longer than the csv module takes for sane; polars reads them too."""
+    before = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _sniffed(raw: bytes) -> str:
@@ -252,7 +310,11 @@ def _header(raw: bytes, source: str, separator: str) -> list[str]:
 def _unreadable(raw: bytes, source: str, separator: str, width: int, error: BaseException) -> str:
     """Say why polars could not read a CSV text."""
     if "more fields" in str(error):
-        for number, record in enumerate(_records(raw, separator, -1), start=1):
+        try:
+            records = _records(raw, separator, -1)
+        except csv.Error:
+            records = []
+        for number, record in enumerate(records, start=1):
             if len(record) > width:
                 return (
                     f"{source}: record {number} has {len(record)} values, but the header has "

@@ -13,7 +13,11 @@ from obliqua.cli._errors import Trouble, counted, did_you_mean
 if TYPE_CHECKING:
     from obliqua.model import Model
 
-OWN_OPTIONS = {"random_state": "--seed", "n_jobs": "--jobs"}
+OWN_OPTIONS = {
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+    "categorical_features": "--categorical",
+}
 
 
 def make_estimator(name: str, settings: Iterable[tuple[str, Any]], seed: int) -> Any:
@@ -43,7 +47,18 @@ def make_estimator(name: str, settings: Iterable[tuple[str, Any]], seed: int) ->
                 f"{did_you_mean(parameter, known)} It has {others}."
             )
         estimator.set_params(**{parameter: value})
+    try:
+        estimator._validate_params()  # as a fit would: what makes no sense is wrong usage
+    except ValueError as error:
+        raise click.UsageError(f"--set: {' '.join(str(error).split())}") from error
     return estimator
+
+
+def takes_tables(estimator: Any) -> bool:
+    """Say whether a method takes categories and missing values."""
+    from sklearn.utils import get_tags
+
+    return bool(get_tags(estimator).input_tags.categorical)
 
 
 def load_model(path: str) -> tuple[Any, Model]:

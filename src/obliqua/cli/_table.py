@@ -1,11 +1,10 @@
-"""A table that was read, and what is taken from it: numbers, classes, columns by name."""
+"""A table that was read, and what is taken from it: words, classes, columns by name."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +15,6 @@ from obliqua.cli._labels import is_whole, labels_of_text
 
 if TYPE_CHECKING:
     import polars as pl
-
-DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
-MOST_PROBLEMS = 5  # columns that a message names
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,27 +31,21 @@ class Table:
         The number of each row in the file, from 0, where some have been left out.
     offset : int, default=None
         What makes a line number of such a number; `None` if lines and rows differ.
-    texts : polars.DataFrame, default=None
-        Columns as the text that stands in the file; `None` if the file has types of its own.
+    typed : bool, default=False
+        Whether the file has types of its own; otherwise all columns are text, as in the file.
     """
 
     frame: pl.DataFrame
     source: str
     rows: Int64Array | None = None
     offset: int | None = None
-    texts: pl.DataFrame | None = None
+    typed: bool = False
 
     def filtered(self, keep: AnyArray) -> Table:
         """Return the table with some of its rows."""
         polars = require("polars", "cli", "Reading tables")
         rows = np.arange(self.frame.height) if self.rows is None else self.rows
-        kept = polars.Series(keep)
-        texts = None if self.texts is None else self.texts.filter(kept)
-        return replace(self, frame=self.frame.filter(kept), rows=rows[keep], texts=texts)
-
-    def as_written(self, name: str) -> pl.Series:
-        """Return a column as it stands in the file: as text, if it is CSV."""
-        return (self.frame if self.texts is None else self.texts)[name]
+        return replace(self, frame=self.frame.filter(polars.Series(keep)), rows=rows[keep])
 
     def where(self, row: int) -> str:
         """Say where a row is in the file."""
@@ -97,8 +87,8 @@ class Table:
     def labels(self, target: str) -> AnyArray:
         """Return a column as classes: text, whole numbers or truth values."""
         polars = require("polars", "cli", "Reading tables")
-        column = self.as_written(target)
-        if self.texts is not None:
+        column = self.frame[target]
+        if not self.typed:
             labels = labels_of_text(column)
             if labels is not None:
                 return labels
@@ -124,69 +114,6 @@ class Table:
                 "make classes of it first, or choose another target."
             )
         return values.astype(np.int64)
-
-    def matrix(self, names: Sequence[str]) -> pl.DataFrame:
-        """Return columns as finite numbers (float64), or say which of them are none."""
-        polars = require("polars", "cli", "Reading tables")
-        columns: list[pl.Series] = []
-        text: list[str] = []
-        problems: list[str] = []
-        for name in names:
-            column, problem, is_text = self._numbers(name)
-            columns.append(column)
-            problems += [problem] if problem else []
-            text += [name] if is_text else []
-        if problems:
-            raise Trouble(self._all_problems(problems, text))
-        return polars.DataFrame(columns)
-
-    def _all_problems(self, problems: list[str], text: list[str]) -> str:
-        more = len(problems) - MOST_PROBLEMS
-        lines = [f"{self.source}: features must be numbers, without gaps."]
-        lines += [f"  {problem}" for problem in problems[:MOST_PROBLEMS]]
-        lines += [f"  ... and {counted(more, 'more column')}"] if more > 0 else []
-        if text:
-            names = ",".join(f'"{name}"' if re.search(r'[,"\s]', name) else name for name in text)
-            lines.append(f"Write text as numbers, or leave it out: --drop {names}")
-        if len(text) < len(problems):
-            lines.append("Replace single values, or leave their rows or their column out.")
-        return "\n".join(lines)
-
-    def _numbers(self, name: str) -> tuple[pl.Series, str, bool]:
-        """Return a column as numbers, what is wrong with it, and whether it is text altogether."""
-        polars = require("polars", "cli", "Reading tables")
-        column = self.frame[name]
-        missing = column.is_null()
-        if column.dtype in (polars.String, polars.Categorical, polars.Enum):
-            words = column.cast(polars.String)
-            column = words.cast(polars.Float64, strict=False)
-            bad = column.is_null() & words.is_not_null()
-            if bad.any():
-                return column, *self._about_text(name, words, bad)
-        elif column.dtype.is_numeric() or column.dtype == polars.Boolean:
-            column = column.cast(polars.Float64)
-        elif column.dtype != polars.Null:
-            return column, f"column {name!r} is of type {column.dtype}", True
-        if missing.any():
-            where = self.where(int(missing.arg_true()[0]))
-            empty = counted(int(missing.sum()), "empty cell")
-            return column, f"column {name!r} has {empty}, first in {where}", False
-        odd = ~column.is_finite()
-        if odd.any():
-            row = int(odd.arg_true()[0])
-            found = counted(int(odd.sum()), "value that is", "values that are")
-            first = f"first {column[row]} in {self.where(row)}"
-            return column, f"column {name!r} has {found} not finite, {first}", False
-        return column, "", False
-
-    def _about_text(self, name: str, words: Any, bad: Any) -> tuple[str, bool]:
-        row, n = int(bad.arg_true()[0]), int(bad.sum())
-        example = f"{words[row]!r} in {self.where(row)}"
-        comma = " (write decimals with a point)" if DECIMAL_COMMA.fullmatch(words[row]) else ""
-        if 2 * n > len(words) - int(words.null_count()):
-            return f"column {name!r} holds text, for instance {example}{comma}", True
-        value = counted(n, "value that is no number", "values that are no numbers")
-        return f"column {name!r} has {value}, first {example}{comma}", False
 
 
 def choose_features(

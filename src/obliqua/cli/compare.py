@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,9 +13,12 @@ import click
 from obliqua._wording import cells as cells_of
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
+from obliqua.cli._errors import counted
+from obliqua.cli._labels import text_of
 from obliqua.cli._models import make_estimator
 from obliqua.cli._output import console, note, print_laid_out, progress, shown, write_stdout
 from obliqua.cli._table import choose_features
+from obliqua.cli._types import Choice, Features, infer
 
 if TYPE_CHECKING:
     from obliqua.experiments.compare import CompareResult
@@ -76,40 +80,73 @@ class MethodNames(shared.Names):
     show_default=True,
     help="How the result is printed.",
 )
+@click.option(
+    "--rates",
+    is_flag=True,
+    help="Print the true positive and true negative rate of each class too. CSV and JSON have "
+    "them anyway.",
+)
 @shared.delimiter_option
 def compare(data: str, target: str, form: str, **given: Any) -> None:
     """Cross-validate methods side by side on DATA.
 
     All methods see the same folds, each of which has its share of every class. DATA is a CSV or
-    Parquet file, or - for standard input. All columns but the target are features.
+    Parquet file, or - for standard input. All columns but the target are features: numbers are
+    numeric, text is categories, and cells may be empty.
 
     The table has the accuracy and the macro F (the mean of the classes' F-measures) on the rows
     held out, the number of leaves, the depth, the mean number of features in a split, and the
     time of a fit.
     """
+    from obliqua.experiments.adapt import adapted
     from obliqua.experiments.compare import compare as cross_validate
     from obliqua.experiments.methods import METHODS
 
     names = given["methods"] or list(METHODS)
     estimators = make_estimators(names, given["settings"], given["seed"])
-    table = read_table(data, given["delimiter"], [target])
+    table = read_table(data, given["delimiter"], given["missing"])
     table.require([target], "--target")
     table = table.without_missing(target, given["drop_missing_target"])
     features = choose_features(table, [target], given["features"], given["drop"])
     y = table.labels(target)
-    X = table.matrix(features).to_numpy()
+    X = infer(table, features, Choice.of(given))
+    if X.given:
+        _set_categories(estimators, list(X.qualitative))
+    rows = X.frame if X.qualitative else X.frame.to_numpy()
+    chosen = list(X.qualitative) if X.given else "from_dtype"
+    ready, notes = adapted(estimators, rows, chosen)
     with progress("comparing") as step:
         result = cross_validate(
-            X,
+            rows,
             y,
-            estimators,
+            ready,
             n_folds=given["folds"],
             n_repeats=given["repeats"],
             random_state=given["seed"],
             n_jobs=given["jobs"],
             progress=step,
         )
-    print_result(result, form, f"{table.source}, target {target}")
+    result = replace(result, notes=(*result.notes, *notes))
+    what = f"{shown(f'{table.source}, target {target}')}: {_sizes(result, X)}"
+    print_result(result, form, what, given["rates"])
+
+
+def _set_categories(estimators: dict[str, Any], names: list[str]) -> None:
+    """Say which columns are qualitative, to the methods that take such."""
+    for estimator in estimators.values():
+        if "categorical_features" in estimator.get_params():
+            estimator.set_params(categorical_features=names)
+
+
+def _sizes(result: CompareResult, X: Features) -> str:
+    """Say how large a table is, and what is not plain about it."""
+    kinds = f" ({len(X.qualitative)} qualitative)" if X.qualitative else ""
+    missing = sum(X.missing().values())
+    gaps = f", {counted(missing, 'missing cell')}" if missing else ""
+    return (
+        f"{result.n_rows:,} rows, {result.n_features} features{kinds}, {result.n_classes} "
+        f"classes{gaps}"
+    )
 
 
 def make_estimators(names: list[str], settings: Any, seed: int) -> dict[str, Any]:
@@ -124,14 +161,16 @@ def make_estimators(names: list[str], settings: Any, seed: int) -> dict[str, Any
     }
 
 
-def print_result(result: CompareResult, form: str, title: str) -> None:
+def print_result(result: CompareResult, form: str, title: str, rates: bool = False) -> None:
     """Print what was measured."""
     for text in result.notes:
         note(text)
     if form == "table":
         _print_table(result, title)
+        if rates:
+            _print_rates(result)
     elif form == "markdown":
-        write_stdout(result.markdown().encode())
+        write_stdout(result.markdown(rates).encode())
     elif form == "json":
         text = json.dumps(result.to_dict(), indent=2, ensure_ascii=False)
         write_stdout(f"{text}\n".encode())
@@ -152,8 +191,7 @@ def _print_table(result: CompareResult, title: str) -> None:
     from obliqua.experiments.methods import METHODS
 
     screen = console()
-    sizes = f"{result.n_rows:,} rows, {result.n_features} features, {result.n_classes} classes"
-    screen.print(f"{shown(title)}: {sizes}", soft_wrap=True)
+    screen.print(title, soft_wrap=True)
     heads = ["feat.\n/split" if head == "features/split" else head for head in HEADS]
     rows = []
     for row in result.rows():
@@ -176,6 +214,27 @@ def _print_table(result: CompareResult, title: str) -> None:
         note(f"There is no room for {left_out}; --format csv has all columns.")
     screen.print()
     print_laid_out(result.reading())
+
+
+def _print_rates(result: CompareResult) -> None:
+    """Print how well each class is found, class by class."""
+    from rich import box
+    from rich.table import Table as Grid
+
+    from obliqua.experiments.compare import RATE_HEADS, RATES_MEAN
+
+    grid = Grid(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for k, head in enumerate(RATE_HEADS):
+        grid.add_column(head, justify="right" if k > 1 else "left", overflow="fold")
+    before = None
+    for label, *texts in result.rate_rows():
+        grid.add_row("" if label == before else shown(text_of(label)), *texts)
+        before = label
+    screen = console()
+    screen.print()
+    print_laid_out(grid)
+    screen.print()
+    print_laid_out(RATES_MEAN)
 
 
 def _columns_with_room(heads: list[str], rows: list[list[str]], width: int) -> int:

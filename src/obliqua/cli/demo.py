@@ -56,7 +56,8 @@ def demo(picture: Path, table: Path | None, seed: int) -> None:
     y = wine.target_names[wine.target].astype(str)
     with progress("comparing") as step:
         result = compare(wine.data, wine.target, random_state=seed, progress=step)
-    print_result(result, "table", "Wine, which comes with scikit-learn")
+    sizes = f"{len(y)} rows, {X.width} features, {result.n_classes} classes"
+    print_result(result, "table", f"Wine, which comes with scikit-learn: {sizes}")
     tree = make_estimator(METHOD, (), seed).fit(X, y)
     screen = console()
     grown = rows_that_grew(tree)

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
 
-from obliqua._typing import AnyArray, BoolArray
+from obliqua._typing import AnyArray, BoolArray, FloatArray
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
 from obliqua.cli._labels import check_known, class_numbers, text_of
-from obliqua.cli._models import holds_out, make_estimator, rows_that_grew, size_of
+from obliqua.cli._models import (
+    holds_out,
+    make_estimator,
+    rows_that_grew,
+    size_of,
+    takes_tables,
+)
 from obliqua.cli._output import check_target, note, print_facts, shown
 from obliqua.cli._table import Table, choose_features, choose_known
-
-if TYPE_CHECKING:
-    import polars as pl
+from obliqua.cli._types import Choice, Features, infer, plain_numbers, read_as
 
 DEFAULT_OUTPUT = "model.obliqua"
 MOST_CLASSES = 8  # that a summary names
+MOST_COLUMNS = 12
+MOST_LETTERS = 60  # of a name
 
 
 @shared.command(
@@ -61,14 +69,15 @@ MOST_CLASSES = 8  # that a summary names
     help=f"The model file. Without this option it is {DEFAULT_OUTPUT}, which must not exist yet.",
 )
 @shared.delimiter_option
-def fit(data: str, target: str, output: Path | None, **given: Any) -> None:
+def fit(data: str, output: Path | None, **given: Any) -> None:
     """Grow a tree from the rows of DATA and save it.
 
     DATA is a CSV or Parquet file, or - for standard input. All columns but the target are
-    features; they must be numbers, without gaps.
+    features: numbers are numeric, text is categories, and cells may be empty.
     """
     from obliqua.estimators.files import save
 
+    target = given["target"]
     path = _output(output, data, given["test"])
     if given["method"] == "sklearn":
         raise click.UsageError(
@@ -77,7 +86,7 @@ def fit(data: str, target: str, output: Path | None, **given: Any) -> None:
         )
     estimator = make_estimator(given["method"], given["settings"], given["seed"])
     estimator.set_params(n_jobs=given["jobs"])
-    table = read_table(data, given["delimiter"], [target])
+    table = read_table(data, given["delimiter"], given["missing"])
     weight = given["weight"]
     table.require([target], "--target")
     table.require([] if weight is None else [weight], "--weight")
@@ -86,25 +95,73 @@ def fit(data: str, target: str, output: Path | None, **given: Any) -> None:
     table = table.without_missing(target, given["drop_missing_target"])
     names = choose_features(table, [target, *([weight] if weight else [])], **_choice(given))
     y = table.labels(target)
-    X = table.matrix(names)
+    X = _features(table, names, given, estimator)
     if len(np.unique(y)) < 2:
         raise Trouble(
             f"The target {target!r} has one class only, {text_of(y[0])}; a tree needs two."
         )
-    weights = None if weight is None else table.matrix([weight])[weight].to_numpy()
-    tests = _other_rows(given, target, names)
+    rows = Rows(X, y, None if weight is None else _weights(table, weight))
+    tests = _other_rows(given, target, X, takes_tables(estimator))
     held = _held_out(y, given["holdout"], given["seed"])
-    X_fit, y_fit, w_fit = _part(X, ~held), y[~held], None if weights is None else weights[~held]
-    estimator.fit(X_fit, y_fit, sample_weight=w_fit)
+    grown = rows.part(~held)
+    if X.given:
+        estimator.set_params(categorical_features=list(X.qualitative))
+    estimator.fit(grown.X.frame, grown.y, sample_weight=grown.weights)
     if held.any():
-        tests.append((f"{counted(int(held.sum()), 'row')} held out", _part(X, held), y[held]))
-    facts = _summary(estimator, X_fit, y_fit, given["method"], target)
-    n = X_fit.height
-    facts.insert(1, ("rows", f"{n:,}{_how_grown(estimator, n, w_fit)}"))
+        tests.append((f"{counted(int(held.sum()), 'row')} held out", rows.part(held)))
+    facts = _summary(estimator, grown, given)
     facts += [_accuracy(estimator, *test) for test in tests]
     # The file is the same for any number of threads.
     save(estimator.set_params(n_jobs=None), path)
     print_facts([*facts, ("saved", f"{path}, {size_of(path)}")])
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows with classes and weights.
+
+    Parameters
+    ----------
+    X : Features
+        The columns.
+    y : ndarray
+        The classes.
+    weights : ndarray or None
+        The weights.
+    """
+
+    X: Features
+    y: AnyArray
+    weights: FloatArray | None = None
+
+    def part(self, rows: BoolArray) -> Rows:
+        """Return some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Rows(self.X.part(rows), self.y[rows], weights)
+
+
+def _features(table: Table, names: list[str], given: dict[str, Any], estimator: Any) -> Features:
+    """Read the columns to learn from as the method can take them."""
+    if takes_tables(estimator):
+        return infer(table, names, Choice.of(given))
+    from obliqua.experiments.methods import METHODS
+
+    others = [
+        name for name in METHODS if name != "sklearn" and takes_tables(make_estimator(name, (), 0))
+    ]
+    if given["categorical"]:
+        raise click.UsageError(
+            f"--categorical: {given['method']} takes numbers only. Methods that take categories "
+            f"are {', '.join(others)}."
+        )
+    more = f"Methods that take categories and gaps are {', '.join(others)}."
+    what = f"features of {given['method']}"
+    return Features(plain_numbers(table, names, what, more), (), given=False)
+
+
+def _weights(table: Table, weight: str) -> FloatArray:
+    column = plain_numbers(table, [weight], "weights")[weight]
+    return np.asarray(column.to_numpy(), dtype=np.float64)
 
 
 def _choice(given: dict[str, Any]) -> dict[str, list[str] | None]:
@@ -147,54 +204,94 @@ def _held_out(y: AnyArray, share: float | None, seed: int) -> BoolArray:
     return held
 
 
-def _part(X: pl.DataFrame, rows: BoolArray) -> pl.DataFrame:
-    return X if rows.all() else X.filter(rows)
-
-
 def _other_rows(
-    given: dict[str, Any], target: str, names: list[str]
-) -> list[tuple[str, pl.DataFrame, AnyArray]]:
+    given: dict[str, Any], target: str, X: Features, gaps: bool
+) -> list[tuple[str, Rows]]:
     """Read the rows to test on, before the time of a fit is spent."""
     if given["test"] is None:
         return []
-    table: Table = read_table(given["test"], given["delimiter"], [target])
+    table: Table = read_table(given["test"], given["delimiter"], given["missing"])
     table.require([target], "--test")
     table = table.without_missing(target, given["drop_missing_target"])
-    used, _ = choose_known(table, names, named=True)
+    choose_known(table, X.frame.columns, named=True)
     what = f"{counted(table.frame.height, 'row')} of {table.source}"
-    return [(what, table.matrix(used), table.labels(target))]
+    frame = read_as(table, X.columns(), gaps)
+    weight = given["weight"]
+    known = weight is not None and weight in table.frame.columns
+    weights = _weights(table, weight) if known else None
+    return [(what, Rows(replace(X, frame=frame), table.labels(target), weights))]
 
 
-def _summary(
-    estimator: Any, X: pl.DataFrame, y: AnyArray, method: str, target: str
-) -> list[tuple[str, str]]:
+def _summary(estimator: Any, rows: Rows, given: dict[str, Any]) -> list[tuple[str, str]]:
     from obliqua.experiments.compare import features_per_split
     from obliqua.experiments.methods import METHODS
 
-    labels, counts = np.unique(y, return_counts=True)
+    method, n = given["method"], len(rows.y)
+    labels, counts = np.unique(rows.y, return_counts=True)
     if len(labels) > MOST_CLASSES:
-        note(f"{target!r} has {len(labels)} classes.")
-    named = [
-        f"{shown(text_of(label))} ({count:,})" for label, count in zip(labels, counts, strict=True)
-    ]
-    more = ", ..." if len(named) > MOST_CLASSES else ""
+        note(f"{given['target']!r} has {len(labels)} classes.")
     features = features_per_split(estimator.model_)
     return [
         ("method", f"{method}, {METHODS[method].title}"),
-        ("features", f"{X.width:,}"),
-        ("classes", f"{len(labels)}: {', '.join(named[:MOST_CLASSES])}{more}"),
+        ("rows", f"{n:,}{_how_grown(estimator, n, rows.weights)}"),
+        *_about_features(rows.X),
+        ("classes", f"{len(labels)}: {_by_class(labels, [f'{count:,}' for count in counts])}"),
+        *_about_weights(rows, given["weight"]),
         ("leaves", f"{estimator.get_n_leaves():,}"),
         ("depth", f"{estimator.get_depth():,}"),
         ("features per split", "-" if np.isnan(features) else f"{features:.1f}"),
-        _accuracy(estimator, "the training rows, too good for new ones", X, y),
+        _accuracy(estimator, "the training rows, too good for new ones", rows),
     ]
 
 
-def _accuracy(estimator: Any, what: str, X: pl.DataFrame, y: AnyArray) -> tuple[str, str]:
-    numbers = class_numbers(estimator.classes_, y)
-    unknown = check_known(numbers, y, estimator.classes_, "--test")
-    right = numbers == estimator.model_.predict_index(estimator.model_.rows(X))
-    return "accuracy", f"{100 * right.mean():.1f} % on {what}{unknown}"
+def _by_class(labels: AnyArray, texts: Sequence[str]) -> str:
+    named = [f"{_cut(text_of(label))} ({text})" for label, text in zip(labels, texts, strict=True)]
+    return _few(named, MOST_CLASSES)
+
+
+def _cut(name: str) -> str:
+    return shown(name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 3]}...")
+
+
+def _few(texts: Sequence[str], most: int) -> str:
+    return ", ".join([*texts[:most], *(["..."] if len(texts) > most else [])])
+
+
+def _about_features(X: Features) -> list[tuple[str, str]]:
+    """Say how many columns are of which kind, and what is missing."""
+    n, n_levels = X.frame.width, len(X.qualitative)
+    if n_levels == 0:
+        facts = [("features", f"{n:,} numeric")]
+    else:
+        facts = [("features", f"{n - n_levels:,} numeric, {n_levels:,} qualitative")]
+        counts = [(name, X.frame[name].drop_nulls().n_unique()) for name in X.qualitative]
+        named = [f"{_cut(name)} ({count:,})" for name, count in counts]
+        facts.append(("levels", _few(named, MOST_COLUMNS)))
+    missing = X.missing()
+    if missing:
+        named = [f"{_cut(name)} ({count:,})" for name, count in missing.items()]
+        cells = counted(sum(missing.values()), "cell")
+        facts.append(("missing", f"{cells}: {_few(named, MOST_COLUMNS)}"))
+    return facts
+
+
+def _about_weights(rows: Rows, name: str | None) -> list[tuple[str, str]]:
+    if rows.weights is None:
+        return []
+    labels, places = np.unique(rows.y, return_inverse=True)
+    sums = np.bincount(places, rows.weights)
+    by_class = _by_class(labels, [f"{one:,.6g}" for one in sums])
+    return [("weights", f"{_cut(str(name))}, {sums.sum():,.6g} in all: {by_class}")]
+
+
+def _accuracy(estimator: Any, what: str, rows: Rows) -> tuple[str, str]:
+    numbers = class_numbers(estimator.classes_, rows.y)
+    unknown = check_known(numbers, rows.y, estimator.classes_, "--test")
+    right = numbers == estimator.model_.predict_index(estimator.model_.rows(rows.X.frame))
+    if rows.weights is None or not rows.weights.any():
+        return "accuracy", f"{100 * right.mean():.1f} % on {what}{unknown}"
+    share = np.average(right, weights=rows.weights / rows.weights.max())
+    return "accuracy", f"{100 * share:.1f} % of weight on {what}{unknown}"
 
 
 def _how_grown(estimator: Any, n_all: int, weights: AnyArray | None) -> str:

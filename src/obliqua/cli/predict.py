@@ -18,6 +18,7 @@ from obliqua.cli._labels import check_known, class_numbers, text_of
 from obliqua.cli._models import has_own_names, load_model
 from obliqua.cli._output import check_target, note, write_file, write_stdout
 from obliqua.cli._table import Table, choose_known
+from obliqua.cli._types import read_as
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,6 +47,7 @@ PREDICTION = "prediction"
     type=click.Path(path_type=Path),
     help="A file to write, CSV or Parquet by its ending, instead of stdout.",
 )
+@shared.missing_option
 @shared.jobs_option("threads")
 @shared.delimiter_option
 def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
@@ -53,7 +55,8 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
 
     MODEL is a file that `obliqua fit` has made. DATA is a CSV or Parquet file, or - for standard
     input. Columns are found by name, so that their order does not matter; columns that the model
-    does not know are left out. The result is CSV with a line per row, in the order of the rows.
+    does not know are left out. They are read as what they were when the model was fitted. The
+    result is CSV with a line per row, in the order of the rows.
     """
     if output is not None:
         check_target(output, data, model)
@@ -64,15 +67,15 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
             )
     _, container = load_model(model)
     asked = [name for name in (given["id_column"], given["score"]) if name is not None]
-    table = read_table(data, given["delimiter"], asked)
+    table = read_table(data, given["delimiter"], given["missing"], each_row=True)
     table.require([] if given["id_column"] is None else [given["id_column"]], "--id")
     table.require([] if given["score"] is None else [given["score"]], "--score")
-    names = container.encoding.names
-    used, others = choose_known(table, names, has_own_names(container))
+    columns = container.encoding.columns
+    _, others = choose_known(table, container.encoding.names, has_own_names(container))
     unused = [name for name in others if name not in asked]
     if unused:
         note(f"{counted(len(unused), 'column')} not used: {listed(unused)}.")
-    Z = container.rows(table.matrix(used).to_numpy())
+    Z = container.rows(read_as(table, columns, container.takes_missing))
     predicted = container.predict_index(Z, _threads(given["jobs"]))
     shares = container.predict_proba(Z, _threads(given["jobs"])) if given["proba"] else None
     frame = _frame(table, given["id_column"], predicted, container.classes, shares)
@@ -98,7 +101,7 @@ def _frame(
     shares: AnyArray | None,
 ) -> pl.DataFrame:
     polars = require("polars", "cli", "Writing tables")
-    columns: list[pl.Series] = [] if id_column is None else [table.as_written(id_column)]
+    columns: list[pl.Series] = [] if id_column is None else [table.frame[id_column]]
     columns.append(polars.Series(PREDICTION, classes.take(predicted).tolist()))
     if shares is not None:
         for label, share in zip(classes.tolist(), shares.T, strict=True):

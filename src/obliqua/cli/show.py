@@ -31,6 +31,7 @@ from obliqua.cli._output import (
     write_file,
 )
 from obliqua.cli._table import choose_known
+from obliqua.cli._types import QUALITATIVE, read_as
 from obliqua.errors import TreeError
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ BAR = 20  # signs of the longest bar
 )
 @click.option("--data", metavar="FILE", help="A table whose rows --plot shows in histograms.")
 @click.option("--target", "-t", metavar="COLUMN", help="The column of --data with the classes.")
+@shared.missing_option
 @shared.delimiter_option
 def show(model: str, dot: Path | None, plot: Path | None, **given: Any) -> None:
     """Show a saved model: its facts, its tree, its importances.
@@ -121,6 +123,8 @@ def _check_options(model: str, dot: Path | None, plot: Path | None, given: dict[
         raise click.UsageError(f"--plot: {plot} does not end in {', '.join(PICTURES)}.")
     if given["data"] is not None and plot is None:
         raise click.UsageError("--data is for --plot, which shows its rows.")
+    if given["missing"] and given["data"] is None:
+        raise click.UsageError("--missing is for the table of --data, which is not given.")
     if given["target"] is not None and given["data"] is None:
         raise click.UsageError("--target is a column of --data, which is not given.")
 
@@ -141,7 +145,7 @@ def _facts(fitted: Any, container: Model, path: str) -> list[tuple[str, str]]:
     features = features_per_split(container)
     return [
         ("model", f"{path}, {' '.join(kind.split())}"),
-        ("features", _counted_names(container.encoding.names)),
+        ("features", _features(container)),
         ("classes", _counted_names([text_of(label) for label in container.classes.tolist()])),
         *_rows_of(fitted),
         ("features per split", "-" if np.isnan(features) else f"{features:.1f}"),
@@ -156,6 +160,15 @@ def _rows_of(fitted: Any) -> list[tuple[str, str]]:
     if n * share < 1 - share:  # too few to hold one out
         return []
     return [("rows", f"{n:,} grew the tree, about {100 * share:.3g} % of all pruned it")]
+
+
+def _features(container: Model) -> str:
+    columns = container.encoding.columns
+    text = _counted_names(container.encoding.names)
+    n_levels = sum(column.kind == QUALITATIVE for column in columns)
+    if n_levels == 0:
+        return text
+    return f"{text} ({len(columns) - n_levels} numeric, {n_levels} qualitative)"
 
 
 def _counted_names(names: Sequence[Any]) -> str:
@@ -207,9 +220,9 @@ def _rules(fitted: Any, words: dict[str, Any]) -> str:
 
 
 def _filled(line: str, width: int) -> list[str]:
-    """Break a line of a rule between the terms of its sum; the rest stands further in."""
+    """Break a line of a rule between terms of a sum or of a list; the rest stands further in."""
     start = len(line) - len(line.lstrip())
-    pieces = re.split(r" (?=[-+] |[<>])", line.lstrip())
+    pieces = re.split(r" (?=[-+] |[<>])|(?<=,) ", line.lstrip())
     first, *others = fill_lines(pieces, width - start - INDENT)
     return [f"{'':{start}}{first}", *(f"{'':{start + INDENT}}{other}" for other in others)]
 
@@ -218,12 +231,12 @@ def _rows(container: Model, given: dict[str, Any]) -> tuple[Any, AnyArray | None
     """Read the rows to draw, if there are any."""
     if given["data"] is None:
         return None, None
-    as_text = [] if given["target"] is None else [given["target"]]
-    table = read_table(given["data"], given["delimiter"], as_text)
-    used, _ = choose_known(table, container.encoding.names, has_own_names(container))
+    table = read_table(given["data"], given["delimiter"], given["missing"])
+    choose_known(table, container.encoding.names, has_own_names(container))
+    columns, gaps = container.encoding.columns, container.takes_missing
     target = given["target"]
     if target is None:
-        return table.matrix(used), None
+        return read_as(table, columns, gaps), None
     table.require([target], "--target")
     table = table.without_missing(target, drop=True)
     labels = table.labels(target)
@@ -232,7 +245,7 @@ def _rows(container: Model, given: dict[str, Any]) -> tuple[Any, AnyArray | None
     if unknown:
         note(f"{counted(len(labels), 'row')}{unknown}. They are left out.")
         table, numbers = table.filtered(numbers >= 0), numbers[numbers >= 0]
-    return table.matrix(used), container.classes.take(numbers)
+    return read_as(table, columns, gaps), container.classes.take(numbers)
 
 
 def draw(model: Any, path: Path, X: Any = None, y: Any = None, **more: Any) -> None:

@@ -30,6 +30,11 @@ class CartClassifier(BaseTreeClassifier):
     The default criterion is twoing, as in the papers on oblique trees; for two classes it
     chooses the same splits as gini.
 
+    Takes qualitative features and missing values. A split on a qualitative feature divides its
+    levels: for two classes by the best of all subsets (unless `min_samples_leaf` rules it out),
+    for more by the best one along the first discriminant coordinate of the levels. Each split
+    carries what stands in for a missing value.
+
     References
     ----------
     .. [1] L. Breiman, J. H. Friedman, R. A. Olshen, C. J. Stone (1984). *Classification and

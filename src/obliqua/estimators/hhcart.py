@@ -83,6 +83,10 @@ class HHCartClassifier(BaseTreeClassifier):
     0 (at most 1e-10 of the largest) are passed over. A class whose rows are all equal has no
     eigenvectors. Features are not scaled.
 
+    Takes qualitative features and missing values. At each node the levels of a qualitative
+    feature become numbers, their first discriminant coordinate (CRIMCOORD, section 3.2 of the
+    paper), and join the other features. Each split carries what stands in for a missing value.
+
     Candidate directions at a node: p for CART, and for each class p ('dominant') or p times p
     ('all') more.
 

@@ -19,6 +19,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from obliqua import _confusion as measures
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.estimators._labels import encode_labels
+from obliqua.experiments.adapt import adapted
 from obliqua.experiments.methods import METHODS, find_method
 from obliqua.experiments.protocol import mean_and_sd
 from obliqua.experiments.tables import Figure
@@ -142,16 +143,41 @@ class CompareResult:
             ],
         }
 
-    def markdown(self) -> str:
+    def rate_rows(self) -> list[list[Any]]:
+        """Return the true positive and true negative rates of each class as a table shows them.
+
+        Returns
+        -------
+        list of list
+            What stands below `RATE_HEADS`: for each class, each method. First the label, then
+            texts: means and standard deviations over folds, in per cent.
+        """
+        out: list[list[Any]] = []
+        for place, label in enumerate(self.classes):
+            for name, rates in self.rates.items():
+                pairs = [_figure(100.0 * rates[:, which, place]) for which in range(len(RATES))]
+                out.append([label, name, *(Figure(*pair).text(1) or "-" for pair in pairs)])
+        return out
+
+    def markdown(self, rates: bool = False) -> str:
         """Return the table as Markdown, with its notes below.
+
+        Parameters
+        ----------
+        rates : bool, default=False
+            Whether a second table has the rates of each class.
 
         Returns
         -------
         str
-            The text. Accuracies are per cent, times milliseconds.
+            The text. Accuracies and rates are per cent, times milliseconds.
         """
         lines = ["| " + " | ".join(HEADS) + " |", "|---" + "|---:" * (len(HEADS) - 1) + "|"]
         lines += ["| " + " | ".join(cells(row)) + " |" for row in self.rows()]
+        if rates:
+            lines += ["", "| " + " | ".join(RATE_HEADS) + " |", "|---|---|---:|---:|"]
+            lines += ["| " + " | ".join(_escaped(row)) + " |" for row in self.rate_rows()]
+            lines += ["", RATES_MEAN]
         for note in (self.reading(), *self.notes):
             lines += ["", note]
         return "\n".join(lines) + "\n"
@@ -179,6 +205,21 @@ class CompareResult:
 
 #: The heads of a table of `cells`.
 HEADS = ("method", "accuracy %", "macro F", "leaves", "depth", "features/split", "fit ms")
+
+
+#: The heads of a table of `CompareResult.rate_rows`.
+RATE_HEADS = ("class", "method", "TPR %", "TNR %")
+
+#: What they mean.
+RATES_MEAN = (
+    "TPR, the true positive rate: how many rows of a class are found. TNR, the true negative "
+    "rate: how many of the other rows are not taken for it."
+)
+
+
+def _escaped(entries: Sequence[Any]) -> list[str]:
+    """Keep what labels hold from dividing the cells of a Markdown table."""
+    return [" ".join(str(entry).replace("|", "\\|").split()) for entry in entries]
 
 
 def cells(row: Mapping[str, Any]) -> list[str]:
@@ -218,7 +259,11 @@ def compare(
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
-        The rows, an array or a frame.
+        The rows, an array or a frame, with categories and missing values too. Methods out of
+        the registry that take numbers only, as scikit-learn's tree, get them through a pipeline
+        that is fitted in each fold, and a note says so: a column of 0 and 1 per level, at most
+        100 per feature, and the mean of the training rows for a missing number if the method
+        does not take such. Your own estimators get X as it is.
     y : array-like of shape (n_rows,)
         The class labels.
     methods : sequence of str, mapping of str to estimator, or None, default=None
@@ -270,6 +315,9 @@ def compare(
     estimators = _estimators(methods, random_state)
     classes, codes = encode_labels(labels)
     n_folds, notes = _possible_folds(n_folds, classes, np.bincount(codes))
+    if not isinstance(methods, Mapping):
+        estimators, more = adapted(estimators, X)
+        notes += more
     divisions = list(_divisions(codes, n_folds, n_repeats, random_state))
     tasks = [(name, division) for division in divisions for name in estimators]
     calls = (

@@ -9,14 +9,15 @@ import numpy as np
 
 from obliqua._layout import KIND_NAMES, NodeKind
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
+from obliqua.data import Encoding
 from obliqua.errors import TreeError
 from obliqua.tree import Tree
 
 
-def require_numeric(
+def require_kinds(
     tree: Tree, nodes: Int64Array, fact: str, kinds: tuple[NodeKind, ...] = (NodeKind.HYPERPLANE,)
 ) -> None:
-    """Refuse the first of some nodes that is no sum of numeric features.
+    """Refuse the first of some nodes that is of another kind.
 
     Parameters
     ----------
@@ -25,36 +26,58 @@ def require_numeric(
     nodes : ndarray of int64
         Inner nodes.
     fact : str
-        What is asked for, as the subject of a sentence: ``"A margin"``.
+        What is asked for, as the subject of a sentence: ``"a margin"``.
     kinds : tuple of NodeKind
         The kinds that the fact knows.
 
     Raises
     ------
     TreeError
-        If a node is of another kind, or gives numbers to levels.
+        If a node is of another kind.
     """
     known = ", ".join(KIND_NAMES[kind] for kind in kinds)
-    coded = _with_tables(tree)
     for node in nodes.tolist():
         kind = NodeKind(tree.kind[node])
         if kind not in kinds:
             raise TreeError(
                 f"Node {node} is {KIND_NAMES[kind]}; {fact} is known for {known} only."
             )
-        if coded[node]:
-            raise TreeError(
-                f"Node {node} is {KIND_NAMES[kind]} that gives numbers to the levels of a "
-                f"qualitative column; {fact} is known for numeric columns only."
-            )
 
 
-def _with_tables(tree: Tree) -> BoolArray:
-    """Whether each node has a level table."""
-    marked = np.zeros(tree.n_nodes, dtype=bool)
-    coded = np.diff(tree.table_ptr) > 0
-    marked[tree.node_of_plane[tree.plane_of_coef[coded]]] = True
-    return marked
+def require_numbers(tree: Tree, nodes: Int64Array, fact: str, encoding: Encoding) -> None:
+    """Refuse the first of some nodes that asks about a qualitative column.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    nodes : ndarray of int64
+        Inner nodes.
+    fact : str
+        What is asked for, as the subject of a sentence: ``"a region"``.
+    encoding : Encoding
+        What the columns are.
+
+    Raises
+    ------
+    TreeError
+        If a node gives numbers to levels.
+    """
+    for node in nodes.tolist():
+        first, last = (int(tree.coef_ptr[tree.plane_ptr[node + k]]) for k in (0, 1))
+        for k in range(first, last):
+            if has_table(tree, k):
+                name = encoding.names[int(tree.coef_idx[k])]
+                raise TreeError(
+                    f"Node {node} asks about the levels of the qualitative column {name!r}; "
+                    f"{fact} is known for numeric columns only. export_rules writes which levels "
+                    "reach each leaf."
+                )
+
+
+def has_table(tree: Tree, k: int) -> bool:
+    """Say whether a coefficient is about levels."""
+    return bool(tree.table_ptr[k] < tree.table_ptr[k + 1])
 
 
 def plane_parts(tree: Tree, plane: int) -> tuple[Int32Array, FloatArray, FloatArray, float]:
@@ -68,10 +91,16 @@ def plane_parts(tree: Tree, plane: int) -> tuple[Int32Array, FloatArray, FloatAr
     )
 
 
+def numbers_of(tree: Tree, plane: int) -> BoolArray:
+    """Say which coefficients of a plane are about numbers, not about levels."""
+    start, end = tree.coef_ptr[plane : plane + 2].tolist()
+    return np.array([not has_table(tree, k) for k in range(start, end)], dtype=bool)
+
+
 def plane_values(Z: AnyArray, idx: AnyArray, coef: FloatArray) -> FloatArray:
-    """Return the value of rows along a normal: term after term, as the tree's walk adds them."""
+    """Return the value of rows of numbers along a normal, term after term."""
     value = np.zeros(len(Z))
-    # Products beyond the largest number are infinite for the walk too.
+    # Products beyond the largest number are infinite for the tree's walk too.
     with np.errstate(over="ignore", invalid="ignore"):
         for column, factor in zip(idx.tolist(), coef.tolist(), strict=True):
             value += factor * Z[:, column].astype(np.float64)
@@ -86,12 +115,24 @@ def length_of(vector: FloatArray) -> float:
     return largest * float(np.sqrt(np.sum((vector / largest) ** 2)))
 
 
-def units_of(scale: Any, names: Sequence[str]) -> FloatArray:
-    """Return what counts as one unit of each feature; a Series is read by its names."""
+def lengths_of(vector: FloatArray, used: BoolArray) -> FloatArray:
+    """Return the length of a vector without the entries that a row does not use, row by row."""
+    if used.all():
+        return np.full(len(used), length_of(vector))
+    largest = float(np.abs(vector).max(initial=0.0)) or 1.0
+    parts = np.where(used, vector / largest, 0.0)
+    return np.asarray(largest * np.sqrt(np.sum(parts**2, axis=1)))
+
+
+def units_of(scale: Any, names: Sequence[str], free: Sequence[str] = ()) -> FloatArray:
+    """Return what counts as one unit of each feature; a Series is read by its names.
+
+    Features that are `free`, those that have no unit, may be left out of a Series.
+    """
     n_features = len(names)
     if scale is None:
         return np.ones(n_features)
-    units = np.asarray(_by_name(scale, names), dtype=np.float64)
+    units = np.asarray(_by_name(scale, names, free), dtype=np.float64)
     if units.shape != (n_features,) or not ((units > 0) & np.isfinite(units)).all():
         raise ValueError(
             f"scale must hold a positive, finite number for each of the {n_features} features; "
@@ -100,7 +141,7 @@ def units_of(scale: Any, names: Sequence[str]) -> FloatArray:
     return units
 
 
-def _by_name(scale: Any, names: Sequence[str]) -> Any:
+def _by_name(scale: Any, names: Sequence[str], free: Sequence[str]) -> Any:
     """Bring what has an index, as a pandas Series, into the order of the features."""
     index = getattr(scale, "index", None)
     if index is None or callable(index) or np.ndim(scale) != 1:
@@ -110,9 +151,9 @@ def _by_name(scale: Any, names: Sequence[str]) -> Any:
     # A Series that was made without names counts its values.
     if called == list(names) or given == list(range(len(given))):
         return scale
-    if sorted(called) != sorted(names) or len(set(called)) < len(called):
-        strange = [name for name in called if name not in set(names)]
-        lacking = [name for name in names if name not in set(called)]
+    strange = [name for name in called if name not in set(names)]
+    lacking = [name for name in names if name not in {*called, *free}]
+    if strange or lacking or len(set(called)) < len(called):
         what = "; ".join(
             f"{words} {', '.join(map(repr, found[:5]))}{', ...' if len(found) > 5 else ''}"
             for words, found in (("not among them:", strange), ("lacking:", lacking))
@@ -125,4 +166,4 @@ def _by_name(scale: Any, names: Sequence[str]) -> Any:
         )
     place = {name: k for k, name in enumerate(called)}
     values = np.asarray(scale)
-    return values[[place[name] for name in names]]
+    return np.array([values[place[name]] if name in place else 1.0 for name in names])

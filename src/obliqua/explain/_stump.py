@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import ceil
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from obliqua._layout import pointers
+from obliqua._levels import table_of
 from obliqua._subject import Subject
-from obliqua._typing import AnyArray, FloatArray
-from obliqua.explain._planes import plane_parts
+from obliqua._typing import AnyArray, BoolArray, FloatArray
+from obliqua.data import Table, encode
 from obliqua.tree import NodeKind, Tree
-
-# The columns of a split, its coefficients and its threshold.
-Split: TypeAlias = tuple[AnyArray, FloatArray, float]
 
 
 def stump_maker(
     estimator: Any, subject: Subject, Z: AnyArray, codes: AnyArray, weights: FloatArray
-) -> Callable[[Any, AnyArray, int], Split | None]:
+) -> Callable[[Any, AnyArray, int], Tree | None]:
     """Return what fits a copy of an estimator to rows of one node.
 
     Parameters
@@ -38,7 +38,8 @@ def stump_maker(
     -------
     callable
         A function of a bag (with `Z`, `codes` and `weights`), of the rows drawn from it, and of
-        a seed. It returns the split over the features' own units, or None if there is none.
+        a seed. It returns a tree whose root is the split, over the features' own units and the
+        subject's codes of levels, or None if there is none.
     """
     from sklearn.base import clone
 
@@ -47,7 +48,15 @@ def stump_maker(
     # Class weights and scales are made from all rows, not from those of a node.
     narrow = codes.astype(np.int32)
     found = estimator._weights_of_classes(subject.classes, narrow, weights)
-    scale = estimator._feature_scale(Z, narrow, weights, found)
+    columns = subject.encoding.columns
+    coded = [place for place, column in enumerate(columns) if column.kind == "qualitative"]
+    missing: BoolArray = np.asarray(np.isnan(Z).any(axis=0))
+    table = Table(np.asarray(Z), subject.encoding, missing)
+    scale = estimator._feature_scale(table, narrow, weights, found)
+    means: FloatArray | None = None
+    if known.get("fill") == "training":
+        means = encode(table, narrow, len(subject.classes), weights, found).means
+        means = np.where([column.kind == "qualitative" for column in columns], np.nan, means)
     class_weight = np.ones(len(subject.classes)) if found is None else found
     total = float((class_weight[codes] * weights).sum())
 
@@ -62,6 +71,7 @@ def stump_maker(
             "priors": None,
             "scale": None,
             "n_jobs": 1,
+            "categorical_features": coded or None,
             "min_samples_split": rows_of(known["min_samples_split"], 2),
             "min_samples_leaf": rows_of(known["min_samples_leaf"], 1),
             "min_weight_fraction_leaf": min(0.5, known["min_weight_fraction_leaf"] / share),
@@ -75,19 +85,49 @@ def stump_maker(
             return int(limit)
         return max(least, ceil(limit * int(tree.n_samples[0])))
 
-    def make(bag: Any, rows: AnyArray, seed: int) -> Split | None:
+    def make(bag: Any, rows: AnyArray, seed: int) -> Tree | None:
         drawn = bag.codes[rows]
         if (drawn == drawn[0]).all():
             return None
         share = float((class_weight[bag.codes] * bag.weights).sum()) / total
         stump = clone(estimator).set_params(**params_of(min(share, 1.0)), random_state=seed)
-        seen = bag.Z[rows] if scale is None else bag.Z[rows] * scale
+        seen = bag.Z[rows]
+        if means is not None:
+            seen = np.where(np.isnan(seen), means, seen)
+        seen = seen if scale is None else seen * scale
         stump.fit(seen, drawn, None if found is None else class_weight[drawn])
-        fitted: Tree = stump.tree_
-        if fitted.kind[0] != NodeKind.HYPERPLANE:
+        if stump.tree_.kind[0] != NodeKind.HYPERPLANE:
             return None
-        idx, coef, _, threshold = plane_parts(fitted, 0)
-        # A normal over scaled features is one over the features once it is scaled itself.
-        return idx, coef if scale is None else coef * scale[idx], threshold
+        return _in_own_terms(stump.model_, subject, scale, means)
 
     return make
+
+
+def _in_own_terms(
+    stump: Any, subject: Subject, scale: FloatArray | None, means: FloatArray | None
+) -> Tree:
+    """Say a stump over scaled features and codes of its own in those of the subject."""
+    tree: Tree = stump.trees[0]
+    coef, fill = tree.coef, tree.fill
+    if scale is not None:
+        # A normal over scaled features is one over the features once it is scaled itself.
+        coef, fill = coef * scale[tree.coef_idx], fill / scale[tree.coef_idx]
+    if means is not None:
+        there = means[tree.coef_idx]
+        fill = np.where(np.isnan(there), fill, there)
+    tables = []
+    for k, place in enumerate(tree.coef_idx.tolist()):
+        own = table_of(tree, k)
+        table = np.zeros(len(subject.encoding.columns[place].levels) if len(own) else 0)
+        # Its levels are codes of the subject; those of no known level are -1.
+        for number, level in zip(own.tolist(), stump.encoding.columns[place].levels, strict=False):
+            if 0 <= int(level) < len(table):
+                table[int(level)] = number
+        tables.append(table)
+    return replace(
+        tree,
+        coef=coef,
+        fill=fill,
+        table=np.concatenate([np.zeros(0), *tables]),
+        table_ptr=pointers([len(table) for table in tables]),
+    )

@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._subject import subject_of
+from obliqua._subject import read_values, subject_of
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.explain._planes import length_of, plane_parts, plane_values, require_numeric, units_of
+from obliqua.data import Encoding
+from obliqua.explain._planes import (
+    lengths_of,
+    numbers_of,
+    plane_parts,
+    require_kinds,
+    units_of,
+)
 from obliqua.tree import Tree
 
 __all__ = ["Margins", "margins"]
@@ -33,18 +40,20 @@ class Margins:
     node : ndarray of int64, of shape (n_entries,)
         The node.
     value : ndarray of shape (n_entries,)
-        The row's value along the node's normal, minus the threshold.
+        The row's value along the node's normal, minus the threshold. Levels count what the node
+        gives them, and missing values what stands in for them there.
     distance : ndarray of shape (n_entries,)
-        The Euclidean distance, ``value / |normal|``, of features divided by `scale`. Infinite
-        at a normal of zeros.
+        The Euclidean distance, ``value / |normal|``, of features divided by `scale`, when levels
+        and missing values stay what they are. Infinite at a normal of zeros, and where no
+        number of the row has a part in the split.
     scaled : ndarray of shape (n_entries,)
         The distance when each feature is divided by its standard deviation among the node's
         training rows instead. NaN where one of these is not known, as in a tree by
         hand; infinite if all of them are 0.
     lead : ndarray of shape (n_entries,)
-        The margin in units of the node's leading feature (the one that moves rows most):
+        The margin in units of the node's leading number (the one that moves rows most):
         how far the row's value of it is above the one at which the row, otherwise unchanged,
-        would lie on the plane; negative if it is below.
+        would lie on the plane; negative if it is below. NaN if it is missing in the row.
     scale : ndarray of shape (n_features,)
         What the features are divided by.
     smallest : ndarray of shape (n_rows,)
@@ -78,8 +87,9 @@ class Margins:
         Returns
         -------
         ndarray of shape (n_rows, n_features)
-            The points, up to rounding. A row without a margin stays where it is. The
-            difference to the rows is the smallest change that brings them to the plane.
+            The points, up to rounding. A row without a finite margin stays where it is. The
+            difference to the rows is the smallest change that brings them to the plane; codes of
+            levels and missing values are not changed.
         """
         tree = self.tree
         points = self.rows.astype(np.float64)
@@ -88,11 +98,14 @@ class Margins:
         nodes, first = np.unique(self.nearest[order], return_index=True)
         groups = np.split(order, first[1:])
         for node, rows in zip(nodes.tolist(), groups[: len(nodes)], strict=True):
-            idx, coef, _, threshold = plane_parts(tree, int(tree.plane_ptr[node]))
-            unit = coef * self.scale[idx]
-            length = length_of(unit)
-            away = (plane_values(points[rows], idx, coef) - threshold) / length
-            step = unit / length * self.scale[idx]
+            plane = int(tree.plane_ptr[node])
+            idx, coef, _, threshold = plane_parts(tree, plane)
+            free = numbers_of(tree, plane)
+            idx, unit = idx[free], (coef * self.scale[idx])[free]
+            used = ~np.isnan(points[np.ix_(rows, idx)])
+            length = lengths_of(unit, used)
+            away = (read_values(tree, plane, points[rows]) - threshold) / length
+            step = np.where(used, unit, 0.0) / length[:, None] * self.scale[idx]
             points[np.ix_(rows, idx)] -= away[:, None] * step
         return points
 
@@ -117,7 +130,8 @@ def margins(
     scale : array-like of shape (n_features,), default=None
         What counts as one unit of each feature in a distance, ``X.std(axis=0)`` for instance;
         1 if not given. Without it the feature with the smallest numbers decides which plane is
-        near. A pandas Series is read by the names in its index, in any order.
+        near. A pandas Series is read by the names in its index, in any order; qualitative
+        features may be absent there, and need a 1 in an array.
     tree : int, default=None
         Which tree of a model with several.
 
@@ -129,7 +143,7 @@ def margins(
     Raises
     ------
     TreeError
-        If a node is no hyperplane over numeric features.
+        If a node is no hyperplane.
     ValueError
         If a scale is not positive, or if a Series has other names than the features.
 
@@ -144,6 +158,9 @@ def margins(
 
     For changing the prediction it is a lower bound, no more: the leaf on the other side may
     have the same class.
+
+    Only numbers change on this way. Levels have no distances, and what is missing has no place
+    to start from, so both are held; a split on levels alone is infinitely far.
 
     Examples
     --------
@@ -164,8 +181,8 @@ def margins(
     """
     subject = subject_of(model, tree=tree)
     walked = subject.tree
-    require_numeric(walked, np.flatnonzero(~walked.is_leaf), "a margin")
-    units = units_of(scale, subject.encoding.names)
+    require_kinds(walked, np.flatnonzero(~walked.is_leaf), "a margin")
+    units = units_of(scale, subject.encoding.names, _qualitative(subject.encoding))
     Z = subject.rows(X)
     start, node, leaf = _ways(walked, Z)
     value, distance, scaled, lead = _measured(walked, Z, start, node, units)
@@ -173,6 +190,10 @@ def margins(
     return Margins(
         start, node, value, distance, scaled, lead, units, smallest, nearest, leaf, walked, Z
     )
+
+
+def _qualitative(encoding: Encoding) -> list[str]:
+    return [column.name for column in encoding.columns if column.kind == "qualitative"]
 
 
 def _ways(tree: Tree, Z: AnyArray) -> tuple[Int64Array, Int64Array, Int64Array]:
@@ -193,20 +214,23 @@ def _measured(
     row = np.repeat(np.arange(len(Z)), np.diff(start))
     order = np.argsort(node, kind="stable")
     bounds = np.searchsorted(node[order], np.arange(tree.n_nodes + 1))
-    value = np.empty(len(node))
-    lead, length, scaled = (np.ones(tree.n_nodes) for _ in range(3))
+    value, lead, length, scaled = (np.empty(len(node)) for _ in range(4))
     for split in np.flatnonzero(np.diff(bounds)).tolist():
         at = order[bounds[split] : bounds[split + 1]]
-        idx, coef, spread, threshold = plane_parts(tree, int(tree.plane_ptr[split]))
+        plane = int(tree.plane_ptr[split])
+        here = Z[row[at]]
+        value[at] = read_values(tree, plane, here) - tree.threshold[plane]
+        free = numbers_of(tree, plane)
+        idx, coef, spread = (part[free] for part in plane_parts(tree, plane)[:3])
+        used = ~np.isnan(here[:, idx])
+        length[at] = lengths_of(coef * units[idx], used)
         with np.errstate(over="ignore"):
-            value[at] = plane_values(Z[row[at]], idx, coef) - threshold
-            effect = coef * spread
-            ranks = np.abs(coef if np.isnan(spread).any() else effect)
-        lead[split] = coef[np.argmax(ranks)]
-        length[split] = length_of(coef * units[idx])
-        scaled[split] = np.nan if np.isnan(effect).any() else length_of(effect)
-    distance, apart = _ratio(value, length[node]), _ratio(value, scaled[node])
-    return value, distance, apart, _ratio(value, lead[node])
+            effect: FloatArray = np.asarray(coef * spread, dtype=np.float64)
+        known = not np.isnan(effect).any()
+        scaled[at] = lengths_of(effect, used) if known else np.nan
+        first = np.argmax(np.abs(effect if known else coef)) if len(coef) else 0
+        lead[at] = np.where(used[:, first], coef[first], np.nan) if len(coef) else 0.0
+    return value, _ratio(value, length), _ratio(value, scaled), _ratio(value, lead)
 
 
 def _ratio(value: FloatArray, size: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.errors import TreeError
 from obliqua.explain import _polyhedron
 from obliqua.explain._inequalities import Inequalities, Known, Words
-from obliqua.explain._planes import plane_values, require_numeric, units_of
+from obliqua.explain._planes import plane_values, require_kinds, require_numbers, units_of
 
 __all__ = ["Region", "region", "regions"]
 
@@ -230,8 +230,8 @@ def region(model: Any, leaf: int, *, minimal: bool = False, tree: int | None = N
     Raises
     ------
     TreeError
-        If there is no such node, or if a split on the way is a set of levels or gives numbers
-        to levels.
+        If there is no such node, or if a split on the way asks about a qualitative column:
+        `export_rules` says which levels reach a leaf.
 
     Notes
     -----
@@ -280,7 +280,8 @@ def regions(model: Any, *, minimal: bool = False, tree: int | None = None) -> tu
     subject = subject_of(model, tree=tree)
     whole = subject.tree
     inner = np.flatnonzero(~whole.is_leaf)
-    require_numeric(whole, inner, "a region", KINDS)
+    require_kinds(whole, inner, "a region", KINDS)
+    require_numbers(whole, inner, "a region", subject.encoding)
     branches = [
         (node, branch) for node in inner.tolist() for branch in range(int(whole.n_children[node]))
     ]
@@ -308,7 +309,9 @@ def _region(subject: Subject, leaf: int) -> Region:
     while tree.parent[way[-1]] >= 0:
         way.append(int(tree.parent[way[-1]]))
     way.reverse()
-    require_numeric(tree, np.array(way[:-1], dtype=np.int64), "a region", KINDS)
+    above: Int64Array = np.array(way[:-1], dtype=np.int64)
+    require_kinds(tree, above, "a region", KINDS)
+    require_numbers(tree, above, "a region", subject.encoding)
     steps = [(node, child - int(tree.first_child[node])) for node, child in pairwise(way)]
     asked = Inequalities(tree, steps)
     known: Known = {}

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._core.rng import row_hashes
-from obliqua._subject import Subject, subject_of
+from obliqua._levels import table_of
+from obliqua._subject import Subject, read_values, subject_of
 from obliqua._surgery import check_node
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
+from obliqua.data import written_name
 from obliqua.errors import TreeError
-from obliqua.explain._planes import length_of, plane_parts, plane_values, require_numeric
+from obliqua.explain._planes import has_table, length_of, require_kinds
 from obliqua.explain._stump import stump_maker
 from obliqua.tree import Tree
 
@@ -165,7 +167,7 @@ def split_stability(
     Raises
     ------
     TreeError
-        If there is no such node, or if it is no hyperplane over numeric features.
+        If there is no such node, or if it is no hyperplane.
     ValueError
         If fewer than two of the rows reach a node that is asked for.
 
@@ -174,6 +176,11 @@ def split_stability(
     The angle is that between the planes, 0 to 90 degrees, when each feature is divided by its
     standard deviation among the node's rows; units do not matter. Between splits by one
     feature it is 0 or 90, and `moved` says more.
+
+    The levels of a qualitative feature get new scores with each resample. Such a feature counts
+    as a direction per level, the more frequent the level the longer, so that the angle is small
+    if both splits give similar scores to the levels that most rows have. Between two splits by
+    the same qualitative feature it may be anything from 0 to 90.
 
     What to expect was measured (benchmarks/stability.py) with the root of
     ``HHCartClassifier(scale="standard")`` on three features, a plane across two of them and
@@ -247,7 +254,7 @@ def split_stability(
             data = (Z[rows], codes[rows], weights[rows])
             bag = _Bag(subject, node, data, int(random_state))
             found[place] = run(delayed(bag.draw)(make, number) for number in range(n_resamples))
-            lead.append(subject.encoding.written(bag.lead))
+            lead.append(written_name(subject.encoding.names[bag.lead]))
             if progress is not None:
                 progress(place + 1, len(chosen))
     n_rows = np.array([len(rows) for rows in reach], dtype=np.int64)
@@ -281,7 +288,7 @@ def _chosen(tree: Tree, nodes: ArrayLike | None) -> Int64Array:
         leaf = chosen[tree.is_leaf[chosen]]
         if len(leaf):
             raise TreeError(f"Node {leaf[0]} is a leaf, which has no split.")
-    require_numeric(tree, chosen, "the stability of a split")
+    require_kinds(tree, chosen, "the stability of a split")
     return chosen
 
 
@@ -325,26 +332,69 @@ class _Bag:
         # Sorted, so that rounding does not depend on the order of equal rows either.
         order = np.argsort(weights, kind="stable")
         self.weights = np.bincount(group[order], weights=weights[order])
+        self.share = self.weights / self.weights.sum()
         self.deviation = self._deviations()
-        plane = plane_parts(subject.tree, int(subject.tree.plane_ptr[node]))
-        self.idx, self.coef, _, self.threshold = plane
-        self.effect = self._effect(self.idx, self.coef)
-        self.lead = int(np.argmax(np.abs(self.effect)))
-        self.left = plane_values(self.Z, self.idx, self.coef) <= self.threshold
+        self.frequency = self._frequencies(subject)
+        plane = int(subject.tree.plane_ptr[node])
+        self.effect = self._effect(subject.tree, plane)
+        self.lead = self._lead(self.effect)
+        self.left = read_values(subject.tree, plane, self.Z) <= subject.tree.threshold[plane]
 
     def _deviations(self) -> FloatArray:
-        """Return the standard deviation of each feature."""
-        share = self.weights / self.weights.sum()
-        middle = share @ self.Z.astype(np.float64)
-        largest = np.abs(self.Z - middle).max(axis=0)
+        """Return the standard deviation of each feature; what is missing counts as the mean."""
+        there = ~np.isnan(self.Z)
+        Z = np.where(there, self.Z, 0.0).astype(np.float64)
+        known = self.share @ there
+        middle = np.divide(self.share @ Z, known, out=np.zeros_like(known), where=known > 0)
+        apart = np.where(there, Z - middle, 0.0)
+        largest = np.abs(apart).max(axis=0)
         unit = np.where(largest > 0, largest, 1.0)
-        return np.asarray(unit * np.sqrt(share @ ((self.Z - middle) / unit) ** 2))
+        return np.asarray(unit * np.sqrt(self.share @ (apart / unit) ** 2))
 
-    def _effect(self, idx: AnyArray, coef: FloatArray) -> FloatArray:
-        """Return a normal, per standard deviation of each feature."""
-        effect = np.zeros(self.Z.shape[1])
-        effect[idx] = coef / np.abs(coef).max(initial=1e-300) * self.deviation[idx]
+    def _frequencies(self, subject: Subject) -> dict[int, FloatArray]:
+        """Return the share of each code, of unknown ones and of missing ones, by column."""
+        tree, columns = subject.tree, subject.encoding.columns
+        coded = set(tree.coef_idx[np.diff(tree.table_ptr) > 0].tolist())
+        coded |= {place for place, column in enumerate(columns) if column.kind == "qualitative"}
+        found: dict[int, FloatArray] = {}
+        for place in sorted(coded):
+            column = self.Z[:, place]
+            missing = np.isnan(column)
+            n_codes = len(columns[place].levels)
+            if not n_codes:  # a bare tree knows its tables only
+                n_codes = int(column[~missing].max(initial=-1)) + 1
+            code = np.where((column >= 0) & (column < n_codes), column, n_codes)
+            code = np.where(missing, n_codes + 1, code).astype(np.int64)
+            share = np.bincount(code, weights=self.share, minlength=n_codes + 2)
+            found[place] = share.astype(np.float64)
+        return found
+
+    def _effect(self, tree: Tree, plane: int) -> dict[int, FloatArray]:
+        """Return a normal by column, per standard deviation of each feature.
+
+        A qualitative feature has an entry per level: its score, from the mean of all scores,
+        times the root of the level's share. Their length is the scores' standard deviation.
+        """
+        start, end = tree.coef_ptr[plane : plane + 2].tolist()
+        factor = tree.coef[start:end] / np.abs(tree.coef[start:end]).max(initial=1e-300)
+        effect = {}
+        for k in range(start, end):
+            place, by = int(tree.coef_idx[k]), float(factor[k - start])
+            if not has_table(tree, k):
+                effect[place] = np.array([by * self.deviation[place]])
+                continue
+            share = self.frequency[place]
+            table = table_of(tree, k)[: len(share) - 2]
+            score = np.zeros(len(share))
+            score[: len(table)] = table
+            score[-1] = tree.fill[k] if share[-1] > 0 else 0.0
+            effect[place] = by * (score - share @ score) * np.sqrt(share)
         return effect
+
+    @staticmethod
+    def _lead(effect: dict[int, FloatArray]) -> int:
+        lengths = {place: length_of(part) for place, part in sorted(effect.items())}
+        return max(lengths, key=lengths.__getitem__)
 
     def draw(self, make: Any, number: int) -> tuple[float, float, float]:
         """Choose the split anew: the angle, the share moved, whether the lead is the same."""
@@ -354,18 +404,29 @@ class _Bag:
         split = make(self, rows, int(rng.integers(2**31)))
         if split is None:
             return np.nan, np.nan, np.nan
-        idx, coef, threshold = split
-        effect = self._effect(idx, coef)
+        effect = self._effect(split, 0)
+        left = read_values(split, 0, self.Z) <= split.threshold[0]
         return (
-            angle_between(self.effect, effect),
-            self._moved(plane_values(self.Z, idx, coef) <= threshold),
-            float(np.argmax(np.abs(effect)) == self.lead),
+            angle_between(*_joined(self.effect, effect)),
+            self._moved(left),
+            float(self._lead(effect) == self.lead),
         )
 
     def _moved(self, left: BoolArray) -> float:
         """Return the share of the weight that changes sides; which side is left is no matter."""
         moved = float(self.weights[left != self.left].sum() / self.weights.sum())
         return min(moved, 1.0 - moved)
+
+
+def _joined(a: dict[int, FloatArray], b: dict[int, FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Lay two normals by column out as vectors over the same columns."""
+    places = sorted(a | b)
+    sizes = {place: len(part) for place, part in (a | b).items()}
+    first, second = (
+        np.concatenate([normal.get(place, np.zeros(sizes[place])) for place in places])
+        for normal in (a, b)
+    )
+    return first, second
 
 
 def angle_between(a: FloatArray, b: FloatArray) -> float:

@@ -7,11 +7,21 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+import numpy as np
+
 from obliqua._layout import NodeKind
-from obliqua._levels import listed, written_level
+from obliqua._levels import (
+    asks_for_levels,
+    level_sets,
+    negation,
+    shortened,
+    written_levels,
+)
 from obliqua._numbers import ALL_DIGITS
-from obliqua._question import Question, read_plane, scores
+from obliqua._question import Question, Term, read_plane, scores
+from obliqua._scores import stand_ins
 from obliqua._subject import Subject
+from obliqua._wording import in_brackets
 from obliqua.data import written_name
 
 __all__ = ["Between", "Condition", "Largest", "OneOf"]
@@ -33,6 +43,11 @@ class Condition:
 
     text: str
 
+    @property
+    def lines(self) -> list[str]:
+        """The condition in words, and each note on what it says on a line of its own."""
+        return [self.text]
+
     def __str__(self) -> str:
         return self.text
 
@@ -48,11 +63,21 @@ class Between(Condition):
     columns : tuple of int
         The columns of the features.
     coefficients : tuple of float
-        Their coefficients. The first one is 1, unless the rule was asked to be exact.
+        Their coefficients. That of the leading number is 1, and so are those of qualitative
+        features, unless the rule was asked to be exact.
     low, high : float
         The bounds; infinite where there is none.
     low_included, high_included : bool
         Whether the sum may be equal to a bound.
+    missing : bool
+        For a single feature: whether a missing value fulfils it.
+    fills : tuple of float
+        For several features: what stands in for a missing value of each; NaN if nothing does.
+    tables : tuple of tuple of float
+        For several features: what each level code of a qualitative one counts, in the place of
+        its value; any other code counts 0. Empty for a number.
+    notes : tuple of str
+        What levels count, in words. In an exact rule also what missing numbers count.
     """
 
     columns: tuple[int, ...]
@@ -61,6 +86,18 @@ class Between(Condition):
     high: float = math.inf
     low_included: bool = False
     high_included: bool = False
+    missing: bool = False
+    fills: tuple[float, ...] = ()
+    tables: tuple[tuple[float, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """The condition in words, and each note on what it says on a line of its own."""
+        return [self.text, *self.notes]
+
+    def __str__(self) -> str:
+        return self.text + in_brackets([[note] for note in self.notes])
 
 
 @dataclass(frozen=True)
@@ -99,10 +136,21 @@ class Largest(Condition):
         The node of the tree.
     branch : int
         The branch, counted from 0.
+    notes : tuple of str
+        What levels count, in words. In an exact rule also what missing numbers count.
     """
 
     node: int
     branch: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """The condition in words, and each note on what it says on a line of its own."""
+        return [self.text, *self.notes]
+
+    def __str__(self) -> str:
+        return self.text + in_brackets([[note] for note in self.notes])
 
 
 @dataclass(frozen=True)
@@ -117,6 +165,7 @@ class _Interval:
     high_included: bool = False
     low_node: int = -1
     high_node: int = -1
+    missing: bool = True  # of a single feature: whether a missing value takes this way
 
     def cut(self, relation: str, bound: float, node: int) -> _Interval:
         """Add a bound; one that says less than what is known changes nothing."""
@@ -167,9 +216,22 @@ class Paths:
     max_terms: int | None
     exact: bool
     _scores: dict[int, list[str]] = field(default_factory=dict)
+    # How many codes of each column are known: only others are new.
+    _n_codes: list[int] = field(init=False)
+    # For which columns something stands in for missing values at some node.
+    _fillable: list[bool] = field(init=False)
     # What must be visible at each threshold, and in the sums below the first node of a normal.
     _steps: dict[int, float] = field(default_factory=dict)
     _finest: dict[int, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        tree, columns = self.subject.tree, self.subject.encoding.columns
+        n_codes = np.array([len(column.levels) for column in columns], dtype=np.int64)
+        np.maximum.at(n_codes, tree.coef_idx, np.diff(tree.table_ptr))
+        self._n_codes = n_codes.tolist()
+        self._fillable = [False] * len(columns)
+        for place in tree.coef_idx[~np.isnan(tree.fill)].tolist():
+            self._fillable[place] = True
 
     def leaves(self) -> Iterator[tuple[int, tuple[Condition, ...]]]:
         """Give each leaf with its conditions, from left to right.
@@ -197,7 +259,7 @@ class Paths:
     def _branches(self, node: int, known: _Known) -> list[_Known]:
         """Give what is known of the rows behind each branch of a node."""
         kind = NodeKind(self.subject.tree.kind[node])
-        if kind == NodeKind.HYPERPLANE:
+        if kind == NodeKind.HYPERPLANE and not asks_for_levels(self.subject.tree, node):
             return self._sides(node, known)
         branches = range(int(self.subject.tree.n_children[node]))
         if kind == NodeKind.MACHINE:
@@ -220,10 +282,20 @@ class Paths:
         ratio = _ratio(interval.question, question)
         self._remember(interval, node, question.threshold * ratio, question.step * abs(ratio))
         sides = []
-        for relation in (question.relation, question.opposite):
+        for branch, relation in enumerate((question.relation, question.opposite)):
             turned = relation if ratio > 0 else MIRRORED[relation]
-            sides.append({**known, key: interval.cut(turned, question.threshold * ratio, node)})
+            part = interval.cut(turned, question.threshold * ratio, node)
+            taken = interval.missing and branch == self._missing_branch(plane)
+            sides.append({**known, key: replace(part, missing=taken)})
         return sides
+
+    def _missing_branch(self, plane: int) -> int:
+        """Give the side that a missing value of a single feature takes; -1 if it has none."""
+        tree = self.subject.tree
+        k, end = tree.coef_ptr[plane : plane + 2].tolist()
+        if end - k != 1 or math.isnan(tree.fill[k]):
+            return -1
+        return 0 if float(tree.coef[k]) * float(tree.fill[k]) <= tree.threshold[plane] else 1
 
     def _remember(self, interval: _Interval, node: int, bound: float, step: float) -> None:
         """Keep what must be visible at a threshold: its rows apart, and it from its neighbours."""
@@ -250,7 +322,9 @@ class Paths:
         terms = []
         for k in range(start, end):
             table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
-            terms.append((int(tree.coef_idx[k]), float(tree.coef[k]), repr(tree.fill[k]), *table))
+            # What stands in for a single feature only says which way a missing one takes.
+            fill = repr(float(tree.fill[k])) if end - start > 1 else ""
+            terms.append((int(tree.coef_idx[k]), float(tree.coef[k]), fill, *table.tolist()))
         if not self.exact:
             terms.sort()
             unit = next((term[1] for term in terms if term[1]), 1.0)
@@ -260,16 +334,13 @@ class Paths:
         return ("plane", *terms)
 
     def _level_sets(self, node: int) -> tuple[Hashable, list[_Levels]]:
-        tree = self.subject.tree
-        plane = int(tree.plane_ptr[node])
-        at = int(tree.coef_ptr[plane])
-        table = tree.table[tree.table_ptr[at] : tree.table_ptr[at + 1]].tolist()
-        codes: list[set[int]] = [set() for _ in range(int(tree.n_children[node]))]
-        for code, branch in enumerate(table):
-            codes[int(branch)].add(code)
-        others, fill = tree.threshold[plane], tree.fill[at]
-        return ("levels", int(tree.coef_idx[at])), [
-            _Levels(frozenset(known), len(table), bool(others == branch), bool(fill == branch))
+        sets = level_sets(self.subject.tree, node)
+        taken = sets.branch + [sets.others] * (self._n_codes[sets.column] - len(sets.branch))
+        codes: list[set[int]] = [set() for _ in range(int(self.subject.tree.n_children[node]))]
+        for code, branch in enumerate(taken):
+            codes[branch].add(code)
+        return ("levels", sets.column), [
+            _Levels(frozenset(known), len(taken), sets.others == branch, sets.missing == branch)
             for branch, known in enumerate(codes)
         ]
 
@@ -277,37 +348,75 @@ class Paths:
 
     def _write(self, key: Hashable, part: _Interval | _Levels | _Winner) -> Condition:
         if isinstance(part, _Interval):
-            question = part.question
-            return Between(
-                self._interval_text(part),
-                tuple(term.column for term in question.terms),
-                tuple(term.coefficient for term in question.terms),
-                part.low,
-                part.high,
-                part.low_included,
-                part.high_included,
-            )
+            return self._between(part)
         if isinstance(part, _Winner):
-            return Largest(self._winner_text(part), part.node, part.branch)
+            notes = stand_ins(
+                self.subject.tree,
+                part.node,
+                self.subject.encoding,
+                ALL_DIGITS if self.exact else self.digits,
+                self._max_levels,
+                missing=self.exact,
+            )
+            words = tuple(" ".join(note) for note in notes)
+            return Largest(self._winner_text(part), part.node, part.branch, words)
         assert isinstance(key, tuple)
         return self._one_of(key[1], part)
+
+    @property
+    def _max_levels(self) -> int | None:
+        return None if self.max_terms is None or self.exact else 2 * self.max_terms
+
+    def _between(self, part: _Interval) -> Between:
+        terms, several = part.question.terms, len(part.question.terms) > 1
+        digits, max_terms = (ALL_DIGITS, None) if self.exact else (self.digits, self.max_terms)
+        notes = part.question.scores(digits, max_terms, self._max_levels)
+        text = self._interval_text(part)
+        if self.exact and several:
+            notes += part.question.missing(digits)
+        elif self.exact and part.missing:
+            text = f"({text} or is missing)"
+        return Between(
+            text,
+            tuple(term.column for term in terms),
+            tuple(term.coefficient for term in terms),
+            part.low,
+            part.high,
+            part.low_included,
+            part.high_included,
+            part.missing and not several,
+            tuple(term.stand_in for term in terms) if several else (),
+            tuple(term.table for term in terms) if several else (),
+            tuple(" ".join(note) for note in notes),
+        )
 
     def _one_of(self, place: int, part: _Levels) -> OneOf:
         """Write a set of levels; a rule does not show which levels other branches name."""
         column = self.subject.encoding.columns[place]
-        named = frozenset(range(part.n)) - part.codes if part.others else part.codes
-        codes = tuple(sorted(named))
-        limit = None if self.max_terms is None or self.exact else 2 * self.max_terms
-        levels = listed([written_level(column, code) for code in codes], limit)
-        name, relation = written_name(column.name), "not in" if part.others else "in"
-        if codes:
-            text = f"{name} {relation} {{{levels}}}"
-            text = f"({text} or is missing)" if part.missing else text
-        elif part.others:
-            text = f"({name} is any level or is missing)" if part.missing else f"{name} is known"
-        else:
-            text = f"{name} is missing" if part.missing else f"{name} in {{}}"
-        return OneOf(text, place, codes, part.others, part.missing)
+        others = frozenset(range(part.n)) - part.codes
+        names = written_levels(column, part.n)
+        # Those that fulfil it and those that do not say the same; the shorter list is written.
+        negated = part.others and len(others) <= len(part.codes)
+        written = [names[code] for code in sorted(others if negated else part.codes)]
+        name, known = written_name(column.name), self._fillable[place] and not part.missing
+        relation = negation(known) if negated else "in"
+        parts = []
+        if written:
+            parts.append(f"{relation} {{{', '.join(shortened(written, self._max_levels))}}}")
+        elif negated:
+            parts.append("is any level" if part.missing else "is known")
+        if part.others and not negated:
+            parts.append("is new")
+        if part.missing and not (negated and written):  # what is missing is not in a set either
+            parts.append("is missing")
+        text = f"{name} {' or '.join(parts) or 'in {}'}"
+        return OneOf(
+            f"({text})" if len(parts) > 1 else text,
+            place,
+            tuple(sorted(others if part.others else part.codes)),
+            part.others,
+            part.missing,
+        )
 
     def _interval_text(self, part: _Interval) -> str:
         digits = ALL_DIGITS if self.exact else self.digits
@@ -346,8 +455,16 @@ class Paths:
 
 def _ratio(wanted: Question, given: Question) -> float:
     """Give what a value along one normal is multiplied with to lie along the other."""
-    factor = {term.column: term.coefficient for term in wanted.terms}
+    factor = {term.column: _number(term) for term in wanted.terms}
     for term in given.terms:
-        if term.coefficient and factor.get(term.column):
-            return factor[term.column] / term.coefficient
+        if _number(term) and factor.get(term.column):
+            return factor[term.column] / _number(term)
     return 1.0
+
+
+def _number(term: Term) -> float:
+    """Give a number of a term that is scaled as the sum is."""
+    if term.scores is None:
+        return term.coefficient
+    largest = int(np.argmax(np.abs(term.scores.numbers)))
+    return term.coefficient * float(term.scores.numbers[largest])

@@ -9,7 +9,7 @@ from typing import Any
 
 from obliqua._atomic import write_text
 from obliqua._layout import NodeKind
-from obliqua._levels import level_branches
+from obliqua._levels import asks_for_levels, level_branches
 from obliqua._question import read_plane, scores
 from obliqua._subject import Subject, subject_of
 from obliqua._wording import (
@@ -67,7 +67,8 @@ def export_graphviz(
         How many questions to show one below the other. What is below is counted.
     max_terms : int, default=5
         How many features of a question to show, those first that move rows most; the others
-        are counted. None shows all.
+        are counted. Of the levels of a feature twice as many are named, and beside other
+        features as many. None shows all.
     digits : int, default=4
         How many significant digits to show.
     filled : bool, default=True
@@ -171,21 +172,28 @@ class _Graph:
 
     def _question(self, node: int) -> tuple[list[str], list[list[str]]]:
         tree, encoding, kind = self.tree, self.subject.encoding, self.tree.kind[node]
-        if kind == NodeKind.HYPERPLANE:
+        limit = None if self.max_terms is None else 2 * self.max_terms
+        notes: list[str] = []
+        if kind == NodeKind.HYPERPLANE and asks_for_levels(tree, node):
+            pieces = level_branches(tree, node, encoding)[0].pieces(limit)
+            answers = [["yes"], ["no"]]
+        elif kind == NodeKind.HYPERPLANE:
             question = read_plane(tree, int(tree.plane_ptr[node]), encoding)
             pieces = question.pieces(self.digits, self.max_terms)
             pieces[-1] += f" {question.relation} {question.cut(self.digits)}"
             answers = [["yes"], ["no"]]
+            for note in question.scores(self.digits, self.max_terms, self.max_terms):
+                notes += fill_lines(note, WIDTH)
         elif kind == NodeKind.LEVELS:
             branches = level_branches(tree, node, encoding)
-            limit = None if self.max_terms is None else 2 * self.max_terms
             pieces = [f"which {branches[0].name}?"]
             answers = [fill_lines(branch.short(limit).split(), WIDTH) for branch in branches]
         else:
             written = scores(tree, node, encoding, self.digits, self.max_terms)
             pieces = [f"which of {len(written)} scores is largest?"]
             answers = [fill_lines(score.split(), WIDTH) for score in written]
-        return [*fill_lines(pieces, WIDTH), written_rows(self.subject, node)], answers
+        asked = fill_lines(pieces, WIDTH)
+        return [*asked, *notes, written_rows(self.subject, node)], answers
 
     def _colour(self, node: int) -> str:
         """Mix white with the colour of the largest class, by how far it is above chance."""

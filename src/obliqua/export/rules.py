@@ -15,6 +15,7 @@ from obliqua.export.text import check_limits
 __all__ = ["Rule", "export_rules"]
 
 WIDTH = 100  # a rule that is longer is written in several lines
+NOTE = " " * 7  # stands before what is said of a condition
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Rule:
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """Write the rule with a condition per line.
+        """Write the rule with a condition per line, and below it what levels count in it.
 
         Returns
         -------
@@ -83,9 +84,12 @@ class Rule:
         """
         if not self.conditions:
             return [self.text]
-        first, *others = map(str, self.conditions)
-        asked = [f"if {first}", *(f"   and {other}" for other in others)]
-        return [*asked, f"   then {self._conclusion}"]
+        written: list[str] = []
+        for condition in self.conditions:
+            text, *notes = condition.lines
+            written.append(f"{'   and' if written else 'if'} {text}")
+            written += [f"{NOTE}{note}" for note in notes]
+        return [*written, f"   then {self._conclusion}"]
 
 
 ORDERS: dict[str, Callable[[Rule], Any] | None] = {
@@ -109,7 +113,10 @@ def export_rules(
     r"""Write a tree as rules: one per leaf, of which exactly one holds for any row.
 
     Conditions on the same sum of features are merged into one, ``2 < age <= 5`` for instance,
-    and those that say nothing new are left out.
+    and those that say nothing new are left out. So are those on the level of one qualitative
+    feature: ``(town in {Bonn, Rome} or is missing)`` are the levels that reach the leaf. A level
+    that was not there in training *is new*. In a sum such a feature is a score, and what its
+    levels count stands behind the condition, in brackets or on a line of its own.
 
     Parameters
     ----------
@@ -133,7 +140,8 @@ def export_rules(
     exact : bool, default=False
         Whether to write the conditions to the last digit, with the tree's own coefficients in
         the order in which the tree adds them up, instead of scaled to a leading coefficient of
-        1 and rounded. `digits` and `max_terms` are not used then.
+        1 and rounded, and to say what missing numbers count. `digits` and `max_terms` are not
+        used then.
 
     Returns
     -------

@@ -8,8 +8,9 @@ from numbers import Integral
 from typing import Any
 
 from obliqua._layout import NodeKind
-from obliqua._levels import level_branches, stand_ins
+from obliqua._levels import asks_for_levels, level_branches
 from obliqua._question import read_plane, scores
+from obliqua._scores import stand_ins
 from obliqua._subject import Subject, subject_of
 from obliqua._wording import (
     cells,
@@ -51,6 +52,9 @@ def export_text(
     is the class that it predicts. In parentheses stand the number of training rows at a node and,
     for a leaf, the share of its class among them.
 
+    A split on one qualitative feature names the levels that go on at *yes*. In a sum such a
+    feature is a score, and below the question stands what its levels count, the largest first.
+
     Numbers are rounded. What a tree does to the last digit, `export_rules` writes with
     ``exact=True``.
 
@@ -68,15 +72,15 @@ def export_text(
         How many questions to show one below the other. What is below is counted.
     max_terms : int, default=5
         How many features of a question to show, those first that move rows most; the others
-        are counted. None shows all.
+        are counted. Of the levels of a feature twice as many are named. None shows all.
     digits : int, default=4
         How many significant digits to show. A threshold gets more where a hundredth of its
         feature's standard deviation would not be seen otherwise.
     details : bool, default=False
         Whether to say under each question what it gained, beside the best axis-parallel one,
-        and which proposal it came from; under an oblique one also what a unit of each feature
-        counts in units of the leading one, and how far one standard deviation of each moves a
-        row.
+        and which proposal it came from, and what stands in for missing numbers; under an oblique
+        one also what a unit of each feature counts in units of the leading one, and how far one
+        standard deviation of each moves a row.
     style : {"unicode", "ascii"}, default="unicode"
         The characters that the lines of the tree are drawn with.
     width : int, default=100
@@ -204,7 +208,7 @@ class _Writer:
         under = entry.below + self.line
         lines = self._lay(entry, pieces, written_rows(self.subject, node), under)
         if self.details:
-            notes += self._stand_ins(node) + self._worth(node, oblique)
+            notes += self._worth(node, oblique)
         for note in notes:
             first, *rest = fill_lines(note, self.width - cells(under) - 4)
             lines += [f"{under}  {first}", *(f"{under}    {line}" for line in rest)]
@@ -252,19 +256,27 @@ class _Writer:
             written = scores(tree, node, encoding, self.digits, self.max_terms)
             answers = [f"{score}:" for score in written]
             question = f"which of {len(answers)} scores is largest?"
-            return [question], answers, [], True
+            notes = stand_ins(
+                tree, node, encoding, self.digits, self._max_levels, missing=self.details
+            )
+            return [question], answers, notes, True
+        if asks_for_levels(tree, node):
+            yes = level_branches(tree, node, encoding)[0]
+            return yes.pieces(self._max_levels), list(YES_NO), [], False
         question_here = read_plane(tree, int(tree.plane_ptr[node]), encoding)
         pieces = question_here.pieces(self.digits, self.max_terms)
         pieces[-1] += f" {question_here.relation} {question_here.cut(self.digits)}"
         oblique = question_here.is_oblique
-        notes: list[list[str]] = []
+        notes = question_here.scores(self.digits, self.max_terms, self._max_levels)
         if self.details and oblique:
-            rates = question_here.rates(self.digits)[: max(self._shown - 1, 0)]
+            rates = question_here.rates(self.digits, self.max_terms)
             notes += [[rate] for rate in rates]
             effects = question_here.effects()[: self._shown]
             if effects:
                 ended = [f"{effect}," for effect in effects[:-1]] + effects[-1:]
                 notes.append(["per standard deviation:", *ended])
+        if self.details:
+            notes += question_here.missing(self.digits)
         return pieces, list(YES_NO), notes, oblique
 
     @property
@@ -274,11 +286,6 @@ class _Writer:
     @property
     def _max_levels(self) -> int | None:
         return None if self.max_terms is None else 2 * self.max_terms
-
-    def _stand_ins(self, node: int) -> list[list[str]]:
-        if self.tree.kind[node] == NodeKind.LEVELS:
-            return []  # its answers name levels and what is missing
-        return stand_ins(self.tree, node, self.subject.encoding, self.digits, self._max_levels)
 
     def _worth(self, node: int, oblique: bool) -> list[list[str]]:
         """Write what the split gained and where it came from."""

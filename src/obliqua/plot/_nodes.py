@@ -10,27 +10,32 @@ from itertools import pairwise
 import numpy as np
 
 from obliqua._layout import NodeKind
+from obliqua._levels import LevelBranch
 from obliqua._question import Question, conditions, write_number
+from obliqua._scores import Scores
 from obliqua._subject import Subject
 from obliqua._typing import FloatArray
 from obliqua._wording import written_label
 from obliqua.plot._canvas import Canvas
-from obliqua.plot._rows import Histogram
+from obliqua.plot._rows import Along, Histogram
 from obliqua.plot._style import EDGE, GREY, INK, Font, class_colours
 
 Place = tuple[float, float, float, float]  # left, bottom, width and height
 DIGITS = 3
 MAX_BRANCHES = 4
+MAX_LEVELS, LEVEL_LINES = 12, 4  # of a split on levels
 LEGEND_LINE, MAX_LEGEND_LINES = 0.2, 4
 HAIR = 0.016  # the least height of a bar
 SWATCH = 0.19  # how far a name stands from the left of its swatch
 
 
 def question_lines(
-    question: Question, font: Font, width: float, size: float, max_terms: int
+    scale: Along, font: Font, width: float, size: float, max_terms: int
 ) -> list[str]:
     """Write a question on lines of a width in inches; names are shortened where they must."""
-    parts = []
+    if scale.levels is not None:
+        return _level_lines(scale.levels, font, width, size)
+    question, parts = scale.question, []
     for k, term in enumerate(question.terms[:max_terms]):
         number = minus(question.written_coefficient(term, DIGITS))
         sign = "−" if term.coefficient < 0 else "+"
@@ -50,6 +55,34 @@ def question_lines(
         parts[-1] = f"{parts[-1]} {relation}"
     else:
         parts.append(relation)
+    lines = font.wrap(parts, width, size)
+    for term in question.terms[:max_terms]:
+        lines += _score_lines(term.scores, font, width, size)
+    return lines
+
+
+def _level_lines(branch: LevelBranch, font: Font, width: float, size: float) -> list[str]:
+    """Name the levels of the first branch, as many as a few lines hold."""
+    lines: list[str] = []
+    for most in range(MAX_LEVELS, 0, -1):
+        pieces = [font.fit(piece, width, size) for piece in branch.pieces(most)]
+        lines = font.wrap(pieces, width, size)
+        if len(lines) <= LEVEL_LINES:
+            break
+    return lines
+
+
+def _score_lines(scores: Scores | None, font: Font, width: float, size: float) -> list[str]:
+    """Write which levels of a column count most and least; a missing one is a level too."""
+    if scores is None:
+        return []
+    numbers = [*zip(scores.numbers.tolist(), scores.levels, strict=False)]
+    numbers.append((scores.missing, "missing"))
+    # Those that count 0 are left out, as is what the node has not seen.
+    known = sorted((pair for pair in numbers if abs(pair[0]) > 0), key=lambda pair: -pair[0])
+    ranked = [f"{level} {minus(write_number(number, DIGITS))}" for number, level in known]
+    ends = [ranked[0], f"… {ranked[-1]}"] if len(ranked) > 2 else [", ".join(ranked) or "0"]
+    parts = [font.fit(part, width, size) for part in (f"{scores.term}:", *ends)]
     return font.wrap(parts, width, size)
 
 
@@ -154,7 +187,7 @@ def class_bar(canvas: Canvas, place: Place, sums: FloatArray, palette: Palette, 
 
 
 def draw_histogram(
-    canvas: Canvas, place: Place, found: Histogram, palette: Palette, cut: float, gid: str
+    canvas: Canvas, place: Place, found: Histogram, palette: Palette, gid: str
 ) -> None:
     """Draw bars, classes on top of one another, and the cut as a line across."""
     left, bottom, width, height = place
@@ -173,7 +206,7 @@ def draw_histogram(
             fills.append(colours[c])
     canvas.bars(places, fills).set_gid(gid)
     canvas.line([(left, bottom), (left + width, bottom)], 0.6, color=EDGE, zorder=4.2)
-    at = left + (cut - found.edges[0]) / (found.edges[-1] - found.edges[0]) * width
+    at = left + (found.cut - found.edges[0]) / (found.edges[-1] - found.edges[0]) * width
     drop = 0.05
     drawn = canvas.line([(at, bottom - drop), (at, bottom + height + 0.03)], 1.1, color=INK)
     drawn.set_gid(f"{gid}-cut")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from obliqua._layout import NodeKind
+from obliqua._subject import read_column
 from obliqua._typing import AnyArray, FloatArray
-from obliqua.plot._rows import read_column
 from obliqua.tree import Tree
 
 # Corners of less than this share of the window's area make no cell.

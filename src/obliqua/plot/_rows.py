@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from obliqua._layout import NodeKind
-from obliqua._question import Question, read_plane
-from obliqua._subject import Subject
+from obliqua._levels import LevelBranch, asks_for_levels, level_branches
+from obliqua._question import Question, Term, read_plane
+from obliqua._subject import Subject, read_values
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua._wording import written_number_of_rows
 from obliqua.tree import Tree
@@ -111,17 +112,22 @@ class Along:
     Parameters
     ----------
     question : Question
-        The question, in units of its leading feature.
-    divisor : float
-        What the tree's own coefficients were divided by. If it is negative, the scale runs
-        against the question's: it asks whether the sum is at least the threshold.
+        The question, in units of its leading feature. If its divisor is negative, the scale runs
+        against it: it asks whether the sum is at least the threshold.
     plane : int
         The plane.
+    levels : LevelBranch, default=None
+        Which levels go left, if the node asks for those of one column only.
     """
 
     question: Question
-    divisor: float
     plane: int
+    levels: LevelBranch | None = None
+
+    @property
+    def divisor(self) -> float:
+        """What the tree's own coefficients were divided by."""
+        return self.question.divisor
 
     @property
     def sign(self) -> float:
@@ -136,10 +142,7 @@ class Along:
     def values(self, tree: Tree, Z: AnyArray) -> FloatArray:
         """Return where rows are."""
         with np.errstate(over="ignore", invalid="ignore"):
-            total = np.zeros(len(Z))
-            for k in range(int(tree.coef_ptr[self.plane]), int(tree.coef_ptr[self.plane + 1])):
-                total += tree.coef[k] * read_column(tree, k, Z)
-            return total / abs(self.divisor)
+            return read_values(tree, self.plane, Z) / abs(self.divisor)
 
 
 def along(subject: Subject, node: int) -> Along | None:
@@ -149,24 +152,12 @@ def along(subject: Subject, node: int) -> Along | None:
         return None
     plane = int(tree.plane_ptr[node])
     question = read_plane(tree, plane, subject.encoding)
-    own = read_plane(tree, plane, subject.encoding, scaled=False)
     if not question.terms:
         return None
-    # Both have the same term in front; what it was divided by, all were.
-    scaled = question.terms[0].coefficient
-    divisor = own.terms[0].coefficient / scaled if scaled else 1.0
-    return Along(question, divisor, plane)
-
-
-def read_column(tree: Tree, k: int, Z: AnyArray) -> FloatArray:
-    """Return what coefficient `k` is multiplied with in each row."""
-    column = np.asarray(Z[:, tree.coef_idx[k]], dtype=np.float64)
-    table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
-    missing = np.isnan(column)
-    if len(table):
-        inside = ~missing & (column >= 0) & (column < len(table))
-        column = np.where(inside, table[np.where(inside, column, 0).astype(np.int64)], 0.0)
-    return np.where(missing, tree.fill[k], column)
+    levels = None
+    if asks_for_levels(tree, node):
+        levels = level_branches(tree, node, subject.encoding)[0]
+    return Along(question, plane, levels)
 
 
 @dataclass(frozen=True)
@@ -179,10 +170,25 @@ class Histogram:
         The edges of the bins, on the scale of `Along`; the cut is one of them.
     sums : ndarray of shape (n_bins, n_classes)
         The weight of each class in each bin; of all rows, if they have no labels.
+    cut : float
+        Where the threshold is.
+    steps : ndarray of shape (n_bins,), default=None
+        At a split on levels there is a bin per score, all of the same width: these scores.
+    names : tuple of str, default=()
+        The levels that have them.
     """
 
     edges: FloatArray
     sums: FloatArray
+    cut: float
+    steps: FloatArray | None = None
+    names: tuple[str, ...] = ()
+
+    def place(self, value: float) -> float:
+        """Return where a value is between the edges."""
+        if self.steps is None:
+            return value
+        return float(np.interp(value, self.steps, np.arange(len(self.steps))))
 
 
 def histogram(sample: Sample, scale: Along, node: int, n_bins: int = 28) -> Histogram | None:
@@ -198,6 +204,13 @@ def histogram(sample: Sample, scale: Along, node: int, n_bins: int = 28) -> Hist
         return None
     # The tree compares before it divides; a rounded row must not be seen across the cut.
     goes_left = np.isin(rows, sample.at(int(tree.first_child[node])), assume_unique=True)
+    if scale.levels is not None:
+        steps, step = np.unique(values, return_inverse=True)
+        if len(steps) <= MOST_BINS:
+            n_left = len(np.unique(step[goes_left]))
+            names = _step_names(sample, scale, rows, step)
+            ends = np.arange(len(steps) + 1, dtype=np.float64) - 0.5
+            return Histogram(ends, _sums(sample, rows, step), n_left - 0.5, steps, names)
     values = np.where(goes_left, np.minimum(values, cut), np.maximum(values, cut))
     edges = _edges(values, cut, n_bins)
     if edges is None:
@@ -207,11 +220,40 @@ def histogram(sample: Sample, scale: Along, node: int, n_bins: int = 28) -> Hist
     place = np.searchsorted(edges, values, side="right") - 1
     place = np.where(goes_left, np.clip(place, 0, n_left - 1), np.clip(place, n_left, None))
     place = np.minimum(place, len(edges) - 2)
-    n_classes = tree.n_stats if sample.codes is not None else 1
-    sums = np.zeros((len(edges) - 1, n_classes))
+    sums = _sums(sample, rows, place, len(edges) - 1)
+    return Histogram(edges, sums, cut)
+
+
+def _sums(sample: Sample, rows: Int64Array, place: AnyArray, n_bins: int = 0) -> FloatArray:
+    """Add up the weights of rows by their bins and classes."""
+    n_classes = sample.tree.n_stats if sample.codes is not None else 1
+    sums = np.zeros((n_bins or int(place.max()) + 1, n_classes))
     codes = np.zeros_like(place) if sample.codes is None else sample.codes[rows]
     np.add.at(sums, (place, codes), sample.weight[rows])
-    return Histogram(edges, sums)
+    return sums
+
+
+def _step_names(sample: Sample, scale: Along, rows: Int64Array, step: AnyArray) -> tuple[str, ...]:
+    """Name the levels in each bin: the most frequent one, and how many more there are."""
+    term = scale.question.terms[0]
+    column = sample.Z[rows, term.column]
+    names = []
+    for number in range(int(step.max()) + 1):
+        found, counts = np.unique(column[step == number], return_counts=True)
+        code = float(found[np.argmax(counts)])
+        more = f" +{len(found) - 1}" if len(found) > 1 else ""
+        names.append(level_name(term, code) + more)
+    return tuple(names)
+
+
+def level_name(term: Term, code: float) -> str:
+    """Write the level that a code stands for."""
+    if np.isnan(code):
+        return "missing"
+    assert term.scores is not None
+    if not 0 <= code < len(term.scores.levels):
+        return "another level"
+    return term.scores.levels[int(code)]
 
 
 def _edges(values: FloatArray, cut: float, n_bins: int) -> FloatArray | None:

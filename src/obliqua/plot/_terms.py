@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from obliqua._question import Term
+from obliqua._subject import Subject, read_column
 from obliqua._typing import AnyArray
-from obliqua.plot._rows import Along, Sample, read_column
+from obliqua.plot._rows import Along, Sample, level_name
 
 
 def check_limit(name: str, value: Any, least: int) -> None:
@@ -41,9 +44,10 @@ class Moves:
 
 
 def moves_of(
-    scale: Along, sample: Sample | None, node: int, z: AnyArray, max_terms: int, tree: Any
+    scale: Along, sample: Sample | None, node: int, z: AnyArray, max_terms: int, subject: Subject
 ) -> Moves:
     """Say what moves a row away from the mean of the rows at a node, or from 0."""
+    tree = subject.tree
     start, end = (int(p) for p in tree.coef_ptr[scale.plane : scale.plane + 2])
     here, share = None, None
     if sample is not None:
@@ -57,13 +61,23 @@ def moves_of(
         for k in range(start, end):
             value = float(read_column(tree, k, z)[0])
             if here is not None and share is not None:
-                value -= float(share @ read_column(tree, k, here))
+                mean = float(share @ read_column(tree, k, here))
+                # What stands in for a missing value is often the mean itself.
+                value = 0.0 if math.isclose(value, mean, rel_tol=1e-12) else value - mean
             moved[k - start] = float(tree.coef[k]) * value / scale.divisor
     order = np.argsort(-np.abs(moved), kind="stable").tolist()
     # One more bar takes no more room than a bar for "one other".
     shown = len(order) if len(order) <= max_terms + 1 else max_terms
-    names = {term.column: term.name for term in scale.question.terms}
+    names = {term.column: _name(term, z) for term in scale.question.terms}
     terms = [(names[int(tree.coef_idx[start + k])], float(moved[k])) for k in order[:shown]]
     rest = moved[order[shown:]]
     value = scale.sign * float(scale.values(tree, z)[0])
     return Moves(value, terms, float(rest.sum()), len(rest))
+
+
+def _name(term: Term, z: AnyArray) -> str:
+    """Name what moves a row: a feature, with the row's level or where its number is missing."""
+    value = float(z[0, term.column])
+    if term.scores is not None:
+        return f"{term.scores.name}: {level_name(term, value)}"
+    return f"{term.name} (missing)" if np.isnan(value) else term.name

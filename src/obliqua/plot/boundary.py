@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from obliqua._extras import require
+from obliqua._levels import written_levels
 from obliqua._question import write_number
-from obliqua._subject import Subject, subject_of
-from obliqua._typing import AnyArray, FloatArray
-from obliqua.data import written_name
+from obliqua._subject import Subject, read_column, subject_of
+from obliqua._typing import AnyArray, BoolArray, FloatArray
+from obliqua.data import Column, written_name
 from obliqua.model import Model
 from obliqua.plot._canvas import check_ax, room_of
 from obliqua.plot._nodes import Palette, minus
@@ -20,6 +21,8 @@ from obliqua.plot._regions import leaf_cells
 from obliqua.plot._rows import Sample
 from obliqua.plot._style import GREY, INK, Font, mark, mix
 from obliqua.tree import Tree
+
+Pair = tuple[int, int]
 
 GRID = 400  # points per side where cells are no polygons
 MARGIN = 0.06  # of the range of the rows, on every side
@@ -33,7 +36,7 @@ def plot_boundary(
     y: Any = None,
     *,
     features: Sequence[Any] | None = None,
-    fixed: Mapping[Any, float] | None = None,
+    fixed: Mapping[Any, Any] | None = None,
     ax: Any = None,
     feature_names: Sequence[Any] | None = None,
     class_names: Sequence[Any] | None = None,
@@ -50,16 +53,18 @@ def plot_boundary(
     model : estimator, Model or Tree
         A fitted estimator of obliqua, a model or a tree.
     X : array-like of shape (n_rows, n_features)
-        Rows; they say how far the picture reaches, and where the other features are held.
+        Rows; they say how far the picture reaches, and where the other features are held. Those
+        in which a shown feature is missing are not drawn.
     y : array-like of shape (n_rows,), default=None
         Their labels. Without them no rows are drawn.
     features : sequence of two str or int, default=None
-        The two features, by name or by number. By default the first two of a model with two,
-        else the two that move rows most: those with the largest sum of gain times share in the
-        split, where the share goes by ``|coefficient| x standard deviation``.
+        The two features, by name or by number; both must be numeric. By default the first two of
+        a model with two, else the two that move rows most: those with the largest sum of gain
+        times share in the split, where the share goes by ``|coefficient| x standard deviation``.
     fixed : mapping, default=None
-        Values at which other features are held, by name or by number. Features that are not
-        mentioned are held at their median in `X`.
+        Values at which other features are held, by name or by number: a number, or a level of a
+        qualitative feature, None if it is missing. Features that are not mentioned are held at
+        their median in `X`, and qualitative ones at their most frequent level.
     ax : matplotlib Axes, default=None
         Where to draw; without it, a figure is made.
     feature_names : sequence of str, default=None
@@ -80,14 +85,16 @@ def plot_boundary(
     MissingDependency
         If matplotlib is not installed.
     ValueError
-        If a feature is unknown, or shown and held at once, or if there is only one feature.
+        If a feature is unknown, or shown and held at once, if a shown one is qualitative, or if
+        there are fewer than two numeric features.
 
     Notes
     -----
     In a slice the rows fade with their distance from it, because the regions are true for rows
     on the slice only. The distance is the root of the mean square, over the held features that
-    the model uses, of their difference from the held values in standard deviations; at a
-    distance of 0.5 a row is drawn at 60 %, at 1 with an eighth of its strength.
+    the model uses, of their difference from the held values in standard deviations; another
+    level than the held one, and a missing number, count as one. At a distance of 0.5 a row is
+    drawn at 60 %, at 1 with an eighth of its strength.
 
     Examples
     --------
@@ -108,7 +115,7 @@ def plot_boundary(
     trees = container.trees if several and container is not None else (subject.tree,)
     sample = Sample(subject, X, y)
     pair = _pair(subject, trees, sample.Z, features)
-    row, named = _held(subject, sample.Z, pair, fixed or {})
+    row, named = _held(subject, trees, sample.Z, pair, fixed or {})
     window = _window(sample.Z, pair)
     if ax is None:
         ax = require("matplotlib.pyplot", "plot", "Drawing a boundary").subplots(
@@ -124,7 +131,8 @@ def plot_boundary(
     else:
         _draw_cells(ax, subject.tree, cells, palette)
     if sample.codes is not None:
-        _draw_rows(ax, sample, pair, _strength(trees, sample.Z, row, pair), palette, font)
+        strength = _strength(subject, trees, sample.Z, row, pair)
+        _draw_rows(ax, sample, pair, strength, palette, font)
     _label(ax, subject, pair, window, font)
     used = _used(trees)
     _caption(ax, subject, [k for k in used if k not in pair], row, named, font)
@@ -154,40 +162,65 @@ def _pair(
 ) -> tuple[int, int]:
     if subject.encoding.n_columns < 2:
         raise ValueError("A boundary is drawn over two features, and this model has only one.")
+    numeric = np.flatnonzero(~_qualitative(subject, trees))
+    if len(numeric) < 2:
+        raise ValueError(
+            f"A boundary is drawn over two numeric features, and this model has {len(numeric)}. "
+            "plot_tree shows splits on levels, export_rules writes them."
+        )
     if features is None:
-        if subject.encoding.n_columns == 2:
-            return 0, 1
-        first, second = sorted(_most_moving(trees, Z).tolist())
+        if len(numeric) == 2:
+            return int(numeric[0]), int(numeric[1])
+        first, second = sorted(numeric[_most_moving(trees, Z)[numeric].argsort()[:2]].tolist())
         return first, second
     if isinstance(features, str) or len(features) != 2:
         raise ValueError(f"features must be two names or numbers; got {features!r}.")
     first, second = (_column(subject, feature, "features") for feature in features)
     if first == second:
         raise ValueError(f"features must be two different ones; got {features!r}.")
+    for column in (first, second):
+        if column not in numeric:
+            raise ValueError(
+                f"The feature {subject.encoding.names[column]!r} is qualitative, and its levels "
+                "have no order to draw them in. Choose two numeric features, and hold this one at "
+                "a level with fixed."
+            )
     return first, second
 
 
+def _qualitative(subject: Subject, trees: Sequence[Tree]) -> BoolArray:
+    """Say which columns hold levels; of a bare tree only its tables tell."""
+    found = np.array([column.kind == "qualitative" for column in subject.encoding.columns])
+    for tree in trees:
+        found[tree.coef_idx[np.diff(tree.table_ptr) > 0]] = True
+    return found
+
+
 def _most_moving(trees: Sequence[Tree], Z: AnyArray) -> AnyArray:
-    """Return the two columns that move rows most."""
-    spread = _spread(Z)
+    """Return the rank of each column, 0 for the one that moves rows most."""
     moved = np.zeros(Z.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         for tree in trees:
-            effect = np.abs(tree.coef) * spread[tree.coef_idx]
+            spread = [_spread(read_column(tree, k, Z)[:, None])[0] for k in range(len(tree.coef))]
+            effect = np.abs(tree.coef) * np.array(spread)
             # Trees by hand know no gain; then all planes count alike.
             gain = tree.gain[tree.node_of_plane] if tree.gain.any() else np.ones(tree.n_planes)
             whole = np.zeros(tree.n_planes)
             np.add.at(whole, tree.plane_of_coef, effect)
             share = np.divide(gain, whole, out=np.zeros_like(whole), where=whole > 0)
             np.add.at(moved, tree.coef_idx, effect * share[tree.plane_of_coef])
-    return np.argsort(-np.nan_to_num(moved), kind="stable")[:2]
+    order = np.argsort(-np.nan_to_num(moved), kind="stable")
+    return np.argsort(order)
 
 
 def _spread(Z: AnyArray) -> FloatArray:
-    """Return the standard deviation of each column, also of huge numbers."""
-    largest = np.abs(Z).max(axis=0).astype(np.float64)
-    unit = np.where(largest > 0, largest, 1.0)
-    return np.std(Z / unit, axis=0) * unit
+    """Return the standard deviation of what is there in each column, also of huge numbers."""
+    spread = np.zeros(Z.shape[1])
+    for place in range(Z.shape[1]):
+        column = Z[~np.isnan(Z[:, place]), place].astype(np.float64)
+        unit = float(np.abs(column).max(initial=0.0)) or 1.0
+        spread[place] = np.std(column / unit) * unit if len(column) else 0.0
+    return spread
 
 
 def _used(trees: Sequence[Tree]) -> list[int]:
@@ -195,10 +228,11 @@ def _used(trees: Sequence[Tree]) -> list[int]:
 
 
 def _held(
-    subject: Subject, Z: AnyArray, pair: tuple[int, int], fixed: Mapping[Any, float]
+    subject: Subject, trees: Sequence[Tree], Z: AnyArray, pair: Pair, fixed: Mapping[Any, Any]
 ) -> tuple[FloatArray, list[int]]:
     """Return the row through which the slice goes, and which of its values were given."""
-    row = np.median(np.asarray(Z, dtype=np.float64), axis=0)
+    coded = _qualitative(subject, trees)
+    row = np.array([_middle(Z[:, place], bool(coded[place])) for place in range(Z.shape[1])])
     named = []
     for feature, value in fixed.items():
         column = _column(subject, feature, "fixed")
@@ -207,23 +241,54 @@ def _held(
                 f"The feature {subject.encoding.names[column]!r} is shown and cannot be held; "
                 "leave it out of fixed."
             )
-        try:
-            row[column] = float(value)
-        except (TypeError, ValueError):
-            row[column] = np.nan
-        if not np.isfinite(row[column]):
-            raise ValueError(
-                f"fixed must hold {subject.encoding.names[column]!r} at a finite number; got "
-                f"{value!r}."
-            )
+        row[column] = _given(subject.encoding.columns[column], value)
         named.append(column)
     return row, named
+
+
+def _middle(column: AnyArray, coded: bool) -> float:
+    """Return the median of what is there, or the most frequent level; NaN if nothing is."""
+    there = column[~np.isnan(column)].astype(np.float64)
+    if not len(there):
+        return np.nan
+    if not coded:
+        return float(np.median(there))
+    codes, counts = np.unique(there, return_counts=True)
+    return float(codes[np.argmax(counts)])
+
+
+def _given(column: Column, value: Any) -> float:
+    """Return the number, or the code of the level, at which a feature shall be held."""
+    if column.kind == "qualitative":
+        if value is None:
+            return np.nan
+        codes = [code for code, level in enumerate(column.levels) if level == value]
+        if codes:
+            return float(codes[0])
+        known = ", ".join(map(repr, column.levels[:20]))
+        more = ", ..." if len(column.levels) > 20 else ""
+        raise ValueError(
+            f"fixed must hold {column.name!r} at one of its levels, {known}{more}, or at None for "
+            f"a missing one; got {value!r}."
+        )
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise ValueError(f"fixed must hold {column.name!r} at a finite number; got {value!r}.")
+    return number
 
 
 def _window(Z: AnyArray, pair: tuple[int, int]) -> FloatArray:
     ends = []
     for column in pair:
-        low, high = float(Z[:, column].min()), float(Z[:, column].max())
+        there = Z[~np.isnan(Z[:, column]), column]
+        if not len(there):
+            raise ValueError(
+                f"All values of feature {column} are missing in X, so there is nothing to draw."
+            )
+        low, high = float(there.min()), float(there.max())
         pad = MARGIN * (high - low) or max(abs(low), 1.0) * 0.5
         ends.append((low - pad, high + pad))
     (left, right), (bottom, top) = ends
@@ -234,16 +299,20 @@ def _window(Z: AnyArray, pair: tuple[int, int]) -> FloatArray:
 
 
 def _strength(
-    trees: Sequence[Tree], Z: AnyArray, row: FloatArray, pair: tuple[int, int]
+    subject: Subject, trees: Sequence[Tree], Z: AnyArray, row: FloatArray, pair: Pair
 ) -> FloatArray:
     """Return how strongly each row is drawn: the nearer to the slice, the more."""
     held = [k for k in _used(trees) if k not in pair]
-    spread = _spread(Z)
+    spread, coded = _spread(Z), _qualitative(subject, trees)
     apart = np.zeros(len(Z))
     for k in held:
+        if coded[k]:
+            apart += (Z[:, k] != row[k]) & ~(np.isnan(Z[:, k]) & np.isnan(row[k]))
+            continue
         with np.errstate(over="ignore"):
             away = np.abs(np.asarray(Z[:, k], dtype=np.float64) - row[k])
-            apart += np.square(away / spread[k]) if spread[k] > 0 else np.where(away > 0, 9.0, 0.0)
+            square = np.square(away / spread[k]) if spread[k] > 0 else np.where(away > 0, 9.0, 0.0)
+            apart += np.where(np.isnan(away), 1.0, square)
     return np.maximum(np.exp(-2.0 * apart / max(len(held), 1)), 0.06)
 
 
@@ -309,9 +378,10 @@ def _draw_rows(
 ) -> None:
     assert sample.codes is not None
     size = float(np.clip(3000 / max(len(sample.Z), 1), 7.0, 26.0))
-    present = np.unique(sample.codes).tolist()
+    there = ~np.isnan(sample.Z[:, pair]).any(axis=1)
+    present = np.unique(sample.codes[there]).tolist()
     for c in present:
-        rows = np.flatnonzero(sample.codes == c)
+        rows = np.flatnonzero((sample.codes == c) & there)
         points = sample.Z[rows][:, pair]
         look = mark(c, palette.colours[c], size)
         drawn = ax.scatter(*points.T, alpha=strength[rows], zorder=3, **look)
@@ -361,20 +431,16 @@ def _label(
     for axis, column, length in zip((ax.xaxis, ax.yaxis), pair, room, strict=True):
         _write(axis.label, font.fit(subject.encoding.names[column], length, 9))
         axis.label.set_fontsize(9)
-        levels = subject.encoding.columns[column].levels
-        if levels:
-            words = [font.fit(str(level), 0.9, 8) for level in levels]
-            axis.set_ticks(range(len(levels)), words)
-            for tick, word in zip(axis.get_ticklabels(), words, strict=True):
-                _write(tick, word)
 
 
 def _value(subject: Subject, column: int, value: float) -> str:
     """Write a value of a column: a number, or the level that it stands for."""
-    levels = subject.encoding.columns[column].levels
-    if levels and value in range(len(levels)):
-        return str(levels[int(value)])
-    return minus(write_number(value, 4))
+    if np.isnan(value):
+        return "missing"
+    known = subject.encoding.columns[column]
+    if value in range(len(known.levels)):
+        return written_levels(known)[int(value)]
+    return "another level" if known.levels else minus(write_number(value, 4))
 
 
 def _listed(name: str) -> str:
@@ -394,13 +460,16 @@ def _caption(
     parts = []
     for k in shown[: 2 * MAX_NAMED]:
         name = font.fit(_listed(subject.encoding.names[k]), 1.8, 7)
-        parts.append(f"{name} = {_listed(_value(subject, k, row[k]))},")
+        parts.append(f"{name} = {font.fit(_value(subject, k, row[k]), 1.8, 7)},")
+    coded = {bool(subject.encoding.columns[k].levels) for k in held if k not in named}
+    kinds = [("medians", False), ("most frequent levels", True)]
+    middles = " or ".join(words for words, kind in kinds if kind in coded)
     rest = len(held) - len(parts)
     if rest:
         what = f"{rest} more" if parts else f"the {rest} other features"
-        parts.append(f"{what} at their medians")
+        parts.append(f"{what} at their {middles}")
     else:
-        parts[-1] = parts[-1][:-1] + ("" if named else " (medians)")
+        parts[-1] = parts[-1][:-1] + ("" if named else f" ({middles})")
     lines = font.wrap(["slice:", *map(font.writable, parts)], room_of(ax)[0], 7)
     note = ax.annotate(
         "",

@@ -30,7 +30,17 @@ from obliqua.plot._nodes import (
     question_lines,
     relation_of,
 )
-from obliqua.plot._rows import Along, Sample, along, histogram, note_on, rows_at, sums_at
+from obliqua.plot._rows import (
+    Along,
+    Histogram,
+    Sample,
+    along,
+    histogram,
+    level_name,
+    note_on,
+    rows_at,
+    sums_at,
+)
 from obliqua.plot._style import EDGE, GREY, INK, Font, mix
 from obliqua.plot._terms import Moves, check_limit, moves_of
 
@@ -51,6 +61,7 @@ MOVE_WIDTH = MOVED - NAME_WIDTH - NUMBER_WIDTH - 0.12
 BAR = 0.17  # the height of a bar with its gap
 SKIPPED = 0.3  # the height of the note on questions that are left out
 GAIN = 1.7  # the room for a gain
+NARROWEST_LEVEL = 0.52  # the room for the name of a level under its bar
 
 
 def plot_path(
@@ -206,8 +217,14 @@ def _strip(
     if scale is None:
         lines = node_lines(subject, node, font, ASKED, TEXT, max_terms)
         return _Strip(node, branch, lines, [f"this row takes branch {name}"], None, None)
-    lines = question_lines(scale.question, font, ASKED, TEXT, max_terms)
-    moves = moves_of(scale, sample, node, z, max_terms, tree)
+    lines = question_lines(scale, font, ASKED, TEXT, max_terms)
+    if scale.levels is not None:
+        term = scale.question.terms[0]
+        answer = [f"this row: {level_name(term, float(z[0, term.column]))}", name]
+        value = scale.sign * float(scale.values(tree, z)[0])
+        words = font.fit(", ".join(answer), ASKED, TEXT, bold=True)
+        return _Strip(node, branch, lines, [words], scale, Moves(value, [], 0.0, 0))
+    moves = moves_of(scale, sample, node, z, max_terms, subject)
     left, right = _compared(moves.value, scale, branch)
     parts = [f"this row: {left}", f"{right}, {name}"]
     # Numbers are never shortened: what differs may be their last digits.
@@ -269,10 +286,13 @@ class _Drawing:
 
     def _heads(self, y: float) -> None:
         times = "value" if self.sample is None else "(value − mean)"
-        rows = "this row" if self.sample is None else "rows at the node along this sum"
+        sums = any(strip.moves is not None and strip.moves.terms for strip in self.strips)
+        rows = f"rows at the node{' along this sum' if sums else ', level by level'}"
+        rows = "this row" if self.sample is None else rows
         heads = [("question", ASKED_AT)]
         if any(strip.moves is not None for strip in self.strips):
             heads.append((rows, ALONG_AT))
+        if sums:
             heads.append((f"← yes    coefficient × {times}    no →", MOVED_AT))
         for text, left in heads:
             self.canvas.text(left, y, text, SMALL, color=GREY)
@@ -316,7 +336,8 @@ class _Drawing:
         found = None if self.sample is None else histogram(self.sample, scale, node, 40)
         if found is not None:
             first, last = float(found.edges[0]), float(found.edges[-1])
-            draw_histogram(canvas, frame, found, self.palette, cut, f"{gid}-histogram")
+            draw_histogram(canvas, frame, found, self.palette, f"{gid}-histogram")
+            at, cut = found.place(at), found.cut
         else:
             away = max(abs(at - cut), 1e-3 * abs(cut)) or 1.0
             first, last = cut - 2 * away, cut + 2 * away
@@ -332,7 +353,25 @@ class _Drawing:
         canvas.line([(x, low), (x, top + 0.04)], 0.9, color=INK, linestyle=(0, (2, 1.5)))
         triangle = [(x - 0.055, top + 0.13), (x + 0.055, top + 0.13), (x, top + 0.03)]
         canvas.polygon(triangle, facecolor=INK).set_gid(f"{gid}-row")
-        self._ticks(scale, (first, last), x_cut, low - 0.06 - SMALL_LINE / 2)
+        y = low - 0.06 - SMALL_LINE / 2
+        if scale.levels is None:
+            self._ticks(scale, (first, last), x_cut, y)
+        elif found is not None and found.names:
+            self._level_ticks(found, y)
+
+    def _level_ticks(self, found: Histogram, y: float) -> None:
+        """Write levels under their bars; of many only the outermost, where there is room."""
+        n = len(found.names)
+        width = ALONG / n
+        names = list(enumerate(found.names))
+        if width < NARROWEST_LEVEL:
+            width, names = ALONG / 2 - 0.1, [names[0], names[-1]]
+        for number, name in names:
+            side, x = "center", ALONG_AT + (number + 0.5) * ALONG / n
+            if n * NARROWEST_LEVEL > ALONG:
+                side, x = ("right", ALONG_AT + ALONG) if number else ("left", ALONG_AT)
+            short = self.font.fit(name, width - 0.04, SMALL)
+            self.canvas.text(x, y, short, SMALL, ha=side, color=GREY)
 
     def _ticks(self, scale: Along, ends: tuple[float, float], x_cut: float, y: float) -> None:
         """Write the cut under its line, and both ends where there is room."""

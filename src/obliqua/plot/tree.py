@@ -91,9 +91,11 @@ def plot_tree(
     a histogram of the rows that reach it along the question's own direction, coloured by class,
     with the cut as a line, its number of rows and its gain; in brackets stands, for an oblique
     split, the gain of the best axis-parallel one. Rows left of the line go to the first branch,
-    ``yes``. The box of a leaf holds its class, its number of rows and a bar of their classes.
-    Lines between boxes are the wider the more rows take them. A large tree lies on its side, and
-    with more than eight classes a node names those that mostly take either branch.
+    ``yes``. A split on the levels of one feature has a bar per level, in the order of the scores
+    by which the node divides them. The box of a leaf holds its class, its number of rows and a bar
+    of their classes. Lines between boxes are the wider the more rows take them. A large tree lies
+    on its side, and with more than eight classes a node names those that mostly take either
+    branch.
 
     Parameters
     ----------
@@ -218,7 +220,7 @@ class _Drawing:
                 lines = node_lines(subject, node.node, self.font, width, sizes.text, max_terms)
             else:
                 self.scales[node.node] = scale
-                lines = question_lines(scale.question, self.font, width, sizes.text, max_terms)
+                lines = question_lines(scale, self.font, width, sizes.text, max_terms)
             self.lines[node.node] = lines
         # Leaves are as wide as the longest name among them needs, within limits.
         needed = [self._needs(node) for node in shown if not node.children]
@@ -364,7 +366,7 @@ class _Drawing:
         if scale is not None and self.sample is not None:
             found = histogram(self.sample, scale, number)
             if found is not None:
-                draw_histogram(canvas, frame, found, self.palette, scale.cut, f"{gid}-histogram")
+                draw_histogram(canvas, frame, found, self.palette, f"{gid}-histogram")
         if found is None:
             bar = (frame[0], low + sizes.picture * 0.3, frame[2], sizes.picture * 0.4)
             class_bar(canvas, bar, self._sums(number), self.palette, f"{gid}-classes")

@@ -1,0 +1,474 @@
+"""What the columns of a table are: found out or given, or what a model knows them as.
+
+Columns are numeric or qualitative. In a CSV file all is text, so it is found out from all cells
+of a column; a Parquet file has types of its own. Where that would be a guess, a user is asked.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from obliqua._extras import require
+from obliqua.cli._errors import Trouble, counted, listed
+from obliqua.cli._labels import TRUTH, class_numbers
+from obliqua.cli._output import note
+from obliqua.cli._table import Table
+from obliqua.data import Column
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NUMERIC, QUALITATIVE = "numeric", "qualitative"
+MOST_PROBLEMS = 5  # columns that a message names
+MISSING_WORDS = ("na", "n/a", "nan", "null", "none", "?")  # where numbers are expected
+WHOLE = r"^(0|-?[1-9]\d{0,17})$"  # a number that is written back as the same text
+DECIMAL_COMMA = r"^[-+]?\d+,\d+$"
+DATE = r"^(\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}([./-])\d{1,2}[./-](\d{4}|\d{2})([ T].*)?)$"
+MANY_ROWS = 20  # from which on a column that tells rows apart is worth a note
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a user says of the columns.
+
+    Parameters
+    ----------
+    categorical, numeric : tuple of str
+        Columns that are to be qualitative, and numeric.
+    """
+
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Choice:
+        """Take it from the options of a command."""
+        return cls(tuple(given["categorical"] or ()), tuple(given["numeric"] or ()))
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Columns to learn from.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The columns. Numeric ones are Float64, NaN where missing; qualitative ones are text, or
+        what a Parquet file has there, null where missing.
+    qualitative : tuple of str
+        The names of the qualitative ones.
+    given : bool
+        Whether the types of `frame` do not say which columns are qualitative.
+    """
+
+    frame: pl.DataFrame
+    qualitative: tuple[str, ...]
+    given: bool
+
+    def part(self, rows: Any) -> Features:
+        """Return some of the rows."""
+        return self if rows.all() else replace(self, frame=self.frame.filter(rows))
+
+    def columns(self) -> list[Column]:
+        """Return what another table must be read as."""
+        found = []
+        for column in self.frame.get_columns():
+            if column.name in self.qualitative:
+                levels = tuple(column.drop_nulls().unique().sort().to_list())
+                found.append(Column(column.name, QUALITATIVE, levels))
+            else:
+                found.append(Column(column.name))
+        return found
+
+    def missing(self) -> dict[str, int]:
+        """Return how many cells are missing in the columns where some are."""
+        counts = {
+            column.name: int(column.null_count())
+            if column.name in self.qualitative
+            else int(column.is_nan().sum())
+            for column in self.frame.get_columns()
+        }
+        return {name: count for name, count in counts.items() if count}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a column cannot be read.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    text : str
+        What is wrong with it.
+    word : str, default=None
+        A text in it that might stand for a missing value.
+    category : bool, default=False
+        Whether it might be meant as a category.
+    useless : bool, default=False
+        Whether leaving it out is a way.
+    """
+
+    name: str
+    text: str
+    word: str | None = None
+    category: bool = False
+    useless: bool = False
+
+
+# --- columns to learn from -------------------------------------------------------------------
+
+
+def infer(table: Table, names: Sequence[str], choice: Choice) -> Features:
+    """Find out what columns are, unless that is given.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    names : sequence of str
+        The columns to learn from.
+    choice : Choice
+        What is given.
+    """
+    _check_choice(table, names, choice)
+    columns: list[pl.Series] = []
+    problems: list[Problem] = []
+    qualitative: list[str] = []
+    for name in names:
+        if name in choice.categorical:
+            kind, problem = QUALITATIVE, _no_category(table, name)
+        elif name in choice.numeric:
+            kind, problem = NUMERIC, None
+        else:
+            kind, problem = _kind(table, name)
+        if problem is None and kind == NUMERIC:
+            column, problem = numbers(table, name)
+        else:
+            column = _levels(table, name)
+            qualitative.append(name)
+        columns.append(column)
+        problems += [] if problem is None else [problem]
+    if problems:
+        raise Trouble(
+            _message(table, "not all columns can be used as they are.", problems, fitting=True)
+        )
+    polars = require("polars", "cli", "Reading tables")
+    given = any(not _is_text(column) for column in columns if column.name in qualitative)
+    features = Features(polars.DataFrame(columns), tuple(qualitative), given)
+    for column in columns:
+        if column.name in qualitative:
+            _say_what_is_odd(column, table.typed and column.name not in choice.categorical)
+        else:
+            _say_what_is_missing(table, column)
+    return features
+
+
+def _check_choice(table: Table, names: Sequence[str], choice: Choice) -> None:
+    both = [name for name in choice.categorical if name in choice.numeric]
+    if both:
+        raise click.UsageError(f"--categorical and --numeric both name {listed(both)}.")
+    for option in ("categorical", "numeric"):
+        asked = getattr(choice, option)
+        table.require(asked, f"--{option}")
+        others = [name for name in asked if name not in names]
+        if others:
+            raise Trouble(f"--{option} names {listed(others)}, which is no feature of this fit.")
+
+
+def _kind(table: Table, name: str) -> tuple[str, Problem | None]:
+    """Say what a column is, or that nobody knows."""
+    polars = require("polars", "cli", "Reading tables")
+    column = table.frame[name]
+    if table.typed:
+        if _is_text(column):
+            return QUALITATIVE, None
+        if column.dtype == polars.Null or _is_number(column):
+            return NUMERIC, None
+        return QUALITATIVE, _no_category(table, name)
+    if column.null_count() == len(column):
+        return QUALITATIVE, None  # nobody knows; no split will use it
+    values, bad = _parsed(column)
+    if not bad.any():  # a column of NA and the like alone is one of words
+        return NUMERIC if values.is_not_nan().any() else QUALITATIVE, None
+    words = column.filter(bad)
+    if words.str.contains(DECIMAL_COMMA).all() or len(words) <= values.is_not_nan().sum():
+        problem = _about_text(table, name, column, bad)
+        return NUMERIC, replace(problem, category=True, useless=True)
+    if words.str.contains(DATE).all():
+        row = int(bad.arg_true()[0])
+        text = f"column {name!r} holds dates, first {_short(column[row])} in {table.where(row)}"
+        return QUALITATIVE, Problem(name, text, category=True, useless=True)
+    return QUALITATIVE, None
+
+
+def _no_category(table: Table, name: str) -> Problem | None:
+    column = table.frame[name]
+    if _is_text(column) or _is_number(column) or str(column.dtype) == "Null":
+        return None
+    return Problem(name, f"column {name!r} is of type {column.dtype}", useless=True)
+
+
+def _levels(table: Table, name: str) -> pl.Series:
+    """Return a qualitative column: text, or numbers if the text is that of whole numbers."""
+    polars = require("polars", "cli", "Reading tables")
+    column = table.frame[name]
+    if column.dtype.is_float():
+        return column.fill_nan(None)
+    if column.dtype.is_decimal():
+        return column.cast(polars.Float64)
+    if not _is_text(column):
+        return column.cast(polars.String) if str(column.dtype).endswith("128") else column
+    words = column.cast(polars.String)
+    present = words.drop_nulls()
+    if not table.typed and len(present) and present.str.contains(WHOLE).all():
+        return words.cast(polars.Int64)
+    return words
+
+
+def _say_what_is_missing(table: Table, column: pl.Series) -> None:
+    """Say if words stand for missing numbers."""
+    words = table.frame[column.name]
+    if _is_text(words):
+        gone = words.filter(column.is_nan() & words.is_not_null())
+        if len(gone):
+            cells = counted(len(gone), "cell")
+            note(f"Column {column.name!r}: {listed(gone.unique().sort())} is missing ({cells}).")
+
+
+def _say_what_is_odd(column: pl.Series, typed: bool) -> None:
+    """Say if a qualitative column is of no use, or may be meant as numbers."""
+    name, n_levels = column.name, column.drop_nulls().n_unique()
+    present = len(column) - int(column.null_count())
+    if present == 0:
+        note(f"Column {name!r} is empty in all rows; no split uses it.")
+    elif typed and str(column.dtype) == "String" and not _parsed(column)[1].any():
+        note(f"Column {name!r} is text, though of numbers only; --numeric makes it numeric.")
+    elif present >= MANY_ROWS and 2 * n_levels > present:
+        note(
+            f"Column {name!r} has {n_levels:,} levels in {present:,} rows. It tells rows apart "
+            "and says little of new ones; --drop leaves it out."
+        )
+
+
+# --- columns as a model knows them -----------------------------------------------------------
+
+
+def read_as(table: Table, columns: Sequence[Column], gaps: bool = True) -> pl.DataFrame:
+    """Read columns as a model knows them, whatever they would be taken for in this table alone.
+
+    Parameters
+    ----------
+    table : Table
+        The table; all columns are there.
+    columns : sequence of Column
+        What they are.
+    gaps : bool, default=True
+        Whether cells may be missing.
+
+    Returns
+    -------
+    polars.DataFrame
+        What `Model.rows` takes. Levels that are not known stay what they are; how many
+        there are is noted.
+    """
+    polars = require("polars", "cli", "Reading tables")
+    series: list[pl.Series] = []
+    problems: list[Problem] = []
+    unknown: list[str] = []
+    lacking = ""
+    for known in columns:
+        if known.kind == QUALITATIVE:
+            problem = _no_category(table, known.name)
+            one, strange = _matched(table, known) if problem is None else (None, "")
+            unknown += [strange] if strange else []
+            missing = None if one is None else one.is_null()
+        else:
+            one, problem = numbers(table, known.name)
+            missing = one.is_nan()
+        if problem is None and not gaps and missing is not None and missing.any():
+            problem = _gaps(table, known.name, missing)
+            lacking = "The model has nothing that stands in for what is missing."
+        series += [] if one is None else [one]
+        problems += [] if problem is None else [problem]
+    if problems:
+        text = "not all columns can be read as the model needs them."
+        raise Trouble(_message(table, text, problems, more=lacking))
+    for strange in unknown[:MOST_PROBLEMS]:
+        note(strange)
+    if len(unknown) > MOST_PROBLEMS:
+        note(f"So it is in {counted(len(unknown) - MOST_PROBLEMS, 'more column')}.")
+    return polars.DataFrame(series)
+
+
+def _matched(table: Table, known: Column) -> tuple[pl.Series, str]:
+    """Return a column with the levels of a model, found by their text; and what is not found."""
+    polars = require("polars", "cli", "Reading tables")
+    name = known.name
+    column = table.frame[name]
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    words = column.cast(polars.String)
+    different = words.drop_nulls().unique().sort()
+    levels = np.empty(len(known.levels), dtype=object)
+    levels[:] = known.levels
+    places = class_numbers(levels, np.array(different.to_list(), dtype=str)).tolist()
+    strange = [word for word, place in zip(different, places, strict=True) if place < 0]
+    text = ""
+    if strange:
+        n = int(words.is_in(strange).sum())
+        have = counted(n, "row has a level", "rows have levels")
+        text = f"Column {name!r}: {have} that the model does not know: {listed(strange, 5)}."
+    numeric = bool(known.levels) and not any(isinstance(level, str) for level in known.levels)
+    # A word among numbers is a level that the model does not know; any number that is none of
+    # its levels says so.
+    other = next(n + 0.5 for n in count() if n + 0.5 not in known.codes) if numeric else None
+    values = {
+        word: known.levels[place] if place >= 0 else word if other is None else other
+        for word, place in zip(different, places, strict=True)
+    }
+    if all(isinstance(level, str) for level in known.levels):
+        old, new = list(values), list(values.values())
+        return words.replace_strict(old, new, default=None, return_dtype=polars.String), text
+    entries = [None if word is None else values[word] for word in words]
+    return polars.Series(name, entries, dtype=polars.Object), text
+
+
+# --- numbers ---------------------------------------------------------------------------------
+
+
+def plain_numbers(table: Table, names: Sequence[str], what: str, more: str = "") -> pl.DataFrame:
+    """Return columns as finite numbers without gaps, or say which of them are none.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    names : sequence of str
+        The columns.
+    what : str
+        What they are, for a message.
+    more : str, default=""
+        What to say at its end.
+    """
+    polars = require("polars", "cli", "Reading tables")
+    columns: list[pl.Series] = []
+    problems: list[Problem] = []
+    for name in names:
+        column, problem = numbers(table, name)
+        if problem is None and column.is_nan().any():
+            problem = _gaps(table, name, column.is_nan())
+        columns.append(column)
+        problems += [] if problem is None else [replace(problem, word=None)]
+    if problems:
+        text = f"{what} must be numbers, without gaps."
+        raise Trouble(_message(table, text, problems, fitting=bool(more), more=more))
+    return polars.DataFrame(columns)
+
+
+def numbers(table: Table, name: str) -> tuple[pl.Series, Problem | None]:
+    """Return a column as Float64, NaN where missing, and what is wrong with it."""
+    polars = require("polars", "cli", "Reading tables")
+    column = table.frame[name]
+    if _is_text(column):
+        words = column.cast(polars.String)
+        column, bad = _parsed(words)
+        if bad.any():
+            return column, _about_text(table, name, words, bad)
+    elif _is_number(column) or column.dtype == polars.Null:
+        column = column.cast(polars.Float64).fill_null(float("nan"))
+    else:
+        return column, Problem(name, f"column {name!r} is of type {column.dtype}", useless=True)
+    endless = column.is_infinite()
+    if endless.any():
+        row = int(endless.arg_true()[0])
+        found = counted(int(endless.sum()), "value that is", "values that are")
+        text = f"column {name!r} has {found} not finite, first {column[row]} in {table.where(row)}"
+        return column, Problem(name, text)
+    return column, None
+
+
+def _parsed(words: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Read words as numbers or truth values, NaN where missing; also say which are neither."""
+    polars = require("polars", "cli", "Reading tables")
+    values = words.cast(polars.Float64, strict=False)
+    bad = values.is_null() & words.is_not_null()
+    if bad.any():
+        small = words.str.to_lowercase()
+        bad &= ~small.is_in(MISSING_WORDS).fill_null(value=False)
+        truth = small.is_in(list(TRUTH)).fill_null(value=False)
+        if bad.any() and not (bad & ~truth).any() and not values.is_not_nan().any():
+            values = (small == "true").cast(polars.Float64)
+            values = polars.select(polars.when(truth).then(values)).to_series()
+            bad &= ~truth
+    return values.fill_null(float("nan")).alias(words.name), bad
+
+
+def _about_text(table: Table, name: str, words: pl.Series, bad: pl.Series) -> Problem:
+    row, n = int(bad.arg_true()[0]), int(bad.sum())
+    example = f"{_short(words[row])} in {table.where(row)}"
+    comma = bool(re.match(DECIMAL_COMMA, words[row]))
+    point = "; write decimals with a point" if comma else ""
+    if 2 * n > len(words) - int(words.null_count()):
+        text = f"column {name!r} holds text, for instance {example}{point}"
+        return Problem(name, text, None if comma else words[row], useless=True)
+    value = counted(n, "value that is no number", "values that are no numbers")
+    text = f"column {name!r} has {value}, first {example}{point}"
+    return Problem(name, text, None if comma else words[row])
+
+
+def _gaps(table: Table, name: str, missing: pl.Series) -> Problem:
+    cells = counted(int(missing.sum()), "empty cell")
+    where = table.where(int(missing.arg_true()[0]))
+    return Problem(name, f"column {name!r} has {cells}, first in {where}")
+
+
+def _is_text(column: pl.Series) -> bool:
+    polars = require("polars", "cli", "Reading tables")
+    return column.dtype in (polars.String, polars.Categorical, polars.Enum)
+
+
+def _is_number(column: pl.Series) -> bool:
+    return bool(column.dtype.is_numeric() or str(column.dtype) == "Boolean")
+
+
+def _short(word: str) -> str:
+    return repr(word if len(word) <= 40 else word[:37] + "...")
+
+
+def _message(
+    table: Table, title: str, problems: list[Problem], fitting: bool = False, more: str = ""
+) -> str:
+    """Say what is wrong with columns, and what can be done."""
+    rest = len(problems) - MOST_PROBLEMS
+    lines = [f"{table.source}: {title}"]
+    lines += [f"  {problem.text}" for problem in problems[:MOST_PROBLEMS]]
+    lines += [f"  ... and {counted(rest, 'more column')}"] if rest > 0 else []
+    words = dict.fromkeys(problem.word for problem in problems if problem.word is not None)
+    if words:
+        said = " ".join(f"--missing {shlex.quote(word)}" for word in list(words)[:MOST_PROBLEMS])
+        lines.append(f"If that text stands for a missing value: {said}")
+    for what, option, names in (
+        ("If they are categories", "categorical", [p.name for p in problems if p.category]),
+        ("To leave them out", "drop", [p.name for p in problems if p.useless]),
+    ):
+        if fitting and names:
+            lines.append(f"{what}: --{option} {','.join(map(_quoted, names))}")
+    if len(lines) == 1 + len(problems):
+        lines.append("Replace such values, or leave their rows or their column out.")
+    return "\n".join([*lines, more] if more else lines)
+
+
+def _quoted(name: str) -> str:
+    """Write a name as the options take it, and a shell."""
+    if "," in name or '"' in name:
+        name = '"' + name.replace('"', '""') + '"'
+    return shlex.quote(name)

@@ -1,0 +1,161 @@
+"""Methods that take numbers only, behind a pipeline that makes numbers of a table.
+
+What is learnt on the way, levels and means, is learnt from the rows of a fit: inside each fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils import get_tags
+
+from obliqua._typing import Rows
+from obliqua.data import encoded_rows, read_table
+
+__all__ = ["MOST_LEVELS", "TableReader", "adapted"]
+
+#: How many columns of 0 and 1 a qualitative column may become.
+MOST_LEVELS = 100
+
+
+class TableReader(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # to mypy, Any
+    """Make a matrix of a table: numbers, and codes of levels, NaN where missing.
+
+    Parameters
+    ----------
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which columns are qualitative, as `obliqua.data.read_table` takes it.
+    """
+
+    def __init__(self, categorical_features: Any = "from_dtype") -> None:
+        self.categorical_features = categorical_features
+
+    def fit(self, X: Any, y: Any = None) -> TableReader:
+        """Note the levels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The table.
+        y : object
+            Not looked at.
+
+        Returns
+        -------
+        self : object
+            The transformer.
+        """
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Rows:
+        """Note the levels and return the matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The table.
+        y : object
+            Not looked at.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            The matrix.
+        """
+        table = read_table(X, self.categorical_features)
+        self.encoding_ = table.encoding
+        return table.Z
+
+    def transform(self, X: Any) -> Rows:
+        """Return the matrix of other rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The table.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            The matrix; levels that were not there in `fit` have the code -1.
+        """
+        return encoded_rows(X, self.encoding_)
+
+
+def adapted(
+    estimators: Mapping[str, Any], X: Any, categorical_features: Any = "from_dtype"
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Put a pipeline in front of estimators that cannot take a table as it is.
+
+    Parameters
+    ----------
+    estimators : mapping of str to estimator
+        Estimators by name.
+    X : array-like of shape (n_rows, n_features)
+        The table: an array, a list of rows, or a frame.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which columns are qualitative.
+
+    Returns
+    -------
+    estimators : dict
+        The same, or pipelines that end in them. Their tags say what they can take.
+    notes : tuple of str
+        What was done to which.
+    """
+    table = read_table(X, categorical_features)
+    qualitative = np.array([column.kind == "qualitative" for column in table.encoding.columns])
+    gaps = bool(table.has_missing[~qualitative].any())
+    ready: dict[str, Any] = {}
+    spread: list[str] = []
+    filled: list[str] = []
+    for name, estimator in estimators.items():
+        tags = get_tags(estimator).input_tags
+        levels = bool(qualitative.any()) and not tags.categorical
+        fill = gaps and not tags.allow_nan
+        ready[name] = estimator
+        if levels or fill:
+            ready[name] = _pipeline(estimator, np.flatnonzero(qualitative), fill, len(qualitative))
+        spread += [name] if levels else []
+        filled += [name] if fill else []
+    return ready, _notes(spread, filled)
+
+
+def _pipeline(estimator: Any, qualitative: Any, fill: bool, n_columns: int) -> Pipeline:
+    places = qualitative.tolist()
+    one_hot = OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=MOST_LEVELS, sparse_output=False
+    )
+    numbers = SimpleImputer(keep_empty_features=True) if fill else "passthrough"
+    others = [place for place in range(n_columns) if place not in set(places)]
+    columns = ColumnTransformer([("levels", one_hot, places), ("numbers", numbers, others)])
+    steps = [("read", TableReader(places)), ("columns", columns), ("estimator", estimator)]
+    return Pipeline(steps)
+
+
+def _notes(spread: list[str], filled: list[str]) -> tuple[str, ...]:
+    """Say to which methods levels became columns, and for which missing numbers were filled."""
+    notes = []
+    if spread:
+        notes.append(
+            f"{_listed(spread)} no categories: each level is a column of 0 and 1 for "
+            f"{'it' if len(spread) == 1 else 'them'} (beyond {MOST_LEVELS} levels of a feature "
+            "the rarest share one)."
+        )
+    if filled:
+        notes.append(
+            f"{_listed(filled)} no missing values: the mean of the training rows stands in."
+        )
+    return tuple(notes)
+
+
+def _listed(names: list[str]) -> str:
+    return f"{' and '.join(names)} {'takes' if len(names) == 1 else 'take'}"
