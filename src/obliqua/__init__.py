@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
+    from obliqua.estimators.quest import QuestClassifier
     from obliqua.experiments.compare import compare
     from obliqua.export.dot import export_graphviz
     from obliqua.export.rules import export_rules
@@ -53,6 +54,7 @@ __all__ = [
     "ObliquaError",
     "ObliqueTreeClassifier",
     "ProposerError",
+    "QuestClassifier",
     "Tree",
     "TreeBuilder",
     "TreeError",
@@ -90,6 +92,7 @@ _HOMES = {
     "ObliquaError": "obliqua.errors",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
     "ProposerError": "obliqua.errors",
+    "QuestClassifier": "obliqua.estimators.quest",
     "Tree": "obliqua.tree",
     "TreeBuilder": "obliqua.tree",
     "TreeError": "obliqua.errors",

@@ -325,11 +325,11 @@ def test_parallel_config_sets_the_threads(Estimator, monkeypatch):
         return original(*args, n_threads=n_threads, **kwargs)
 
     monkeypatch.setattr(growing, "grow", spy)
-    Estimator(max_depth=2).fit(X, Y)
-    Estimator(max_depth=2, n_jobs=2).fit(X, Y)
-    Estimator(max_depth=2, n_jobs=-1).fit(X, Y)
+    full_grown(Estimator, max_depth=2).fit(X, Y)
+    full_grown(Estimator, max_depth=2, n_jobs=2).fit(X, Y)
+    full_grown(Estimator, max_depth=2, n_jobs=-1).fit(X, Y)
     with joblib.parallel_config(backend="threading", n_jobs=3):
-        Estimator(max_depth=2).fit(X, Y)
+        full_grown(Estimator, max_depth=2).fit(X, Y)
     assert grown == [1, 2, joblib.cpu_count(), 3]
 
 

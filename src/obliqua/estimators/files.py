@@ -27,6 +27,7 @@ _CLASSES = {
     "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
+    "QuestClassifier": "obliqua.estimators.quest",
 }
 
 _NOT_SAVED = "not_saved"

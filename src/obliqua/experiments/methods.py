@@ -41,6 +41,13 @@ METHODS: dict[str, Method] = {
         Method(
             "fdt", "FDT: Fisher's direction, pessimistic pruning", "obliqua.FisherTreeClassifier"
         ),
+        Method("quest", "QUEST: one feature per split", "obliqua.QuestClassifier"),
+        Method(
+            "quest-linear",
+            "QUEST: linear combinations",
+            "obliqua.QuestClassifier",
+            {"split": "linear"},
+        ),
         Method("means", "differences of class means", "obliqua.ObliqueTreeClassifier"),
         Method(
             "sklearn", "scikit-learn's tree, not pruned", "sklearn.tree.DecisionTreeClassifier"
