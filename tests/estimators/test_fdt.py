@@ -195,3 +195,52 @@ def test_gain_ratio_is_another_tree() -> None:
         for criterion in ("entropy", "gain_ratio")
     ]
     assert trees[0] != trees[1]
+
+
+# --- levels and missing values --------------------------------------------------------------
+
+
+def test_levels_enter_the_direction_as_the_numbers_of_the_node() -> None:
+    rng = np.random.default_rng(0)
+    worth = {"a": 2.0, "b": -1.0, "c": 0.5, "d": -2.0}
+    town = rng.choice([*worth, None], 300)
+    size = rng.normal(size=300)
+    size[::11] = np.nan
+    pull = np.array([worth.get(name, 1.0) for name in town])
+    y = (np.nan_to_num(size) + pull + rng.normal(size=300) > 0).astype(int)
+    rows = np.column_stack([size.astype(object), town])
+    model = full_grown(FisherTreeClassifier, max_depth=1).fit(rows, y)
+    tree = model.tree_
+    assert tree.origin_labels[tree.origin[0]] == "Fisher"
+    assert tree.coef_idx.tolist() == [0, 1]
+    # what the split says of levels and of what is missing, put into the rows by hand
+    assert tree.fill[0] == pytest.approx(np.nanmean(size))
+    numbers = dict(zip(sorted(worth), tree.table, strict=True))
+    assert numbers["a"] > numbers["c"] > numbers["b"] > numbers["d"] or (
+        numbers["a"] < numbers["c"] < numbers["b"] < numbers["d"]
+    )
+    X = np.column_stack(
+        [
+            np.where(np.isnan(size), tree.fill[0], size),
+            [numbers.get(name, tree.fill[1]) for name in town],
+        ]
+    )
+    assert X[:, 1].var() == pytest.approx(1.0, abs=1e-6)
+    assert parallel(tree.coef, twin.direction(X, y == 0, np.ones(300)))
+    left = X @ tree.coef <= tree.threshold[0]
+    np.testing.assert_array_equal(model.apply(rows), np.where(left, 1, 2))
+    # a level that nobody has seen adds nothing
+    (leaf,) = model.apply(np.array([[0.7, "elsewhere"]], dtype=object))
+    assert leaf == (1 if 0.7 * tree.coef[0] <= tree.threshold[0] else 2)
+
+
+def test_missing_numbers_by_the_node_or_by_all_rows() -> None:
+    X, y = blobs(200, 3, 2, seed=1)
+    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    by_node, by_all = (
+        FisherTreeClassifier(fill=fill, pruning=None).fit(X, y) for fill in ("node", "training")
+    )
+    assert by_node.tree_ != by_all.tree_
+    means = np.nanmean(X, axis=0)
+    np.testing.assert_allclose(by_all.tree_.fill, means[by_all.tree_.coef_idx])
+    assert min(by_node.score(X, y), by_all.score(X, y)) > 0.9

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sklearn.utils._param_validation import Interval
 
 from obliqua.estimators._docs import document
+from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
 
 if TYPE_CHECKING:
@@ -51,7 +52,10 @@ class FisherTreeClassifier(BaseTreeClassifier):
     than features, this direction is taken, for the classes are certainly apart there. Where all
     classes have the same mean, splits along single features are tried.
 
-    Numbers only: qualitative columns and missing values are refused.
+    Takes qualitative features and missing values. The paper has numbers only, so this is ours: at
+    each node the levels of a column become numbers found from the node's rows (CRIMCOORD, as for
+    HHCART), which enter Fisher's direction as any other feature, and `fill` stands in for a
+    missing number. A missing level is a level of its own. The split remembers these numbers.
 
     References
     ----------
@@ -69,8 +73,10 @@ class FisherTreeClassifier(BaseTreeClassifier):
     3
     """
 
+    _takes_odd = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
+        **TABLE_CONSTRAINTS,
         "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
         "min_weight_leaf": [Interval(Real, 0.0, None, closed="left")],
     }
@@ -99,6 +105,8 @@ class FisherTreeClassifier(BaseTreeClassifier):
         subtree_raising: bool = False,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        fill: str = "node",
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -125,6 +133,8 @@ class FisherTreeClassifier(BaseTreeClassifier):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.categorical_features = categorical_features
+        self.fill = fill
         self.max_features_per_split = max_features_per_split
         self.min_weight_leaf = min_weight_leaf
 
