@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from obliqua.experiments.__main__ import TABLES
-from obliqua.experiments.protocol import Method, Rows, run_cell, stratified_folds
+from obliqua.experiments.protocol import (
+    DataSet,
+    Method,
+    Rows,
+    run,
+    run_cell,
+    stratified_folds,
+)
+from obliqua.experiments.store import Store
 from obliqua.experiments.table5 import PROTOTYPE_5, PUBLISHED_5, TABLE_5
 
 
@@ -74,3 +84,17 @@ def test_the_size_of_the_tree_from_all_rows() -> None:
     assert len(folds.leaves) == 5
     assert whole.leaves == [tree.get_n_leaves()]
     assert whole.confusion == folds.confusion
+
+
+def test_rows_may_have_a_number_of_folds_of_their_own(tmp_path: Path) -> None:
+    """As the glass data of C4.5's table, which have ten in a table of five."""
+    sets = [
+        DataSet("usual", "", cloud),
+        DataSet("own", "", lambda: replace(cloud(), n_folds=7)),
+    ]
+    method = Method("m", "", "obliqua.CartClassifier", {"pruning": None})
+    store = Store(tmp_path / "x.json", "x", seed=0)
+    repeats = {data_set.name: 1 for data_set in sets}
+    run(sets, [method], repeats, store, n_folds=3, progress=lambda _: None)
+    sizes = {name: len(store.cells(name, "m")[0]["leaves"]) for name in repeats}
+    assert sizes == {"usual": 3, "own": 7}

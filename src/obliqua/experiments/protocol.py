@@ -95,8 +95,8 @@ class Rows:
     stratified : bool, default=False
         Whether each fold has the classes in the shares of all rows; else folds are simply
         random.
-    n_folds : int, default=5
-        How many folds a cross-validation has.
+    n_folds : int, default=None
+        How many folds a cross-validation of these rows has; None: as the table has it.
     """
 
     X: AnyArray
@@ -105,7 +105,7 @@ class Rows:
     y_test: AnyArray | None = None
     missing: float = 0.0
     stratified: bool = False
-    n_folds: int = N_FOLDS
+    n_folds: int | None = None
 
     @cached_property
     def checksum(self) -> str:
@@ -258,7 +258,7 @@ def _random(seed: int, data_set: str, repeat: int) -> np.random.Generator:
 
 
 def run_cell(
-    data_set: str, rows: Rows, method: Method, repeat: int, seed: int, n_folds: int | None = None
+    data_set: str, rows: Rows, method: Method, repeat: int, seed: int, n_folds: int = N_FOLDS
 ) -> Cell:
     """One repeat of one method on one data set.
 
@@ -277,8 +277,8 @@ def run_cell(
         Number of the repeat.
     seed : int
         The seed of the whole experiment.
-    n_folds : int, default=None
-        Folds of the cross-validation; as many as the rows say for None.
+    n_folds : int, default=5
+        Folds of the cross-validation, unless the rows have a number of their own.
 
     Returns
     -------
@@ -291,9 +291,7 @@ def run_cell(
     leaves: list[int] = []
     true: list[AnyArray] = []
     predicted: list[AnyArray] = []
-    for X, y, X_test, y_test in _divisions(
-        rows, rng, rows.n_folds if n_folds is None else n_folds
-    ):
+    for X, y, X_test, y_test in _divisions(rows, rng, rows.n_folds or n_folds):
         model = method.make(int(rng.integers(2**31)))
         model.fit(X, y)
         leaves.append(_leaves(model))
@@ -385,7 +383,7 @@ def run(
     store : Store
         Where results are kept; it also knows the seed.
     n_folds : int, default=5
-        Folds of a cross-validation.
+        Folds of a cross-validation, unless rows have a number of their own.
     n_jobs : int, default=1
         Number of processes. It has no influence on the results.
     progress : callable, default=None
