@@ -199,3 +199,15 @@ def test_columns_with_nothing_to_say(Estimator: Any, missing: str) -> None:
     model = full_grown(Estimator).fit(frame, Y)
     assert not np.isin(model.tree_.coef_idx, [1, 4]).any()
     assert_sound(model, frame, Y)
+
+
+@each_odd_estimator
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+def test_what_is_masked_is_missing(Estimator: Any, dtype: Any) -> None:
+    numbers = np.round(10 * np.nan_to_num(X[["size", "age"]].to_numpy(dtype=np.float64), nan=-99))
+    masked = np.ma.masked_equal(numbers.astype(dtype), -990)
+    plain = np.where(numbers == -990, np.nan, numbers)
+    assert np.isnan(plain).any()
+    one, two = full_grown(Estimator).fit(masked, Y), full_grown(Estimator).fit(plain, Y)
+    assert one.tree_ == two.tree_
+    np.testing.assert_array_equal(one.apply(masked), two.apply(plain))

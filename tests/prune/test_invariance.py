@@ -73,8 +73,13 @@ def test_a_weight_of_two_is_a_repeated_row(
     case: Case, pruning: Pruning, seed: int, factor: int
 ) -> None:
     weight = np.ones(len(case.y)) if case.sample_weight is None else case.sample_weight
-    weighted = replace(case, sample_weight=weight * factor)
-    rows = np.repeat(np.arange(len(case.y)), (weight * factor).astype(np.int64))
+    # A factor that all weights of a class share is the weight of the class, not a count: so
+    # each class gets one row more, of weight 1.
+    _, first = np.unique(case.y, return_index=True)
+    case = case.take(np.append(np.arange(len(case.y)), first))
+    weight = np.append(weight * factor, np.ones(len(first)))
+    weighted = replace(case, sample_weight=weight)
+    rows = np.repeat(np.arange(len(case.y)), weight.astype(np.int64))
     repeated = replace(case.take(rows), sample_weight=None)
     one, other = pruned(weighted, pruning, seed), pruned(repeated, pruning, seed)
     assert_same_substance(one, other, but=("n_samples",))
@@ -94,37 +99,59 @@ def test_weights_times_a_power_of_two(
     assert_same_substance(one, other, but=("stats",))
 
 
-@examples(60)
-@given(case=problems.cases(), seed=seeds)
-def test_equal_rows_stay_together(case: Case, seed: int) -> None:
-    problem = problem_of(case)
-    kept = [(*row, label) for row, label in zip(problem.Z.tolist(), problem.y, strict=True)]
-    for division in (hold_out(problem, 0.3, seed), folds(problem, 4, seed)):
-        place: dict[Any, Any] = {}
-        for row, part in zip(kept, division.tolist(), strict=True):
-            assert place.setdefault(row, part) == part
+def test_equal_rows_are_divided_too() -> None:
+    """A table with four different rows: each part has a tenth of each of them, about."""
+    X = np.repeat([0.0, 0.0, 1.0, 1.0], [850, 149, 301, 700])[:, None]
+    y = np.repeat([0, 1, 0, 1], [850, 149, 301, 700])
+    problem = encode(X, y, 2)
+    for seed in range(10):
+        _, held = hold_out(problem, 0.1, seed)
+        assert held.sum() == 200
+        for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            cell = (X[:, 0] == a) & (y == b)
+            assert 0.01 < held[cell].mean() < 0.22
+        _, number = folds(problem, 10, seed)
+        assert np.bincount(number).tolist() == [200] * 10
+
+
+def test_weights_that_are_no_counts_keep_equal_rows_together() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(60, 2)).astype(float)
+    problem = encode(X, np.arange(60) % 2, 2, sample_weight=rng.random(60))
+    rows = [(*row, label) for row, label in zip(X.tolist(), np.arange(60) % 2, strict=True)]
+    for _, label in (hold_out(problem, 0.3, 1), folds(problem, 4, 1)):
+        assert len(set(label.tolist())) > 1
+        assert len(set(zip(rows, label.tolist(), strict=True))) == len(set(rows))
 
 
 def test_divisions_have_the_weight_that_they_should() -> None:
     case = problems.gaussians(1000)
     problem = problem_of(case)
-    assert hold_out(problem, 0.1, 0).sum() == 100
-    assert np.bincount(folds(problem, 10, 0)).tolist() == [100] * 10
+    assert hold_out(problem, 0.1, 0)[1].sum() == 100
+    assert np.bincount(folds(problem, 10, 0)[1]).tolist() == [100] * 10
     heavy = np.ones(1000)
     heavy[:3] = 500.0
     problem = encode(case.X, case.y, case.n_classes, sample_weight=heavy)
-    for seed in range(20):  # a row that is too heavy to hold out keeps no other from it
-        held = hold_out(problem, 0.1, seed)
-        assert held.sum() == 250
-        assert not held[:3].any()
-    divisions = {hold_out(problem, 0.1, seed).tobytes() for seed in range(20)}
+    for seed in range(20):  # a weight of 500 is as many rows
+        apart, held = hold_out(problem, 0.1, seed)
+        assert apart.weights is not None
+        assert apart.weights[held].sum() == 250
+        assert apart.n_rows == 1003
+    divisions = {hold_out(problem, 0.1, seed)[1].tobytes() for seed in range(20)}
     assert len(divisions) == 20
+    odd = np.where(np.arange(1000) < 3, 1500.0, 1.0) * (1 + np.random.default_rng(0).random(1000))
+    problem = encode(case.X, case.y, case.n_classes, sample_weight=odd)
+    for seed in range(20):  # a row that is too heavy to hold out keeps no other from it
+        apart, held = hold_out(problem, 0.1, seed)
+        assert apart is problem
+        assert not held[:3].any()
+        assert held.sum() > 200
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 4, 5])
 def test_few_rows_are_not_held_out(n_rows: int) -> None:
     problem = encode(np.arange(n_rows)[:, None] * 1.0, np.arange(n_rows) % 2, 2)
-    assert not hold_out(problem, 0.1, 0).any()
+    assert not hold_out(problem, 0.1, 0)[1].any()
     tree = grow_pruned(problem, grow_tree, Pruning(), 0)
     assert tree == measure_spread(grow_tree(problem), problem.Z)
 
@@ -152,7 +179,7 @@ def _large(kind: str) -> tuple[Tree, Problem]:
     case = problems.gaussians(44_000, n_columns=3, n_classes=5)
     weight = np.random.default_rng(2).random(44_000) if kind == "weighted" else None
     problem = encode(case.X, case.y, 5, sample_weight=weight)
-    held = hold_out(problem, 0.1, 0)
+    problem, held = hold_out(problem, 0.1, 0)
     return grow_tree(take(problem, ~held)), take(problem, held)
 
 

@@ -16,6 +16,7 @@ from obliqua._core.rng import row_hashes
 from obliqua.data import Problem
 from obliqua.prune import (
     cost_complexity_path,
+    division,
     folds,
     hold_out,
     prune_by_folds,
@@ -65,6 +66,20 @@ def rows_of(tree: Tree, problem: Problem) -> list[twin.Row]:
 
 def hashes_of(problem: Problem, seed: int) -> list[int]:
     return row_hashes(problem.Z, problem.y.astype(np.int64), seed).tolist()
+
+
+def parts_of(problem: Problem, seed: int) -> list[twin.Part]:
+    hashes = hashes_of(problem, seed)
+    return twin.parts(hashes, weights_of(problem), problem.y.tolist(), division.MOST_PARTS)
+
+
+def weights_by_label(problem: Problem, seed: int, label: Any) -> dict[tuple[int, int], int]:
+    """The weight of each group of equal rows with each label."""
+    found: dict[tuple[int, int], int] = {}
+    hashes = hashes_of(problem, seed)
+    for number, said, weight in zip(hashes, label.tolist(), weights_of(problem), strict=True):
+        found[number, int(said)] = found.get((number, int(said)), 0) + weight
+    return found
 
 
 def divided(case: Case, out: int) -> tuple[Problem, Problem]:
@@ -171,20 +186,21 @@ def test_the_choice_of_folds(
 ) -> None:
     problem = problem_of(case)
     pruned = prune_by_folds(problem, grow_tree, n_folds, n_se, prune_root, seed)
-    number = twin.folds(hashes_of(problem, seed), weights_of(problem), n_folds)
-    assert folds(problem, n_folds, seed).tolist() == number
+    apart, number = folds(problem, n_folds, seed)
+    expected = twin.folds(parts_of(problem, seed), n_folds)
+    assert weights_by_label(apart, seed, number) == expected
     steps = twin.sequence(twin.nested(grow_tree(problem)), prune_root)
     if len(steps) == 1:
         assert pruned == grow_tree(problem)
         return
 
     def grown(fold: int) -> Any:
-        out = np.array(number) == fold
-        tree = grow_tree(take(problem, ~out))
-        rows = rows_of(tree, take(problem, out))
+        out = number == fold
+        tree = grow_tree(take(apart, ~out))
+        rows = rows_of(tree, take(apart, out))
         return twin.sequence(twin.nested(tree), prune_root), rows
 
-    wrong = twin.fold_errors(steps, number, grown)
+    wrong = twin.fold_errors(steps, number.tolist(), grown)
     step = twin.chosen(wrong, problem.total_weight, problem.unit, n_se)
     assert shape(pruned) == twin_shape(steps[step][1])
 
@@ -215,16 +231,18 @@ def test_reduced_error_is_the_best_of_all_cut_trees(
 @given(case=problems.cases(), fraction=st.floats(0.01, 0.99), seed=seeds)
 def test_what_is_held_out(case: Case, fraction: float, seed: int) -> None:
     problem = problem_of(case)
-    held = hold_out(problem, fraction, seed)
-    expected = twin.hold_out(hashes_of(problem, seed), weights_of(problem), fraction)
-    assert held.tolist() == expected
+    apart, held = hold_out(problem, fraction, seed)
+    expected = twin.hold_out(parts_of(problem, seed), fraction)
+    assert weights_by_label(apart, seed, held) == expected
     assert not held.all()
+    assert apart.total_weight == problem.total_weight
 
 
 @examples(100)
 @given(case=problems.cases(), n_folds=st.integers(2, 12), seed=seeds)
 def test_folds(case: Case, n_folds: int, seed: int) -> None:
     problem = problem_of(case)
-    number = folds(problem, n_folds, seed)
-    assert number.tolist() == twin.folds(hashes_of(problem, seed), weights_of(problem), n_folds)
-    assert len(set(number.tolist())) > 1 or len(set(hashes_of(problem, seed))) == 1
+    apart, number = folds(problem, n_folds, seed)
+    divisible = parts_of(problem, seed)
+    assert weights_by_label(apart, seed, number) == twin.folds(divisible, n_folds)
+    assert len(set(number.tolist())) > 1 or len(divisible) == 1

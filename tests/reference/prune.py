@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise, product
-from math import sqrt
+from math import gcd, sqrt
 from typing import Any
 
 Node = dict[str, Any]
@@ -130,36 +130,66 @@ def reduced_error(tree: Node, rows: Sequence[Row], prune_root: bool) -> Node:
 # --- divisions ------------------------------------------------------------------------------
 
 
-def groups(hashes: Sequence[int], weights: Sequence[int]) -> list[tuple[int, int]]:
-    """Hash and weight of each set of equal rows, in the order of the hashes."""
+Part = tuple[int, int]  # the hash of a group of equal rows, and a weight
+
+
+def scrambled(x: int) -> int:
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        x = (x ^ (x >> shift)) * factor % 2**64
+    return x
+
+
+def parts(
+    hashes: Sequence[int], weights: Sequence[int], labels: Sequence[int], most: int
+) -> list[Part]:
+    """Equal rows as parts of equal weight, in a random order that the hashes say."""
     sums: dict[int, int] = {}
+    label_of = dict(zip(hashes, labels, strict=True))
     for number, weight in zip(hashes, weights, strict=True):
         sums[number] = sums.get(number, 0) + weight
-    return sorted(sums.items())
+    measure = {
+        label: gcd(*(w for w, other in zip(weights, labels, strict=True) if other == label))
+        for label in set(labels)
+    }
+    count = {number: weight // measure[label_of[number]] for number, weight in sums.items()}
+    if sum(count.values()) > most:
+        count = dict.fromkeys(sums, 1)
+    placed = []
+    for number, n in count.items():
+        for k in range(n):
+            key = scrambled((number + 0x9E3779B97F4A7C15 * (k + 1)) % 2**64) if k else number
+            placed.append((key, number, sums[number] // n))
+    return [(number, size) for _, number, size in sorted(placed, key=lambda part: part[0])]
 
 
-def hold_out(hashes: Sequence[int], weights: Sequence[int], fraction: float) -> list[bool]:
-    """Take one group after another if that leads nearer to the fraction of the weight."""
-    target = fraction * sum(weights)
-    held: set[int] = set()
+def hold_out(divisible: Sequence[Part], fraction: float) -> dict[tuple[int, int], int]:
+    """Take one part after another if that leads nearer to the fraction of the weight."""
+    target = fraction * sum(size for _, size in divisible)
+    held = []
     weight = 0
-    for number, size in groups(hashes, weights):
-        if abs(weight + size - target) < abs(weight - target):
-            held.add(number)
-            weight += size
-    if len(held) == len(set(hashes)):
-        held.remove(max(held))
-    return [number in held for number in hashes]
+    for _, size in divisible:
+        held.append(abs(weight + size - target) < abs(weight - target))
+        weight += size * held[-1]
+    if all(held):
+        held[-1] = False
+    return _weights(divisible, [int(out) for out in held])
 
 
-def folds(hashes: Sequence[int], weights: Sequence[int], n_folds: int) -> list[int]:
-    """The fold in which the middle of each group lies, laid end to end."""
-    fold_of: dict[int, int] = {}
-    begin, total = 0, sum(weights)
-    for number, size in groups(hashes, weights):
-        fold_of[number] = int((begin + size / 2) / total * n_folds)
+def folds(divisible: Sequence[Part], n_folds: int) -> dict[tuple[int, int], int]:
+    """The fold in which the middle of each part lies, laid end to end."""
+    number, begin, total = [], 0, sum(size for _, size in divisible)
+    for _, size in divisible:
+        number.append(int((begin + size / 2) / total * n_folds))
         begin += size
-    return [fold_of[number] for number in hashes]
+    return _weights(divisible, number)
+
+
+def _weights(divisible: Sequence[Part], labels: Sequence[int]) -> dict[tuple[int, int], int]:
+    """The weight of each group with each label."""
+    found: dict[tuple[int, int], int] = {}
+    for (number, size), label in zip(divisible, labels, strict=True):
+        found[number, label] = found.get((number, label), 0) + size
+    return found
 
 
 def fold_errors(

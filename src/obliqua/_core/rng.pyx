@@ -27,6 +27,17 @@ def child_key(u64 key, u64 side):
     return mix(scramble(key + 0x9E3779B97F4A7C15ULL), side)
 
 
+def scattered(const u64[::1] keys, const i64[::1] numbers):
+    """A number per key and number; number 0 leaves the key as it is."""
+    cdef i64 k
+    out = np.empty(keys.shape[0], dtype=np.uint64)
+    cdef u64[::1] out_ = out
+    with nogil:
+        for k in range(keys.shape[0]):
+            out_[k] = keys[k] if numbers[k] == 0 else mix(keys[k], <u64> numbers[k])
+    return out
+
+
 def row_hashes(Z, const i64[::1] labels, u64 seed):
     """A number per row that depends on its values, its label and the seed only.
 

@@ -34,6 +34,7 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
 
 def read_training(estimator: Any, X: Any, y: Any) -> tuple[Table, Any]:
     """Read and check the table and the labels of a fit; note on the estimator what was seen."""
+    X = without_mask(X)
     chosen = getattr(estimator, "categorical_features", None)
     if not (estimator._takes_odd and read_by_columns(X, chosen)):
         Z, y = checked(estimator, X, y)
@@ -47,6 +48,7 @@ def read_training(estimator: Any, X: Any, y: Any) -> tuple[Table, Any]:
 
 def read_rows(estimator: Any, X: Any) -> Rows:
     """Read and check rows to predict."""
+    X = without_mask(X)
     encoding: Encoding = estimator.model_.encoding
     by_columns = estimator._takes_odd and read_by_columns(X, FROM_DTYPE)
     if encoding.numeric and not by_columns:
@@ -54,6 +56,16 @@ def read_rows(estimator: Any, X: Any) -> Rows:
         return rows
     validate_data(estimator, X, reset=False, skip_check_array=True)
     return encoded_rows(X, encoding)
+
+
+def without_mask(X: Any) -> Any:
+    """Return what is masked in an array as NaN; NumPy would show what is below the mask."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    masked: Any = X
+    if X.dtype.kind not in "biuf":
+        return masked.astype(object).filled(None)
+    return masked.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
 
 
 def checked(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:

@@ -310,10 +310,10 @@ def prune_by_folds(
     # A step is the best one on an interval of prices; its geometric middle stands for it.
     roots = np.sqrt(path.alphas)
     prices = np.append(roots[:-1] * roots[1:], inf)
-    number = folds(problem, n_folds, seed)
+    divided, number = folds(problem, n_folds, seed)
     errors = np.zeros(len(path))
     for fold in np.unique(number).tolist():
         out = number == fold
-        other = cost_complexity_path(grow(take(problem, ~out)), prune_root)
-        errors += step_errors(other, take(problem, out))[other.step_of(prices)]
+        other = cost_complexity_path(grow(take(divided, ~out)), prune_root)
+        errors += step_errors(other, take(divided, out))[other.step_of(prices)]
     return path.at(best_step(errors, problem.total_weight, problem.unit, n_se))

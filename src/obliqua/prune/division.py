@@ -1,35 +1,93 @@
 """Dividing rows at random, by what is in them.
 
-A row's place depends on a hash of its values and label and on the seed. Equal rows stay together,
-and weights count as rows, so neither the order of the rows nor writing a row twice instead of
-giving it weight 2 changes the division.
+A row's place depends on a hash of its values and label and on the seed. Neither the order of the
+rows nor writing a row twice instead of giving it weight 2 changes the division: equal rows are
+looked at as one group, which consists of so many parts of equal weight as its weight says. Each
+part finds its own place, so a table with few different rows can be divided too.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from obliqua._core.rng import row_hashes
+from obliqua._core.rng import row_hashes, scattered
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.data import Problem
 
 __all__ = ["folds", "hold_out", "take"]
 
+MOST_PARTS = 2**24  # weights that are no counts would give many more
 
-def _groups(problem: Problem, seed: int) -> tuple[Int64Array, FloatArray]:
-    """Return the group of each row and the weight of each group.
 
-    A group is a set of equal rows; groups are numbered in the order of their hashes, which is
-    a random one. Weights are in grid units, whole numbers, so their sums are exact.
+@dataclass(frozen=True)
+class _Parts:
+    """What can be divided, in a random order.
+
+    Parameters
+    ----------
+    group : ndarray of int64, of shape (n_rows,)
+        The group of each row: rows that are equal.
+    owner : ndarray of int64, of shape (n_parts,)
+        The group of each part.
+    size : ndarray of int64, of shape (n_parts,)
+        The weight of each part in grid units.
+    """
+
+    group: Int64Array
+    owner: Int64Array
+    size: Int64Array
+
+
+def _parts(problem: Problem, seed: int) -> _Parts:
+    """Find groups of equal rows and cut them into parts, in the order of hashes.
+
+    A part weighs what all rows of a class are multiples of: without weights it is a row, and
+    counts, times the weight of the class, become as many parts. Weights that are no counts have
+    no common measure, and each group is one part.
     """
     hashes = row_hashes(problem.Z, problem.y.astype(np.int64), seed & (2**64 - 1))
-    _, group = np.unique(hashes, return_inverse=True)
-    return group, np.bincount(group, weights=problem.weights).astype(np.float64)
+    keys, first, group = np.unique(hashes, return_index=True, return_inverse=True)
+    weights = np.ones(problem.n_rows, np.int64) if problem.weights is None else problem.weights
+    total = np.zeros(len(keys), dtype=np.int64)
+    np.add.at(total, group, weights)
+    measure = np.zeros(problem.n_classes, dtype=np.int64)
+    np.gcd.at(measure, problem.y, weights)
+    count = total // measure[problem.y[first]]
+    if float(count.sum(dtype=np.float64)) > MOST_PARTS:
+        count = np.ones_like(count)
+    owner = np.repeat(np.arange(len(keys)), count)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
+    # The first part of a group stands where the group's own hash puts it.
+    order = np.argsort(scattered(keys[owner], place), kind="stable")
+    return _Parts(group, owner[order], (total // count)[owner][order])
 
 
-def hold_out(problem: Problem, fraction: float, seed: int) -> BoolArray:
+def _divided(problem: Problem, parts: _Parts, label: Int64Array) -> tuple[Problem, Int64Array]:
+    """Return the rows with the labels of their parts; rows that have several are cut up."""
+    weights = np.ones(problem.n_rows, np.int64) if problem.weights is None else problem.weights
+    # Rows, and runs of parts with one label, lie one after the other, group by group. Light rows
+    # come first in a group, in whatever order they came.
+    rows = np.lexsort((weights, parts.group))
+    row_ends = np.cumsum(weights[rows])
+    order = np.lexsort((label, parts.owner))
+    owner, said = parts.owner[order], label[order]
+    last = np.append((np.diff(owner) != 0) | (np.diff(said) != 0), True)
+    run_ends = np.cumsum(parts.size[order])[last]
+    ends = np.union1d(row_ends, run_ends)
+    starts = np.concatenate([[0], ends[:-1]])
+    row = rows[np.searchsorted(row_ends, starts, side="right")]
+    found = said[last][np.searchsorted(run_ends, starts, side="right")]
+    back = np.argsort(row, kind="stable")
+    if len(row) > problem.n_rows:
+        row = row[back]
+        piece = (ends - starts)[back]
+        problem = replace(problem, Z=problem.Z[row], y=problem.y[row], weights=piece)
+    return problem, found[back]
+
+
+def hold_out(problem: Problem, fraction: float, seed: int) -> tuple[Problem, BoolArray]:
     """Choose rows to hold out.
 
     Parameters
@@ -43,12 +101,16 @@ def hold_out(problem: Problem, fraction: float, seed: int) -> BoolArray:
 
     Returns
     -------
-    ndarray of bool, of shape (n_rows,)
+    problem : Problem
+        The data. A row of weight 2 or more, which counts as several rows, may have become two,
+        one of which is held out.
+    held : ndarray of bool, of shape (n_rows,)
         The rows held out. Rows are taken in a random order; one that would lead further away
         from ``fraction`` of the weight, or just as far on its other side, is passed over. So
         there may be none if there are few rows. There is always a row that is not held out.
     """
-    group, size = _groups(problem, seed)
+    parts = _parts(problem, seed)
+    size = parts.size.astype(np.float64)
     target = fraction * float(size.sum())
     held = np.zeros(len(size), dtype=bool)
     weight, start = 0.0, 0
@@ -67,10 +129,11 @@ def hold_out(problem: Problem, fraction: float, seed: int) -> BoolArray:
         start = int(fitting[n_taken]) + 1
     if held.all():
         held[-1] = False
-    return np.asarray(held[group])
+    problem, label = _divided(problem, parts, held.astype(np.int64))
+    return problem, label.astype(bool)
 
 
-def folds(problem: Problem, n_folds: int, seed: int) -> Int64Array:
+def folds(problem: Problem, n_folds: int, seed: int) -> tuple[Problem, Int64Array]:
     """Number the rows with folds of about equal weight.
 
     Parameters
@@ -84,13 +147,18 @@ def folds(problem: Problem, n_folds: int, seed: int) -> Int64Array:
 
     Returns
     -------
-    ndarray of int, of shape (n_rows,)
-        A fold number per row. With fewer different rows than folds, some folds are empty.
+    problem : Problem
+        The data. A row of weight 2 or more, which counts as several rows, may have become
+        several, in different folds.
+    number : ndarray of int, of shape (n_rows,)
+        A fold number per row. With fewer rows than folds, some folds are empty.
     """
-    group, size = _groups(problem, seed)
+    parts = _parts(problem, seed)
+    size: FloatArray = parts.size.astype(np.float64)
     end = np.cumsum(size)
     middle = (end - size / 2) / end[-1]
-    return np.minimum((middle * n_folds).astype(np.int64), n_folds - 1)[group]
+    number = np.minimum((middle * n_folds).astype(np.int64), n_folds - 1)
+    return _divided(problem, parts, number)
 
 
 def take(problem: Problem, rows: BoolArray) -> Problem:

@@ -99,8 +99,9 @@ def grow_pruned(
         rows = problem if pruning.subtree_raising else None
         factor, criterion = pruning.confidence_factor, pruning.criterion
         tree = prune_pessimistic(grow(problem), factor, rows, root, criterion=criterion)
-    elif kind is not None and (held := hold_out(problem, pruning.fraction, seed)).any():
-        problem, rows = take(problem, ~held), take(problem, held)
+    elif kind is not None and (divided := hold_out(problem, pruning.fraction, seed))[1].any():
+        whole, held = divided
+        problem, rows = take(whole, ~held), take(whole, held)
         tree = grow(problem)
         if kind == "reduced_error":
             tree = prune_reduced_error(tree, rows, root)
