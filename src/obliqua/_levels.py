@@ -18,7 +18,9 @@ from obliqua.data import Column, Encoding, written_name
 from obliqua.tree import Tree
 
 # What stands beside levels in the lists below; a level of that name is put in backquotes.
-_OWN_WORDS = re.compile(r"missing|new|any other level|code \d+|True|False")
+_OWN_WORDS = re.compile(r"missing|new|any other level|code \d+")
+# Text that a level of another type would be written as.
+_NO_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|True|False", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,9 @@ class LevelBranch:
         Returns
         -------
         str
-            ``colour in {red, blue} or any other level``, for instance, or ``colour not in
-            {grey}`` if that is shorter, which takes in what is missing, or ``colour neither
-            missing nor in {grey}``, or ``colour is known``.
+            ``colour in {red, blue} or missing``, for instance. If levels take the branch that
+            the node does not know: ``colour not in {grey}``, which takes in what is missing,
+            ``colour neither missing nor in {grey}``, or ``colour is known``.
         """
         return " ".join(self.pieces(max_levels))
 
@@ -80,19 +82,16 @@ class LevelBranch:
         """
         if self.others and not self.rest:  # only missing values can go elsewhere
             return [f"{self.name} is", "any level or missing" if self.missing else "known"]
-        shorter = not self.levels or len(self.rest) < len(self.levels)
-        # All levels but those of other branches: both say the same, so the shorter is written.
-        negated = self.others and shorter
-        named = self.rest if negated else self.levels
+        # Nobody can tell from "in {red} or any other level" which levels answer no. So where
+        # levels go that are not known, those are named that go elsewhere.
+        named = self.rest if self.others else self.levels
         written: list[str] = []
         if named:
-            relation = negation(self.elsewhere) if negated else "in"
+            relation = negation(self.elsewhere) if self.others else "in"
             first, *others = with_commas(shortened(named, max_levels))
             written = [f"{self.name} {relation}", f"{{{first}", *others]
             written[-1] += "}"
-        if self.others and not negated:
-            written.append("or any other level" if written else f"{self.name}: any other level")
-        if self.missing and not negated:  # what is missing is not in a set either
+        if self.missing and not self.others:  # what is missing is not in a set either
             written.append("or missing" if written else f"{self.name} is missing")
         return written or [f"{self.name}: no level"]
 
@@ -316,7 +315,9 @@ def written_levels(column: Column, n_codes: int = 0) -> tuple[str, ...]:
     -------
     tuple of str
         A name per code, at least one per level, each on one line. A comma or a brace in a level
-        stands in backquotes, as does a level that reads like one of the words beside it.
+        stands in backquotes, as does a level that reads like one of the words beside it, and a
+        number. Text that reads like a number stands in quotation marks: `` `1` `` is the number,
+        ``"1"`` is text.
     """
     known = _written(column.levels, tuple(map(type, column.levels)))
     return known + tuple(f"code {code}" for code in range(len(known), n_codes))
@@ -325,11 +326,20 @@ def written_levels(column: Column, n_codes: int = 0) -> tuple[str, ...]:
 @lru_cache(maxsize=32)
 def _written(levels: tuple[Any, ...], types: tuple[type, ...]) -> tuple[str, ...]:
     # 1 and True are equal, hence the types: they tell what was kept apart.
-    return distinct([_written_one(level) for level in levels])
+    written = [_written_one(level) for level in levels]
+    if len(set(written)) < len(written):
+        # A newline reads like a backslash and an n, unless backslashes are doubled.
+        written = [
+            _written_one(level.replace("\\", "\\\\") if isinstance(level, str) else level)
+            for level in levels
+        ]
+    return distinct(written)
 
 
 def _written_one(level: Any) -> str:
     text = str(level)
+    if isinstance(level, str) and _NO_TEXT.fullmatch(text):
+        return f'"{text}"'  # in which nothing needs care
     name = written_name(text)
     plain = name == text
     # Brackets hold notes, in which levels stand.

@@ -15,7 +15,7 @@ import numpy as np
 from obliqua._layout import NodeKind
 from obliqua._levels import asks_for_levels, level_branches, table_of
 from obliqua._numbers import write_number as write_number  # readers find these here too
-from obliqua._scores import scores_of, written_number_column
+from obliqua._scores import missing_note, scores_of, written_number_column
 from obliqua._sums import Question as Question
 from obliqua._sums import Term as Term
 from obliqua._surgery import check_node
@@ -209,3 +209,49 @@ def scores(
         else:
             written.append(f"{formula} {'+' if score.threshold < 0 else '-'} {away}")
     return written
+
+
+def stand_ins(
+    tree: Tree,
+    node: int,
+    encoding: Encoding,
+    digits: int = 4,
+    max_terms: int | None = None,
+    missing: bool = True,
+) -> list[list[str]]:
+    """Write what levels and missing values count in the sums of a linear machine.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    node : int
+        A linear machine.
+    encoding : Encoding
+        What the columns are.
+    digits : int, default=4
+        How many significant digits to show.
+    max_terms : int, default=None
+        How many terms of a sum are shown; of a column twice as many levels are named.
+    missing : bool, default=True
+        Whether to say what stands in for missing numbers too.
+
+    Returns
+    -------
+    list of list of str
+        Notes, each in pieces: ``score(colour):``, ``red 1,``, ``blue 2``; and ``missing counts
+        as:``, ``age 40``. None if no such column is shown.
+    """
+    terms: dict[int, Term] = {}  # the branches share columns
+    for plane in range(int(tree.plane_ptr[node]), int(tree.plane_ptr[node + 1])):
+        for term in read_plane(tree, plane, encoding, scaled=False).shown(max_terms):
+            terms.setdefault(term.column, term)
+    by_column = [terms[column] for column in sorted(terms)]
+    limit = None if max_terms is None else 2 * max_terms
+    notes = [
+        term.scores.pieces(digits, max_levels=limit)
+        for term in by_column
+        if term.scores is not None
+    ]
+    fills = {term.name: term.centre for term in by_column if term.scores is None}
+    return [*notes, *missing_note(fills, digits)] if missing else notes

@@ -143,54 +143,6 @@ def scores_of(tree: Tree, k: int, encoding: Encoding, factor: float = 1.0) -> Sc
         return Scores(written_name(column.name), levels, table * factor + 0.0, missing)
 
 
-def stand_ins(
-    tree: Tree,
-    node: int,
-    encoding: Encoding,
-    digits: int = 4,
-    max_levels: int | None = None,
-    missing: bool = True,
-) -> list[list[str]]:
-    """Write what levels and missing values count in the sums of a linear machine.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    node : int
-        A linear machine.
-    encoding : Encoding
-        What the columns are.
-    digits : int, default=4
-        How many significant digits to show.
-    max_levels : int, default=None
-        How many levels of a column to name; the others are counted.
-    missing : bool, default=True
-        Whether to say what stands in for missing numbers too.
-
-    Returns
-    -------
-    list of list of str
-        Notes, each in pieces: ``score(colour):``, ``red 1,``, ``blue 2``; and ``missing counts
-        as:``, ``age 40``. None if there are no such columns.
-    """
-    first, last = tree.plane_ptr[node : node + 2].tolist()
-    notes: list[list[str]] = []
-    fills: dict[str, float] = {}
-    seen: set[int] = set()
-    for k in range(int(tree.coef_ptr[first]), int(tree.coef_ptr[last])):
-        place = int(tree.coef_idx[k])
-        if place in seen:
-            continue  # the branches share columns
-        seen.add(place)
-        scores = scores_of(tree, k, encoding)
-        if scores is not None:
-            notes.append(scores.pieces(digits, max_levels=max_levels))
-        else:
-            fills[written_number_column(encoding.columns[place])] = float(tree.fill[k])
-    return [*notes, *missing_note(fills, digits)] if missing else notes
-
-
 def missing_note(fills: dict[str, float], digits: int = 4) -> list[list[str]]:
     """Write what missing numbers count.
 

@@ -7,7 +7,7 @@ alike on an estimator, on a model that was loaded from a file and on a tree buil
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -166,11 +166,30 @@ def read_values(tree: Tree, plane: int, Z: AnyArray) -> FloatArray:
     ndarray of shape (n_rows,)
         The values; NaN where a value is missing for which nothing stands in.
     """
-    value = np.zeros(len(Z))
+    terms = range(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1]))
+    return added_up(len(Z), ((tree.coef[k], read_column(tree, k, Z)) for k in terms))
+
+
+def added_up(n_rows: int, terms: Iterable[tuple[float, AnyArray]]) -> FloatArray:
+    """Return a sum in each row: term after term, as the tree's walk adds them.
+
+    Parameters
+    ----------
+    n_rows : int
+        The number of rows.
+    terms : iterable of (float, ndarray of shape (n_rows,))
+        Coefficients, and what each is multiplied with.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The sums.
+    """
+    value = np.zeros(n_rows)
     # Products beyond the largest number are infinite for the walk too.
     with np.errstate(over="ignore", invalid="ignore"):
-        for k in range(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1])):
-            value += tree.coef[k] * read_column(tree, k, Z)
+        for coefficient, column in terms:
+            value += coefficient * column
     return value
 
 

@@ -102,6 +102,21 @@ class Question:
         known = [step for step in (largest / STEPS_PER_SPREAD, self.finest) if step > 0]
         return min(known, default=math.nan)
 
+    def shown(self, max_terms: int | None = None) -> tuple[Term, ...]:
+        """Return the terms that are shown.
+
+        Parameters
+        ----------
+        max_terms : int, default=None
+            How many; all if None.
+
+        Returns
+        -------
+        tuple of Term
+            The first terms.
+        """
+        return self.terms if max_terms is None else self.terms[: max(max_terms, 0)]
+
     def written_coefficient(self, term: Term, digits: int) -> str:
         """Write the size of a coefficient, with enough digits for the values that it multiplies.
 
@@ -158,7 +173,7 @@ class Question:
         list of str
             A piece per term, with its sign, and one that counts those left out.
         """
-        shown = self.terms if max_terms is None else self.terms[: max(max_terms, 0)]
+        shown = self.shown(max_terms)
         written: list[str] = []
         for term in shown:
             size = self.written_coefficient(term, digits)
@@ -249,8 +264,7 @@ class Question:
             or ``offsets`` if it works the other way.
         """
         # Scores are in units of the leading number from the start.
-        shown = self.terms if max_terms is None else self.terms[: max(max_terms, 0)]
-        numbers = [term for term in shown if term.scores is None]
+        numbers = [term for term in self.shown(max_terms) if term.scores is None]
         written: list[str] = []
         if not numbers:
             return written
@@ -305,20 +319,21 @@ class Question:
             A note per such term that is shown, in pieces: ``score(town):``, ``Bonn 3,``,
             ``any other level 0,``, ``missing 0``.
         """
-        shown = self.terms if max_terms is None else self.terms[: max(max_terms, 0)]
         return [
             term.scores.pieces(digits, self.step, max_levels)
-            for term in shown
+            for term in self.shown(max_terms)
             if term.scores is not None
         ]
 
-    def missing(self, digits: int = 4) -> list[list[str]]:
+    def missing(self, digits: int = 4, max_terms: int | None = None) -> list[list[str]]:
         """Write what stands in for missing numbers.
 
         Parameters
         ----------
         digits : int, default=4
             How many significant digits to show.
+        max_terms : int, default=None
+            How many terms of the sum are shown.
 
         Returns
         -------
@@ -326,7 +341,7 @@ class Question:
             One note in pieces, ``missing counts as:``, ``age 40``, in the order of the columns;
             empty if nothing is known.
         """
-        numbers = [term for term in self.terms if term.scores is None]
+        numbers = [term for term in self.shown(max_terms) if term.scores is None]
         if digits < ALL_DIGITS:
             numbers.sort(key=lambda term: term.column)
         return missing_note({term.name: term.centre for term in numbers}, digits)

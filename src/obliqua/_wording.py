@@ -234,6 +234,35 @@ def cells(text: str) -> int:
     return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
 
 
+def parts_of(text: str, between: str = " +") -> list[str]:
+    """Divide a text, but not what stands in backquotes.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    between : str, default=" +"
+        A regular expression without groups: where to divide. What it finds is left out.
+
+    Returns
+    -------
+    list of str
+        The parts that are not empty.
+
+    Examples
+    --------
+    >>> from obliqua._wording import parts_of
+    >>> parts_of("town in {`New  York`, Rome}")
+    ['town', 'in', '{`New  York`,', 'Rome}']
+    """
+    parts, start = [], 0
+    for found in re.finditer(rf"`(?:[^`]|``)*`|({between})", text):
+        if found[1] is not None:
+            parts.append(text[start : found.start()])
+            start = found.end()
+    return [part for part in (*parts, text[start:]) if part]
+
+
 def fill_lines(pieces: Sequence[str], width: int) -> list[str]:
     """Put pieces of a text into lines.
 
@@ -242,8 +271,8 @@ def fill_lines(pieces: Sequence[str], width: int) -> list[str]:
     pieces : sequence of str
         What stays together where it can; a blank comes between two pieces.
     width : int
-        The columns that a line may take. A piece that is wider is broken at its blanks, and a
-        word that is wider stands alone.
+        The columns that a line may take. A piece that is wider is broken at its blanks, but for
+        those in backquotes. A word that is wider stands alone.
 
     Returns
     -------
@@ -251,7 +280,9 @@ def fill_lines(pieces: Sequence[str], width: int) -> list[str]:
         The lines, at least one.
     """
     words = [
-        word for piece in pieces for word in ([piece] if cells(piece) <= width else piece.split())
+        word
+        for piece in pieces
+        for word in ([piece] if cells(piece) <= width else parts_of(piece))
     ]
     lines: list[str] = []
     taken = 0

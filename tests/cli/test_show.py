@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import obliqua
-from cli_tools import Run, Shell, facts, table
+from cli_tools import Run, Shell, facts, people, table
 from obliqua.model import Model
 
 
@@ -169,6 +169,23 @@ def test_odd_names(run: Run) -> None:
     assert r"3: [bold]a\n<b>, :smile:, c" in text
     run("show", "m.obliqua", "--plot", "t.svg", "--data", "t.csv", "-t", "y")
     run("show", "m.obliqua", "--dot", "t.dot")
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_names_are_kept_together(run: Run, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    """A comma, a sign or two blanks in backquotes are no place for the end of a line."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    towns = ("Rome", "Oslo <  Norway, north", "Bonn - Bad Godesberg,  Rhine")
+    text = people(90, towns=("Rome", *(f'"{town}"' for town in towns[1:])), gaps=False)
+    Path("t.csv").write_text(text.replace("town", '"town with, comma"', 1), "utf-8")
+    made = facts(run("fit", "t.csv", "-t", "y", "-o", "m.obliqua").stdout)
+    assert made["levels"].startswith("`town with, comma`")
+    result = run("show", "m.obliqua", "--rules").stdout
+    assert "4: age, `town with, comma`, job, size" in " ".join(result.split())
+    rules = result.partition("\n\n")[2].partition("\n\n")[0]
+    lines = [line for line in rules.splitlines() if "`" in line]
+    assert all(line.count("`") % 2 == 0 for line in lines)
+    assert any(f"`{town}`" in rules for town in towns[1:])
 
 
 def test_a_screen_without_lines(shell: Shell, model: Path) -> None:

@@ -24,7 +24,7 @@ from trees_to_read import NASTY, chain, mixed, nasty, oblique, single
 
 NAMES = {"feature_names": ["age", "bmi"], "class_names": ["healthy", "ill"]}
 
-LEVELS = ("a, b", "a", "b} and x0 <= 1 [", "missing")
+LEVELS = ("a, b", 1, "1", "b} and x0 <= 1 [", "missing")
 
 
 def named(tree: Tree) -> Model:
@@ -312,3 +312,23 @@ def test_names_keep_to_their_lines() -> None:
 def test_parameters_that_make_no_sense(wrong: dict[str, object], match: str) -> None:
     with pytest.raises(ValueError, match=match):
         export_rules(oblique(), **wrong)
+
+
+def test_scores_are_as_fine_as_the_bounds_beside_them() -> None:
+    """Scores of four digits would not tell which rows lie between two close bounds."""
+    builder = TreeBuilder(2, 2)
+    scores = {"tables": {1: [0.123456, -0.654321]}, "fill": {0: 40.0, 1: 0.0}}
+    builder.add_split("root", {0: 1.0, 1: 1.0}, 42.00002, ("a", "b"), **scores)
+    builder.add_split("a", {0: 1.0, 1: 1.0}, 42.00001, ("c", "d"), **scores)
+    for leaf in "bcd":
+        builder.set_leaf(leaf, [1, 0], 1)
+    town = Column("town", "qualitative", ("Bonn", "Oslo"))
+    encoding = Encoding((Column("age"), town))
+    model = Model((builder.build(),), "single", encoding, np.array([0, 1]))
+    note = "score(town): Bonn 0.123456, Oslo -0.654321, any other level 0, missing 0"
+    rules = export_rules(model, order="tree")
+    assert [rule.conditions[0].lines for rule in rules] == [
+        ["age + score(town) <= 42.00001", note],
+        ["42.00001 < age + score(town) <= 42.00002", note],
+        ["age + score(town) > 42.00002", note],
+    ]

@@ -14,6 +14,7 @@ from obliqua import (
     Tree,
     TreeBuilder,
     TreeError,
+    export_graphviz,
     export_text,
 )
 from obliqua._wording import (
@@ -23,6 +24,8 @@ from obliqua._wording import (
     written_number_of_rows,
     written_share,
 )
+from obliqua.data import Column, Encoding
+from obliqua.model import Model
 from problems import examples
 from strategies import trees
 from trees_to_read import NASTY, chain, mixed, nasty, oblique, single, two_trees
@@ -117,6 +120,30 @@ def test_no_rates_without_terms() -> None:
         export_text(tree, max_terms=n, details=True).count("unit of") for n in (0, 1, 2, 3, None)
     ]
     assert counts == [0, 0, 1, 2, 2]
+
+
+@pytest.mark.parametrize("kind", ["split", "machine"])
+def test_what_stands_in_is_written_for_shown_terms_only(kind: str) -> None:
+    builder = TreeBuilder(4, 1)
+    fill = {0: 40.0, 1: 30.0, 2: 20.0, 3: 10.0}
+    sums = {0: 1.0, 1: 2.0, 2: 3.0, 3: 4.0}
+    if kind == "split":
+        builder.add_split("root", sums, 1.0, ("low", "high"), fill=fill)
+    else:
+        builder.add_machine("root", [sums, {}], [1.0, 0.0], ("low", "high"), fill=fill)
+    builder.set_leaf("low", [1], 1)
+    builder.set_leaf("high", [1], 1)
+    tree = builder.build()
+    written = []
+    for n in (0, 1, 2, None):
+        lines = export_text(tree, max_terms=n, details=True).splitlines()
+        written.append([line[5:] for line in lines if "missing" in line])
+    assert written == [
+        [],
+        ["missing counts as: x3 10"],
+        ["missing counts as: x2 20, x3 10"],
+        ["missing counts as: x0 40, x1 30, x2 20, x3 10"],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -257,3 +284,27 @@ def test_wide_letters_take_two_columns() -> None:
     assert fill_lines(["年齢", "年齢"], 8) == ["年齢", "年齢"]
     assert fill_lines(["年齢", "年齢"], 9) == ["年齢 年齢"]
     assert fill_lines(["a long piece", "b"], 6) == ["a long", "piece", "b"]
+
+
+def test_lines_are_not_broken_in_backquotes() -> None:
+    assert fill_lines(["in {`a  long, piece`, `b``  c d`, e}"], 6) == [
+        "in",
+        "{`a  long, piece`,",
+        "`b``  c d`,",
+        "e}",
+    ]
+    assert fill_lines(["it`s a long piece"], 6) == ["it`s a", "long", "piece"]
+    builder = TreeBuilder(1, 1)
+    builder.add_levels("root", 0, [0, 1, 0], ("low", "high"))
+    builder.set_leaf("low", [1], 1)
+    builder.set_leaf("high", [1], 1)
+    town = Column(
+        "town",
+        "qualitative",
+        ("two  blanks, a comma", "b", "and  some more of them, and even more"),
+    )
+    model = Model((builder.build(),), "single", Encoding((town,)), np.array(["yes,  I do"]))
+    for text in (export_text(model, width=40), export_graphviz(model)):
+        for level in (0, 2):
+            assert f"`{town.levels[level]}`" in text
+        assert "`yes,  I do`" in text

@@ -156,40 +156,33 @@ def test_conditions_of_a_node(data: st.DataObject) -> None:
         column = Z[:, int(below.coef_idx[0])]
         taken = np.argmax(below.decision_path(Z).toarray()[:, 1 : 1 + below.n_children[0]], axis=1)
         sets = [written_set(text, codes) for text in conditions(tree, node, encoding)]
-        for branch in range(len(sets)):
-            expected = [goes(value, sets, branch) for value in column.tolist()]
+        for branch, written in enumerate(sets):
+            expected = [holds(value, written) for value in column.tolist()]
             np.testing.assert_array_equal(expected, taken == branch)
 
 
-WrittenSet = tuple[bool, set[int], bool, bool]
+WrittenSet = tuple[bool, set[int], bool]
 
 
 def written_set(text: str, codes: dict[str, int]) -> WrittenSet:
-    """Whether it is negated, the codes in braces, whether others and missing levels are in."""
+    """Whether it is negated, the codes in braces, and whether missing levels are in."""
     if text.endswith((" is known", " is any level or missing")):
-        return True, set(), True, text.endswith("missing")
+        return True, set(), text.endswith("missing")
     masked, quoted = _masked(text)
     found = re.fullmatch(
-        r"\S+(?: (not |neither missing nor )?in \{(.*)\})?(?:( or|:) any other level)?"
-        r"(?: (or|is) missing)?(: no level)?",
+        r"\S+(?: (not |neither missing nor )?in \{(.*)\})?(?: (or|is) missing)?(: no level)?",
         masked,
     )
     assert found is not None, text
     names = [_unmasked(part, quoted) for part in (found[2] or "").split(", ") if part]
-    missing = bool(found[4]) or found[1] == "not "  # what is missing is not in a set either
-    return bool(found[1]), {codes[name] for name in names}, bool(found[3]), missing
+    missing = bool(found[3]) or found[1] == "not "  # what is missing is not in a set either
+    return bool(found[1]), {codes[name] for name in names}, missing
 
 
-def goes(value: float, sets: list[WrittenSet], branch: int) -> bool:
-    negated, named, others, missing = sets[branch]
-    if np.isnan(value):
-        return missing
-    if negated or value in named:
-        return (value in named) != negated
-    elsewhere = any((value in other) and not flip for flip, other, _, _ in sets)
-    # What the others leave out of a negated set is named there.
-    elsewhere |= any((value not in other) and flip for flip, other, _, _ in sets)
-    return others and not elsewhere
+def holds(value: float, written: WrittenSet) -> bool:
+    """Whether a level fulfils a condition, by its own text alone."""
+    negated, named, missing = written
+    return missing if np.isnan(value) else (value in named) != negated
 
 
 # --- how it reads ---------------------------------------------------------------------------
@@ -197,12 +190,9 @@ def goes(value: float, sets: list[WrittenSet], branch: int) -> bool:
 
 def test_a_split_on_one_column_is_a_set() -> None:
     model = one_column([0.5, -1.0, 0.25], ("Bonn", "Oslo", "Rome"))
-    assert asked(model) == [
-        "town in {Oslo} or any other level or missing",
-        "town in {Bonn, Rome}",
-    ]
+    assert asked(model) == ["town not in {Bonn, Rome}", "town in {Bonn, Rome}"]
     assert export_text(model).splitlines()[2:] == [
-        "town in {Oslo} or any other level or missing (6 rows)",
+        "town not in {Bonn, Rome} (6 rows)",
         "├─ yes: no (4 rows, 75 %)",
         "└─ no:  yes (2 rows, 100 %)",
     ]
@@ -210,15 +200,14 @@ def test_a_split_on_one_column_is_a_set() -> None:
         "if (town in {Oslo} or is new or is missing) then no (4 rows, 75 %)",
         "if town in {Bonn, Rome} then yes (2 rows, 100 %)",
     ]
-    assert 'label="town in {Oslo} or any other level\\nor missing\\n6 rows"' in export_graphviz(
-        model
-    )
+    assert 'label="town not in {Bonn, Rome}\\n6 rows"' in export_graphviz(model)
     frame = model.trees[0].to_frame(model.encoding, model.classes)
-    assert frame["question"][0] == "town in {Oslo} or any other level or missing"
-    assert model.trees[0].to_frame()["question"][0].startswith("x0 in {code 1} or any other")
+    assert frame["question"][0] == "town not in {Bonn, Rome}"
+    assert model.trees[0].to_frame()["question"][0] == "x0 not in {code 0, code 2}"
 
 
-def test_the_shorter_side_is_named() -> None:
+def test_levels_that_answer_no_are_named() -> None:
+    """However many they are: any other level is no list that a reader could check."""
     levels = tuple("abcdef")
     model = one_column([1.0, -1.0, -2.0, -3.0, 0.0, 0.0], levels, threshold=0.5, fill=2.0)
     assert asked(model) == ["town neither missing nor in {a}", "town in {a} or missing"]
@@ -227,7 +216,9 @@ def test_the_shorter_side_is_named() -> None:
     other = one_column([1.0, -1.0, -2.0, -3.0, 0.0, 0.0], levels, threshold=0.5)
     assert asked(other) == ["town not in {a}", "town in {a}"]
     turned = one_column([1.0, -1.0, -2.0, -3.0, 0.0, 0.0], levels, 0.5, None, coef=-1.0)
-    assert asked(turned) == ["town in {a} or any other level", "town in {b, c, d}"]
+    assert asked(turned) == ["town not in {b, c, d}", "town in {b, c, d}"]
+    alone = one_column([1.0, -1.0, -2.0, 0.0, 0.0, 0.0], levels, 0.5, 2.0, coef=-1.0)
+    assert asked(alone) == ["town not in {b, c}", "town in {b, c}"]
 
 
 def test_only_missing_values_may_go_elsewhere() -> None:
@@ -245,10 +236,7 @@ def test_levels_that_a_node_has_not_seen_are_summed_up() -> None:
     table = [0.0] * 10_000
     table[17], table[4711] = 1.0, -1.0
     model = one_column(table, levels, threshold=0.5)
-    assert asked(model) == [
-        "town in {level 4711} or any other level or missing",
-        "town in {level 17}",
-    ]
+    assert asked(model) == ["town not in {level 17}", "town in {level 17}"]
     assert len(export_text(model)) < 300
     # Which of them are known is no matter to a rule: the shorter list is written.
     first, second = export_rules(model, exact=True)
@@ -261,7 +249,7 @@ def test_many_levels_are_counted() -> None:
     table = [1.0] * 15 + [-1.0] * 15
     model = one_column(table, levels)
     text = export_text(model, max_terms=2).splitlines()[2]
-    assert text.startswith("town in {level15, level16, level17, level18, 11 more} or any other")
+    assert text == "town not in {level00, level01, level02, level03, 11 more} (6 rows)"
     assert asked(model, max_terms=1)[1] == "town in {level00, level01, 13 more}"
     short = export_rules(model, max_terms=1)
     assert short[1].conditions[0].text == "town in {level00, level01, 13 more}"
@@ -387,15 +375,26 @@ def test_stand_ins_of_a_node_do_not_keep_bounds_apart() -> None:
 # --- names ------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.one_of(st.text(max_size=8), st.sampled_from(NASTY)), unique=True, max_size=6))
-def test_no_two_levels_read_alike(levels: list[str]) -> None:
+ANY_LEVEL = st.one_of(
+    st.text(max_size=8),
+    st.text("\\n\n", max_size=4),
+    st.sampled_from(NASTY),
+    st.integers(-3, 3).flatmap(lambda k: st.sampled_from([k, str(k), f'"{k}"', f"`{k}`"])),
+    st.floats(allow_nan=False, allow_infinity=False).flatmap(
+        lambda x: st.sampled_from([x, str(x)])
+    ),
+)
+
+
+@given(st.lists(ANY_LEVEL, unique=True, max_size=6))
+def test_no_two_levels_read_alike(levels: list[Any]) -> None:
     column = Column("town", "qualitative", tuple(levels))
     written = written_levels(column, len(levels) + 1)
     assert len(set(written)) == len(levels) + 1
     for name in written:
         masked, quoted = _masked(name)
         assert len(name.splitlines()) == 1
-        assert not set(masked) & set(",{}") and len(quoted) <= 1
+        assert not set(masked) & set(",{}[]") and len(quoted) <= 1
 
 
 @pytest.mark.parametrize(
@@ -403,15 +402,18 @@ def test_no_two_levels_read_alike(levels: list[str]) -> None:
     [
         (("a, b", "a", "b"), ("`a, b`", "a", "b")),
         (("", " ", "x"), ("``", "` `", "x")),
-        (("3", "4.5"), ("`3`", "`4.5`")),
+        (("3", "-4.5e+30", "3rd", "3 4"), ('"3"', '"-4.5e+30"', "`3rd`", "`3 4`")),
         ((3, 4.5), ("`3`", "`4.5`")),
-        ((3, "3"), ("`3` [0]", "`3` [1]")),
-        ((True, "True"), ("True", "`True`")),
+        ((-3, 1e300, "-3", "1e+300"), ("`-3`", "`1e+300`", '"-3"', '"1e+300"')),
+        ((3, "3", '"3"', "`3`"), ("`3`", '"3"', '`"3"`', "```3```")),
+        ((True, "True"), ("True", '"True"')),
         (
             ("missing", "any other level", "code 1", "new"),
             ("`missing`", "`any other level`", "`code 1`", "`new`"),
         ),
-        (("two\nlines", "two\\nlines"), ("`two\\nlines` [0]", "`two\\nlines` [1]")),
+        (("\n", "\\n", "\\\\n"), (r"`\n`", r"`\\n`", r"`\\\\n`")),
+        (("\n\\", "\\n\\", "\\n\n"), (r"`\n\\`", r"`\\n\\`", r"`\\n\n`")),
+        (("two\nlines", "a\\b"), (r"`two\nlines`", r"`a\b`")),
         (("x] [y", "日本語"), ("`x] [y`", "日本語")),
     ],
 )

@@ -88,11 +88,11 @@ def test_a_split_on_levels_has_a_bar_per_score() -> None:
     assert found.sums[:, 0].tolist() == [3, 1, 1, 1, 2]
     assert found.names == ("Kiel +1", "another level", "Oslo", "missing", "Bonn")
     assert found.cut == 1.5 and found.edges.tolist() == [-0.5, 0.5, 1.5, 2.5, 3.5, 4.5]
-    assert found.place(scale.values(model.trees[0], np.array([[2.0]]))[0]) == 2.0
+    assert found.place(scale.values(model.trees[0], np.array([[2.0]]))[0], left=False) == 2.0
     ax = plot_tree(model, table)
     asked = by_gid(ax, "node-0-question")["node-0-question"]
     lines = [text.get_text() for text in (asked if isinstance(asked, list) else [asked])]
-    assert " ".join(lines) == "town in {Kiel, Rome} or any other level"
+    assert " ".join(lines) == "town neither missing nor in {Bonn, Oslo}"
     assert_tidy(ax)
 
 
@@ -114,6 +114,22 @@ def test_a_way_names_the_level_of_the_row(row: Any, answer: str) -> None:
         assert not by_gid(ax, "node-0-move-.*")
         assert_tidy(ax)
         assert ("Kiel +1" in words(ax)) == bool(more)
+        plt.close("all")
+
+
+@pytest.mark.parametrize("shown", [["Bonn"], ["Kiel"], ["Kiel", "Bonn"], ["Rome", "Bonn", "Oslo"]])
+def test_a_row_stands_on_its_own_side_of_the_cut(shown: list[str]) -> None:
+    """Also where its level is in none of the rows of the picture."""
+    # Scores so that Oslo is far from Bonn, and near to the levels of the other side.
+    model = town_split(("Bonn", "Kiel", "Oslo", "Rome"), [90.0, -9.0, 0.75, 0.25])
+    for level in ("Bonn", "Kiel", "Oslo", "Rome", "Lima", None):
+        ax = plot_path(model, [level], X=[[name] for name in shown for _ in range(3)])
+        drawn = by_gid(ax, "node-0-(row|histogram-cut)")
+        row = drawn["node-0-row"].get_xy()[2, 0]
+        cut = drawn["node-0-histogram-cut"].get_xdata()[0]
+        left = model.apply(model.rows([[level]]))[0] == 1
+        assert row < cut - 0.01 if left else row > cut + 0.01, level
+        assert_tidy(ax)
         plt.close("all")
 
 

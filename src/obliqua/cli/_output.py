@@ -53,6 +53,14 @@ def shown(name: object) -> str:
     )
 
 
+def listed(name: object) -> str:
+    """Write a name in a list: in backquotes if it could be taken for several, or not be seen."""
+    text = shown(name)
+    if text and text == text.strip() and not set(text) & set(",`"):
+        return text
+    return f"`{text.replace('`', '``')}`"
+
+
 @contextmanager
 def progress(what: str) -> Iterator[Step | None]:
     """Show how far a long work is, if there is somebody at a terminal to see it."""

@@ -23,7 +23,7 @@ from obliqua.cli._models import (
     size_of,
     takes_tables,
 )
-from obliqua.cli._output import check_target, note, print_facts, shown
+from obliqua.cli._output import check_target, listed, note, print_facts
 from obliqua.cli._table import Table, choose_features, choose_known
 from obliqua.cli._types import Choice, Features, infer, plain_numbers, read_as
 
@@ -250,7 +250,7 @@ def _by_class(labels: AnyArray, texts: Sequence[str]) -> str:
 
 
 def _cut(name: str) -> str:
-    return shown(name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 3]}...")
+    return listed(name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 3]}...")
 
 
 def _few(texts: Sequence[str], most: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray
-from obliqua._wording import cells, fill_lines
+from obliqua._wording import cells, fill_lines, parts_of
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
@@ -23,6 +22,7 @@ from obliqua.cli._models import has_own_names, holds_out, load_model, rows_that_
 from obliqua.cli._output import (
     check_target,
     console,
+    listed,
     note,
     print_facts,
     print_laid_out,
@@ -173,7 +173,7 @@ def _features(container: Model) -> str:
 
 def _counted_names(names: Sequence[Any]) -> str:
     more = ", ..." if len(names) > MOST_NAMES else ""
-    return f"{len(names)}: {', '.join(shown(name) for name in names[:MOST_NAMES])}{more}"
+    return f"{len(names)}: {', '.join(listed(name) for name in names[:MOST_NAMES])}{more}"
 
 
 def _words(container: Model, given: dict[str, Any]) -> dict[str, Any]:
@@ -222,7 +222,7 @@ def _rules(fitted: Any, words: dict[str, Any]) -> str:
 def _filled(line: str, width: int) -> list[str]:
     """Break a line of a rule between terms of a sum or of a list; the rest stands further in."""
     start = len(line) - len(line.lstrip())
-    pieces = re.split(r" (?=[-+] |[<>])|(?<=,) ", line.lstrip())
+    pieces = parts_of(line.lstrip(), " (?=[-+] |[<>])|(?<=,) ")
     first, *others = fill_lines(pieces, width - start - INDENT)
     return [f"{'':{start}}{first}", *(f"{'':{start + INDENT}}{other}" for other in others)]
 

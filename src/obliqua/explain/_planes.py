@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from obliqua._layout import KIND_NAMES, NodeKind
-from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
+from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data import Encoding
 from obliqua.errors import TreeError
 from obliqua.tree import Tree
@@ -95,16 +95,6 @@ def numbers_of(tree: Tree, plane: int) -> BoolArray:
     """Say which coefficients of a plane are about numbers, not about levels."""
     start, end = tree.coef_ptr[plane : plane + 2].tolist()
     return np.array([not has_table(tree, k) for k in range(start, end)], dtype=bool)
-
-
-def plane_values(Z: AnyArray, idx: AnyArray, coef: FloatArray) -> FloatArray:
-    """Return the value of rows of numbers along a normal, term after term."""
-    value = np.zeros(len(Z))
-    # Products beyond the largest number are infinite for the tree's walk too.
-    with np.errstate(over="ignore", invalid="ignore"):
-        for column, factor in zip(idx.tolist(), coef.tolist(), strict=True):
-            value += factor * Z[:, column].astype(np.float64)
-    return value
 
 
 def length_of(vector: FloatArray) -> float:

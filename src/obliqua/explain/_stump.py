@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil
 from numbers import Integral
 from typing import Any
@@ -41,27 +41,58 @@ def stump_maker(
         a seed. It returns a tree whose root is the split, over the features' own units and the
         subject's codes of levels, or None if there is none.
     """
-    from sklearn.base import clone
-
-    known = estimator.get_params(deep=False)
-    tree = subject.tree
     # Class weights and scales are made from all rows, not from those of a node.
     narrow = codes.astype(np.int32)
     found = estimator._weights_of_classes(subject.classes, narrow, weights)
-    columns = subject.encoding.columns
-    coded = [place for place, column in enumerate(columns) if column.kind == "qualitative"]
     missing: BoolArray = np.asarray(np.isnan(Z).any(axis=0))
     table = Table(np.asarray(Z), subject.encoding, missing)
     scale = estimator._feature_scale(table, narrow, weights, found)
     means: FloatArray | None = None
-    if known.get("fill") == "training":
+    if estimator.get_params(deep=False).get("fill") == "training":
         means = encode(table, narrow, len(subject.classes), weights, found).means
-        means = np.where([column.kind == "qualitative" for column in columns], np.nan, means)
-    class_weight = np.ones(len(subject.classes)) if found is None else found
-    total = float((class_weight[codes] * weights).sum())
+        means = np.where(_coded(subject), np.nan, means)
+    total = float((weights if found is None else found[codes] * weights).sum())
+    return _Stumps(estimator, subject, found, scale, means, total).make
 
-    def params_of(share: float) -> dict[str, Any]:
+
+@dataclass(frozen=True, eq=False)
+class _Stumps:
+    """Fits copies of an estimator to rows of one node, with what was made from all rows."""
+
+    estimator: Any
+    subject: Subject
+    class_weight: FloatArray | None
+    scale: FloatArray | None
+    means: FloatArray | None
+    total: float
+
+    def make(self, bag: Any, rows: AnyArray, seed: int) -> Tree | None:
+        """Fit a copy to rows of a bag; None if it finds no split."""
+        from sklearn.base import clone
+
+        drawn = bag.codes[rows]
+        if (drawn == drawn[0]).all():
+            return None
+        share = float((self._weights_of(bag.codes) * bag.weights).sum()) / self.total
+        stump = clone(self.estimator).set_params(
+            **self._params(min(share, 1.0)), random_state=seed
+        )
+        seen = bag.Z[rows]
+        if self.means is not None:
+            seen = np.where(np.isnan(seen), self.means, seen)
+        seen = seen if self.scale is None else seen * self.scale
+        stump.fit(seen, drawn, None if self.class_weight is None else self._weights_of(drawn))
+        if stump.tree_.kind[0] != NodeKind.HYPERPLANE:
+            return None
+        return _in_own_terms(stump.model_, self.subject, self.scale, self.means)
+
+    def _weights_of(self, codes: AnyArray) -> FloatArray:
+        """Return the weight of each row's class."""
+        return np.ones(len(codes)) if self.class_weight is None else self.class_weight[codes]
+
+    def _params(self, share: float) -> dict[str, Any]:
         """Make limits that refer to the whole tree refer to a share of its weight."""
+        known = self.estimator.get_params(deep=False)
         wanted = {
             "max_depth": 1,
             "max_leaf_nodes": None,
@@ -71,36 +102,24 @@ def stump_maker(
             "priors": None,
             "scale": None,
             "n_jobs": 1,
-            "categorical_features": coded or None,
-            "min_samples_split": rows_of(known["min_samples_split"], 2),
-            "min_samples_leaf": rows_of(known["min_samples_leaf"], 1),
+            "categorical_features": np.flatnonzero(_coded(self.subject)).tolist() or None,
+            "min_samples_split": self._rows(known["min_samples_split"], 2),
+            "min_samples_leaf": self._rows(known["min_samples_leaf"], 1),
             "min_weight_fraction_leaf": min(0.5, known["min_weight_fraction_leaf"] / share),
             "min_impurity_decrease": known["min_impurity_decrease"] / share,
         }
         return {name: value for name, value in wanted.items() if name in known}
 
-    def rows_of(limit: float, least: int) -> int:
+    def _rows(self, limit: float, least: int) -> int:
         # The rows that grew the tree are those at its root.
         if isinstance(limit, Integral):
             return int(limit)
-        return max(least, ceil(limit * int(tree.n_samples[0])))
+        return max(least, ceil(limit * int(self.subject.tree.n_samples[0])))
 
-    def make(bag: Any, rows: AnyArray, seed: int) -> Tree | None:
-        drawn = bag.codes[rows]
-        if (drawn == drawn[0]).all():
-            return None
-        share = float((class_weight[bag.codes] * bag.weights).sum()) / total
-        stump = clone(estimator).set_params(**params_of(min(share, 1.0)), random_state=seed)
-        seen = bag.Z[rows]
-        if means is not None:
-            seen = np.where(np.isnan(seen), means, seen)
-        seen = seen if scale is None else seen * scale
-        stump.fit(seen, drawn, None if found is None else class_weight[drawn])
-        if stump.tree_.kind[0] != NodeKind.HYPERPLANE:
-            return None
-        return _in_own_terms(stump.model_, subject, scale, means)
 
-    return make
+def _coded(subject: Subject) -> list[bool]:
+    """Say which columns are qualitative."""
+    return [column.kind == "qualitative" for column in subject.encoding.columns]
 
 
 def _in_own_terms(

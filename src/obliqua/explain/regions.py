@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._layout import NodeKind
-from obliqua._subject import Subject, subject_of
+from obliqua._subject import Subject, added_up, subject_of
 from obliqua._surgery import check_node
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.errors import TreeError
 from obliqua.explain import _polyhedron
 from obliqua.explain._inequalities import Inequalities, Known, Words
-from obliqua.explain._planes import plane_values, require_kinds, require_numbers, units_of
+from obliqua.explain._planes import require_kinds, require_numbers, units_of
 
 __all__ = ["Region", "region", "regions"]
 
@@ -80,8 +80,8 @@ class Region:
             )
         inside = np.ones(len(Z), dtype=bool)
         for normal, bound, strict in zip(self.A, self.b, self.strict, strict=True):
-            used = np.flatnonzero(normal)
-            value = plane_values(Z, used, normal[used])
+            used = np.flatnonzero(normal).tolist()
+            value = added_up(len(Z), ((normal[k], Z[:, k]) for k in used))
             inside &= value < bound if strict else value <= bound
         return inside
 

@@ -18,8 +18,7 @@ from obliqua._levels import (
     written_levels,
 )
 from obliqua._numbers import ALL_DIGITS
-from obliqua._question import Question, Term, read_plane, scores
-from obliqua._scores import stand_ins
+from obliqua._question import Question, Term, read_plane, scores, stand_ins
 from obliqua._subject import Subject
 from obliqua._wording import in_brackets
 from obliqua.data import written_name
@@ -299,21 +298,18 @@ class Paths:
 
     def _remember(self, interval: _Interval, node: int, bound: float, step: float) -> None:
         """Keep what must be visible at a threshold: its rows apart, and it from its neighbours."""
-        self._see(node, step)
+        _see(self._steps, node, step)
+        _see(self._finest, interval.top, step)
         for other, value in (
             (interval.low_node, interval.low),
             (interval.high_node, interval.high),
         ):
             if other >= 0:
                 gap = abs(value - bound) / 2  # each of the two is rounded
-                self._see(node, gap)
-                self._see(other, gap)
-        finest = self._finest.get(interval.top, math.inf)
-        self._finest[interval.top] = min(finest, step) if step > 0 else finest
-
-    def _see(self, node: int, step: float) -> None:
-        if step > 0:  # and not NaN
-            self._steps[node] = min(self._steps.get(node, math.inf), step)
+                _see(self._steps, node, gap)
+                _see(self._steps, other, gap)
+                # Rows between the two are only told by a sum that is as fine.
+                _see(self._finest, interval.top, gap)
 
     def _key(self, plane: int) -> Hashable:
         """Give what normals have in common that ask for the same sum."""
@@ -354,8 +350,7 @@ class Paths:
                 self.subject.tree,
                 part.node,
                 self.subject.encoding,
-                ALL_DIGITS if self.exact else self.digits,
-                self._max_levels,
+                *self._size,
                 missing=self.exact,
             )
             words = tuple(" ".join(note) for note in notes)
@@ -364,13 +359,18 @@ class Paths:
         return self._one_of(key[1], part)
 
     @property
+    def _size(self) -> tuple[int, int | None]:
+        """How many digits and terms are shown."""
+        return (ALL_DIGITS, None) if self.exact else (self.digits, self.max_terms)
+
+    @property
     def _max_levels(self) -> int | None:
         return None if self.max_terms is None or self.exact else 2 * self.max_terms
 
     def _between(self, part: _Interval) -> Between:
         terms, several = part.question.terms, len(part.question.terms) > 1
-        digits, max_terms = (ALL_DIGITS, None) if self.exact else (self.digits, self.max_terms)
-        notes = part.question.scores(digits, max_terms, self._max_levels)
+        digits, max_terms = self._size
+        notes = self._sum(part).scores(digits, max_terms, self._max_levels)
         text = self._interval_text(part)
         if self.exact and several:
             notes += part.question.missing(digits)
@@ -418,10 +418,13 @@ class Paths:
             part.missing,
         )
 
+    def _sum(self, part: _Interval) -> Question:
+        """Give the sum with what must be visible in it, in all rules alike."""
+        return replace(part.question, finest=self._finest.get(part.top, math.nan))
+
     def _interval_text(self, part: _Interval) -> str:
-        digits = ALL_DIGITS if self.exact else self.digits
-        question = replace(part.question, finest=self._finest.get(part.top, math.nan))
-        formula = question.formula(digits, None if self.exact else self.max_terms)
+        digits, max_terms = self._size
+        formula = self._sum(part).formula(digits, max_terms)
         low, high = (
             replace(part.question, finest=self._steps.get(node, math.nan)).write(bound, digits)
             for node, bound in ((part.low_node, part.low), (part.high_node, part.high))
@@ -435,13 +438,11 @@ class Paths:
 
     def _winner_text(self, part: _Winner) -> str:
         if part.node not in self._scores:
-            digits, terms = (ALL_DIGITS, None) if self.exact else (self.digits, self.max_terms)
             self._scores[part.node] = scores(
                 self.subject.tree,
                 part.node,
                 self.subject.encoding,
-                digits,
-                terms,
+                *self._size,
                 ranked=not self.exact,
             )
         written = self._scores[part.node]
@@ -451,6 +452,11 @@ class Paths:
         if len(written) > MAX_SCORES and not self.exact:
             return f"{winner} is the largest score of {len(written)}"
         return f"{winner} is the largest of [{', '.join(written)}]"
+
+
+def _see(steps: dict[int, float], node: int, step: float) -> None:
+    if step > 0:  # and not NaN
+        steps[node] = min(steps.get(node, math.inf), step)
 
 
 def _ratio(wanted: Question, given: Question) -> float:

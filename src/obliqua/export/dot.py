@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from obliqua._subject import Subject, subject_of
 from obliqua._wording import (
     fill_lines,
     leaves_below,
+    parts_of,
     written_class,
     written_classes,
     written_counted,
@@ -164,8 +164,8 @@ class _Graph:
     def _end(self, node: int) -> list[str]:
         """Write a leaf, or a node whose question is not shown."""
         facts = [written_rows(self.subject, node), written_classes(self.subject, node)]
-        lines = fill_lines(written_class(self.subject, node).split(), WIDTH)
-        lines += fill_lines(re.split(r"(?<=[,;]) ", ", ".join(filter(None, facts))), WIDTH)
+        lines = fill_lines(parts_of(written_class(self.subject, node)), WIDTH)
+        lines += fill_lines(parts_of(", ".join(filter(None, facts)), "(?<=[,;]) "), WIDTH)
         if not self.tree.is_leaf[node]:
             lines.append(f"({written_counted(int(self.n_leaves[node]), 'leaf')} below)")
         return lines
@@ -187,11 +187,11 @@ class _Graph:
         elif kind == NodeKind.LEVELS:
             branches = level_branches(tree, node, encoding)
             pieces = [f"which {branches[0].name}?"]
-            answers = [fill_lines(branch.short(limit).split(), WIDTH) for branch in branches]
+            answers = [fill_lines(parts_of(branch.short(limit)), WIDTH) for branch in branches]
         else:
             written = scores(tree, node, encoding, self.digits, self.max_terms)
             pieces = [f"which of {len(written)} scores is largest?"]
-            answers = [fill_lines(score.split(), WIDTH) for score in written]
+            answers = [fill_lines(parts_of(score), WIDTH) for score in written]
         asked = fill_lines(pieces, WIDTH)
         return [*asked, *notes, written_rows(self.subject, node)], answers
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from obliqua._layout import NodeKind
 from obliqua._levels import asks_for_levels, level_branches
-from obliqua._question import read_plane, scores
-from obliqua._scores import stand_ins
+from obliqua._question import read_plane, scores, stand_ins
 from obliqua._subject import Subject, subject_of
 from obliqua._wording import (
     cells,
     fill_lines,
     leaves_below,
     on_one_line,
+    parts_of,
     written_class,
     written_classes,
     written_counted,
@@ -240,7 +240,7 @@ class _Writer:
         if entry.answer in YES_NO:
             lead += entry.answer
         else:
-            words = entry.answer.split() + words
+            words = parts_of(entry.answer) + words
         more = (entry.below if under is None else under) + "  "
         first, *rest = fill_lines(words, self.width - max(cells(lead), cells(more)))
         return [lead + first, *(more + line for line in rest)]
@@ -256,9 +256,7 @@ class _Writer:
             written = scores(tree, node, encoding, self.digits, self.max_terms)
             answers = [f"{score}:" for score in written]
             question = f"which of {len(answers)} scores is largest?"
-            notes = stand_ins(
-                tree, node, encoding, self.digits, self._max_levels, missing=self.details
-            )
+            notes = stand_ins(tree, node, encoding, self.digits, self.max_terms, self.details)
             return [question], answers, notes, True
         if asks_for_levels(tree, node):
             yes = level_branches(tree, node, encoding)[0]
@@ -276,7 +274,7 @@ class _Writer:
                 ended = [f"{effect}," for effect in effects[:-1]] + effects[-1:]
                 notes.append(["per standard deviation:", *ended])
         if self.details:
-            notes += question_here.missing(self.digits)
+            notes += question_here.missing(self.digits, self.max_terms)
         return pieces, list(YES_NO), notes, oblique
 
     @property

@@ -12,13 +12,15 @@ from obliqua._layout import NodeKind
 from obliqua._levels import LevelBranch, asks_for_levels, level_branches
 from obliqua._question import Question, Term, read_plane
 from obliqua._subject import Subject, read_values
-from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua._wording import written_number_of_rows
 from obliqua.tree import Tree
 
 # Rows further out than the middle 98 % by this many times its length share the last bin.
 REACH = 0.5
 FEWEST_BINS, MOST_BINS = 12, 40
+# Between bars, a row is at least so much of their width away from the cut.
+OFF_CUT = 0.25
 
 
 class Sample:
@@ -173,7 +175,8 @@ class Histogram:
     cut : float
         Where the threshold is.
     steps : ndarray of shape (n_bins,), default=None
-        At a split on levels there is a bin per score, all of the same width: these scores.
+        At a split on levels there is a bin per score, all of the same width: these scores. A
+        side without rows has an empty bin.
     names : tuple of str, default=()
         The levels that have them.
     """
@@ -184,11 +187,15 @@ class Histogram:
     steps: FloatArray | None = None
     names: tuple[str, ...] = ()
 
-    def place(self, value: float) -> float:
-        """Return where a value is between the edges."""
-        if self.steps is None:
-            return value
-        return float(np.interp(value, self.steps, np.arange(len(self.steps))))
+    def place(self, value: float, left: bool) -> float:
+        """Return where the value of a row is between the edges: on the side that the row takes.
+
+        A level that none of the counted rows has stands between the bars of others.
+        """
+        away = 0.0
+        if self.steps is not None:
+            value, away = float(np.interp(value, self.steps, np.arange(len(self.steps)))), OFF_CUT
+        return min(value, self.cut - away) if left else max(value, self.cut + away)
 
 
 def histogram(sample: Sample, scale: Along, node: int, n_bins: int = 28) -> Histogram | None:
@@ -204,13 +211,8 @@ def histogram(sample: Sample, scale: Along, node: int, n_bins: int = 28) -> Hist
         return None
     # The tree compares before it divides; a rounded row must not be seen across the cut.
     goes_left = np.isin(rows, sample.at(int(tree.first_child[node])), assume_unique=True)
-    if scale.levels is not None:
-        steps, step = np.unique(values, return_inverse=True)
-        if len(steps) <= MOST_BINS:
-            n_left = len(np.unique(step[goes_left]))
-            names = _step_names(sample, scale, rows, step)
-            ends = np.arange(len(steps) + 1, dtype=np.float64) - 0.5
-            return Histogram(ends, _sums(sample, rows, step), n_left - 0.5, steps, names)
+    if scale.levels is not None and len(np.unique(values)) <= MOST_BINS:
+        return _bars(sample, scale, rows, values, goes_left)
     values = np.where(goes_left, np.minimum(values, cut), np.maximum(values, cut))
     edges = _edges(values, cut, n_bins)
     if edges is None:
@@ -222,6 +224,24 @@ def histogram(sample: Sample, scale: Along, node: int, n_bins: int = 28) -> Hist
     place = np.minimum(place, len(edges) - 2)
     sums = _sums(sample, rows, place, len(edges) - 1)
     return Histogram(edges, sums, cut)
+
+
+def _bars(
+    sample: Sample, scale: Along, rows: Int64Array, values: FloatArray, goes_left: BoolArray
+) -> Histogram:
+    """Count rows by their scores at a split on levels."""
+    steps, step = np.unique(values, return_inverse=True)
+    sums, names = _sums(sample, rows, step), _step_names(sample, scale, rows, step)
+    n_left = len(np.unique(step[goes_left]))
+    if n_left in (0, len(steps)):
+        # A row that takes the other side must have a place there.
+        at = 0 if n_left == 0 else len(steps)
+        beyond = min(scale.cut, steps[0]) - 1.0 if at == 0 else max(scale.cut, steps[-1]) + 1.0
+        steps, sums = np.insert(steps, at, beyond), np.insert(sums, at, 0.0, axis=0)
+        names = (*names[:at], "", *names[at:])
+        n_left = max(n_left, 1)
+    edges = np.arange(len(steps) + 1, dtype=np.float64) - 0.5
+    return Histogram(edges, sums, n_left - 0.5, steps, names)
 
 
 def _sums(sample: Sample, rows: Int64Array, place: AnyArray, n_bins: int = 0) -> FloatArray:

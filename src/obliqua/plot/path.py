@@ -276,7 +276,7 @@ class _Drawing:
             if strip.scale is None or strip.moves is None:
                 self._classes(strip, place)
             else:
-                self._along(strip.scale, strip.moves.value, strip.node, place)
+                self._along(strip, strip.scale, strip.moves.value, place)
                 self._moved(strip.scale, strip.moves, strip.node, place)
             top -= strip.height
             self._step(strip, top)
@@ -327,17 +327,17 @@ class _Drawing:
             self.canvas, bar, self._sums(strip.node), self.palette, f"node-{strip.node}-classes"
         )
 
-    def _along(self, scale: Along, value: float, node: int, place: Place) -> None:
+    def _along(self, strip: _Strip, scale: Along, value: float, place: Place) -> None:
         """Draw the rows along the direction, the cut and the row itself."""
-        canvas, gid = self.canvas, f"node-{node}"
+        canvas, gid = self.canvas, f"node-{strip.node}"
         at, cut = scale.sign * value, scale.cut
         low = place[1] + PAD + SMALL_LINE + 0.06
         frame = (ALONG_AT, low, ALONG, place[1] + place[3] - PAD - 0.14 - low)
-        found = None if self.sample is None else histogram(self.sample, scale, node, 40)
+        found = None if self.sample is None else histogram(self.sample, scale, strip.node, 40)
         if found is not None:
             first, last = float(found.edges[0]), float(found.edges[-1])
             draw_histogram(canvas, frame, found, self.palette, f"{gid}-histogram")
-            at, cut = found.place(at), found.cut
+            at, cut = found.place(at, strip.branch == 0), found.cut
         else:
             away = max(abs(at - cut), 1e-3 * abs(cut)) or 1.0
             first, last = cut - 2 * away, cut + 2 * away
