@@ -13,6 +13,7 @@ import argparse
 import gc
 import json
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -173,16 +174,19 @@ def cases() -> list[Case]:
 # --- memory, in processes of their own --------------------------------------------------------
 
 
-def _in_own_process(folder: Path, case: Case, what: str, patience: float) -> dict[str, Any] | None:
-    """What `alone` prints in a new process; None if it takes too long or fails."""
+def _in_own_process(folder: Path, case: Case, what: str, patience: float) -> dict[str, Any] | str:
+    """What `alone` prints in a new process; why there is nothing if it takes too long or fails."""
     words = [sys.executable, "-m", "benchmarks.tables", "--alone", str(folder), case.name, what]
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=patience)
     except subprocess.TimeoutExpired:
-        return None
+        return f"not ready after {patience:g} s"
     if done.returncode != 0:
         print(done.stderr, file=sys.stderr)
-        return None
+        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        # A message may have several lines; the first names the error.
+        named = [line for line in said if re.match(r"[A-Za-z_][\w.]*: ", line)]
+        return f"failed: {(named or said)[-1]}"
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -214,7 +218,7 @@ def warm_up(case: Case) -> None:
 
 
 def measure_memory(X: Any, y: Any, chosen: list[Case], patience: float) -> dict[str, str]:
-    """Peaks of each case; those that take too long are taken off the list and returned."""
+    """Peaks of each case; those that fail or take too long are taken off the list and returned."""
     left_out: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -223,10 +227,10 @@ def measure_memory(X: Any, y: Any, chosen: list[Case], patience: float) -> dict[
             _store(folder / "fit.pickle", case.prepare(X), y)
             fit = _in_own_process(folder, case, "fit", patience)
             whole = fit
-            if fit is not None and case.name.startswith("scikit-learn"):
+            if isinstance(fit, dict) and case.name.startswith("scikit-learn"):
                 whole = _in_own_process(folder, case, "all", patience)
-            if whole is None or fit is None:
-                left_out[case.name] = f"not ready after {patience:g} s"
+            if isinstance(fit, str) or isinstance(whole, str):
+                left_out[case.name] = fit if isinstance(fit, str) else str(whole)
                 chosen.remove(case)
                 continue
             case.figures |= {"peak_all": whole["peak"], "peak_fit": fit["peak"]}

@@ -63,6 +63,12 @@ def test_labels_are_reported_in_their_order() -> None:
         ([[0, 1], [1, 0]], [0, 1], {}, "1d array"),
         ([0, 1], ["a", "b"], {}, "Mix of label"),
         ([0, 1], [0, 1], {"sample_weight": [1]}, "sample_weight.shape"),
+        ([0, 1], [0, 1], {"sample_weight": [1, -1]}, "Negative values in data passed to"),
+        ([0, 1], [0, 1], {"sample_weight": [1, np.nan]}, "sample_weight contains NaN"),
+        ([0, 1], [0, 1], {"sample_weight": [1, np.inf]}, "sample_weight contains infinity"),
+        (["a", None], ["a", "a"], {}, "y_true has a missing label, None in row 1; leave"),
+        (["a", "b"], np.array([np.nan, "a"], object), {}, "y_pred has a missing label, nan in"),
+        (["a", "b"], ["a", "b"], {"labels": ["a", None]}, "labels has a missing label, None"),
     ],
 )
 def test_bad_input(measure: Measure, truth: Any, given: Any, how: Any, message: str) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from obliqua._typing import AnyArray
 
-__all__ = ["NotSaved", "from_json", "labels_from_json", "labels_to_json", "to_json"]
+__all__ = ["NotSaved", "from_json", "labels_from_json", "labels_to_json", "text_of", "to_json"]
 
 _MAX_DEPTH = 16
 _MAX_BITS = 1024  # of an integer: no limit or seed needs more
@@ -175,6 +175,24 @@ def _described(value: Any) -> str:
 
 
 # --- arrays of one dimension -----------------------------------------------------------------
+
+
+def text_of(label: Any) -> str:
+    """Return a label as files have it: truth values are written in small letters.
+
+    Parameters
+    ----------
+    label : object
+        The label of a class.
+
+    Returns
+    -------
+    str
+        Its text.
+    """
+    if isinstance(label, bool | np.bool_):
+        return "true" if label else "false"
+    return str(label)
 
 
 def labels_to_json(array: AnyArray) -> dict[str, Any]:

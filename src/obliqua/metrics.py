@@ -6,7 +6,6 @@ Accuracy and the like are in `sklearn.metrics`; here is what the papers report b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,7 +38,7 @@ def true_positive_rates(
         The classes to report, in this order; all that occur, sorted, if there are none. Rows of
         other classes count all the same.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+        Weights of the rows, finite and not negative.
 
     Returns
     -------
@@ -78,7 +77,7 @@ def true_negative_rates(
         The classes to report, in this order; all that occur, sorted, if there are none. Rows of
         other classes count all the same.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+        Weights of the rows, finite and not negative.
 
     Returns
     -------
@@ -117,7 +116,7 @@ def f_measures(
         The classes to report, in this order; all that occur, sorted, if there are none. Rows of
         other classes count all the same.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+        Weights of the rows, finite and not negative.
 
     Returns
     -------
@@ -154,7 +153,7 @@ def macro_f(
     labels : array-like of shape (n_labels,), default=None
         The classes to average over; all that occur if there are none.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+        Weights of the rows, finite and not negative.
 
     Returns
     -------
@@ -178,17 +177,32 @@ def _by_class(
     sample_weight: ArrayLike | None,
 ) -> FloatArray:
     """Count, measure, and report the classes that are asked for."""
-    truth: Any = column_or_1d(y_true)
-    predicted: Any = column_or_1d(y_pred)
+    truth = _column(y_true, "y_true")
+    predicted = _column(y_pred, "y_pred")
     check_consistent_length(truth, predicted)
     if len(truth) == 0:
         raise ValueError("There are no rows to measure; y_true and y_pred are empty.")
-    wanted = unique_labels(truth, predicted) if labels is None else column_or_1d(labels)
+    wanted = unique_labels(truth, predicted) if labels is None else _column(labels, "labels")
     if len(wanted) == 0:
         raise ValueError("labels must name at least one class; got none.")
     classes = unique_labels(truth, predicted, wanted)
     weights = None
     if sample_weight is not None:
-        weights = _check_sample_weight(sample_weight, truth, dtype=np.float64)
+        weights = _check_sample_weight(
+            sample_weight, truth, dtype=np.float64, ensure_non_negative=True
+        )
     matrix = _confusion.confusion_matrix(truth, predicted, classes, weights)
     return measure(matrix)[np.searchsorted(classes, wanted)]
+
+
+def _column(labels: ArrayLike, name: str) -> AnyArray:
+    """Return labels as an array; refuse missing ones."""
+    column: AnyArray = np.asarray(column_or_1d(labels))
+    if column.dtype.kind == "O":
+        missing = np.array([label is None or label != label for label in column.tolist()], bool)
+        if missing.any():
+            raise ValueError(
+                f"{name} has a missing label, {column[missing][0]!r} in row "
+                f"{int(missing.argmax())}; leave such rows out, or give them a label of their own."
+            )
+    return column

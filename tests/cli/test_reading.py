@@ -154,6 +154,12 @@ BAD: dict[str, tuple[str | bytes, list[str]]] = {
     "quantity as target": ("a,y\n1,0.25\n2,1.5\n", ["a quantity", "0.25 in row 1 (line 2)"]),
     "one class": ("a,y\n1,p\n2,p\n", ["one class only"]),
     "only a target": ("y\np\nq\n", ["no column left"]),
+    "too few values": (
+        "a,b,y\n1,2,p\n2,q\n3,4,p\n5\n",
+        ["record 3 has 2 values", "3 names: '2,q'. So it is in 1 more record", "an empty one"],
+    ),
+    "too few values, none of them there": ("a,b,y\n1,2,p\n,\n3,4,q\n", ["record 3 has 2"]),
+    "too few values in quotes": ('a,b,y\n1,"2\n3",p\n2,q\n', ["record 3 has 2 values"]),
     "too many values": ("a,y\n1,p\n2,q,3\n", ["record 3 has 3 values", "2 names"]),
     "too many values, one of them huge": (
         f"a,y\n1,p\n2,{'q' * 200_000},3\n",

@@ -270,15 +270,57 @@ def test_files_are_read_as_the_model_knows_them(run: Run, trained: Any) -> None:
     assert columns()["code"].levels == (10, 11, 12)
     head = "code,grade,zip,x,flag\n"
     expected = [[1, 1, 0, 2, 1], [2, 0, 1, 0, 3]]
+    other = [[-1, 1, -1, 2, 1], [-1, 0, 1, 0, 3]]  # where levels are text, writing counts
     for row, values in (
         ("12,1,001,1,true\n10,2,002,3,false\n", expected),  # as in training
-        ("12.0,1.0,1,1e0,TRUE\n010,2,2,+3,False\n", expected),  # written in another way
+        ("12.0,1.0,1,1e0,TRUE\n010,2,2,+3,False\n", other),
     ):
         Path("n.csv").write_text(head + row)
         assert rows_of(run, trained, "n.csv") == values
-    types = {"code": [12, 10], "grade": [1.0, 2.0], "zip": [1, 2], "x": [1, 3]}
+    types = {"code": [12.0, 10.0], "grade": [1, 2], "zip": ["001", "002"], "x": [1, 3]}
     pl.DataFrame({**types, "flag": [True, False]}).write_parquet("n.parquet")
     assert rows_of(run, trained, "n.parquet") == expected
+
+
+def test_the_command_and_the_library_read_levels_alike(run: Run, trained: Any) -> None:
+    cells = ["001", "1", "1e0", "01", "1.0"]
+    rows = "".join(f"{cell},true,1,10,2\n" for cell in cells)
+    Path("n.csv").write_text("zip,flag,grade,code,x\n" + rows)
+    frame = pl.read_csv("n.csv", schema_overrides={"zip": pl.String, "grade": pl.String})
+    frame = frame.with_columns(pl.col("flag").cast(pl.Float64))
+    assert rows_of(run, trained, "n.csv") == trained.rows(frame).tolist()
+    noted = run("predict", "m.obliqua", "n.csv").stderr
+    unknown = "'01', '1', '1.0', '1e0'"
+    assert noted == (
+        f"Note: Column 'zip': 4 rows have levels that the model does not know: {unknown}.\n"
+    )
+
+
+def test_numbers_that_are_written_in_another_way_are_noted(run: Run, trained: Any) -> None:
+    rows = "001,true,1,10.0,2\n001,true,1,11.0,2\n001,true,1,12,2\n"
+    Path("n.csv").write_text("zip,flag,grade,code,x\n" + rows)
+    assert [row[3] for row in rows_of(run, trained, "n.csv")] == [0, 1, 2]
+    assert run("predict", "m.obliqua", "n.csv").stderr == (
+        "Note: Column 'code': '10.0' is read as the level 10, and 1 more in the same way.\n"
+    )
+    long = "9007199254740992,9007199254740994,q"
+    Path("t.csv").write_text("a,b,y\n" + f"{long}\n1,2,p\n" * 3)
+    run("fit", "t.csv", *FIT, "--categorical", "a,b")
+    Path("n.csv").write_text("a,b\n9007199254740993,9007199254740994\n")
+    assert rows_of(run, obliqua.load("m.obliqua").model_, "n.csv") == [[-1, 1]]
+
+
+def test_many_bad_columns_still_have_advice(run: Run, trained: Any) -> None:
+    names = [f"c{k}" for k in range(8)]
+    Path("t.csv").write_text(
+        ",".join([*names, "y"]) + "\n" + "1,2,3,4,5,6,7,8,p\n2,2,3,4,5,6,7,8,q\n"
+    )
+    run("fit", "t.csv", *FIT)
+    for n_bad in (1, 5, 6, 7, 8):
+        cells = ["inf"] * n_bad + ["1"] * (8 - n_bad)
+        Path("n.csv").write_text(",".join(names) + "\n" + ",".join(cells) + "\n")
+        message = run("predict", "m.obliqua", "n.csv", code=1).stderr
+        assert message.endswith("Replace such values, or leave their rows or their column out.\n")
 
 
 def test_what_is_missing_or_not_known(run: Run, trained: Any) -> None:

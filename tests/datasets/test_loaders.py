@@ -120,6 +120,17 @@ def test_without_a_manifest_the_content_is_still_checked(
 
 
 @pytest.mark.data
+def test_a_file_with_levels_is_not_one_of_numbers(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = copy_of("australian", folder, tmp_path, manifest=False)
+    monkeypatch.setenv("OBLIQUA_DATA", str(tmp_path))
+    file.write_text("a,b\n1,2,3\n4,5\n", "utf-8")
+    with pytest.raises(DatasetDamaged, match="as lines of numbers and levels with a class"):
+        load("australian")
+
+
+@pytest.mark.data
 def test_a_broken_manifest_is_an_error(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import stats
+from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import f1_score
@@ -19,8 +20,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from obliqua import CartClassifier, HHCartClassifier, ObliqueTreeClassifier, compare
-from obliqua.experiments.compare import MEASURES, CompareResult, features_per_split
+from obliqua.experiments.compare import features_per_split
 from obliqua.experiments.methods import METHODS, find_method
+from obliqua.experiments.result import MEASURES, CompareResult
+from obliqua.metrics import macro_f, true_negative_rates, true_positive_rates
 
 X, y = load_iris(return_X_y=True)
 TREE = CartClassifier(max_depth=2, pruning=None)
@@ -36,20 +39,23 @@ def without_times(result: CompareResult) -> dict[str, list[list[float]]]:
 
 def test_figures_agree_with_a_plain_loop() -> None:
     result = compare(X, y, {"tree": TREE}, n_folds=4, n_repeats=2, random_state=7)
-    accuracy, macro_f, leaves = [], [], []
+    accuracy, leaves, f = [], [], []
     for seed in np.random.SeedSequence(7).generate_state(2).tolist():
+        pooled = np.empty_like(y)
         for train, test in StratifiedKFold(4, shuffle=True, random_state=seed).split(X, y):
             tree = TREE.fit(X[train], y[train])
-            said = tree.predict(X[test])
-            accuracy.append(np.mean(said == y[test]))
-            macro_f.append(f1_score(y[test], said, average="macro"))
+            pooled[test] = tree.predict(X[test])
+            accuracy.append(np.mean(pooled[test] == y[test]))
             leaves.append(tree.get_n_leaves())
+        f.append(f1_score(y, pooled, average="macro"))
     assert column(result, "tree", "accuracy") == pytest.approx(accuracy)
-    assert column(result, "tree", "macro_f") == pytest.approx(macro_f)
     assert column(result, "tree", "leaves").tolist() == leaves
+    assert result.macro_f["tree"] == pytest.approx(f)
     (row,) = result.rows()
     assert row["accuracy"] == pytest.approx(np.mean(accuracy))
     assert row["accuracy_sd"] == pytest.approx(np.std(accuracy, ddof=1))
+    assert row["macro_f"] == pytest.approx(np.mean(f))
+    assert row["macro_f_sd"] == pytest.approx(np.std(f, ddof=1))
     assert row["seconds"] > 0
 
 
@@ -195,17 +201,127 @@ def test_methods_have_names_titles_and_can_be_made() -> None:
     assert made.max_features_per_split == 3
 
 
-def test_rates_of_each_class() -> None:
-    names = np.array(["low", "mid", "top"])[y]
-    result = compare(X, names, {"tree": TREE}, n_folds=5, random_state=7)
+def uneven() -> tuple[Any, Any]:
+    """Noise, and a class so small that most folds hold one row of it."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(80, 2)), np.repeat(["low", "mid", "top"], [45, 30, 5])
+
+
+def test_macro_f_and_rates_are_of_all_folds_together() -> None:
+    rows, names = uneven()
+    result = compare(rows, names, {"tree": TREE}, n_folds=5, n_repeats=2, random_state=7)
     assert result.classes == ("low", "mid", "top")
-    assert result.rates["tree"].shape == (5, 2, 3)
+    assert result.confusion["tree"].shape == (2, 3, 3)
+    assert result.rates["tree"].shape == (2, 2, 3)
+    found = []
+    for seed in np.random.SeedSequence(7).generate_state(2).tolist():
+        pooled = np.empty_like(names)
+        folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+        for train, test in folds.split(rows, names):
+            pooled[test] = TREE.fit(rows[train], names[train]).predict(rows[test])
+        found.append(
+            [
+                macro_f(names, pooled),
+                *true_positive_rates(names, pooled),
+                *true_negative_rates(names, pooled),
+            ]
+        )
     (row,) = result.rows()
-    for place, label in enumerate(result.classes):
-        means = result.rates["tree"][:, :, place].mean(axis=0)
-        np.testing.assert_allclose([row[f"tpr[{label}]"], row[f"tnr[{label}]"]], means)
-    # Folds are of equal size and stratified, so the recalls make up the accuracy.
-    sizes = np.unique(names, return_counts=True)[1]
-    accuracy = np.average([row[f"tpr[{label}]"] for label in result.classes], weights=sizes)
-    assert accuracy == pytest.approx(row["accuracy"])
-    assert json.loads(json.dumps(result.to_dict()))["classes"] == ["low", "mid", "top"]
+    keys = [
+        "macro_f",
+        *(f"{rate}[{label}]" for rate in ("tpr", "tnr") for label in result.classes),
+    ]
+    np.testing.assert_allclose([row[key] for key in keys], np.mean(found, axis=0))
+    assert row["macro_f_sd"] == pytest.approx(np.std(found, axis=0, ddof=1)[0])
+    shown = f"{100 * row['tpr[low]']:.1f} ± {100 * np.std(found, axis=0, ddof=1)[1]:.1f}"
+    assert result.rate_rows()[0][:3] == ["low", "tree", shown]
+    assert "macro F: over the repeats, each of all its folds together" in result.markdown()
+    assert "Both: over the repeats, each of all its folds together." in result.markdown(rates=True)
+
+
+def test_one_repeat_has_no_spread_of_what_is_pooled() -> None:
+    result = compare(*uneven(), {"tree": TREE}, n_folds=5)
+    (row,) = result.rows()
+    assert row["accuracy_sd"] > 0
+    assert np.isnan(row["macro_f_sd"])
+    (said,) = json.loads(json.dumps(result.to_dict()))["methods"]
+    assert said["macro_f_sd"] is None
+    assert f"| {row['macro_f']:.2f} |" in result.markdown()
+    assert "macro F is of all folds together" in result.markdown()
+    assert "±" not in "".join(result.rate_rows()[0])
+    assert "Both are of all folds together." in result.markdown(rates=True)
+    # Pooled recalls, weighted by the sizes of the classes, are the pooled accuracy.
+    sizes = np.unique(uneven()[1], return_counts=True)[1]
+    recalls = [row[f"tpr[{label}]"] for label in result.classes]
+    matrix = result.confusion["tree"][0]
+    assert np.average(recalls, weights=sizes) == pytest.approx(np.trace(matrix) / 80)
+    assert matrix.sum(axis=1).tolist() == sizes.tolist()
+
+
+def test_truth_values_have_one_word() -> None:
+    result = compare(X, y == 0, {"tree": TREE}, n_folds=3)
+    assert list(result.rows()[0])[-4:] == ["tpr[false]", "tpr[true]", "tnr[false]", "tnr[true]"]
+    assert [row[0] for row in result.rate_rows()] == ["false", "true"]
+    assert "| true | tree |" in result.markdown(rates=True)
+    assert result.to_dict()["classes"] == [False, True]
+
+
+# --- types of columns --------------------------------------------------------------------------
+
+
+def rare_text(others: Any) -> Any:
+    """Objects whose second column has text in one row only."""
+    rows = np.empty((60, 2), dtype=object)
+    rows[:, 0] = np.random.default_rng(0).normal(size=60).tolist()
+    rows[:, 1] = others
+    rows[5, 1] = "x"
+    return rows
+
+
+@pytest.mark.parametrize("others", [None, [float(k % 3) for k in range(60)], "w"])
+@pytest.mark.parametrize("own", [False, True])
+def test_types_are_those_of_the_whole_table(others: Any, own: bool) -> None:
+    rows = rare_text(others)
+    labels = (rows[:, 0] > 0).astype(int)
+    made = {"cart": CartClassifier(), "means": ObliqueTreeClassifier()}
+    result = compare(rows, labels, made if own else ["cart", "means", "sklearn"], n_folds=5)
+    assert all(row["accuracy"] > 0.8 for row in result.rows())
+    assert made["cart"].categorical_features == "from_dtype"  # yours is as it was
+
+
+def test_types_that_were_said_stay() -> None:
+    # Odd codes are one class: a single question of levels, many of numbers.
+    codes = np.arange(80, dtype=object)[:, None] % 8
+    stump = CartClassifier(max_depth=1, pruning=None)
+    said = clone(stump).set_params(categorical_features=[0])
+    result = compare(codes, codes[:, 0].astype(int) % 2, {"a": said, "b": stump}, n_folds=4)
+    assert [row["accuracy"] == 1.0 for row in result.rows()] == [True, False]
+
+
+def test_estimators_of_your_own_get_the_table_as_it_is() -> None:
+    rows = np.array([[str(k % 3), "b"] for k in range(60)], dtype=object)
+    with pytest.raises(ValueError, match="could not convert string to float") as error:
+        compare(rows, [0, 1] * 30, {"mine": DecisionTreeClassifier()}, n_folds=3)
+    (note,) = error.value.__notes__
+    assert note.startswith("This is from the method 'mine'")
+    assert "OneHotEncoder" in note
+    with pytest.raises(ValueError, match="string to float") as error:
+        compare(rows, [0, 1] * 30, {"mine": DecisionTreeClassifier()}, n_folds=3, n_jobs=2)
+    assert error.value.__notes__[-1] == note
+
+
+def test_the_note_on_tables_is_for_those_who_do_not_take_them() -> None:
+    rows = rare_text("w")
+    rows[7, 0] = float("inf")
+    for name in ("cart", "sklearn"):
+        with pytest.raises(ValueError, match="inf") as failed:
+            compare(rows, [0, 1] * 30, [name], n_folds=3)
+        assert not any("of your own" in note for note in getattr(failed.value, "__notes__", []))
+
+    class Broken(DummyClassifier):
+        def fit(self, X: Any, y: Any) -> Any:
+            raise RuntimeError("no luck")
+
+    with pytest.raises(RuntimeError, match="no luck") as error:
+        compare(X, y, {"mine": Broken()}, n_folds=3)
+    assert error.value.__notes__ == ["This is from the method 'mine'."]

@@ -12,10 +12,19 @@ import numpy as np
 import pytest
 from sklearn.pipeline import Pipeline
 
-from obliqua import CartClassifier
+from obliqua import CartClassifier, datasets
 from obliqua.experiments import __main__ as command
-from obliqua.experiments.missing import HANDLINGS, METHODS, MISSING, Imputer, difference, imputed
-from obliqua.experiments.protocol import Cell, DataSet, Method, Rows, run_cell, summarise
+from obliqua.experiments.missing import (
+    EXTRA_METHODS,
+    HANDLINGS,
+    METHODS,
+    MISSING,
+    WORD,
+    Imputer,
+    difference,
+    imputed,
+)
+from obliqua.experiments.protocol import Cell, DataSet, Method, Rows, _random, run_cell, summarise
 from obliqua.experiments.store import Store
 from obliqua.experiments.tables import Entry, Row, run_table
 
@@ -119,6 +128,15 @@ def test_numbers_get_the_mean_and_levels_the_most_frequent() -> None:
     assert plain.tolist() == [[1.0, 6.0], [3.0, 5.0], [2.0, 7.0]]
 
 
+def test_only_a_part_is_filled_in() -> None:
+    X = np.array([[1.0, "p"], [NAN, "q"], [4.0, "q"], [4.0, NAN]], object)
+    new = np.array([[NAN, NAN], [2.0, "p"]], dtype=object)
+    for what, number, level in (("levels", NAN, "q"), ("numbers", 3.0, NAN), ("text", NAN, WORD)):
+        filled = Imputer(what).fit(X).transform(new)
+        assert filled[1].tolist() == [2.0, "p"]
+        assert repr(filled[0].tolist()) == repr([number, level])
+
+
 def test_a_pipeline_keeps_columns_qualitative_and_in_order() -> None:
     rows = mixed().with_holes(np.random.default_rng(0))
     model = imputed("obliqua.CartClassifier", 3, pruning=None)
@@ -145,6 +163,36 @@ def test_every_tree_is_grown_in_every_way() -> None:
         assert native.pruning == ("cv" if "+cv" in method.name else "holdout")
         if not method.name.endswith("imputed"):
             assert native.fill == method.name.rpartition("/")[2]
+
+
+def test_further_methods_run_only_if_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [method.name for method in EXTRA_METHODS]
+    trees = ("CART", "CART+cv")
+    assert names == [
+        *(f"{tree}/{what}" for tree in trees for what in ("levels", "numbers", "text")),
+        *(f"CART+entropy{cv}/{what}" for cv in ("", "+cv") for what in ("node", "imputed")),
+    ]
+    assert MISSING.methods == METHODS + EXTRA_METHODS
+    assert not set(MISSING.standard) & set(names)
+    for method in EXTRA_METHODS:
+        model = method.make(0)
+        tree = model[-1] if isinstance(model, Pipeline) else model
+        assert tree.pruning == ("cv" if "+cv" in method.name else "holdout")
+        assert tree.criterion == ("entropy" if "entropy" in method.name else "twoing")
+    table = replace(MISSING, data_sets=(DataSet("mixed", "", mixed),), n_folds=3)
+    store = Store(tmp_path / "r.json", table.name, 0)
+    chosen = ["CART/imputed", "CART/levels", "CART/text", *names[6:8]]
+    compared = run_table(table, store, repeats=2, methods=chosen, progress=lambda line: None)
+    head, _, *lines = compared.markdown().splitlines()[2:6]
+    assert "| accuracy: text | leaves | node - imputed |" in head
+    assert head.endswith("| levels - imputed | text - imputed |")
+    assert "accuracy: numbers" not in head
+    assert [line.split(" | ")[1] for line in lines] == ["CART", "CART+entropy"]
+    assert all(line.count("|") == head.count("|") for line in lines)
+    assert command.main(["missing-values", "--list"]) == 0
+    assert "CART+cv/numbers" in capsys.readouterr().out
 
 
 def cell(right: int, leaves: int) -> Cell:
@@ -200,3 +248,25 @@ def test_the_kept_results_are_of_the_whole_protocol() -> None:
     rows = list(csv.DictReader(lines))
     assert len(rows) == 3 * len(METHODS)
     assert {found["seeds"] for found in rows} == {"5"}
+
+
+@pytest.mark.data
+def test_where_roots_send_missing_levels() -> None:
+    """The figures of docs/guides/reproduce.md, in each of the five draws of holes."""
+    (income,) = MISSING.choose_sets(["Income"])
+    whole = income.load()
+    family = datasets.load_adult().feature_names.index("relationship")
+    for repeat in range(MISSING.repeats):
+        rows = whole.with_holes(_random(0, "Income", repeat))
+        missing = rows.X[:, family] != rows.X[:, family]
+        spouse = np.isin(rows.X[:, family].astype(str), ["Husband", "Wife"])
+        root = CartClassifier(max_depth=1, pruning=None).fit(rows.X, rows.y)
+        sides = root.apply(rows.X)
+        assert len(set(sides[spouse])) == len(set(sides[~spouse])) == 1  # missing ones: not there
+        low = rows.y == "<=50K"
+        assert round(100 * low[~spouse & ~missing].mean()) == 93
+        assert round(100 * low[~spouse].mean()) in (87, 88)
+        other = CartClassifier(max_depth=1, pruning=None, criterion="entropy")
+        sides = other.fit(rows.X, rows.y).apply(rows.X)
+        with_spouses = len(set(sides[spouse | missing])) == 1
+        assert with_spouses or repeat == 4  # there the root asks for the marital status

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import BoolArray
 from obliqua.cli._errors import Trouble, counted, did_you_mean, listed
+from obliqua.cli._labels import PLAIN_NUMBER
 from obliqua.cli._output import note, quiet_native_code
 from obliqua.cli._table import Table
 
@@ -31,7 +33,6 @@ DELIMITERS = ",;\t|"
 SNIFFED = 20  # lines at which the delimiter is found out
 GZIP, PARQUET, ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-PLAIN_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
 
 
@@ -138,6 +139,8 @@ def _csv(raw: bytes, source: str, delimiter: str | None, each_row: bool) -> Tabl
             f"{counted(frame.width, 'column')} were found. Check the quotes in it."
         )
     frame.columns = names
+    if frame.width > 1 and frame[names[-1]].null_count():  # as a line that is too short has it
+        _check_short_lines(raw, source, separator, len(names))
     frame = _stripped(frame)
     lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
     rows = np.arange(frame.height)
@@ -207,10 +210,10 @@ def _blank_lines(raw: bytes, separator: str) -> Callable[[], BoolArray]:
 
     def lines() -> BoolArray:
         try:
-            records = _records(raw, separator, -1)[1:]
+            blank = [_is_blank(record) for record in _records(raw, separator)]
         except csv.Error:
-            records = []
-        return np.array([not "".join(r).strip() and len(r) < 2 for r in records], dtype=bool)
+            blank = []
+        return np.array(blank[1:], dtype=bool)
 
     return lines
 
@@ -237,17 +240,11 @@ def _check_text(raw: bytes, source: str) -> None:
         ) from error
 
 
-def _records(raw: bytes, separator: str, most: int) -> list[list[str]]:
-    """Return the first records of a CSV text."""
+def _records(raw: bytes, separator: str, most: int | None = None) -> Iterator[list[str]]:
+    """Return the first records of a CSV text, or all, one after the other: they may be many."""
     text = io.TextIOWrapper(io.BytesIO(raw), "utf-8", newline="")
-    reader = csv.reader(text, delimiter=separator)
-    records: list[list[str]] = []
     with _any_width():
-        for record in reader:
-            records.append(record)
-            if len(records) == most:
-                break
-    return records
+        yield from islice(csv.reader(text, delimiter=separator), most)
 
 
 @contextmanager
@@ -280,7 +277,7 @@ def _sniffed(raw: bytes) -> str:
 
 def _header(raw: bytes, source: str, separator: str) -> list[str]:
     try:
-        first = _records(raw, separator, 1)[0]
+        first = next(_records(raw, separator, 1))
     except csv.Error as error:
         raise Trouble(f"The header of {source} cannot be read: {error}.") from error
     names = [name.strip() for name in first]
@@ -307,20 +304,56 @@ def _header(raw: bytes, source: str, separator: str) -> list[str]:
     return names
 
 
+def _check_short_lines(raw: bytes, source: str, separator: str, width: int) -> None:
+    """Refuse lines with fewer values than the header has names; blank ones hold nothing at all.
+
+    A forgotten cell moves all values behind it into other columns.
+    """
+    try:
+        short = [
+            (number, record)
+            for number, record in enumerate(_records(raw, separator), start=1)
+            if len(record) < width and not _is_blank(record)
+        ]
+    except csv.Error:
+        return  # nobody knows where a line ends; polars has its own mind
+    if not short:
+        return
+    number, record = short[0]
+    more = f" So it is in {counted(len(short) - 1, 'more record')}." if short[1:] else ""
+    raise Trouble(
+        f"{source}: record {number} has {counted(len(record), 'value')}, but the header has "
+        f"{counted(width, 'name')}: {_shown(record, separator)}.{more} Nobody knows which cell "
+        f"is not there. Put a {separator!r} before each but the first, also an empty one, or say "
+        "which character stands between values with --delimiter."
+    )
+
+
+def _shown(record: list[str], separator: str) -> str:
+    text = separator.join(record)
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def _is_blank(record: list[str]) -> bool:
+    """Say whether a line holds nothing, not even delimiters."""
+    return len(record) < 2 and not "".join(record).strip()
+
+
 def _unreadable(raw: bytes, source: str, separator: str, width: int, error: BaseException) -> str:
     """Say why polars could not read a CSV text."""
     if "more fields" in str(error):
         try:
-            records = _records(raw, separator, -1)
+            records = enumerate(_records(raw, separator), start=1)
+            long = next((pair for pair in records if len(pair[1]) > width), None)
         except csv.Error:
-            records = []
-        for number, record in enumerate(records, start=1):
-            if len(record) > width:
-                return (
-                    f"{source}: record {number} has {len(record)} values, but the header has "
-                    f"{counted(width, 'name')}. Quote values that hold a {separator!r}, or say "
-                    "which character stands between values with --delimiter."
-                )
+            long = None
+        if long is not None:
+            number, record = long
+            return (
+                f"{source}: record {number} has {len(record)} values, but the header has "
+                f"{counted(width, 'name')}. Quote values that hold a {separator!r}, or say "
+                "which character stands between values with --delimiter."
+            )
     return f"{source} cannot be read as CSV: {_first_line(error)}. Check its quotes."
 
 

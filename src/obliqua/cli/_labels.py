@@ -8,27 +8,23 @@ back as the same text are they numbers (``0``, ``17``, ``-3``) or truth values (
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray, Int64Array
+from obliqua._values import text_of
 from obliqua.cli._errors import Trouble, listed
 from obliqua.cli._output import note
 
 if TYPE_CHECKING:
     import polars as pl
 
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+PLAIN_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+MANY_DIGITS = 400  # no float has more before its point
 TRUTH = {"true": True, "false": False}
-
-
-def text_of(label: Any) -> str:
-    """Return a label as a CSV file has it: truth values are written in small letters."""
-    if isinstance(label, bool | np.bool_):
-        return "true" if label else "false"
-    return str(label)
 
 
 def labels_of_text(words: pl.Series) -> AnyArray | None:
@@ -67,8 +63,11 @@ def _say_what_is_alike(labels: AnyArray) -> None:
 
 def _folded(text: str) -> str:
     """Write numbers and truth values in one way, whatever way they were written in."""
-    if NUMBER.fullmatch(text):
-        return repr(float(text))
+    if PLAIN_NUMBER.fullmatch(text):
+        if text.lstrip("+-").isdigit() and len(text) < MANY_DIGITS:
+            return str(int(text))  # as floats, long ones would become one another
+        value = float(text)
+        return str(int(value)) if is_whole(np.array(value)) else repr(value)
     return text.casefold() if text.casefold() in TRUTH else text
 
 
@@ -99,6 +98,31 @@ def class_numbers(classes: AnyArray, labels: AnyArray) -> Int64Array:
         text = text_of(label)
         numbers.append(known.get(text, folded.get(_folded(text), -1)))
     return np.array(numbers, dtype=np.int64)[places]
+
+
+def level_places(levels: Sequence[Any], words: Sequence[str]) -> list[int]:
+    """Find the cells of a file among the levels of a model.
+
+    Levels that are text are compared as text, as the library does. Levels that are numbers are
+    found by the number, however it is written, and truth values in any case.
+
+    Parameters
+    ----------
+    levels : sequence
+        The levels: text, or numbers, or truth values.
+    words : sequence of str
+        The cells, as text.
+
+    Returns
+    -------
+    list of int
+        The position of each in `levels`, -1 for those that are not there.
+    """
+    known = {text_of(level): place for place, level in enumerate(levels)}
+    others = {
+        _folded(text): place for text, place in known.items() if not isinstance(levels[place], str)
+    }
+    return [known.get(word, others.get(_folded(word), -1)) for word in words]
 
 
 def check_known(numbers: Int64Array, labels: AnyArray, classes: AnyArray, option: str) -> str:

@@ -14,11 +14,11 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from obliqua._extras import require
+from obliqua._values import text_of
 from obliqua.cli._errors import Trouble, counted, listed
-from obliqua.cli._labels import TRUTH, class_numbers
+from obliqua.cli._labels import TRUTH, level_places
 from obliqua.cli._output import note
 from obliqua.cli._table import Table
 from obliqua.data import Column
@@ -278,18 +278,20 @@ def read_as(table: Table, columns: Sequence[Column], gaps: bool = True) -> pl.Da
     -------
     polars.DataFrame
         What `Model.rows` takes. Levels that are not known stay what they are; how many
-        there are is noted.
+        there are is noted, and where a level that is a number is written in another way.
     """
     polars = require("polars", "cli", "Reading tables")
     series: list[pl.Series] = []
     problems: list[Problem] = []
     unknown: list[str] = []
+    folded: list[str] = []
     lacking = ""
     for known in columns:
         if known.kind == QUALITATIVE:
             problem = _no_category(table, known.name)
-            one, strange = _matched(table, known) if problem is None else (None, "")
+            one, strange, alike = _matched(table, known) if problem is None else (None, "", "")
             unknown += [strange] if strange else []
+            folded += [alike] if alike else []
             missing = None if one is None else one.is_null()
         else:
             one, problem = numbers(table, known.name)
@@ -302,15 +304,16 @@ def read_as(table: Table, columns: Sequence[Column], gaps: bool = True) -> pl.Da
     if problems:
         text = "not all columns can be read as the model needs them."
         raise Trouble(_message(table, text, problems, more=lacking))
-    for strange in unknown[:MOST_PROBLEMS]:
-        note(strange)
-    if len(unknown) > MOST_PROBLEMS:
-        note(f"So it is in {counted(len(unknown) - MOST_PROBLEMS, 'more column')}.")
+    for texts in (folded, unknown):
+        for text in texts[:MOST_PROBLEMS]:
+            note(text)
+        if len(texts) > MOST_PROBLEMS:
+            note(f"So it is in {counted(len(texts) - MOST_PROBLEMS, 'more column')}.")
     return polars.DataFrame(series)
 
 
-def _matched(table: Table, known: Column) -> tuple[pl.Series, str]:
-    """Return a column with the levels of a model, found by their text; and what is not found."""
+def _matched(table: Table, known: Column) -> tuple[pl.Series, str, str]:
+    """Return a column with the levels of a model; what is not found; what is written otherwise."""
     polars = require("polars", "cli", "Reading tables")
     name = known.name
     column = table.frame[name]
@@ -318,28 +321,36 @@ def _matched(table: Table, known: Column) -> tuple[pl.Series, str]:
         column = column.fill_nan(None)
     words = column.cast(polars.String)
     different = words.drop_nulls().unique().sort()
-    levels = np.empty(len(known.levels), dtype=object)
-    levels[:] = known.levels
-    places = class_numbers(levels, np.array(different.to_list(), dtype=str)).tolist()
-    strange = [word for word, place in zip(different, places, strict=True) if place < 0]
-    text = ""
+    places = level_places(known.levels, different.to_list())
+    pairs = list(zip(different, places, strict=True))
+    strange = [word for word, place in pairs if place < 0]
+    text = alike = ""
     if strange:
         n = int(words.is_in(strange).sum())
         have = counted(n, "row has a level", "rows have levels")
         text = f"Column {name!r}: {have} that the model does not know: {listed(strange, 5)}."
+    other = [(w, text_of(known.levels[p])) for w, p in pairs if p >= 0]
+    other = [(word, level) for word, level in other if word != level]
+    if other and not table.typed:
+        more = f", and {counted(len(other) - 1, 'more')} in the same way" if other[1:] else ""
+        alike = f"Column {name!r}: {other[0][0]!r} is read as the level {other[0][1]}{more}."
     numeric = bool(known.levels) and not any(isinstance(level, str) for level in known.levels)
     # A word among numbers is a level that the model does not know; any number that is none of
     # its levels says so.
-    other = next(n + 0.5 for n in count() if n + 0.5 not in known.codes) if numeric else None
+    stranger = next(n + 0.5 for n in count() if n + 0.5 not in known.codes) if numeric else None
     values = {
-        word: known.levels[place] if place >= 0 else word if other is None else other
-        for word, place in zip(different, places, strict=True)
+        word: known.levels[place] if place >= 0 else word if stranger is None else stranger
+        for word, place in pairs
     }
     if all(isinstance(level, str) for level in known.levels):
         old, new = list(values), list(values.values())
-        return words.replace_strict(old, new, default=None, return_dtype=polars.String), text
+        return (
+            words.replace_strict(old, new, default=None, return_dtype=polars.String),
+            text,
+            alike,
+        )
     entries = [None if word is None else values[word] for word in words]
-    return polars.Series(name, entries, dtype=polars.Object), text
+    return polars.Series(name, entries, dtype=polars.Object), text, alike
 
 
 # --- numbers ---------------------------------------------------------------------------------
@@ -452,6 +463,7 @@ def _message(
     lines = [f"{table.source}: {title}"]
     lines += [f"  {problem.text}" for problem in problems[:MOST_PROBLEMS]]
     lines += [f"  ... and {counted(rest, 'more column')}"] if rest > 0 else []
+    told = len(lines)
     words = dict.fromkeys(problem.word for problem in problems if problem.word is not None)
     if words:
         said = " ".join(f"--missing {shlex.quote(word)}" for word in list(words)[:MOST_PROBLEMS])
@@ -462,7 +474,7 @@ def _message(
     ):
         if fitting and names:
             lines.append(f"{what}: --{option} {','.join(map(_quoted, names))}")
-    if len(lines) == 1 + len(problems):
+    if len(lines) == told:  # no option helps
         lines.append("Replace such values, or leave their rows or their column out.")
     return "\n".join([*lines, more] if more else lines)
 

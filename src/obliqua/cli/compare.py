@@ -14,14 +14,13 @@ from obliqua._wording import cells as cells_of
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import counted
-from obliqua.cli._labels import text_of
 from obliqua.cli._models import make_estimator
 from obliqua.cli._output import console, note, print_laid_out, progress, shown, write_stdout
 from obliqua.cli._table import choose_features
 from obliqua.cli._types import Choice, Features, infer
 
 if TYPE_CHECKING:
-    from obliqua.experiments.compare import CompareResult
+    from obliqua.experiments.result import CompareResult
 
 GAP = 2  # between columns
 WIDE = 116  # columns of a terminal that has room for what the methods are
@@ -94,9 +93,9 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
     Parquet file, or - for standard input. All columns but the target are features: numbers are
     numeric, text is categories, and cells may be empty.
 
-    The table has the accuracy and the macro F (the mean of the classes' F-measures) on the rows
-    held out, the number of leaves, the depth, the mean number of features in a split, and the
-    time of a fit.
+    The table has the accuracy and the macro F (the mean of the classes' F-measures, of all folds
+    together) on the rows held out, the number of leaves, the depth, the mean number of features
+    in a split, and the time of a fit.
     """
     from obliqua.experiments.adapt import adapted
     from obliqua.experiments.compare import compare as cross_validate
@@ -187,8 +186,8 @@ def _print_table(result: CompareResult, title: str) -> None:
     from rich import box
     from rich.table import Table as Grid
 
-    from obliqua.experiments.compare import HEADS, cells
     from obliqua.experiments.methods import METHODS
+    from obliqua.experiments.result import HEADS, cells
 
     screen = console()
     screen.print(title, soft_wrap=True)
@@ -221,20 +220,20 @@ def _print_rates(result: CompareResult) -> None:
     from rich import box
     from rich.table import Table as Grid
 
-    from obliqua.experiments.compare import RATE_HEADS, RATES_MEAN
+    from obliqua.experiments.result import RATE_HEADS
 
     grid = Grid(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for k, head in enumerate(RATE_HEADS):
         grid.add_column(head, justify="right" if k > 1 else "left", overflow="fold")
     before = None
     for label, *texts in result.rate_rows():
-        grid.add_row("" if label == before else shown(text_of(label)), *texts)
+        grid.add_row("" if label == before else shown(label), *texts)
         before = label
     screen = console()
     screen.print()
     print_laid_out(grid)
     screen.print()
-    print_laid_out(RATES_MEAN)
+    print_laid_out(result.reading_of_rates())
 
 
 def _columns_with_room(heads: list[str], rows: list[list[str]], width: int) -> int:

@@ -12,10 +12,11 @@ import click
 import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray, FloatArray
+from obliqua._values import text_of
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
-from obliqua.cli._labels import check_known, class_numbers, text_of
+from obliqua.cli._labels import check_known, class_numbers
 from obliqua.cli._models import (
     holds_out,
     make_estimator,

@@ -11,10 +11,11 @@ import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray, Int64Array
+from obliqua._values import text_of
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted, listed
-from obliqua.cli._labels import check_known, class_numbers, text_of
+from obliqua.cli._labels import check_known, class_numbers
 from obliqua.cli._models import has_own_names, load_model
 from obliqua.cli._output import check_target, note, write_file, write_stdout
 from obliqua.cli._table import Table, choose_known

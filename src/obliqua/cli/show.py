@@ -13,11 +13,12 @@ import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray
+from obliqua._values import text_of
 from obliqua._wording import cells, fill_lines, parts_of
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
-from obliqua.cli._labels import check_known, class_numbers, text_of
+from obliqua.cli._labels import check_known, class_numbers
 from obliqua.cli._models import has_own_names, holds_out, load_model, rows_that_grew
 from obliqua.cli._output import (
     check_target,

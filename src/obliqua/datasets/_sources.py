@@ -127,8 +127,9 @@ def _parse(facts: Facts, name: str, content: bytes) -> tuple[AnyArray, AnyArray]
         data = _typed(facts, cells)
         return data, np.array([row[-1] for row in rows], dtype=np.str_)
     except (ValueError, IndexError, OSError, EOFError, zlib.error, csv.Error) as error:
+        kinds = "numbers and levels" if facts.qualitative else "numbers"
         raise DatasetDamaged(
-            f"{name} cannot be read as lines of numbers with a class at the end ({error}); get "
+            f"{name} cannot be read as lines of {kinds} with a class at the end ({error}); get "
             "a fresh copy of the file"
         ) from error
 

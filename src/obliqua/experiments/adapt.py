@@ -18,8 +18,9 @@ from sklearn.utils import get_tags
 
 from obliqua._typing import Rows
 from obliqua.data import encoded_rows, read_table
+from obliqua.estimators.base import BaseTreeClassifier
 
-__all__ = ["MOST_LEVELS", "TableReader", "adapted"]
+__all__ = ["MOST_LEVELS", "TableReader", "adapted", "fix_types", "takes_tables"]
 
 #: How many columns of 0 and 1 a qualitative column may become.
 MOST_LEVELS = 100
@@ -127,6 +128,53 @@ def adapted(
         spread += [name] if levels else []
         filled += [name] if fill else []
     return ready, _notes(spread, filled)
+
+
+def takes_tables(estimator: Any) -> bool:
+    """Say whether an estimator is a tree of obliqua, or has what `adapted` puts in front.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator.
+
+    Returns
+    -------
+    bool
+        Whether text and gaps are no trouble for it.
+    """
+    if isinstance(estimator, Pipeline):
+        return isinstance(estimator.steps[0][1], TableReader)
+    return isinstance(estimator, BaseTreeClassifier)
+
+
+def fix_types(estimators: Mapping[str, Any], X: Any) -> None:
+    """Tell trees that would find out which columns are qualitative what the whole table says.
+
+    A fold may lack the only text of a column, or its only number, and would be taken for
+    something else.
+
+    Parameters
+    ----------
+    estimators : mapping of str to estimator
+        Estimators by name. Those of obliqua whose `categorical_features` is "from_dtype" are
+        changed.
+    X : array-like of shape (n_rows, n_features)
+        The table.
+    """
+    asking = [
+        estimator
+        for estimator in estimators.values()
+        if isinstance(estimator, BaseTreeClassifier)
+        and isinstance(estimator.categorical_features, str)
+    ]
+    plain = isinstance(X, np.ndarray) and X.dtype.kind != "O"  # the same in all folds
+    if plain or not asking:
+        return
+    columns = read_table(X).encoding.columns
+    places = [place for place, column in enumerate(columns) if column.kind == "qualitative"]
+    for estimator in asking:
+        estimator.set_params(categorical_features=places)
 
 
 def _pipeline(estimator: Any, qualitative: Any, fill: bool, n_columns: int) -> Pipeline:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 import joblib
 import numpy as np
-from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing, check_consistent_length
@@ -19,228 +16,12 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from obliqua import _confusion as measures
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.estimators._labels import encode_labels
-from obliqua.experiments.adapt import adapted
+from obliqua.experiments.adapt import adapted, fix_types, takes_tables
 from obliqua.experiments.methods import METHODS, find_method
-from obliqua.experiments.protocol import mean_and_sd
-from obliqua.experiments.tables import Figure
+from obliqua.experiments.result import CompareResult
 from obliqua.model import Model
 
-__all__ = ["LEVEL", "MEASURES", "CompareResult", "compare"]
-
-#: What is measured in each fold, in the order of the columns of `CompareResult.folds`.
-MEASURES = ("accuracy", "macro_f", "leaves", "depth", "features_per_split", "seconds")
-
-#: What is measured for each class, in the order of `CompareResult.rates`.
-RATES = ("tpr", "tnr")
-
-#: Differences with a larger p-value count as noise.
-LEVEL = 0.05
-
-
-@dataclass(frozen=True, eq=False)
-class CompareResult:
-    """What `compare` has measured.
-
-    Parameters
-    ----------
-    folds : mapping of str to ndarray of shape (n_folds * n_repeats, 6)
-        By method, the measures of each fold in the order of `MEASURES`: accuracy and macro F on
-        the rows held out, leaves, depth, features per split, seconds of fitting. NaN where an
-        estimator does not tell, and for features per split of a tree without a split.
-    n_rows, n_features, n_classes : int
-        The size of the data.
-    n_folds, n_repeats : int
-        The folds of a cross-validation, and how often it was repeated with other folds.
-    notes : tuple of str
-        What a reader should know: that there were fewer folds than asked for, for instance.
-    classes : tuple
-        The labels of the classes.
-    rates : mapping of str to ndarray of shape (n_folds * n_repeats, 2, n_classes)
-        By method, the true positive rates and the true negative rates of the classes in each
-        fold.
-    """
-
-    folds: Mapping[str, FloatArray]
-    n_rows: int
-    n_features: int
-    n_classes: int
-    n_folds: int
-    n_repeats: int
-    notes: tuple[str, ...] = ()
-    classes: tuple[Any, ...] = ()
-    rates: Mapping[str, FloatArray] = field(default_factory=dict)
-
-    @cached_property
-    def best(self) -> str:
-        """The method with the largest mean accuracy; the first of them at ties."""
-        means = {name: values[:, 0].mean() for name, values in self.folds.items()}
-        return max(means, key=means.__getitem__)
-
-    @cached_property
-    def p_values(self) -> dict[str, float]:
-        """By method, the p-value of its difference in accuracy to the best; 1 for the best.
-
-        A paired t-test over folds in which the variance is multiplied by 1 + n_test / n_train
-        per fold, because the training rows of folds overlap (Nadeau and Bengio, 2003). Nothing
-        is corrected for the number of methods.
-        """
-        best = self.folds[self.best][:, 0]
-        overlap = 1.0 / (self.n_folds - 1)
-        return {
-            name: _p_value(best - values[:, 0], overlap) for name, values in self.folds.items()
-        }
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return a dict per method: means and standard deviations over folds.
-
-        Returns
-        -------
-        list of dict
-            With the keys ``method``, each of `MEASURES`, each with ``_sd`` behind it,
-            ``p_value`` and ``within_noise``: whether the accuracy cannot be told from the
-            best one's; then for each class ``tpr[label]`` and ``tnr[label]``, the means of its
-            true positive and its true negative rate.
-        """
-        out: list[dict[str, Any]] = []
-        for name, values in self.folds.items():
-            row: dict[str, Any] = {"method": name}
-            for measure, column in zip(MEASURES, values.T, strict=True):
-                row[measure], row[f"{measure}_sd"] = _figure(column)
-            row["p_value"] = self.p_values[name]
-            row["within_noise"] = self.p_values[name] >= LEVEL
-            for rate, by_class in zip(RATES, self._mean_rates(name), strict=True):
-                pairs = zip(self.classes, by_class, strict=True)
-                row |= {f"{rate}[{label}]": mean for label, mean in pairs}
-            out.append(row)
-        return out
-
-    def _mean_rates(self, name: str) -> list[list[float]]:
-        """Return the means over folds of both rates of each class."""
-        if name not in self.rates:
-            return [[] for _ in RATES]
-        return [
-            [_figure(one)[0] for one in rate.T] for rate in np.moveaxis(self.rates[name], 1, 0)
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the single folds, ready for JSON.
-
-        Returns
-        -------
-        dict
-            Sizes, labels of the classes, notes, and `rows` under ``methods``. What is not known
-            is None.
-        """
-        sizes = ("n_rows", "n_features", "n_classes", "n_folds", "n_repeats")
-        return {
-            **{size: getattr(self, size) for size in sizes},
-            "classes": list(self.classes),
-            "best": self.best,
-            "notes": list(self.notes),
-            "methods": [
-                {key: None if _is_nan(value) else value for key, value in row.items()}
-                for row in self.rows()
-            ],
-        }
-
-    def rate_rows(self) -> list[list[Any]]:
-        """Return the true positive and true negative rates of each class as a table shows them.
-
-        Returns
-        -------
-        list of list
-            What stands below `RATE_HEADS`: for each class, each method. First the label, then
-            texts: means and standard deviations over folds, in per cent.
-        """
-        out: list[list[Any]] = []
-        for place, label in enumerate(self.classes):
-            for name, rates in self.rates.items():
-                pairs = [_figure(100.0 * rates[:, which, place]) for which in range(len(RATES))]
-                out.append([label, name, *(Figure(*pair).text(1) or "-" for pair in pairs)])
-        return out
-
-    def markdown(self, rates: bool = False) -> str:
-        """Return the table as Markdown, with its notes below.
-
-        Parameters
-        ----------
-        rates : bool, default=False
-            Whether a second table has the rates of each class.
-
-        Returns
-        -------
-        str
-            The text. Accuracies and rates are per cent, times milliseconds.
-        """
-        lines = ["| " + " | ".join(HEADS) + " |", "|---" + "|---:" * (len(HEADS) - 1) + "|"]
-        lines += ["| " + " | ".join(cells(row)) + " |" for row in self.rows()]
-        if rates:
-            lines += ["", "| " + " | ".join(RATE_HEADS) + " |", "|---|---|---:|---:|"]
-            lines += ["| " + " | ".join(_escaped(row)) + " |" for row in self.rate_rows()]
-            lines += ["", RATES_MEAN]
-        for note in (self.reading(), *self.notes):
-            lines += ["", note]
-        return "\n".join(lines) + "\n"
-
-    def reading(self) -> str:
-        """Return a sentence or two on how the table is to be read.
-
-        Returns
-        -------
-        str
-            What was measured, and which differences are within noise.
-        """
-        times = "" if self.n_repeats == 1 else f", repeated {self.n_repeats} times"
-        text = f"Means ± standard deviations over {self.n_folds} stratified folds{times}. "
-        if len(self.folds) == 1:
-            return text.rstrip()
-        same = [name for name, p in self.p_values.items() if p >= LEVEL and name != self.best]
-        if not same:
-            return text + f"{self.best} is best, beyond noise (corrected paired t-test, 5 %)."
-        return text + (
-            "A * marks accuracies that cannot be told from the best one: differences within "
-            "noise (corrected paired t-test, 5 %)."
-        )
-
-
-#: The heads of a table of `cells`.
-HEADS = ("method", "accuracy %", "macro F", "leaves", "depth", "features/split", "fit ms")
-
-
-#: The heads of a table of `CompareResult.rate_rows`.
-RATE_HEADS = ("class", "method", "TPR %", "TNR %")
-
-#: What they mean.
-RATES_MEAN = (
-    "TPR, the true positive rate: how many rows of a class are found. TNR, the true negative "
-    "rate: how many of the other rows are not taken for it."
-)
-
-
-def _escaped(entries: Sequence[Any]) -> list[str]:
-    """Keep what labels hold from dividing the cells of a Markdown table."""
-    return [" ".join(str(entry).replace("|", "\\|").split()) for entry in entries]
-
-
-def cells(row: Mapping[str, Any]) -> list[str]:
-    """Return a row of `CompareResult.rows` as a table shows it: the texts below `HEADS`."""
-
-    def text(measure: str, digits: int, factor: float = 1.0, spread: bool = True) -> str:
-        sd = factor * row[f"{measure}_sd"] if spread else float("nan")
-        if factor * row[measure] > 100.0:
-            digits = 0
-        return Figure(factor * row[measure], sd).text(digits) or "-"
-
-    mark = "*" if row["within_noise"] else " "
-    return [
-        row["method"],
-        f"{text('accuracy', 1, 100.0)} {mark}".rstrip(),
-        text("macro_f", 2),
-        text("leaves", 1),
-        text("depth", 1, spread=False),
-        text("features_per_split", 1, spread=False),
-        text("seconds", 1, 1000.0, spread=False),
-    ]
+__all__ = ["CompareResult", "compare"]
 
 
 def compare(
@@ -263,7 +44,8 @@ def compare(
         the registry that take numbers only, as scikit-learn's tree, get them through a pipeline
         that is fitted in each fold, and a note says so: a column of 0 and 1 per level, at most
         100 per feature, and the mean of the training rows for a missing number if the method
-        does not take such. Your own estimators get X as it is.
+        does not take such. Your own estimators get X as it is. Which columns are qualitative is
+        found out from all rows, not in each fold anew.
     y : array-like of shape (n_rows,)
         The class labels.
     methods : sequence of str, mapping of str to estimator, or None, default=None
@@ -285,8 +67,9 @@ def compare(
     Returns
     -------
     CompareResult
-        Accuracy, macro F, leaves, depth, features per split and time of each method, and the
-        true positive and true negative rates of each class.
+        Accuracy, leaves, depth, features per split and time of each method, fold by fold; the
+        macro F, and the true positive and true negative rates of each class, of each
+        cross-validation: from the confusion matrix of all its folds.
 
     Raises
     ------
@@ -318,13 +101,14 @@ def compare(
     if not isinstance(methods, Mapping):
         estimators, more = adapted(estimators, X)
         notes += more
+    fix_types(estimators, X)
     divisions = list(_divisions(codes, n_folds, n_repeats, random_state))
     tasks = [(name, division) for division in divisions for name in estimators]
     calls = (
-        joblib.delayed(_measure)(estimators[name], X, labels, classes, *division)
+        joblib.delayed(_measure)(name, estimators[name], X, labels, classes, division)
         for name, division in tasks
     )
-    found: dict[str, list[tuple[FloatArray, FloatArray]]] = {name: [] for name in estimators}
+    found: dict[str, list[tuple[FloatArray, Int64Array]]] = {name: [] for name in estimators}
     results = joblib.Parallel(n_jobs=n_jobs, return_as="generator")(calls)
     for done, ((name, _), values) in enumerate(zip(tasks, results, strict=True), start=1):
         found[name].append(values)
@@ -332,13 +116,19 @@ def compare(
             progress(done, len(tasks), name)
     return CompareResult(
         {name: np.stack([values for values, _ in both]) for name, both in found.items()},
+        {name: _pooled(both, n_repeats) for name, both in found.items()},
         *(len(labels), np.shape(X)[1], len(classes)),
         n_folds=n_folds,
         n_repeats=n_repeats,
         notes=notes,
         classes=tuple(classes.tolist()),
-        rates={name: np.stack([rates for _, rates in both]) for name, both in found.items()},
     )
+
+
+def _pooled(found: list[tuple[FloatArray, Int64Array]], n_repeats: int) -> Int64Array:
+    """Return a confusion matrix per repeat, the sum of those of its folds."""
+    matrices = np.stack([matrix for _, matrix in found])
+    return matrices.reshape(n_repeats, -1, *matrices.shape[1:]).sum(axis=1)
 
 
 def _estimators(
@@ -397,20 +187,43 @@ def _divisions(
 
 
 def _measure(
-    estimator: Any, X: Any, y: AnyArray, classes: AnyArray, train: AnyArray, test: AnyArray
-) -> tuple[FloatArray, FloatArray]:
-    """Fit a copy of an estimator on some rows; return its measures, and rates, on others."""
+    name: str,
+    estimator: Any,
+    X: Any,
+    y: AnyArray,
+    classes: AnyArray,
+    division: tuple[AnyArray, AnyArray],
+) -> tuple[FloatArray, Int64Array]:
+    """Fit a copy of an estimator on some rows; return measures and confusion matrix of others."""
     for module in ("obliqua.grow", "obliqua.prune", "obliqua.methods.hhcart"):
         import_module(module)  # a fit does that too; the first one would seem slow
+    train, test = division
     model = clone(estimator)
     rows, labels = _safe_indexing(X, train), y[train]
-    started = time.perf_counter()
-    model.fit(rows, labels)
-    seconds = time.perf_counter() - started
-    matrix = measures.confusion_matrix(y[test], model.predict(_safe_indexing(X, test)), classes)
-    values = [measures.accuracy(matrix), measures.macro_f(matrix), *tree_shape(model), seconds]
-    rates = [measures.true_positive_rates(matrix), measures.true_negative_rates(matrix)]
-    return np.array(values), np.array(rates)
+    try:
+        started = time.perf_counter()
+        model.fit(rows, labels)
+        seconds = time.perf_counter() - started
+        predicted = model.predict(_safe_indexing(X, test))
+    except Exception as error:
+        error.add_note(_where_from(name, estimator, X))
+        raise
+    matrix = measures.confusion_matrix(y[test], predicted, classes)
+    values = [measures.accuracy(matrix), *tree_shape(model), seconds]
+    return np.array(values), matrix
+
+
+def _where_from(name: str, estimator: Any, X: Any) -> str:
+    """Say which method an error comes from, and what helps if it is about text and gaps."""
+    note = f"This is from the method {name!r}."
+    if takes_tables(estimator) or np.asarray(X).dtype.kind in "fiub":
+        return note
+    return note + (
+        " An estimator of your own gets the table as it is. If it takes numbers only, put what "
+        "makes numbers of text in front of it, for instance make_pipeline(OneHotEncoder("
+        "handle_unknown='ignore'), estimator), and an imputer for missing values; or give "
+        "methods by name: those get such a pipeline by themselves."
+    )
 
 
 def tree_shape(model: Any) -> tuple[float, float, float]:
@@ -437,24 +250,3 @@ def features_per_split(model: Model) -> float:
         used += len(np.unique(np.stack([nodes, tree.coef_idx]), axis=1).T)
         splits += tree.n_nodes - tree.n_leaves
     return used / splits if splits else float("nan")
-
-
-def _p_value(differences: FloatArray, overlap: float) -> float:
-    """Two-sided p-value of a corrected paired t-test."""
-    mean, variance = float(differences.mean()), float(differences.var(ddof=1))
-    if mean == 0.0:
-        return 1.0
-    if variance == 0.0:
-        return 0.0
-    t = mean / np.sqrt(variance * (1.0 / len(differences) + overlap))
-    return float(2.0 * stats.t.sf(abs(t), len(differences) - 1))
-
-
-def _figure(values: FloatArray) -> tuple[float, float]:
-    """Mean and standard deviation of what is known."""
-    known = values[~np.isnan(values)].tolist()
-    return mean_and_sd(known) if known else (float("nan"), float("nan"))
-
-
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and bool(np.isnan(value))

@@ -14,6 +14,11 @@ In the first two, a missing level is a level of its own. The trees have the libr
 are pruned by cross-validation (*+cv*). By default a tenth of the rows is held out for pruning,
 and which ones depends on their content, so on what is filled in; that alone makes trees differ.
 Cross-validation uses all rows for both, and varies less.
+
+**Where a difference comes from.** Further methods, which run only if they are asked for, grow
+CART with half of the imputation (*levels*: only levels are filled in, *numbers*: only numbers),
+with a missing level written as a text of its own (*text*), and with entropy in place of the
+default criterion (*CART+entropy*, *CART+entropy+cv*).
 """
 
 from __future__ import annotations
@@ -35,7 +40,15 @@ from obliqua._typing import AnyArray
 from obliqua.experiments.protocol import DataSet, Method, Rows, mean_and_sd
 from obliqua.experiments.tables import Comparison, Figure, Row, Table
 
-__all__ = ["HANDLINGS", "METHODS", "MISSING", "Imputer", "imputed"]
+__all__ = [
+    "EXTRA_METHODS",
+    "FURTHER",
+    "HANDLINGS",
+    "METHODS",
+    "MISSING",
+    "Imputer",
+    "imputed",
+]
 
 SHARE = 0.2
 _TREES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -48,6 +61,14 @@ TREES = _TREES | {
 }
 #: What is done with missing values; the last one is what the others are compared with.
 HANDLINGS = ("node", "training", "imputed")
+#: What else can be asked for: what a pipeline does, and in words.
+FURTHER = {
+    "levels": "after filling in levels only",
+    "numbers": "after filling in numbers only",
+    "text": "with missing levels written as text",
+}
+#: The word of a level that is missing, where it is written as text.
+WORD = "(missing)"
 
 
 class Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -55,7 +76,16 @@ class Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     It is scikit-learn's `SimpleImputer`, once per column, so that the columns stay in their
     order, on which HHCART depends, and stay qualitative.
+
+    Parameters
+    ----------
+    what : {"all", "levels", "numbers", "text"}, default="all"
+        What is filled in: all, or columns of one kind only; "text" leaves numbers as they are
+        and writes a word for a level that is missing.
     """
+
+    def __init__(self, what: str = "all") -> None:
+        self.what = what
 
     def fit(self, X: AnyArray, y: AnyArray | None = None) -> Imputer:
         """Learn means and most frequent levels.
@@ -75,9 +105,17 @@ class Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.text_ = [any(isinstance(entry, str) for entry in column) for column in X.T]
         self.imputers_ = []
         for column, text in zip(X.T, self.text_, strict=True):
-            imputer = SimpleImputer(strategy="most_frequent" if text else "mean")
-            self.imputers_.append(imputer.fit(_typed(column, text)))
+            imputer = self._imputer(text)
+            self.imputers_.append(imputer and imputer.fit(_typed(column, text)))
         return self
+
+    def _imputer(self, text: bool) -> SimpleImputer | None:
+        """For a column of levels or numbers; None if it stays as it is."""
+        if self.what in (("numbers",) if text else ("levels", "text")):
+            return None
+        if self.what == "text":
+            return SimpleImputer(strategy="constant", fill_value=WORD)
+        return SimpleImputer(strategy="most_frequent" if text else "mean")
 
     def transform(self, X: AnyArray) -> AnyArray:
         """Fill in what is missing.
@@ -90,11 +128,13 @@ class Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_rows, n_features)
-            A table of the same type without missing values.
+            A table of the same type; nothing is missing where it was to be filled in.
         """
         filled = np.empty_like(X)
         for place, (imputer, text) in enumerate(zip(self.imputers_, self.text_, strict=True)):
-            filled[:, place] = imputer.transform(_typed(X[:, place], text))[:, 0]
+            column = X[:, place]
+            done = column if imputer is None else imputer.transform(_typed(column, text))[:, 0]
+            filled[:, place] = done
         return filled
 
 
@@ -102,7 +142,7 @@ def _typed(column: AnyArray, text: bool) -> AnyArray:
     return (column if text else column.astype(np.float64))[:, None]
 
 
-def imputed(tree: str, random_state: int, **params: Any) -> Pipeline:
+def imputed(tree: str, random_state: int, what: str = "all", **params: Any) -> Pipeline:
     """Make a pipeline that fills in missing values before it grows a tree.
 
     Parameters
@@ -111,6 +151,8 @@ def imputed(tree: str, random_state: int, **params: Any) -> Pipeline:
         The class of the tree, with its module.
     random_state : int
         The seed of the tree.
+    what : {"all", "levels", "numbers", "text"}, default="all"
+        What is filled in, as `Imputer` takes it.
     **params
         Its other parameters.
 
@@ -120,22 +162,48 @@ def imputed(tree: str, random_state: int, **params: Any) -> Pipeline:
         The imputer and the tree.
     """
     grown = Method("tree", "", tree, params).make(random_state)
-    return Pipeline([("impute", Imputer()), ("tree", grown)])
+    return Pipeline([("impute", Imputer(what)), ("tree", grown)])
+
+
+_IMPUTED = "obliqua.experiments.missing.imputed"
+
+
+def _native(name: str, fill: str, tree: str, params: dict[str, Any]) -> Method:
+    title = f"{name}, missing numbers: mean of the {fill}"
+    return Method(f"{name}/{fill}", title, tree, {**params, "fill": fill})
+
+
+def _after(name: str, tree: str, params: dict[str, Any]) -> Method:
+    title = f"{name} after filling in by mean and most frequent level"
+    return Method(f"{name}/imputed", title, _IMPUTED, {"tree": tree, **params})
 
 
 def _methods() -> tuple[Method, ...]:
     found = []
     for name, (tree, params) in TREES.items():
-        for fill in HANDLINGS[:2]:
-            title = f"{name}, missing numbers: mean of the {fill}"
-            found.append(Method(f"{name}/{fill}", title, tree, {**params, "fill": fill}))
-        title = f"{name} after filling in by mean and most frequent level"
-        made = "obliqua.experiments.missing.imputed"
-        found.append(Method(f"{name}/imputed", title, made, {"tree": tree, **params}))
+        found += [_native(name, fill, tree, params) for fill in HANDLINGS[:2]]
+        found.append(_after(name, tree, params))
+    return tuple(found)
+
+
+def _extra_methods() -> tuple[Method, ...]:
+    found = []
+    for name in ("CART", "CART+cv"):
+        tree, params = TREES[name]
+        for what, words in FURTHER.items():
+            given = {"tree": tree, "what": what, **params}
+            found.append(Method(f"{name}/{what}", f"{name} {words}", _IMPUTED, given))
+    for name in ("CART", "CART+cv"):
+        tree, params = TREES[name]
+        params = {**params, "criterion": "entropy"}
+        longer = name.replace("CART", "CART+entropy")
+        found += [_native(longer, "node", tree, params), _after(longer, tree, params)]
     return tuple(found)
 
 
 METHODS = _methods()
+#: Methods that run only if they are asked for.
+EXTRA_METHODS = _extra_methods()
 
 
 def _holed(load: Callable[..., Any]) -> Callable[[], Rows]:
@@ -160,15 +228,23 @@ class Handled(Comparison):
         """The table with the differences to imputation, as Markdown."""
         head = "| set | tree | seeds |"
         rule = "|--|--|--:|"
-        for handling in HANDLINGS:
+        for handling in self._handlings():
             head += f" accuracy: {handling} | leaves |"
             rule += "--:|--:|"
-        for handling in HANDLINGS[:-1]:
+        for handling in self._compared():
             head += f" {handling} - {HANDLINGS[-1]} |"
             rule += "--:|"
         lines = [f"## {self.table.title}", "", head, rule]
         lines += [self._line(data_set, tree) for data_set, tree in self._pairs()]
         return "\n".join([*lines, "", _MEANING]) + "\n"
+
+    def _handlings(self) -> list[str]:
+        """The usual ones, and others that were run."""
+        run = {row.method.rpartition("/")[2] for row in self.rows}
+        return [*HANDLINGS, *(handling for handling in FURTHER if handling in run)]
+
+    def _compared(self) -> list[str]:
+        return [handling for handling in self._handlings() if handling != HANDLINGS[-1]]
 
     def _pairs(self) -> list[tuple[str, str]]:
         pairs = [(row.data_set, _tree(row)) for row in self.rows]
@@ -186,11 +262,11 @@ class Handled(Comparison):
         found = self._found(data_set, tree)
         repeats = next(iter(found.values())).ours.repeats
         out = [data_set, tree, str(repeats)]
-        for handling in HANDLINGS:
+        for handling in self._handlings():
             ours = found[handling].ours if handling in found else None
             out.append(Figure(*ours.accuracy).text(2) if ours else "")
             out.append(Figure(*ours.leaves).text(1) if ours else "")
-        for handling in HANDLINGS[:-1]:
+        for handling in self._compared():
             both = handling in found and HANDLINGS[-1] in found
             gain = difference(found[handling], found[HANDLINGS[-1]]) if both else None
             out.append("" if gain is None else _signed(gain))
@@ -287,7 +363,7 @@ MISSING = MissingTable(
         DataSet("wine", "Wine", _holed(datasets.load_wine)),
         DataSet("Income", "Income (Adult), fixed test rows", _income),
     ),
-    methods=METHODS,
+    methods=METHODS + EXTRA_METHODS,
     standard=tuple(method.name for method in METHODS),
     published={},
     prototype={},
