@@ -123,9 +123,8 @@ def test_all_methods_take_all_tables(kind: str) -> None:
     same = compare(pl.DataFrame(TABLE), LABELS, n_folds=3)
     assert figures(result) == figures(same)
     assert result.notes == same.notes
-    assert len(result.notes) == 2
-    assert result.notes[0].startswith("fdt and sklearn take no categories")
-    assert result.notes[1].startswith("fdt takes no missing values")
+    assert len(result.notes) == 1
+    assert result.notes[0].startswith("sklearn takes no categories")
     assert all(note in result.markdown() for note in result.notes)
 
 
