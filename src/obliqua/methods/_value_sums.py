@@ -36,7 +36,8 @@ class ValueSums:
         for column, n_levels in enumerate(self.n_levels):
             values: FloatArray = np.asarray(problem.Z[:, column], dtype=np.float64)
             missing = np.isnan(values)
-            values = np.where(missing, 0.0, values)
+            # Adding 0 makes 0 of -0: which of them stood first must not show in a tree.
+            values = np.where(missing, 0.0, values) + 0.0
             if n_levels:
                 found, place = np.empty(0), values.astype(np.int64)
             else:

@@ -473,5 +473,5 @@ class _Growth:
         low, high = (float(self.columns.numbers[column][code]) for code in (below, above))
         problem = self.problem
         weights = None if problem.weights is None else problem.weights[there].astype(np.float64)
-        mean = float(column_means(problem.Z[there, column][:, None], weights)[0])
+        mean = float(column_means(problem.Z[there, column][:, None], weights)[0]) + 0.0  # no -0
         return _midpoint(low, high), max(mean, high) if heaviest else min(mean, low)
