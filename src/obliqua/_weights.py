@@ -67,6 +67,36 @@ def put_on_grid(
     return kept, units, unit
 
 
+def row_counts(
+    sample_weight: ArrayLike | None, kept: BoolArray, weights: Int64Array | None
+) -> Int64Array | None:
+    """Return as how many rows each row counts; None if weights are no numbers of rows.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,) or None
+        Weights of the rows.
+    kept : ndarray of bool, of shape (n_rows,)
+        Which rows have a positive weight.
+    weights : ndarray of int64, of shape (n_kept,), or None
+        What they weigh in grid units, with the weights of their classes.
+
+    Returns
+    -------
+    ndarray of int64, of shape (n_kept,), or None
+        The counts. A factor that all weights have in common is a unit, and no count.
+    """
+    given = np.ones(len(kept)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    given = given[kept]
+    if given.max() > 2.0**52 or (given != np.rint(given)).any():
+        return None
+    counts = given.astype(np.int64)
+    counts //= np.gcd.reduce(counts)
+    if weights is not None and (weights % counts).any():
+        return None
+    return counts
+
+
 def round_significant(values: ArrayLike, bits: int = 24) -> FloatArray:
     """Round numbers to some significant bits, half to even.
 

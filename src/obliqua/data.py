@@ -27,7 +27,7 @@ from obliqua._table import (
     read_table,
 )
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, Rows
-from obliqua._weights import put_on_grid
+from obliqua._weights import put_on_grid, row_counts
 
 __all__ = [
     "MAX_ROWS",
@@ -70,6 +70,9 @@ class Problem:
     fills : ndarray of float64, of shape (n_features,), or None, default=None
         What stands in for a missing number at every node; NaN for a qualitative column. None
         leaves it to the node.
+    row_counts : ndarray of int64, of shape (n_rows,), or None, default=None
+        As how many rows each row counts, if its weight, but for that of its class, is a number
+        of rows. None if weights are no such numbers, or there are none.
     """
 
     Z: Rows
@@ -81,6 +84,7 @@ class Problem:
     n_levels: Int32Array = None  # type: ignore[assignment]
     has_missing: BoolArray = None  # type: ignore[assignment]
     fills: FloatArray | None = None
+    row_counts: Int64Array | None = None
 
     def __post_init__(self) -> None:
         if self.n_levels is None:
@@ -173,7 +177,8 @@ def encode(
     has_missing = X.has_missing
     if sample_weight is not None or class_weight is not None:
         kept, weights, unit = put_on_grid(codes, n_classes, sample_weight, class_weight)
-        problem = replace(problem, weights=weights, unit=unit)
+        counts = row_counts(sample_weight, kept, weights)
+        problem = replace(problem, weights=weights, unit=unit, row_counts=counts)
         if not kept.all():
             Z, encoding = _with_levels_in_use(X.Z[kept], X.encoding)
             problem = replace(problem, Z=Z, y=codes[kept], encoding=encoding)

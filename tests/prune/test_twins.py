@@ -70,7 +70,10 @@ def hashes_of(problem: Problem, seed: int) -> list[int]:
 
 def parts_of(problem: Problem, seed: int) -> list[twin.Part]:
     hashes = hashes_of(problem, seed)
-    return twin.parts(hashes, weights_of(problem), problem.y.tolist(), division.MOST_PARTS)
+    counts: list[int] | None = [1] * problem.n_rows
+    if problem.weights is not None:
+        counts = None if problem.row_counts is None else problem.row_counts.tolist()
+    return twin.parts(hashes, weights_of(problem), counts, division.MOST_PARTS)
 
 
 def weights_by_label(problem: Problem, seed: int, label: Any) -> dict[tuple[int, int], int]:

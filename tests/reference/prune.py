@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise, product
-from math import gcd, sqrt
+from math import sqrt
 from typing import Any
 
 Node = dict[str, Any]
@@ -140,19 +140,16 @@ def scrambled(x: int) -> int:
 
 
 def parts(
-    hashes: Sequence[int], weights: Sequence[int], labels: Sequence[int], most: int
+    hashes: Sequence[int], weights: Sequence[int], counts: Sequence[int] | None, most: int
 ) -> list[Part]:
     """Equal rows as parts of equal weight, in a random order that the hashes say."""
     sums: dict[int, int] = {}
-    label_of = dict(zip(hashes, labels, strict=True))
+    count: dict[int, int] = {}
     for number, weight in zip(hashes, weights, strict=True):
         sums[number] = sums.get(number, 0) + weight
-    measure = {
-        label: gcd(*(w for w, other in zip(weights, labels, strict=True) if other == label))
-        for label in set(labels)
-    }
-    count = {number: weight // measure[label_of[number]] for number, weight in sums.items()}
-    if sum(count.values()) > most:
+    for number, rows in zip(hashes, counts or [], strict=counts is not None):
+        count[number] = count.get(number, 0) + rows
+    if counts is None or sum(count.values()) > most:
         count = dict.fromkeys(sums, 1)
     placed = []
     for number, n in count.items():

@@ -43,20 +43,20 @@ class _Parts:
 def _parts(problem: Problem, seed: int) -> _Parts:
     """Find groups of equal rows and cut them into parts, in the order of hashes.
 
-    A part weighs what all rows of a class are multiples of: without weights it is a row, and
-    counts, times the weight of the class, become as many parts. Weights that are no counts have
-    no common measure, and each group is one part.
+    A part is a row, or what counts as one. Where weights are no numbers of rows, each group is
+    one part.
     """
     hashes = row_hashes(problem.Z, problem.y.astype(np.int64), seed & (2**64 - 1))
-    keys, first, group = np.unique(hashes, return_index=True, return_inverse=True)
-    weights = np.ones(problem.n_rows, np.int64) if problem.weights is None else problem.weights
+    keys, group = np.unique(hashes, return_inverse=True)
     total = np.zeros(len(keys), dtype=np.int64)
-    np.add.at(total, group, weights)
-    measure = np.zeros(problem.n_classes, dtype=np.int64)
-    np.gcd.at(measure, problem.y, weights)
-    count = total // measure[problem.y[first]]
-    if float(count.sum(dtype=np.float64)) > MOST_PARTS:
-        count = np.ones_like(count)
+    np.add.at(total, group, 1 if problem.weights is None else problem.weights)
+    count = np.zeros(len(keys), dtype=np.int64)
+    if problem.row_counts is not None and problem.weights is not None:
+        np.add.at(count, group, problem.row_counts)
+    elif problem.weights is None:
+        np.add.at(count, group, 1)
+    if count[0] == 0 or float(count.sum(dtype=np.float64)) > MOST_PARTS:
+        count[:] = 1
     owner = np.repeat(np.arange(len(keys)), count)
     place = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
     # The first part of a group stands where the group's own hash puts it.
@@ -83,7 +83,11 @@ def _divided(problem: Problem, parts: _Parts, label: Int64Array) -> tuple[Proble
     if len(row) > problem.n_rows:
         row = row[back]
         piece = (ends - starts)[back]
-        problem = replace(problem, Z=problem.Z[row], y=problem.y[row], weights=piece)
+        assert problem.row_counts is not None
+        counts = piece // (weights // problem.row_counts)[row]
+        problem = replace(
+            problem, Z=problem.Z[row], y=problem.y[row], weights=piece, row_counts=counts
+        )
     return problem, found[back]
 
 
@@ -164,4 +168,7 @@ def folds(problem: Problem, n_folds: int, seed: int) -> tuple[Problem, Int64Arra
 def take(problem: Problem, rows: BoolArray) -> Problem:
     """Return the problem of some of the rows."""
     weights = None if problem.weights is None else problem.weights[rows]
-    return replace(problem, Z=problem.Z[rows], y=problem.y[rows], weights=weights)
+    counts = None if problem.row_counts is None else problem.row_counts[rows]
+    return replace(
+        problem, Z=problem.Z[rows], y=problem.y[rows], weights=weights, row_counts=counts
+    )
