@@ -54,7 +54,7 @@ def _bank() -> tuple[Any, Any]:
     return X, y
 
 
-def _levels(n_rows: int, n_levels: int) -> tuple[Any, Any]:
+def levels(n_rows: int, n_levels: int) -> tuple[Any, Any]:
     """One column with very many levels, each with a chance of its own, and four of numbers."""
     import pandas as pd
 
@@ -71,8 +71,8 @@ def _levels(n_rows: int, n_levels: int) -> tuple[Any, Any]:
 PROBLEMS: dict[str, tuple[str, Callable[[], tuple[Any, Any]]]] = {
     "income": ("Income (Adult), training rows", _income),
     "bank": ("Bank marketing", _bank),
-    "levels": ("synthetic, one column of 10,000 levels", lambda: _levels(100_000, 10_000)),
-    "tiny": ("synthetic, small", lambda: _levels(600, 40)),
+    "levels": ("synthetic, one column of 10,000 levels", lambda: levels(100_000, 10_000)),
+    "tiny": ("synthetic, small", lambda: levels(600, 40)),
 }
 FULL = ("income", "bank", "levels")
 
@@ -100,25 +100,25 @@ class Case:
         self.figures["depth"] = int(model.get_depth())
 
 
-def _as_it_is(X: Any) -> Any:
+def as_it_is(X: Any) -> Any:
     return X
 
 
 def _as_text(X: Any) -> Any:
     """Make text of categories, as a file is usually read. It is nothing that a user waits for."""
-    return X.astype(dict.fromkeys(_qualitative(X), object))
+    return X.astype(dict.fromkeys(qualitative(X), object))
 
 
-def _qualitative(X: Any) -> list[str]:
+def qualitative(X: Any) -> list[str]:
     return [name for name in X.columns if str(X.dtypes[name]) == "category"]
 
 
-def _one_hot(X: Any) -> Any:
+def one_hot(X: Any) -> Any:
     """A column per level; a sparse matrix if a dense one would not fit."""
     from sklearn.compose import make_column_transformer
     from sklearn.preprocessing import OneHotEncoder
 
-    names = _qualitative(X)
+    names = qualitative(X)
     columns = sum(len(X[name].cat.categories) for name in names) + X.shape[1]
     dense = columns < 1_000
     encoder = OneHotEncoder(sparse_output=not dense, dtype=np.float32)
@@ -135,7 +135,7 @@ def _codes(X: Any) -> Any:
     from sklearn.preprocessing import OrdinalEncoder
 
     encode = make_column_transformer(
-        (OrdinalEncoder(dtype=np.float32), _qualitative(X)), remainder="passthrough"
+        (OrdinalEncoder(dtype=np.float32), qualitative(X)), remainder="passthrough"
     )
     return encode.fit_transform(X).astype(np.float32)
 
@@ -164,11 +164,11 @@ def _sklearn() -> Any:
 def cases() -> list[Case]:
     """All ways that are measured."""
     return [
-        Case("obliqua CART", _as_it_is, _cart),
-        Case("obliqua HHCART(D)", _as_it_is, _hhcart("dominant")),
+        Case("obliqua CART", as_it_is, _cart),
+        Case("obliqua HHCART(D)", as_it_is, _hhcart("dominant")),
         Case("obliqua HHCART(D), text", _as_text, _hhcart("dominant")),
-        Case("obliqua HHCART(A)", _as_it_is, _hhcart("all")),
-        Case(REFERENCE, _one_hot, _sklearn),
+        Case("obliqua HHCART(A)", as_it_is, _hhcart("all")),
+        Case(REFERENCE, one_hot, _sklearn),
         Case("scikit-learn, codes as numbers", _codes, _sklearn),
     ]
 
@@ -202,7 +202,7 @@ def alone(folder: Path, name: str, what: str) -> dict[str, Any]:
     with (folder / f"{what}.pickle").open("rb") as file:
         X, y = pickle.load(file)
     if what == "fit":
-        case.prepare = _as_it_is
+        case.prepare = as_it_is
     gc.collect()
     before = settled()
     case.round(X, y)
@@ -213,7 +213,7 @@ def alone(folder: Path, name: str, what: str) -> dict[str, Any]:
 
 def warm_up(case: Case) -> None:
     """Import the library and touch its code, which the first fit should not pay for."""
-    Case(case.name, case.prepare, case.make).round(*_levels(300, 20))
+    Case(case.name, case.prepare, case.make).round(*levels(300, 20))
 
 
 # --- measuring --------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def measure(name: str, rounds: int, patience: float, memory: bool) -> dict[str, 
             case.round(X, y)
             least = f"{case.figures['fit_cpu']:.3f} s CPU"
             print(f"{name} {turn + 1}/{rounds} {case.name}: {least}", file=sys.stderr, flush=True)
-    levels = [len(X[column].cat.categories) for column in _qualitative(X)]
+    levels = [len(X[column].cat.categories) for column in qualitative(X)]
     return {
         "name": name,
         "title": title,
@@ -268,12 +268,12 @@ def measure(name: str, rounds: int, patience: float, memory: bool) -> dict[str, 
         "levels": int(sum(levels)),
         "frame": int(X.memory_usage(index=False, deep=True).sum()),
         "rounds": rounds,
-        "cases": {case.name: _rounded(case.figures) for case in chosen},
+        "cases": {case.name: rounded(case.figures) for case in chosen},
         "left_out": left_out,
     }
 
 
-def _rounded(figures: dict[str, Any]) -> dict[str, Any]:
+def rounded(figures: dict[str, Any]) -> dict[str, Any]:
     return {
         name: float(f"{value:.6g}") if isinstance(value, float) else value
         for name, value in figures.items()

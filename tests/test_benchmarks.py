@@ -228,12 +228,12 @@ def test_one_hot_columns_are_dense_or_sparse() -> None:
     from benchmarks import tables
     from scipy.sparse import issparse
 
-    few, _ = tables._levels(100, 10)
-    many, _ = tables._levels(2_000, 1_000)
-    dense = tables._one_hot(few)
+    few, _ = tables.levels(100, 10)
+    many, _ = tables.levels(2_000, 1_000)
+    dense = tables.one_hot(few)
     assert dense.dtype == np.float32
     assert dense[:, :10].sum(axis=1).tolist() == [1.0] * 100
-    sparse = tables._one_hot(many)
+    sparse = tables.one_hot(many)
     assert issparse(sparse)
     assert sparse.shape == (2_000, 1_004)
     np.testing.assert_allclose(sparse[:, 1_000:].toarray(), many.iloc[:, 1:], rtol=1e-6)
@@ -257,3 +257,44 @@ def test_trees_on_tables_are_fast_enough() -> None:
         reference = problem["cases"][tables.REFERENCE]
         for name in ("obliqua CART", "obliqua HHCART(D)", "obliqua HHCART(D), text"):
             assert problem["cases"][name]["fit_cpu"] <= 3.0 * reference["fit_cpu"]
+
+
+# --- FDT, QUEST and C4.5 ----------------------------------------------------------------------
+
+
+def test_methods_are_measured_against_scikit_learn(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from benchmarks import methods
+
+    monkeypatch.setattr(methods, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(methods, "RESULT", tmp_path / "results" / "methods.json")
+    methods.PAGE.write_text(f"above\n{methods.BEGIN}\nold\n{methods.END}\nbelow\n", "utf-8")
+    assert methods.main(["--quick"]) == 0
+    quick = capsys.readouterr().out
+    assert not methods.RESULT.exists()
+    assert methods.main(["--problems", "tiny", "--rounds", "2"]) == 0
+    result = json.loads(methods.RESULT.read_text("utf-8"))
+    (problem,) = result["problems"]
+    names = [name for name, _, _ in methods.METHODS]
+    assert list(problem["unpruned"]) == names
+    assert list(problem["pruned"]) == [name for name in names if name != methods.REFERENCE]
+    for name, figures in problem["unpruned"].items():
+        assert f"| {name} |" in quick
+        assert figures["fit_cpu"] > 0
+        if name in problem["pruned"]:
+            assert problem["pruned"][name]["leaves"] < figures["leaves"]
+    page = methods.PAGE.read_text("utf-8")
+    assert page.startswith(f"above\n{methods.BEGIN}\n")
+    assert page.endswith(f"\n{methods.END}\nbelow\n")
+    assert methods.text(result) in page
+    assert "old" not in page
+
+
+def test_the_page_has_the_times_of_the_methods() -> None:
+    from benchmarks import methods
+
+    result = json.loads(methods.RESULT.read_text("utf-8"))
+    assert [problem["name"] for problem in result["problems"]] == list(methods.FULL)
+    page = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
+    assert methods.place(page, methods.text(result)) == page, "run python -m benchmarks.methods"

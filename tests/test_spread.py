@@ -44,7 +44,7 @@ def test_a_fit_knows_the_rows_that_grew_its_tree() -> None:
     assert not np.isnan(tree.spread[oblique]).any()
 
 
-@pytest.mark.parametrize("pruning", ["holdout", "reduced_error", "cv", None])
+@pytest.mark.parametrize("pruning", ["holdout", "reduced_error", "cv", "pessimistic", None])
 def test_every_way_of_pruning_measures(pruning: str | None) -> None:
     rng = np.random.default_rng(4)
     X = rng.normal(size=(200, 3))
@@ -53,7 +53,7 @@ def test_every_way_of_pruning_measures(pruning: str | None) -> None:
     assert tree.n_samples[0] == (180 if pruning in ("holdout", "reduced_error") else 200)
     part = tree.plane_of_coef == 0
     assert part.sum() == 3
-    if pruning in ("cv", None):
+    if pruning in ("cv", "pessimistic", None):
         np.testing.assert_allclose(tree.spread[part], X.std(axis=0), rtol=1e-7)
     else:
         np.testing.assert_allclose(tree.spread[part], X.std(axis=0), rtol=0.1)

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
         ProposerError,
         TreeError,
     )
+    from obliqua.estimators.c45 import C45Classifier
     from obliqua.estimators.cart import CartClassifier
+    from obliqua.estimators.fdt import FisherTreeClassifier
     from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
+    from obliqua.estimators.quest import QuestClassifier
     from obliqua.experiments.compare import compare
     from obliqua.export.dot import export_graphviz
     from obliqua.export.rules import export_rules
@@ -35,10 +38,12 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "C45Classifier",
     "CartClassifier",
     "DatasetDamaged",
     "DatasetMissing",
     "Directions",
+    "FisherTreeClassifier",
     "HHCartClassifier",
     "MissingDependency",
     "ModelFileError",
@@ -49,6 +54,7 @@ __all__ = [
     "ObliquaError",
     "ObliqueTreeClassifier",
     "ProposerError",
+    "QuestClassifier",
     "Tree",
     "TreeBuilder",
     "TreeError",
@@ -70,10 +76,12 @@ __all__ = [
 # Each name is fetched from its module when it is first asked for: a program that only
 # predicts never loads what grows trees.
 _HOMES = {
+    "C45Classifier": "obliqua.estimators.c45",
     "CartClassifier": "obliqua.estimators.cart",
     "DatasetDamaged": "obliqua.errors",
     "DatasetMissing": "obliqua.errors",
     "Directions": "obliqua.proposals",
+    "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "MissingDependency": "obliqua.errors",
     "ModelFileError": "obliqua.errors",
@@ -84,6 +92,7 @@ _HOMES = {
     "ObliquaError": "obliqua.errors",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
     "ProposerError": "obliqua.errors",
+    "QuestClassifier": "obliqua.estimators.quest",
     "Tree": "obliqua.tree",
     "TreeBuilder": "obliqua.tree",
     "TreeError": "obliqua.errors",

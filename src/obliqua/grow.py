@@ -383,6 +383,9 @@ class _Growth:
             X = np.array(problem.Z[rows], dtype=np.float64)
             return X if self.scale is None else X * self.scale
 
+        def encoded() -> FloatArray:
+            return np.array(self.problem.Z[self._rows(node)], dtype=np.float64)
+
         def spreads() -> FloatArray:
             return spread(problem, rows)
 
@@ -391,9 +394,10 @@ class _Growth:
             y=problem.y[rows],
             sample_weight=weights,
             counts=np.asarray(node.counts * problem.unit, dtype=np.float64),
-            n_features=problem.n_features,
+            n_levels=self.problem.n_levels,
             depth=node.depth,
             key=node.key,
+            encoded=encoded,
         )
         try:
             said = self.proposals.ask(view)

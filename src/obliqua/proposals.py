@@ -39,15 +39,25 @@ class NodeView:
         Makes `sample_weight`.
     counts : ndarray
         See below.
-    n_features, depth : int
+    n_levels : ndarray of int32
+        See below.
+    depth : int
         See below.
     key : int
         The seed of `rng`.
+    encoded : callable, default=None
+        Makes `encoded`; None: it is `X`.
 
     Attributes
     ----------
     X : ndarray of shape (n_samples, n_features)
-        The node's rows, float64, read-only.
+        The node's rows, float64, read-only. All of it is finite: levels are numbers that the
+        node's rows give them (CRIMCOORD), and what is missing is filled in.
+    encoded : ndarray of shape (n_samples, n_features)
+        The rows as they are in the data: codes 0, 1, ... of levels, and NaN for what is missing.
+        Numbers are never scaled.
+    n_levels : ndarray of int32, of shape (n_features,)
+        The number of levels of each qualitative column in all of the data, 0 for a numeric one.
     y : ndarray of int32, of shape (n_samples,)
         Class codes 0, 1, ..., n_classes - 1; not every class need be there.
     sample_weight : ndarray of shape (n_samples,)
@@ -66,17 +76,20 @@ class NodeView:
         y: Int32Array,
         sample_weight: Callable[[], FloatArray],
         counts: FloatArray,
-        n_features: int,
+        n_levels: Int32Array,
         depth: int,
         key: int,
+        encoded: Callable[[], FloatArray] | None = None,
     ) -> None:
         self._makers: dict[str, Callable[[], Any]] = {
             "X": rows,
+            "encoded": rows if encoded is None else encoded,
+            "n_levels": n_levels.copy,
             "y": lambda: y,
             "sample_weight": sample_weight,
             "counts": lambda: counts,
             "n_samples": lambda: len(y),
-            "n_features": lambda: n_features,
+            "n_features": lambda: len(n_levels),
             "n_classes": lambda: len(counts),
             "depth": lambda: depth,
             "rng": lambda: np.random.Generator(np.random.Philox(key=key)),
@@ -320,6 +333,10 @@ def _as_csr(normals: Any, n_features: int) -> Any:
             f"A proposer must return normals of shape (n_directions, {n_features}); got shape "
             f"{tuple(normals.shape)}. One row per direction, one column per feature."
         )
+    if not sparse.issparse(normals):  # by hand: SciPy's way costs as much as a small node's search
+        rows, columns = np.nonzero(normals)
+        ptr = np.searchsorted(rows, np.arange(len(normals) + 1))
+        return sparse.csr_array((normals[rows, columns], columns, ptr), shape=normals.shape)
     matrix = sparse.csr_array(normals, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     matrix.sort_indices()

@@ -291,7 +291,10 @@ class Watch:
         """Call the proposer for a copy of a node, with rows in another order or scaled values."""
         X, weights = node.X[order] * factors, node.sample_weight[order].copy()
         y, counts = node.y[order].copy(), node.counts.copy()
-        copy = NodeView(lambda: X, y, lambda: weights, counts, node.n_features, node.depth, key=0)
+        encoded = node.encoded[order] * factors
+        copy = NodeView(
+            lambda: X, y, lambda: weights, counts, node.n_levels, node.depth, 0, lambda: encoded
+        )
         copy.rng.bit_generator.state = state
         answer = self.attempt(copy, where)
         copy.close()

@@ -269,7 +269,7 @@ def test_a_name_with_a_comma_is_quoted(run: Run, data: Path) -> None:
 
 def test_methods_that_are_listed_can_be_used(run: Run, data: Path) -> None:
     message = run("fit", "data.csv", "-t", "y", "-m", "foo", code=2).stderr
-    assert "The methods are cart, hhcart-a" in message
+    assert "The methods are cart, c45, hhcart-a" in message
     assert "sklearn" not in message
     message = run("compare", "data.csv", "-t", "y", "-m", "foo", code=2).stderr
     assert "sklearn" in message

@@ -226,7 +226,7 @@ def test_a_method_for_numbers_says_who_takes_the_rest(
     assert "column 'age' has 12 empty cells, first in row" in message
     assert "column 'town' holds text, for instance '" in message
     assert "To leave them out: --drop town,job" in message
-    assert "Methods that take categories and gaps are cart, hhcart-a" in message
+    assert "Methods that take categories and gaps are cart, c45, hhcart-a" in message
     assert "--missing" not in message
     assert facts(run(*fit, "--features", "size").stdout)["features"] == "1 numeric"
     message = run(*fit, "--categorical", "town", code=2).stderr

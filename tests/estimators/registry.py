@@ -39,13 +39,34 @@ each_plain_estimator = pytest.mark.parametrize(
 )
 each_odd_estimator = pytest.mark.parametrize("Estimator", ODD, ids=[cls.__name__ for cls in ODD])
 
+# Of those, the ones that let one choose what stands in for a missing number.
+each_with_a_fill = pytest.mark.parametrize(
+    "Estimator", [cls for cls in ODD if "fill" in cls().get_params()]
+)
+
+
+# What keeps some methods from growing until all leaves are pure, turned off.
+FREELY = {
+    "min_weight_leaf": 0.0,
+    "min_class_share": 0.0,
+    "mdl_correction": False,
+    "collapse": False,
+}
+
 
 def full_grown(Estimator: Any, **params: Any) -> Any:
     """An estimator that grows until its leaves are pure, also if it would prune by default."""
     params = {"random_state": 0, **params}
-    if "pruning" in Estimator().get_params():
-        params["pruning"] = None
-    return Estimator(**params)
+    known = Estimator().get_params()
+    freely = {"pruning": None, **FREELY}
+    return Estimator(**{name: freely[name] for name in freely if name in known} | params)
+
+
+def usual(Estimator: Any, **params: Any) -> Any:
+    """An estimator that is pruned as most are by default, whatever its own paper does."""
+    known = Estimator().get_params()
+    ways = {"pruning": "holdout", "prune_root": False, **FREELY}
+    return Estimator(**{name: ways[name] for name in ways if name in known} | params)
 
 
 def blobs(

@@ -18,6 +18,7 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"pruning": None},
     {"pruning": "cv", "n_folds": 3, "n_se": 0.5},
     {"pruning": "reduced_error", "prune_fraction": 0.25, "prune_root": True},
+    {"pruning": "pessimistic", "subtree_raising": True},
     {"ccp_alpha": 0.02, "priors": "equal"},
 )
 ALL = [cls(**variant) for cls in ESTIMATORS for variant in VARIANTS]

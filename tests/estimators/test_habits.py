@@ -19,12 +19,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 
-from estimators.registry import blobs, each_estimator, full_grown
+from estimators.registry import ESTIMATORS, blobs, each_estimator, full_grown
 from obliqua import grow as growing
+from obliqua.estimators.base import BaseTreeClassifier
 
 X, Y = blobs(150, 4, 3)
 NAMES = ["age", "bmi", "blood pressure", "weight"]
 WEIGHTS = np.random.default_rng(0).integers(1, 5, len(Y)).astype(float)
+# A method that grows its trees by itself does so with one thread.
+WITH_THE_ENGINE = [cls for cls in ESTIMATORS if cls._grower is BaseTreeClassifier._grower]
 
 
 def same(one, other):
@@ -279,7 +282,11 @@ def test_pipelines(Estimator):
 
 @each_estimator
 def test_grid_search(Estimator):
-    grid = {"max_depth": [1, 3], "criterion": ["gini", "entropy"], "min_samples_leaf": [1, 0.1]}
+    grid = {
+        "max_depth": [1, 3],
+        "criterion": ["entropy", "gain_ratio"],
+        "min_samples_leaf": [1, 0.1],
+    }
     search = GridSearchCV(Estimator(random_state=0), grid, cv=3).fit(X, np.array(list("abc"))[Y])
     assert search.best_params_.keys() == grid.keys()
     assert search.best_score_ > 0.7
@@ -308,7 +315,7 @@ def test_other_meta_estimators(Estimator):
     assert cross_val_predict(tree, X, Y, cv=3, method="predict_proba").shape == (len(Y), 3)
 
 
-@each_estimator
+@pytest.mark.parametrize("Estimator", WITH_THE_ENGINE)
 def test_parallel_config_sets_the_threads(Estimator, monkeypatch):
     grown = []
     original = growing.grow
@@ -318,11 +325,11 @@ def test_parallel_config_sets_the_threads(Estimator, monkeypatch):
         return original(*args, n_threads=n_threads, **kwargs)
 
     monkeypatch.setattr(growing, "grow", spy)
-    Estimator(max_depth=2).fit(X, Y)
-    Estimator(max_depth=2, n_jobs=2).fit(X, Y)
-    Estimator(max_depth=2, n_jobs=-1).fit(X, Y)
+    full_grown(Estimator, max_depth=2).fit(X, Y)
+    full_grown(Estimator, max_depth=2, n_jobs=2).fit(X, Y)
+    full_grown(Estimator, max_depth=2, n_jobs=-1).fit(X, Y)
     with joblib.parallel_config(backend="threading", n_jobs=3):
-        Estimator(max_depth=2).fit(X, Y)
+        full_grown(Estimator, max_depth=2).fit(X, Y)
     assert grown == [1, 2, joblib.cpu_count(), 3]
 
 

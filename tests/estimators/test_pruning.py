@@ -6,14 +6,16 @@ from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
-from estimators.registry import assert_sound, blobs, each_estimator, full_grown
+from estimators.registry import assert_sound, blobs, each_estimator, full_grown, usual
 from obliqua import measure_spread
+from obliqua.criteria import get_criterion
 from obliqua.prune import (
     cost_complexity_path,
     folds,
     hold_out,
     prune_by_folds,
     prune_on_rows,
+    prune_pessimistic,
     prune_reduced_error,
 )
 from obliqua.prune.division import take
@@ -29,6 +31,8 @@ KINDS = (
     {"pruning": "cv", "n_folds": 4},
     {"pruning": "cv", "n_folds": 3, "n_se": 1.0, "class_weight": {0: 2.0}},
     {"pruning": "reduced_error", "priors": "equal"},
+    {"pruning": "pessimistic"},
+    {"pruning": "pessimistic", "confidence_factor": 0.1, "subtree_raising": True},
     {"ccp_alpha": 0.01, "priors": [0.2, 0.3, 0.5]},
 )
 each_kind = pytest.mark.parametrize(
@@ -50,7 +54,7 @@ def division(model, X, y, sample_weight=None):
 @pytest.mark.parametrize("n_se", [0.0, 1.0])
 @pytest.mark.parametrize("prune_root", [False, True])
 def test_holdout(Estimator, n_se, prune_root):
-    model = Estimator(random_state=5, n_se=n_se, prune_root=prune_root).fit(X, Y)
+    model = usual(Estimator, random_state=5, n_se=n_se, prune_root=prune_root).fit(X, Y)
     problem, key, grow = division(model, X, Y)
     problem, held = hold_out(problem, 0.1, key)
     assert held.sum() == 40
@@ -63,7 +67,9 @@ def test_holdout(Estimator, n_se, prune_root):
 
 @each_estimator
 def test_reduced_error(Estimator):
-    model = Estimator(random_state=5, pruning="reduced_error", prune_fraction=0.25).fit(X, Y)
+    model = usual(Estimator, random_state=5, pruning="reduced_error", prune_fraction=0.25).fit(
+        X, Y
+    )
     problem, key, grow = division(model, X, Y)
     problem, held = hold_out(problem, 0.25, key)
     assert held.sum() == 100
@@ -74,10 +80,26 @@ def test_reduced_error(Estimator):
 
 
 @each_estimator
+@pytest.mark.parametrize("raising", [False, True])
+@pytest.mark.parametrize("factor", [0.25, 0.05])
+def test_pessimistic(Estimator, factor, raising):
+    model = usual(Estimator, pruning="pessimistic", confidence_factor=factor)
+    model.set_params(subtree_raising=raising).fit(X, Y)
+    problem, _, grow = division(model, X, Y)
+    tree = grow(problem)
+    criterion = get_criterion(model.criterion)
+    rows = problem if raising else None
+    pruned = prune_pessimistic(tree, factor, rows, criterion=criterion)
+    assert model.tree_ == measure_spread(pruned, X)
+    assert 2 <= model.get_n_leaves() < tree.n_leaves
+    assert_sound(model, X, Y)
+
+
+@each_estimator
 def test_folds_grow_from_their_rows(Estimator):
     """Limits that are fractions refer to the rows that grow a tree, here and in each fold."""
     limits = {"min_samples_leaf": 0.02, "min_weight_fraction_leaf": 0.01}
-    model = Estimator(random_state=5, pruning="cv", n_folds=4, **limits).fit(X, Y)
+    model = usual(Estimator, random_state=5, pruning="cv", n_folds=4, **limits).fit(X, Y)
     problem, key, grow = division(model, X, Y)
     asked = []
 
@@ -97,7 +119,7 @@ def test_folds_grow_from_their_rows(Estimator):
 def test_too_few_rows_to_hold_one_out(Estimator):
     few, labels = X[:4], [0, 1, 0, 1]
     for kind in ("holdout", "reduced_error"):
-        model = Estimator(pruning=kind, random_state=0).fit(few, labels)
+        model = usual(Estimator, pruning=kind, random_state=0).fit(few, labels)
         assert model.tree_ == full_grown(Estimator).fit(few, labels).tree_
         assert model.score(few, labels) == 1.0
 
@@ -105,8 +127,8 @@ def test_too_few_rows_to_hold_one_out(Estimator):
 @each_estimator
 def test_pruned_trees_are_smaller_and_better_on_noise(Estimator):
     grown = full_grown(Estimator).fit(X, Y)
-    for kind in ("holdout", "cv", "reduced_error"):
-        pruned = Estimator(pruning=kind, random_state=0).fit(X, Y)
+    for kind in ("holdout", "cv", "reduced_error", "pessimistic"):
+        pruned = usual(Estimator, pruning=kind, random_state=0).fit(X, Y)
         assert pruned.get_n_leaves() < grown.get_n_leaves() / 2
         assert accuracy_score(TRUTH, pruned.predict(UNSEEN)) > accuracy_score(
             TRUTH, grown.predict(UNSEEN)
@@ -116,13 +138,13 @@ def test_pruned_trees_are_smaller_and_better_on_noise(Estimator):
 @each_estimator
 def test_the_root_stays_unless_it_may_go(Estimator):
     noise = np.random.default_rng(4).integers(0, 10, size=300) == 0
-    for kind in ("holdout", "cv", "reduced_error"):
-        kept = Estimator(pruning=kind, random_state=1).fit(X[:300], noise)
-        cut = Estimator(pruning=kind, random_state=1, prune_root=True).fit(X[:300], noise)
+    for kind in ("holdout", "cv", "reduced_error", "pessimistic"):
+        kept = usual(Estimator, pruning=kind, random_state=1).fit(X[:300], noise)
+        cut = usual(Estimator, pruning=kind, random_state=1, prune_root=True).fit(X[:300], noise)
         assert kept.get_n_leaves() >= 2
         assert cut.get_n_leaves() <= kept.get_n_leaves()
-    assert Estimator(ccp_alpha=1.0).fit(X, Y).get_n_leaves() == 2
-    assert Estimator(ccp_alpha=1.0, prune_root=True).fit(X, Y).get_n_leaves() == 1
+    assert usual(Estimator, ccp_alpha=1.0).fit(X, Y).get_n_leaves() == 2
+    assert usual(Estimator, ccp_alpha=1.0, prune_root=True).fit(X, Y).get_n_leaves() == 1
 
 
 # --- what changes nothing -------------------------------------------------------------------
@@ -132,52 +154,61 @@ def test_the_root_stays_unless_it_may_go(Estimator):
 @each_kind
 def test_the_order_of_the_rows_changes_nothing(Estimator, kind):
     order = np.random.default_rng(1).permutation(len(Y))
-    tree = Estimator(random_state=2, **kind).fit(X, Y).tree_
-    assert Estimator(random_state=2, **kind).fit(X[order], Y[order]).tree_ == tree
+    tree = usual(Estimator, random_state=2, **kind).fit(X, Y).tree_
+    assert usual(Estimator, random_state=2, **kind).fit(X[order], Y[order]).tree_ == tree
 
 
 @each_estimator
 @each_kind
 def test_weights_count_rows(Estimator, kind):
-    weighted = Estimator(random_state=2, **kind).fit(X, Y, sample_weight=COUNTS)
-    repeated = Estimator(random_state=2, **kind)
+    weighted = usual(Estimator, random_state=2, **kind).fit(X, Y, sample_weight=COUNTS)
+    repeated = usual(Estimator, random_state=2, **kind)
     repeated.fit(np.repeat(X, COUNTS, axis=0), np.repeat(Y, COUNTS))
     np.testing.assert_array_equal(weighted.tree_.stats, repeated.tree_.stats)
     np.testing.assert_array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
 
 
 @each_estimator
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if "n_se" not in kind], ids=str)
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in KINDS if "n_se" not in kind and kind.get("pruning") != "pessimistic"],
+    ids=str,
+)
 def test_a_factor_of_all_weights_changes_nothing(Estimator, kind):
-    """But for standard errors, which take weights for rows."""
+    """But for standard errors, pessimistic estimates and QUEST's tests of significance.
+
+    All these take weights for rows; QUEST's linear splits need no test.
+    """
+    if "split" in Estimator().get_params():
+        kind = {**kind, "split": "linear"}
     for n_rows in (395, 396, 399):
-        weighted = Estimator(random_state=2, **kind)
+        weighted = usual(Estimator, random_state=2, **kind)
         weighted.fit(X[:n_rows], Y[:n_rows], sample_weight=np.full(n_rows, 2.0))
-        plain = Estimator(random_state=2, **kind).fit(X[:n_rows], Y[:n_rows])
+        plain = usual(Estimator, random_state=2, **kind).fit(X[:n_rows], Y[:n_rows])
         np.testing.assert_array_equal(weighted.tree_.stats, 2 * plain.tree_.stats)
 
 
 @each_estimator
 @each_kind
 def test_threads_change_nothing(Estimator, kind):
-    tree = Estimator(random_state=2, **kind).fit(X, Y).tree_
-    assert Estimator(random_state=2, n_jobs=2, **kind).fit(X, Y).tree_ == tree
+    tree = usual(Estimator, random_state=2, **kind).fit(X, Y).tree_
+    assert usual(Estimator, random_state=2, n_jobs=2, **kind).fit(X, Y).tree_ == tree
 
 
 @each_estimator
 def test_the_seed_chooses_what_is_held_out(Estimator):
-    trees = [Estimator(random_state=seed).fit(X, Y).tree_ for seed in (0, 0, 1)]
+    trees = [usual(Estimator, random_state=seed).fit(X, Y).tree_ for seed in (0, 0, 1)]
     assert trees[0] == trees[1]
     assert trees[0] != trees[2]
 
 
 @each_estimator
-@pytest.mark.parametrize("kind", ["holdout", "cv", "reduced_error"])
+@pytest.mark.parametrize("kind", ["holdout", "cv", "reduced_error", "pessimistic"])
 @pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e300])
 @pytest.mark.parametrize("n_se", [0.0, 1.0, 1e300])
 def test_odd_weights(Estimator, kind, scale, n_se):
     weights = np.full(len(Y), scale)
-    model = Estimator(pruning=kind, random_state=0, n_folds=3, n_se=n_se)
+    model = usual(Estimator, pruning=kind, random_state=0, n_folds=3, n_se=n_se)
     model.fit(X, Y, sample_weight=weights)
     assert model.get_n_leaves() >= 2
 
@@ -189,7 +220,7 @@ def test_odd_weights(Estimator, kind, scale, n_se):
 @pytest.mark.parametrize("prune_root", [False, True])
 @pytest.mark.parametrize("weights", [None, COUNTS / 8], ids=["rows", "weights"])
 def test_the_path_says_what_each_price_gives(Estimator, prune_root, weights):
-    model = Estimator(random_state=0, prune_root=prune_root)
+    model = usual(Estimator, random_state=0, prune_root=prune_root)
     path = model.cost_complexity_pruning_path(X, Y, sample_weight=weights)
     assert not hasattr(model, "tree_")
     grown = full_grown(Estimator).fit(X, Y, sample_weight=weights)
@@ -208,8 +239,8 @@ def test_the_path_says_what_each_price_gives(Estimator, prune_root, weights):
 @each_estimator
 def test_fitting_with_each_price_of_the_path(Estimator):
     """The recipe of scikit-learn, with the default pruning."""
-    path = Estimator().cost_complexity_pruning_path(X, Y)
-    leaves = [Estimator(ccp_alpha=a).fit(X, Y).get_n_leaves() for a in path.ccp_alphas]
+    path = usual(Estimator).cost_complexity_pruning_path(X, Y)
+    leaves = [usual(Estimator, ccp_alpha=a).fit(X, Y).get_n_leaves() for a in path.ccp_alphas]
     alone = [np.sum(path.ccp_alphas == alpha) == 1 for alpha in path.ccp_alphas]
     assert sum(alone) > 3
     np.testing.assert_array_equal(np.compress(alone, leaves), np.compress(alone, path.n_leaves))
@@ -217,15 +248,15 @@ def test_fitting_with_each_price_of_the_path(Estimator):
 
 
 @each_estimator
-@pytest.mark.parametrize("kind", ["holdout", "cv", "reduced_error", None])
+@pytest.mark.parametrize("kind", ["holdout", "cv", "reduced_error", "pessimistic", None])
 def test_a_price_of_zero_prunes_nothing(Estimator, kind):
-    free = Estimator(ccp_alpha=0, pruning=kind, random_state=0).fit(X, Y)
+    free = usual(Estimator, ccp_alpha=0, pruning=kind, random_state=0).fit(X, Y)
     assert free.tree_ == full_grown(Estimator, random_state=0).fit(X, Y).tree_
 
 
 @each_estimator
 def test_the_path_is_that_of_the_grown_tree(Estimator):
-    path = Estimator(random_state=0).cost_complexity_pruning_path(X, Y)
+    path = usual(Estimator, random_state=0).cost_complexity_pruning_path(X, Y)
     expected = cost_complexity_path(full_grown(Estimator).fit(X, Y).tree_, prune_root=False)
     np.testing.assert_array_equal(path.ccp_alphas, expected.alphas)
 
@@ -233,16 +264,16 @@ def test_the_path_is_that_of_the_grown_tree(Estimator):
 @each_estimator
 def test_the_path_checks_what_it_is_given(Estimator):
     with pytest.raises(ValueError, match="'n_se' parameter"):
-        Estimator(n_se=-1).cost_complexity_pruning_path(X, Y)
+        usual(Estimator, n_se=-1).cost_complexity_pruning_path(X, Y)
     with pytest.raises(ValueError, match="infinity"):
-        Estimator().cost_complexity_pruning_path(np.full_like(X, np.inf), Y)
+        usual(Estimator).cost_complexity_pruning_path(np.full_like(X, np.inf), Y)
 
 
 @each_estimator
 def test_a_price_takes_the_place_of_pruning(Estimator):
     trees = [
-        Estimator(random_state=0, ccp_alpha=0.004, pruning=kind).fit(X, Y).tree_
-        for kind in ("holdout", "cv", "reduced_error", None)
+        usual(Estimator, random_state=0, ccp_alpha=0.004, pruning=kind).fit(X, Y).tree_
+        for kind in ("holdout", "cv", "reduced_error", "pessimistic", None)
     ]
     assert all(tree == trees[0] for tree in trees)
     assert trees[0].n_samples[0] == len(Y)
@@ -250,9 +281,9 @@ def test_a_price_takes_the_place_of_pruning(Estimator):
 
 @each_estimator
 def test_a_grid_over_prices(Estimator):
-    path = Estimator(random_state=0).cost_complexity_pruning_path(X, Y)
+    path = usual(Estimator, random_state=0).cost_complexity_pruning_path(X, Y)
     grid = {"ccp_alpha": [None, *np.unique(path.ccp_alphas)]}
-    search = GridSearchCV(Estimator(random_state=0), grid, cv=3).fit(X, Y)
+    search = GridSearchCV(usual(Estimator, random_state=0), grid, cv=3).fit(X, Y)
     assert search.best_score_ > 0.7
 
 
@@ -275,10 +306,10 @@ def test_priors_are_the_shares(Estimator, priors, weights):
 
 
 @each_estimator
-@pytest.mark.parametrize("kind", ["holdout", "cv", "reduced_error", None])
+@pytest.mark.parametrize("kind", ["holdout", "cv", "reduced_error", "pessimistic", None])
 def test_equal_priors_are_balanced_weights(Estimator, kind):
-    equal = Estimator(priors="equal", pruning=kind, random_state=0).fit(X, Y)
-    balanced = Estimator(class_weight="balanced", pruning=kind, random_state=0).fit(X, Y)
+    equal = usual(Estimator, priors="equal", pruning=kind, random_state=0).fit(X, Y)
+    balanced = usual(Estimator, class_weight="balanced", pruning=kind, random_state=0).fit(X, Y)
     assert equal.tree_ == balanced.tree_
 
 
@@ -311,7 +342,7 @@ def test_priors_may_name_classes_that_are_not_in_y(Estimator):
     np.testing.assert_allclose(shares(model), [0.75, 0.25], rtol=1e-6)
     rare = np.where(np.arange(len(Y)) == 0, 7, Y)
     priors = {0: 0.4, 1: 0.3, 2: 0.25, 7: 0.05}
-    model = Estimator(priors=priors, random_state=0)
+    model = usual(Estimator, priors=priors, random_state=0)
     scores = cross_val_score(model, X, rare, cv=KFold(4), error_score="raise")
     assert scores.mean() > 0.6
     assert model.fit(X, rare).classes_.tolist() == [0, 1, 2, 7]
@@ -326,7 +357,7 @@ def test_a_prior_of_zero_leaves_a_class_out(Estimator):
 
 
 @each_estimator
-@pytest.mark.parametrize("kind", ["holdout", "cv", "reduced_error"])
+@pytest.mark.parametrize("kind", ["holdout", "cv", "reduced_error", "pessimistic"])
 def test_costs_reach_labels_and_pruning(Estimator, kind):
     """A dear class is predicted where it is less than half, in a pruned tree too."""
     rng = np.random.default_rng(5)
@@ -334,8 +365,8 @@ def test_costs_reach_labels_and_pruning(Estimator, kind):
     rare = (rng.random(1200) < np.where(mixed, 0.4, 0.02)).astype(int)
     rows = np.column_stack([mixed, rng.random(1200)]).astype(float)
     limits = {"pruning": kind, "random_state": 0, "max_depth": 3}
-    plain = Estimator(**limits).fit(rows, rare)
-    dear = Estimator(**limits, class_weight={1: 5.0}).fit(rows, rare)
+    plain = usual(Estimator, **limits).fit(rows, rare)
+    dear = usual(Estimator, **limits, class_weight={1: 5.0}).fit(rows, rare)
     assert plain.predict(rows[mixed]).mean() < 0.2
     assert dear.predict(rows[mixed]).mean() > 0.8
     assert dear.predict(rows[~mixed]).mean() < 0.2

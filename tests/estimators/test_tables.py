@@ -13,7 +13,12 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 import obliqua
-from estimators.registry import assert_sound, each_odd_estimator, each_plain_estimator
+from estimators.registry import (
+    assert_sound,
+    each_odd_estimator,
+    each_plain_estimator,
+    each_with_a_fill,
+)
 from obliqua import CartClassifier, ObliqueTreeClassifier
 from obliqua.data import Column, Encoding, read_table
 from obliqua.model import Model
@@ -111,7 +116,7 @@ def test_a_matrix_with_missing_numbers_is_not_copied(Estimator: Any, dtype: Any)
     assert problem.has_missing.tolist() == [False, True]
 
 
-@each_odd_estimator
+@each_with_a_fill
 def test_the_rule_for_missing_numbers(Estimator: Any) -> None:
     X = [[1.0, "a"], [NAN, "b"], [4.0, None]]
     assert encoded(Estimator(), X, [0, 1, 1])[1].fills is None

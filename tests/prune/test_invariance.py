@@ -31,12 +31,14 @@ from problems import Case, examples
 seeds = st.integers(0, 2**64 - 1)
 prunings = st.builds(
     Pruning,
-    kind=st.sampled_from(["holdout", "cv", "reduced_error"]),
+    kind=st.sampled_from(["holdout", "cv", "reduced_error", "pessimistic"]),
     fraction=st.sampled_from([0.1, 0.25, 0.5, 0.9]),
     n_folds=st.integers(2, 12),
     n_se=st.sampled_from([0.0, 1.0]),
     prune_root=st.booleans(),
     ccp_alpha=st.sampled_from([None, None, None, 0.0, 0.1]),
+    confidence_factor=st.sampled_from([0.25, 0.05]),
+    subtree_raising=st.booleans(),
 )
 
 
@@ -88,8 +90,9 @@ def test_a_weight_of_two_is_a_repeated_row(
 def test_weights_times_a_power_of_two(
     case: Case, exponent: int, pruning: Pruning, seed: int
 ) -> None:
-    """But for standard errors, which take weights for numbers of rows."""
+    """But for standard errors and pessimism, which take weights for numbers of rows."""
     assume(pruning.n_se == 0.0)
+    assume(pruning.kind != "pessimistic")
     weight = np.ones(len(case.y)) if case.sample_weight is None else case.sample_weight
     scaled = replace(case, sample_weight=np.ldexp(weight, exponent))
     one, other = pruned(case, pruning, seed), pruned(scaled, pruning, seed)

@@ -72,15 +72,17 @@ first split found. This lets a tree get past patterns such as exclusive or, in w
 two splits together help.""",
     ),
     "pruning": (
-        "{'holdout', 'cv', 'reduced_error'} or None",
+        "{'holdout', 'cv', 'reduced_error', 'pessimistic'} or None",
         """\
 How the tree is cut back after it has been grown. 'holdout': a part of the rows is held
 out, the others grow the tree, and of its cost-complexity sequence the tree with the
 fewest errors on the rows held out is taken. 'cv': all rows grow the tree, and the price
 of a leaf is chosen by cross-validation, for which `n_folds` more trees are grown.
 'reduced_error': as 'holdout', but each split is cut that the rows held out do not need.
-`None`: not at all. Of equally good trees the smallest is taken. With too few rows to hold
-one out, all of them grow the tree, and it is not pruned.""",
+'pessimistic': all rows grow the tree, and each split is cut that promises no fewer errors by
+C4.5's estimate, which takes the errors of a leaf for too few. `None`: not at all. Of equally
+good trees the smallest is taken. With too few rows to hold one out, all of them grow the tree,
+and it is not pruned.""",
     ),
     "prune_fraction": (
         "float",
@@ -113,6 +115,19 @@ The price of a leaf, as a share of the total weight. A number takes the place of
 all rows grow the tree, and the tree with the smallest sum of misclassified share and price
 of its leaves is taken. 0 prunes nothing at all, as in scikit-learn. `None` lets `pruning`
 decide.""",
+    ),
+    "confidence_factor": (
+        "float",
+        """\
+For `pruning='pessimistic'`: how likely it is that a leaf errs as rarely as it does on the
+training rows, if its true rate is the estimated one. Smaller values prune more; at most 0.5.
+Weights count as numbers of rows.""",
+    ),
+    "subtree_raising": (
+        "bool",
+        """\
+For `pruning='pessimistic'`: whether the largest branch of a split may take the place of the
+split, with all its rows.""",
     ),
     "max_features_per_split": (
         "int or None",

@@ -27,7 +27,7 @@ from obliqua._typing import (
 )
 from obliqua._values import NotSaved
 from obliqua.criteria import CRITERIA, Criterion, get_criterion
-from obliqua.data import MAX_ROWS, Problem, encode
+from obliqua.data import Problem, encode
 from obliqua.estimators._input import FLOATS, number_of_rows, read_rows, read_training
 from obliqua.estimators._labels import (
     check_labels,
@@ -35,6 +35,7 @@ from obliqua.estimators._labels import (
     encode_labels,
     prior_weights,
 )
+from obliqua.estimators._pruning import PRUNING_CONSTRAINTS, pruning_of
 from obliqua.model import Model
 
 if TYPE_CHECKING:
@@ -72,12 +73,7 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "max_leaf_error": [Interval(Real, 0.0, 1.0, closed="both")],
         "zero_gain_splits": ["boolean"],
-        "pruning": [StrOptions({"holdout", "cv", "reduced_error"}), None],
-        "prune_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
-        "n_folds": [Interval(Integral, 2, None, closed="left")],
-        "n_se": [Interval(Real, 0.0, None, closed="left")],
-        "prune_root": ["boolean"],
-        "ccp_alpha": [Interval(Real, 0.0, None, closed="left"), None],
+        **PRUNING_CONSTRAINTS,
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "priors": [dict, StrOptions({"equal"}), "array-like", None],
         "random_state": ["random_state"],
@@ -110,6 +106,8 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         n_se: float,
         prune_root: bool,
         ccp_alpha: float | None,
+        confidence_factor: float,
+        subtree_raising: bool,
         class_weight: dict[object, float] | str | None,
         priors: Priors,
         random_state: SeedLike,
@@ -130,6 +128,8 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.n_se = n_se
         self.prune_root = prune_root
         self.ccp_alpha = ccp_alpha
+        self.confidence_factor = confidence_factor
+        self.subtree_raising = subtree_raising
         self.class_weight = class_weight
         self.priors = priors
         self.random_state = random_state
@@ -183,20 +183,12 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self : object
             The fitted estimator.
         """
-        from obliqua.prune import Pruning, grow_pruned
+        from obliqua.prune import grow_pruned
 
         seen, problem, classes = self._encoded(X, y, sample_weight)
         key = self._key()
-        pruning = Pruning(
-            kind=self.pruning,
-            fraction=float(self.prune_fraction),
-            n_folds=min(int(self.n_folds), MAX_ROWS),  # more make no difference
-            n_se=float(self.n_se),
-            prune_root=bool(self.prune_root),
-            ccp_alpha=None if self.ccp_alpha is None else float(self.ccp_alpha),
-        )
         n_threads = effective_n_jobs(self.n_jobs)
-        tree = grow_pruned(problem, self._grower(key), pruning, key, n_threads)
+        tree = grow_pruned(problem, self._grower(key), pruning_of(self), key, n_threads)
         self._keep(seen, tree, problem, classes)
         return self
 

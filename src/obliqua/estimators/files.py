@@ -22,9 +22,12 @@ __all__ = ["NotSaved", "load", "save"]
 # The estimators that files name, and where they are. Nothing else in a file is ever imported.
 # A name stays here for ever; a class that gets another one is listed under both.
 _CLASSES = {
+    "C45Classifier": "obliqua.estimators.c45",
     "CartClassifier": "obliqua.estimators.cart",
+    "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
+    "QuestClassifier": "obliqua.estimators.quest",
 }
 
 _NOT_SAVED = "not_saved"

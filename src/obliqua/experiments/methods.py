@@ -22,6 +22,7 @@ METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method("cart", "CART: one feature per split", "obliqua.CartClassifier"),
+        Method("c45", "C4.5: gain ratio, pessimistic pruning", "obliqua.C45Classifier"),
         _hhcart("hhcart-a", "HHCART(A): all eigenvectors", "all"),
         _hhcart("hhcart-d", "HHCART(D): the dominant eigenvector", "dominant"),
         _hhcart(
@@ -36,6 +37,16 @@ METHODS: dict[str, Method] = {
             "all",
             extra_directions="fisher",
             max_features_per_split=3,
+        ),
+        Method(
+            "fdt", "FDT: Fisher's direction, pessimistic pruning", "obliqua.FisherTreeClassifier"
+        ),
+        Method("quest", "QUEST: one feature per split", "obliqua.QuestClassifier"),
+        Method(
+            "quest-linear",
+            "QUEST: linear combinations",
+            "obliqua.QuestClassifier",
+            {"split": "linear"},
         ),
         Method("means", "differences of class means", "obliqua.ObliqueTreeClassifier"),
         Method(

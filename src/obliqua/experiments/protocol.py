@@ -46,12 +46,16 @@ class Method:
         Where the class lives, for instance ``"obliqua.CartClassifier"``.
     params : mapping
         Parameters of its constructor. ``random_state`` is added by the protocol.
+    whole_tree : bool, default=False
+        Whether the size that is noted is that of one tree grown from all rows, as some papers
+        count, and not those of the trees of the folds.
     """
 
     name: str
     title: str
     estimator: str
     params: Mapping[str, Any] = field(default_factory=dict)
+    whole_tree: bool = False
 
     def make(self, random_state: int) -> Any:
         """Make an unfitted estimator.
@@ -88,6 +92,11 @@ class Rows:
     missing : float, default=0
         The share of all entries that each repeat removes at random, of rows to train on and of
         rows to test on.
+    stratified : bool, default=False
+        Whether each fold has the classes in the shares of all rows; else folds are simply
+        random.
+    n_folds : int, default=None
+        How many folds a cross-validation of these rows has; None: as the table has it.
     """
 
     X: AnyArray
@@ -95,6 +104,8 @@ class Rows:
     X_test: AnyArray | None = None
     y_test: AnyArray | None = None
     missing: float = 0.0
+    stratified: bool = False
+    n_folds: int | None = None
 
     @cached_property
     def checksum(self) -> str:
@@ -213,6 +224,33 @@ def folds(n_rows: int, rng: np.random.Generator, n_folds: int = N_FOLDS) -> list
     return [np.sort(part) for part in np.array_split(rng.permutation(n_rows), n_folds)]
 
 
+def stratified_folds(
+    y: AnyArray, rng: np.random.Generator, n_folds: int = N_FOLDS
+) -> list[Int64Array]:
+    """Divide row numbers at random into parts with the same share of each class, or nearly so.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+        The labels.
+    rng : numpy.random.Generator
+        Source of the order.
+    n_folds : int, default=5
+        How many parts to make.
+
+    Returns
+    -------
+    list of ndarray
+        Row numbers of each part, in increasing order.
+    """
+    if not 2 <= n_folds <= len(y):
+        raise ValueError(f"n_folds must be from 2 to the number of rows {len(y)}, got {n_folds}")
+    shuffled = rng.permutation(len(y))
+    # Class after class, dealt out like cards: no fold has two rows of a class more than another.
+    by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
+    return [np.sort(by_class[start::n_folds]) for start in range(n_folds)]
+
+
 def _random(seed: int, data_set: str, repeat: int) -> np.random.Generator:
     """One stream per data set and repeat. All methods share it, so they see the same folds."""
     key = (zlib.crc32(data_set.encode()), repeat)
@@ -240,7 +278,7 @@ def run_cell(
     seed : int
         The seed of the whole experiment.
     n_folds : int, default=5
-        Folds of the cross-validation.
+        Folds of the cross-validation, unless the rows have a number of their own.
 
     Returns
     -------
@@ -253,12 +291,15 @@ def run_cell(
     leaves: list[int] = []
     true: list[AnyArray] = []
     predicted: list[AnyArray] = []
-    for X, y, X_test, y_test in _divisions(rows, rng, n_folds):
+    for X, y, X_test, y_test in _divisions(rows, rng, rows.n_folds or n_folds):
         model = method.make(int(rng.integers(2**31)))
         model.fit(X, y)
         leaves.append(_leaves(model))
         true.append(y_test)
         predicted.append(model.predict(X_test))
+    if method.whole_tree:
+        model = method.make(int(rng.integers(2**31))).fit(rows.X, rows.y)
+        leaves = [_leaves(model)]
     classes = np.unique(np.concatenate([rows.y, *true]))
     matrix = measures.confusion_matrix(np.concatenate(true), np.concatenate(predicted), classes)
     seconds = round(time.perf_counter() - started, 3)
@@ -278,10 +319,15 @@ def _divisions(
     if rows.X_test is not None and rows.y_test is not None:
         yield rows.X, rows.y, rows.X_test, rows.y_test
         return
-    for test in folds(len(rows.y), rng, n_folds):
+    divide = stratified_folds if rows.stratified else _simple_folds
+    for test in divide(rows.y, rng, n_folds):
         train = np.ones(len(rows.y), dtype=bool)
         train[test] = False
         yield rows.X[train], rows.y[train], rows.X[test], rows.y[test]
+
+
+def _simple_folds(y: AnyArray, rng: np.random.Generator, n_folds: int) -> list[Int64Array]:
+    return folds(len(y), rng, n_folds)
 
 
 def summarise(cells: Sequence[Cell]) -> Summary:
@@ -337,7 +383,7 @@ def run(
     store : Store
         Where results are kept; it also knows the seed.
     n_folds : int, default=5
-        Folds of a cross-validation.
+        Folds of a cross-validation, unless rows have a number of their own.
     n_jobs : int, default=1
         Number of processes. It has no influence on the results.
     progress : callable, default=None

@@ -8,6 +8,7 @@ from obliqua.prune.cost_complexity import (
 )
 from obliqua.prune.division import folds, hold_out
 from obliqua.prune.grown import Pruning, grow_pruned
+from obliqua.prune.pessimistic import pessimistic_errors, prune_pessimistic
 from obliqua.prune.reduced_error import prune_reduced_error
 
 __all__ = [
@@ -17,7 +18,9 @@ __all__ = [
     "folds",
     "grow_pruned",
     "hold_out",
+    "pessimistic_errors",
     "prune_by_folds",
     "prune_on_rows",
+    "prune_pessimistic",
     "prune_reduced_error",
 ]

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from obliqua.criteria import Criterion
 from obliqua.data import Problem
 from obliqua.prune.cost_complexity import cost_complexity_path, prune_by_folds, prune_on_rows
 from obliqua.prune.division import hold_out, take
+from obliqua.prune.pessimistic import prune_pessimistic
 from obliqua.prune.reduced_error import prune_reduced_error
 from obliqua.spread import measure_spread
 from obliqua.tree import Tree
@@ -17,7 +19,7 @@ from obliqua.tree import Tree
 __all__ = ["KINDS", "Pruning", "grow_pruned"]
 
 MANY_LEAVES = 1000
-KINDS = ("holdout", "cv", "reduced_error")
+KINDS = ("holdout", "cv", "reduced_error", "pessimistic")
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,9 @@ class Pruning:
 
     Parameters
     ----------
-    kind : {"holdout", "cv", "reduced_error"} or None
+    kind : {"holdout", "cv", "reduced_error", "pessimistic"} or None
         Cost complexity on held-out rows or by cross-validation, reduced error on held-out
-        rows, or not at all.
+        rows, pessimistic estimates on the training rows, or not at all.
     fraction : float
         The share of the weight to hold out.
     n_folds : int
@@ -40,6 +42,12 @@ class Pruning:
     ccp_alpha : float or None
         A price per leaf that takes the place of `kind`; 0 leaves the tree as it has grown.
         None leaves the choice to `kind`.
+    confidence_factor : float
+        For "pessimistic": smaller values prune more.
+    subtree_raising : bool
+        For "pessimistic": whether a split may be replaced by its largest branch.
+    criterion : Criterion or None
+        Measures the gains of splits that were raised.
     """
 
     kind: str | None = "holdout"
@@ -48,6 +56,9 @@ class Pruning:
     n_se: float = 0.0
     prune_root: bool = False
     ccp_alpha: float | None = None
+    confidence_factor: float = 0.25
+    subtree_raising: bool = False
+    criterion: Criterion | None = None
 
 
 def grow_pruned(
@@ -84,6 +95,10 @@ def grow_pruned(
         kind = None
     if kind == "cv":
         tree = prune_by_folds(problem, grow, pruning.n_folds, pruning.n_se, root, seed)
+    elif kind == "pessimistic":
+        rows = problem if pruning.subtree_raising else None
+        factor, criterion = pruning.confidence_factor, pruning.criterion
+        tree = prune_pessimistic(grow(problem), factor, rows, root, criterion=criterion)
     elif kind is not None and (divided := hold_out(problem, pruning.fraction, seed))[1].any():
         whole, held = divided
         problem, rows = take(whole, ~held), take(whole, held)

@@ -1,0 +1,223 @@
+"""C4.5: gain ratio, branches for levels, pessimistic pruning."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import ceil
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from obliqua.estimators._docs import document
+from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
+from obliqua.estimators.base import BaseTreeClassifier, Priors, SeedLike
+
+if TYPE_CHECKING:
+    from obliqua.data import Problem
+    from obliqua.grow import Rules
+    from obliqua.tree import Tree
+
+
+@document(
+    criterion=(
+        "{'gain_ratio', 'entropy'}",
+        """\
+Which column divides a node: among those of at least average information gain the one with the
+largest gain ratio, or simply the one with the largest gain (C4.5's option `-g`).""",
+    ),
+    mdl_correction=(
+        "bool",
+        """\
+Whether the gain of a threshold is lowered by `log2(number of thresholds tried) / weight of the
+node`, as in release 8. It keeps columns of many different numbers from winning by chance.""",
+    ),
+    binary=(
+        "bool",
+        """\
+Whether a split on a qualitative column puts one level against all others, as J48 does with its
+option `-B`. By default each level at the node has a branch of its own.""",
+    ),
+    min_weight_leaf=(
+        "float",
+        """\
+The smallest weight that each side of a threshold must hold, and that at least two branches of a
+split on levels must hold. A row without a weight counts 1, so this is C4.5's option `-m`.""",
+    ),
+    min_class_share=(
+        "float",
+        """\
+Each side of a threshold must hold at least this share of the node's average weight per class, or
+25, if that is less: a rule of the program. 0 leaves it out.""",
+    ),
+    collapse=(
+        "bool",
+        """\
+Whether a subtree that makes no fewer errors on the training rows than a leaf in its place becomes
+that leaf, before the tree is pruned.""",
+    ),
+    min_samples_leaf=(
+        "int or float",
+        """\
+The smallest number of rows that each side of a threshold must hold, and that at least two branches
+of a split on levels must hold. A float is a fraction of the rows that grow the tree, rounded up.
+C4.5 counts weights instead: `min_weight_leaf`.""",
+    ),
+    zero_gain_splits=(
+        "bool",
+        """\
+Whether a node in which no column gains anything is divided nevertheless, by the first column that
+can divide it. C4.5 makes it a leaf.""",
+    ),
+)
+class C45Classifier(BaseTreeClassifier):
+    """Classification tree by gain ratio (C4.5).
+
+    Each split asks about one column: a number is compared with a threshold, and a qualitative
+    column has a branch for each of its levels. The column is the one with the largest gain
+    ratio, among those that gain at least as much information as the average. The tree is pruned
+    by pessimistic estimates of errors, for which no rows are held out. Nothing is random.
+
+    It takes qualitative features and missing values. Gains are counted on the rows whose value is
+    known, and lowered by their share. A row whose value is missing takes the branch with the
+    largest weight, when the tree grows and when it predicts.
+
+    [parameters]
+
+    [attributes]
+
+    See Also
+    --------
+    CartClassifier : Binary splits, and scores for levels.
+    obliqua.prune.prune_pessimistic : How the tree is pruned.
+
+    Notes
+    -----
+    What differs from C4.5: it sends a row with a missing value down all branches, with fractions
+    of its weight. A level without rows at a node takes the branch with the largest weight; C4.5
+    predicts the node's own class there. A threshold is the middle between two numbers; C4.5 takes
+    the largest number of the data that is not above the middle. Numbers differ if they are not
+    equal; C4.5 asks for a difference of 1e-5. Grouping of levels, rules and windows are left out.
+
+    Weights count as numbers of rows in `min_weight_leaf`, in the MDL correction and in the
+    pruning, so multiplying all of them by a number changes the tree.
+
+    `random_state`, `prune_fraction`, `n_folds` and `n_se` matter for other kinds of pruning only.
+
+    References
+    ----------
+    .. [1] J. R. Quinlan (1993). *C4.5: Programs for Machine Learning*. Morgan Kaufmann.
+    .. [2] J. R. Quinlan (1996). Improved use of continuous attributes in C4.5. *Journal of
+       Artificial Intelligence Research* 4, 77-90.
+
+    Examples
+    --------
+    >>> from obliqua import C45Classifier, export_text
+    >>> sky = ["sunny"] * 5 + ["overcast"] * 4 + ["rain"] * 5
+    >>> humidity = [70, 90, 85, 95, 70, 90, 78, 65, 75, 80, 70, 80, 80, 96]
+    >>> wind = list("yynnnynynyynnn")
+    >>> play = ["yes", "no", "no", "no", "yes", "yes", "yes", "yes", "yes",
+    ...         "no", "no", "yes", "yes", "yes"]
+    >>> tree = C45Classifier().fit(list(zip(sky, humidity, wind)), play)
+    >>> tree.get_n_leaves()
+    5
+    >>> tree.predict([["sunny", 72, None], ["rain", None, "y"]])
+    array(['yes', 'no'], dtype='<U3')
+    """
+
+    _takes_odd = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseTreeClassifier._parameter_constraints,
+        "criterion": [StrOptions({"gain_ratio", "entropy"})],
+        "mdl_correction": ["boolean"],
+        "binary": ["boolean"],
+        "min_weight_leaf": [Interval(Real, 0.0, None, closed="left")],
+        "min_class_share": [Interval(Real, 0.0, None, closed="left")],
+        "collapse": ["boolean"],
+        "categorical_features": TABLE_CONSTRAINTS["categorical_features"],
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "gain_ratio",
+        mdl_correction: bool = True,
+        binary: bool = False,
+        min_weight_leaf: float = 2.0,
+        min_class_share: float = 0.1,
+        collapse: bool = True,
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        max_leaf_error: float = 0.0,
+        zero_gain_splits: bool = False,
+        pruning: str | None = "pessimistic",
+        prune_fraction: float = 0.1,
+        n_folds: int = 10,
+        n_se: float = 0.0,
+        prune_root: bool = True,
+        ccp_alpha: float | None = None,
+        confidence_factor: float = 0.25,
+        subtree_raising: bool = True,
+        class_weight: dict[object, float] | str | None = None,
+        priors: Priors = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        random_state: SeedLike = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            criterion=criterion,
+            max_depth=max_depth,
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            min_impurity_decrease=min_impurity_decrease,
+            max_leaf_error=max_leaf_error,
+            zero_gain_splits=zero_gain_splits,
+            pruning=pruning,
+            prune_fraction=prune_fraction,
+            n_folds=n_folds,
+            n_se=n_se,
+            prune_root=prune_root,
+            ccp_alpha=ccp_alpha,
+            confidence_factor=confidence_factor,
+            subtree_raising=subtree_raising,
+            class_weight=class_weight,
+            priors=priors,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.mdl_correction = mdl_correction
+        self.binary = binary
+        self.min_weight_leaf = min_weight_leaf
+        self.min_class_share = min_class_share
+        self.collapse = collapse
+        self.categorical_features = categorical_features
+
+    def _proposer(self) -> object:
+        from obliqua.methods.c45 import C45
+
+        return C45(
+            criterion=str(self.criterion),
+            mdl_correction=bool(self.mdl_correction),
+            binary=bool(self.binary),
+            min_class_share=float(self.min_class_share),
+            collapse=bool(self.collapse),
+        )
+
+    def _grower(self, key: int) -> "Callable[[Problem], Tree]":
+        """Return what grows a tree; this method has an engine of its own and no chance."""
+        from obliqua.methods.c45 import C45, grow_c45
+
+        method = self._proposer()
+        assert isinstance(method, C45)
+        return lambda problem: grow_c45(problem, method, self._rules(problem))
+
+    def _rules(self, problem: "Problem") -> "Rules":
+        rules = super()._rules(problem)
+        # No more than nothing can have: the unit may be tiny.
+        least = min(float(self.min_weight_leaf) / problem.unit, problem.total_weight + 1.0)
+        return replace(rules, min_weight_leaf=max(rules.min_weight_leaf, ceil(least)))

@@ -1,0 +1,477 @@
+"""C4.5 (Quinlan 1993, with the changes of release 8): splits on single columns by gain ratio.
+
+At a node every column offers one split: a numeric column its threshold with the largest
+information gain, a qualitative one a branch for each of its levels. Of the columns that gain at
+least as much as the average, the one with the largest gain ratio divides the node.
+
+This method does not propose directions to the engine, because its choice is not one of the
+largest goodness, and because its nodes may have many branches. It grows a `Tree` by itself, with
+NumPy. What each column offers is found from one table: the class sums of each value at the node.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import NamedTuple
+
+import numpy as np
+
+from obliqua._assemble import AXIS_LABEL
+from obliqua._core.spread import column_means
+from obliqua._core.steps import leaf_without_search
+from obliqua._rules import Rules
+from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua.data import Problem
+from obliqua.methods._value_sums import Values, ValueSums
+from obliqua.tree import Tree, TreeBuilder, collapse
+
+__all__ = ["C45", "grow_c45"]
+
+SLACK = 1e-3  # the program lets a gain count as average that is so much below it
+MOST_AT_THE_EDGE = 25.0  # rows that a threshold must leave on each side, at most
+MANY_LEVELS = 0.3  # a column with more levels than this share of the rows is no measure
+ROUNDING = 1e-14  # gains are computed to so many bits: what is not larger is 0
+TIE = 1e-9  # gains and ratios that differ by less, relative to their size, are equal
+
+CELLS_AT_ONCE = 1_000_000  # bounds the memory: class sums of values
+
+
+@dataclass(frozen=True)
+class C45:
+    """What kind of C4.5 tree to grow.
+
+    Parameters
+    ----------
+    criterion : {"gain_ratio", "entropy"}, default="gain_ratio"
+        Which column wins: the one with the largest gain ratio among those of at least average
+        gain, or the one with the largest gain (the program's option ``-g``).
+    mdl_correction : bool, default=True
+        Whether the gain of a threshold is lowered by what it costs to say which one it is.
+    binary : bool, default=False
+        Whether a qualitative column is divided into one level and all others, instead of into
+        all its levels.
+    min_class_share : float, default=0.1
+        A threshold leaves on each side at least this share of the node's average weight per
+        class, or 25, if that is less.
+    collapse : bool, default=True
+        Whether subtrees that make no fewer errors on the training rows than a leaf become one.
+    """
+
+    criterion: str = "gain_ratio"
+    mdl_correction: bool = True
+    binary: bool = False
+    min_class_share: float = 0.1
+    collapse: bool = True
+
+
+def grow_c45(problem: Problem, method: C45 | None = None, rules: Rules | None = None) -> Tree:
+    """Grow a C4.5 tree.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data. Weights count as numbers of rows.
+    method : C45, default=None
+        What kind of tree; the defaults for None.
+    rules : Rules, default=None
+        When to stop. `min_samples_leaf` and `min_weight_leaf` are what both sides of a threshold
+        keep, and at least two of the branches of a qualitative column.
+
+    Returns
+    -------
+    Tree
+        The tree, not pruned. Rows with a missing value, and levels that a node has not seen, take
+        the branch with the largest weight.
+    """
+    method = C45() if method is None else method
+    rules = Rules() if rules is None else rules
+    tree = _Growth(problem, method, rules).run()
+    return _collapsed(tree) if method.collapse else tree
+
+
+def _collapsed(tree: Tree) -> Tree:
+    """Cut each split below which there are no fewer errors on the training rows than above."""
+    errors = (tree.stats.sum(axis=1) - tree.stats.max(axis=1)).tolist()
+    parent, is_leaf = tree.parent.tolist(), tree.is_leaf.tolist()
+    below = [0.0] * tree.n_nodes
+    cut = []
+    # Children have larger numbers than their parent, so they are settled before it.
+    for t in range(tree.n_nodes - 1, -1, -1):
+        if not is_leaf[t] and errors[t] <= below[t]:
+            cut.append(t)
+        elif not is_leaf[t]:
+            errors[t] = below[t]
+        if t > 0:
+            below[parent[t]] += errors[t]
+    return collapse(tree, np.array(cut, dtype=np.int64))
+
+
+# --- formulas ------------------------------------------------------------------------------------
+
+
+def _x_log_x(shares: FloatArray) -> FloatArray:
+    """``x log2(x)``, and 0 for 0."""
+    return np.asarray(shares * np.log2(np.maximum(shares, 1e-300)))
+
+
+def _gain(parts: FloatArray) -> FloatArray:
+    """Return the information gain in bits, from shares.
+
+    Parameters
+    ----------
+    parts : ndarray of shape (..., n_branches, n_classes)
+        The share of all weight that is in each branch and class; they add up to 1.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Entropy of the classes, minus that in the branches.
+    """
+    inside = _x_log_x(parts).sum(axis=(-2, -1))
+    branches = _x_log_x(parts.sum(axis=-1)).sum(axis=-1)
+    classes = _x_log_x(parts.sum(axis=-2)).sum(axis=-1)
+    return np.asarray(inside - branches - classes)
+
+
+def _branch_entropy(weight: Int64Array, total: int) -> FloatArray:
+    """Return the entropy of the branches in bits; missing values make one more branch.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n_divisions, n_branches)
+        The weights of the branches.
+    total : int
+        The weight of all rows.
+    """
+    missing = total - weight.sum(axis=1)
+    return -_x_log_x(weight / total).sum(axis=1) - _x_log_x(missing / total)
+
+
+def _goodness(counts: Int64Array, criterion: str) -> float:
+    """Return how good a division is, from the class sums of its branches."""
+    total = int(counts.sum())
+    gain = max(float(_gain(counts / total)), 0.0)
+    if criterion == "entropy":
+        return gain
+    return gain / float(_branch_entropy(counts.sum(axis=1)[None], total)[0])
+
+
+def _first_of_the_best(values: FloatArray) -> int:
+    best = values.max()
+    return int(np.argmax(values >= best - ROUNDING - TIE * abs(best)))
+
+
+def _midpoint(below: float, above: float) -> float:
+    gap = above - below
+    middle = below + gap / 2.0 if isfinite(gap) else below / 2.0 + above / 2.0
+    return middle if below <= middle < above else below
+
+
+# --- what columns offer --------------------------------------------------------------------------
+
+
+class _Offer(NamedTuple):
+    """The split that a column offers."""
+
+    column: int
+    gain: float  # in bits, times the share of known values; corrected if that is wanted
+    ratio: float  # divided by the entropy of the branches
+    cut: int  # the last code on the left; the level that goes left; -1: all levels
+
+
+class _Cuts(NamedTuple):
+    """All thresholds that some columns may have at a node, one column after another."""
+
+    column: Int64Array
+    code: Int64Array  # of the last value on the left
+    sides: Int64Array  # class sums on the left and on the right: (n_cuts, 2, n_classes)
+
+
+class _Node(NamedTuple):
+    """A node that waits, and the sums that its parent has found."""
+
+    name: int
+    rows: Int64Array
+    depth: int
+    counts: Int64Array
+    path: tuple[int, ...]  # branches from the root, where the order of growth asks for it
+
+
+class _Division(NamedTuple):
+    """How a node is divided."""
+
+    column: int
+    branches: AnyArray  # of each row
+    heaviest: int
+    counts: Int64Array  # class sums of the branches
+    gain: float
+    table: list[int]  # the branch of each level; empty: there is a threshold
+    threshold: float
+    fill: float
+
+
+class _Growth:
+    """A growing tree."""
+
+    def __init__(self, problem: Problem, method: C45, rules: Rules) -> None:
+        self.problem = problem
+        self.method = method
+        self.rules = rules
+        self.best_first = rules.best_first or rules.max_leaf_nodes is not None
+        self.columns = ValueSums(problem)
+        self.y = problem.y.astype(np.int64)
+        few = MANY_LEVELS * problem.total_weight * problem.unit
+        usual = [n_levels < few for n_levels in self.columns.n_levels]
+        # If all columns have many levels, all of them make the average.
+        self.usual = usual if any(usual) else [True] * len(usual)
+        self.builder = TreeBuilder(problem.n_features, problem.n_classes)
+        self.n_nodes = 0
+
+    # -- the whole tree ---------------------------------------------------------------------
+
+    def run(self) -> Tree:
+        every = np.arange(self.problem.n_rows)
+        sums = self._sums(every, np.zeros(len(every), dtype=np.int64), 1)
+        new = [self._new(every, 0, sums[0], ())]
+        most = self.rules.max_leaf_nodes or len(every)
+        leaves = 1
+        # Depth first; or the largest gain first, at ties the node that is first in path order.
+        waiting: list[tuple[float, tuple[int, ...], _Node, _Division]] = []
+        while new or waiting:
+            for node in new:
+                division = self._divide(node)
+                if division is None:
+                    self._leaf(node)
+                elif self.best_first:
+                    heapq.heappush(waiting, (-division.gain, node.path, node, division))
+                else:
+                    waiting.append((0.0, (), node, division))
+            new = []
+            if waiting:
+                _, _, node, division = heapq.heappop(waiting) if self.best_first else waiting.pop()
+                more = len(division.counts) - 1
+                if self.best_first and leaves + more > most:
+                    self._leaf(node)  # a node with fewer branches may still fit
+                else:
+                    leaves += more
+                    new = self._split(node, division)
+        return self.builder.build()
+
+    def _new(
+        self, rows: Int64Array, depth: int, counts: Int64Array, path: tuple[int, ...]
+    ) -> _Node:
+        self.n_nodes += 1
+        return _Node(self.n_nodes, rows, depth, counts, path if self.best_first else ())
+
+    def _sums(self, rows: Int64Array, branches: AnyArray, n_branches: int) -> Int64Array:
+        n_classes = self.problem.n_classes
+        cells = branches * n_classes + self.y[rows]
+        weights = None if self.problem.weights is None else self.problem.weights[rows]
+        sums = np.bincount(cells, weights, minlength=n_branches * n_classes)
+        return sums.astype(np.int64).reshape(n_branches, n_classes)
+
+    def _leaf(self, node: _Node) -> None:
+        self.builder.set_leaf(node.name, node.counts * self.problem.unit, len(node.rows))
+
+    def _split(self, node: _Node, division: _Division) -> list[_Node]:
+        """Describe a split; returns its branches."""
+        order = np.argsort(division.branches, kind="stable")
+        ends = np.cumsum(np.bincount(division.branches, minlength=len(division.counts)))
+        parts = np.split(node.rows[order], ends[:-1])
+        children = [
+            self._new(rows, node.depth + 1, sums, (*node.path, k))
+            for k, (rows, sums) in enumerate(zip(parts, division.counts, strict=True))
+        ]
+        names = [child.name for child in children]
+        column, heaviest = division.column, division.heaviest
+        if division.table:
+            self.builder.add_levels(
+                node.name, column, division.table, names, unseen=heaviest, missing=heaviest
+            )
+        else:
+            fill = {column: division.fill}
+            self.builder.add_split(node.name, {column: 1.0}, division.threshold, names, fill=fill)
+        stats = node.counts * self.problem.unit
+        self.builder.annotate(node.name, stats=stats, gain=division.gain, origin=AXIS_LABEL)
+        return children
+
+    # -- one node ---------------------------------------------------------------------------
+
+    def _divide(self, node: _Node) -> _Division | None:
+        if leaf_without_search(self.rules, node.counts, len(node.rows), node.depth):
+            return None
+        offers = list(self._offers(node))
+        chosen = self._choice(offers)
+        if chosen is None and offers and self.rules.zero_gain:
+            chosen = offers[0]
+        if chosen is None:
+            return None
+        division = self._division(node, chosen)
+        return None if division.gain < self.rules.min_gain else division
+
+    def _choice(self, offers: list[_Offer]) -> _Offer | None:
+        """Choose among columns that gain something; the first of equals."""
+        by_gain = self.method.criterion == "entropy"
+        # A threshold that gains nothing is no split. A division into levels is one all the same.
+        gains = [offer.gain for offer in offers if self._has_a_say(offer)]
+        average = sum(gains) / len(gains) if gains else inf
+        able = [
+            offer
+            for offer in offers
+            if offer.gain > ROUNDING and (by_gain or offer.gain >= average - SLACK)
+        ]
+        if not able:
+            return None
+        worth = np.array([offer.gain if by_gain else offer.ratio for offer in able])
+        return able[_first_of_the_best(worth)]
+
+    def _has_a_say(self, offer: _Offer) -> bool:
+        """Whether an offer is one of those that make the average."""
+        is_levels = self.columns.n_levels[offer.column] > 0
+        return self.usual[offer.column] and (is_levels or offer.gain > ROUNDING)
+
+    def _offers(self, node: _Node) -> Iterator[_Offer]:
+        """What the columns offer, in their order."""
+        present = np.flatnonzero(node.counts)
+        y = np.searchsorted(present, self.y[node.rows])
+        step = max(1, CELLS_AT_ONCE // (len(node.rows) * len(present)))
+        for first in range(0, self.problem.n_features, step):
+            columns = range(first, min(first + step, self.problem.n_features))
+            values = self.columns.at(node.rows, y, len(present), columns)
+            numeric = self._thresholds(values, columns)
+            for place, column in enumerate(columns):
+                offer = numeric.get(column)
+                if self.columns.n_levels[column]:
+                    part = slice(*values.start[place : place + 2])
+                    offer = self._levels(column, *(array[part] for array in values[1:]))
+                if offer is not None:
+                    yield offer
+
+    # -- thresholds -------------------------------------------------------------------------
+
+    def _cuts(self, values: Values, columns: range) -> _Cuts:
+        """Find all thresholds that numeric columns may have."""
+        column = np.repeat(np.arange(columns.start, columns.stop), np.diff(values.start))
+        numeric = self.problem.n_levels[column] == 0
+        use = np.flatnonzero(numeric & (values.code < self.columns.missing))
+        column, code = column[use], values.code[use]
+        # Sums run on through all columns and may pass the largest integer; differences do not.
+        left, rows_left = np.cumsum(values.sums[use], axis=0), np.cumsum(values.rows[use])
+        last = np.flatnonzero(np.diff(column, append=-1))
+        which = np.cumsum(np.diff(column, prepend=column[:1]) != 0)
+        sums, rows = np.diff(left[last], axis=0, prepend=0), np.diff(rows_left[last], prepend=0)
+        left -= (left[last] - sums)[which]
+        rows_left -= (rows_left[last] - rows)[which]
+        right, rows_right = sums[which] - left, rows[which] - rows_left
+        weight = left.sum(axis=1), right.sum(axis=1)
+        # Both sides keep a part of the rows that grows with the node, up to 25.
+        share = self.method.min_class_share * (weight[0] + weight[1]) / self.problem.n_classes
+        least = np.minimum(share, MOST_AT_THE_EDGE / self.problem.unit)
+        least = np.maximum(least, self.rules.min_weight_leaf)
+        fewest = self.rules.min_samples_leaf
+        legal = (np.minimum(*weight) >= least) & (np.minimum(rows_left, rows_right) >= fewest)
+        legal[last] = False
+        sides = np.stack([left[legal], right[legal]], axis=1)
+        return _Cuts(column[legal], code[legal], sides)
+
+    def _thresholds(self, values: Values, columns: range) -> dict[int, _Offer]:
+        """Find the best threshold of each numeric column, all columns at once."""
+        cuts = self._cuts(values, columns)
+        if len(cuts.column) == 0:
+            return {}
+        total = int(values.sums[: values.start[1]].sum())
+        known = cuts.sides.sum(axis=(1, 2))
+        gain = _gain(cuts.sides / known[:, None, None]) * (known / total)
+        start = np.flatnonzero(np.diff(cuts.column, prepend=-1))
+        tries = np.diff(start, append=len(gain))
+        best = np.maximum.reduceat(gain, start)
+        good = gain >= np.repeat(best - ROUNDING - TIE * best, tries)
+        chosen = np.minimum.reduceat(np.where(good, np.arange(len(gain)), len(gain)), start)
+        gain = gain[chosen]
+        if self.method.mdl_correction:
+            gain = gain - np.log2(tries) / (total * self.problem.unit)
+        branches = cuts.sides[chosen].sum(axis=2)
+        spread = _branch_entropy(branches, total)
+        return {
+            column: _Offer(column, *rest)
+            for column, *rest in zip(
+                cuts.column[chosen].tolist(),
+                gain.tolist(),
+                (gain / spread).tolist(),
+                cuts.code[chosen].tolist(),
+                strict=True,
+            )
+        }
+
+    # -- levels -----------------------------------------------------------------------------
+
+    def _levels(
+        self, column: int, code: Int64Array, sums: Int64Array, rows: Int64Array
+    ) -> _Offer | None:
+        """What a qualitative column offers."""
+        total = int(sums.sum())
+        known = code < self.columns.missing
+        code, sums, rows = code[known], sums[known], rows[known]
+        if len(code) < 2:
+            return None
+        least, fewest = self.rules.min_weight_leaf, self.rules.min_samples_leaf
+        parts, n_rows = sums[None], rows[None]
+        if self.method.binary:
+            parts = np.stack([sums, sums.sum(axis=0) - sums], axis=1)
+            n_rows = np.stack([rows, rows.sum() - rows], axis=1)
+        weight = parts.sum(axis=2)
+        large = (weight >= least) & (n_rows >= fewest)
+        legal = np.flatnonzero(large.sum(axis=1) >= 2)
+        if len(legal) == 0:
+            return None
+        parts, weight = parts[legal], weight[legal]
+        share = weight[0].sum() / total
+        gain = _gain(parts / weight[0].sum()) * share
+        ratio = gain / _branch_entropy(weight, total)
+        best = _first_of_the_best(gain if self.method.criterion == "entropy" else ratio)
+        cut = int(code[legal[best]]) if self.method.binary else -1
+        return _Offer(column, float(gain[best]), float(ratio[best]), cut)
+
+    # -- the division -----------------------------------------------------------------------
+
+    def _division(self, node: _Node, offer: _Offer) -> _Division:
+        """Divide the rows of a node; missing values take the heaviest branch."""
+        column = offer.column
+        code = self.columns.codes[column, node.rows].astype(np.int64)
+        missing = code == self.columns.missing
+        n_levels = self.columns.n_levels[column]
+        if n_levels:
+            table = np.full(n_levels, -1, dtype=np.int64)
+            levels = np.unique(code[~missing])
+            table[levels] = np.arange(len(levels)) if offer.cut < 0 else levels != offer.cut
+        else:
+            table = (np.arange(len(self.columns.numbers[column])) > offer.cut).astype(np.int64)
+        branches = np.where(missing, 0, table[np.where(missing, 0, code)])
+        n_branches = int(branches.max()) + 1
+        known = self._sums(node.rows[~missing], branches[~missing], n_branches)
+        heaviest = int(np.argmax(known.sum(axis=1)))
+        branches[missing] = heaviest
+        counts = self._sums(node.rows, branches, n_branches)
+        share = int(counts.sum()) / self.problem.total_weight
+        gain = share * _goodness(counts, self.method.criterion)
+        threshold, fill, ways = 0.0, float(heaviest), []
+        if n_levels:
+            ways = np.where(table < 0, heaviest, table).tolist()
+        else:
+            there = node.rows[~missing & (branches == heaviest)]
+            above = int(code[~missing & (branches == 1)].min())
+            threshold, fill = self._threshold(column, offer.cut, above, heaviest, there)
+        return _Division(column, branches, heaviest, counts, gain, ways, threshold, fill)
+
+    def _threshold(
+        self, column: int, below: int, above: int, heaviest: int, there: Int64Array
+    ) -> tuple[float, float]:
+        """Return a threshold, and what stands in for a missing value: a mean of its branch."""
+        low, high = (float(self.columns.numbers[column][code]) for code in (below, above))
+        problem = self.problem
+        weights = None if problem.weights is None else problem.weights[there].astype(np.float64)
+        mean = float(column_means(problem.Z[there, column][:, None], weights)[0]) + 0.0  # no -0
+        return _midpoint(low, high), max(mean, high) if heaviest else min(mean, low)

@@ -1,0 +1,255 @@
+"""FDT: one numeric split along Fisher's direction (López-Chau et al. 2013).
+
+At a node with two classes the direction is w = S^-1 (m_1 - m_2), where S is the sum of the scatter
+matrices of the classes and m_1, m_2 are their means: along w the classes lie apart the furthest,
+compared with their own width. There is no other direction, unless this one says nothing: then the
+features themselves are tried.
+
+More than two classes, which the paper does not have, are first made two groups of classes
+(`two_groups`); then it is the same. Means and scatter matrices come from exact sums, so the
+direction does not depend on the order of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from obliqua._assemble import AXIS_LABEL
+from obliqua._core.eigen import py_eigen
+from obliqua._core.rng import row_hashes
+from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
+from obliqua.data import encode
+from obliqua.proposals import Directions
+from obliqua.scatter import ClassSums, FixedPoint, class_sums
+
+if TYPE_CHECKING:
+    from obliqua.proposals import NodeView
+
+__all__ = ["fisher_direction"]
+
+# An eigenvalue below this share of the largest one is taken for 0.
+NO_SPREAD = 1e-10
+# Class means whose distance is a smaller share than this are taken for equal, where the rows do
+# not vary: values were rounded to 24 bits.
+NO_DISTANCE = 1e-5
+# The engine does not tell values along a direction apart that are closer than this share.
+NO_WIDTH = 1e-10
+# A label names no more than this number of classes.
+MANY_CLASSES = 5
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What FDT knows of the classes at a node, or of two groups of them.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_groups,)
+        Their weights.
+    means : ndarray of shape (n_groups, n_features)
+        Their means.
+    within : ndarray of shape (n_features, n_features)
+        The sum of their scatter matrices.
+    """
+
+    weights: FloatArray
+    means: FloatArray
+    within: FloatArray
+
+
+def fisher_direction(node: NodeView) -> Directions:
+    """Propose the one direction of FDT.
+
+    Parameters
+    ----------
+    node : NodeView
+        The rows, their classes and their weights.
+
+    Returns
+    -------
+    Directions
+        Fisher's direction; those of all features if the classes' means are equal, or if all
+        rows have the same value along it, as far as float64 can tell.
+    """
+    present, moments, exponent = class_moments(node)
+    # Each feature in units of its own spread: which eigenvalues are 0 must not depend on units.
+    size = np.sqrt(total_scatter(moments).diagonal())
+    used = size > 0
+    if len(present) < 2 or not used.any():
+        return every_feature(node)
+    moments = Moments(
+        moments.weights,
+        moments.means[:, used] / size[used],
+        moments.within[np.ix_(used, used)] / np.outer(size[used], size[used]),
+    )
+    label = "Fisher"
+    if len(present) > 2:
+        second = two_groups(moments)
+        label = f"Fisher, {naming(present[~second])} against {naming(present[second])}"
+        moments = merged(moments, second)
+    w = separating(
+        moments.within,
+        moments.means[0] - moments.means[1],
+        lambda: distinct_rows(node) >= int(np.count_nonzero(used)) + 2,
+    )
+    if not w.any():
+        return every_feature(node)
+    normal = np.zeros(node.n_features)
+    normal[used] = w / size[used]
+    # Only the direction counts; its length would tell a weight of 2 from a repeated row.
+    normal /= np.abs(normal).max()
+    with np.errstate(under="ignore"):
+        normal = np.ldexp(normal, -exponent)
+    reach = np.abs(node.X).max(axis=0) @ np.abs(normal)
+    if np.ptp(node.X @ normal) <= NO_WIDTH * reach:
+        return every_feature(node)
+    return Directions(normal, labels=[label])
+
+
+def naming(classes: Int64Array) -> str:
+    """Say which classes a group has, or how many if they are many."""
+    if len(classes) > MANY_CLASSES:
+        return f"{len(classes)} classes"
+    return ("class " if len(classes) == 1 else "classes ") + ", ".join(map(str, classes))
+
+
+def distinct_rows(node: NodeView) -> int:
+    """Count different rows: neither repeated rows nor weights make a scatter matrix regular."""
+    return len(np.unique(row_hashes(node.X, np.zeros(node.n_samples, dtype=np.int64), 0)))
+
+
+def every_feature(node: NodeView) -> Directions:
+    """Return the directions of all features, for a node that Fisher has nothing to say of."""
+    return Directions(
+        sparse.eye_array(node.n_features, format="csr"), labels=[AXIS_LABEL] * node.n_features
+    )
+
+
+def class_moments(node: NodeView) -> tuple[Int64Array, Moments, Int32Array]:
+    """Sum up the classes that are there.
+
+    Parameters
+    ----------
+    node : NodeView
+        The rows.
+
+    Returns
+    -------
+    present : ndarray of int
+        The classes that have weight.
+    moments : Moments
+        Of these classes.
+    exponent : ndarray of int
+        Feature j is measured in units of ``2**exponent[j]``, from some origin.
+    """
+    problem = encode(node.X, node.y, node.n_classes, sample_weight=node.sample_weight)
+    grid = FixedPoint.of_problem(problem)
+    rows = np.arange(problem.n_rows, dtype=np.int32)
+    sums = class_sums(problem, rows, grid)
+    none = np.zeros(node.n_features)
+    plain = FixedPoint(none, none.astype(np.int32))
+    sums = ClassSums(sums.weights, sums.first, sums.high, sums.low, plain)
+    # Beside huge weights, small ones may have been rounded to nothing.
+    present = np.flatnonzero(sums.weights)
+    means = np.array([sums.mean(c) for c in present.tolist()])
+    within = np.sum([sums.scatter(c) for c in present.tolist()], axis=0)
+    weights = sums.weights[present].astype(np.float64)
+    return present, Moments(weights, means, within), grid.exponent
+
+
+def total_scatter(moments: Moments) -> FloatArray:
+    """Return the scatter of all rows about their common mean."""
+    mean = moments.weights @ moments.means / moments.weights.sum()
+    apart = moments.means - mean
+    return np.asarray(moments.within + (apart.T * moments.weights) @ apart)
+
+
+def merged(moments: Moments, second: BoolArray) -> Moments:
+    """Make two groups of classes, those of `second` and the others."""
+    groups = [
+        Moments(moments.weights[chosen], moments.means[chosen], np.zeros_like(moments.within))
+        for chosen in (~second, second)
+    ]
+    return Moments(
+        np.array([group.weights.sum() for group in groups]),
+        np.array([group.weights @ group.means / group.weights.sum() for group in groups]),
+        moments.within + sum(total_scatter(group) for group in groups),
+    )
+
+
+def two_groups(moments: Moments) -> BoolArray:
+    """Divide the classes into two groups that lie apart (ours, not in the paper).
+
+    The classes' means are put in order along the first discriminant, the direction in which
+    they differ most compared with the width of the classes. Of all ways to cut this order in
+    two, the one with the largest sum of squares between the groups is taken.
+
+    Parameters
+    ----------
+    moments : Moments
+        The classes.
+
+    Returns
+    -------
+    ndarray of bool, of shape (n_classes,)
+        Which classes are in the second group.
+    """
+    weights = moments.weights
+    values, vectors = py_eigen(moments.within)
+    apart = moments.means - weights @ moments.means / weights.sum()
+    along = apart @ vectors.T
+    flat = values <= NO_SPREAD * values[0]
+    along[:, flat] = np.where(
+        np.abs(along[:, flat]) > NO_DISTANCE * np.abs(apart).max(), along[:, flat], 0.0
+    )
+    # Where the rows do not vary, means that differ are as good as infinitely far apart.
+    along /= np.sqrt(np.maximum(values, NO_SPREAD * values[0] if values[0] > 0 else 1.0))
+    _, axes = py_eigen((along.T * weights) @ along)
+    place = along @ axes[0]
+    order = np.argsort(place, kind="stable")
+    before = np.cumsum(weights[order])[:-1]
+    moment = np.cumsum((weights * place)[order])[:-1]
+    # The mean of all is 0, so the moment of one group is minus that of the other.
+    between = moment**2 * (1.0 / before + 1.0 / (weights.sum() - before))
+    cut = int(np.argmax(between)) + 1
+    second = np.zeros(len(weights), dtype=bool)
+    second[order[cut:]] = True
+    # Which end of an axis is the first is an accident; the first class is in the first group.
+    return np.asarray(second ^ second[0])
+
+
+def separating(
+    within: FloatArray, apart: FloatArray, enough_rows: Callable[[], bool]
+) -> FloatArray:
+    """Solve ``within @ w = apart``, by the pseudo-inverse if the matrix is singular.
+
+    If the means differ where no class varies, the classes are apart there for certain, and the
+    pseudo-inverse would look everywhere but there. Then this is the direction, unless nothing
+    varies there for want of rows: as many rows as features always lie apart somewhere.
+
+    Parameters
+    ----------
+    within : ndarray of shape (n_features, n_features)
+        The sum of the scatter matrices.
+    apart : ndarray of shape (n_features,)
+        The difference of the means.
+    enough_rows : callable
+        Says whether there are enough different rows for a regular matrix.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        The direction; 0 if the means are equal.
+    """
+    values, vectors = py_eigen(within)
+    along = vectors @ apart
+    flat = values <= NO_SPREAD * values[0]
+    certain = flat & (np.abs(along) > NO_DISTANCE * np.sqrt(apart @ apart))
+    if certain.any() and (flat.all() or enough_rows()):
+        return np.asarray(along[certain] @ vectors[certain])
+    return np.asarray((along[~flat] / values[~flat]) @ vectors[~flat])

@@ -1,0 +1,189 @@
+"""Pessimistic pruning, as C4.5 does it (Quinlan 1993, chapter 4).
+
+Nothing is held out. A leaf with `n` rows, `e` of them of other classes, is expected to err on new
+rows more often than on these: as often as the upper confidence limit of a binomial rate says, of
+which `e` in `n` were seen. A split stays only if the limits of its leaves, added up, promise fewer
+errors than the node alone. A smaller confidence factor is more pessimistic and cuts more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betaincinv, ndtri
+
+from obliqua._surgery import collapse
+from obliqua._typing import FloatArray
+from obliqua.criteria import Criterion
+from obliqua.data import Problem
+from obliqua.prune._raising import raised
+from obliqua.tree import Tree
+
+__all__ = ["BOUNDS", "pessimistic_errors", "prune_pessimistic"]
+
+BOUNDS = ("j48", "c45", "exact")
+
+# C4.5's table of normal deviates, between which it draws straight lines.
+FACTORS = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.0)
+DEVIATES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.0)
+
+# C4.5 cuts a split that promises less than a tenth of an error. The rest is for rounding.
+WORTH = 0.1 + 1e-6
+
+
+def pessimistic_errors(
+    n: ArrayLike, e: ArrayLike, confidence_factor: float = 0.25, bound: str = "j48"
+) -> FloatArray:
+    """Return how many errors to expect on as many new rows: at least so many as were seen.
+
+    Parameters
+    ----------
+    n : array-like
+        Numbers of rows, or their weights.
+    e : array-like
+        How many of them are not of the largest class.
+    confidence_factor : float, default=0.25
+        The probability of seeing at most `e` errors if the limit is the true rate; above 0 and
+        at most 0.5.
+    bound : {"j48", "c45", "exact"}, default="j48"
+        How the limit is computed. "exact": the limit of Clopper and Pearson, a quantile of a
+        beta distribution, which is how Quinlan's book defines it. "c45": what his program
+        computes instead: the exact limit if `e` is 0; Wilson's limit with a continuity
+        correction from `e` = 1 on; a straight line between both; and 0.67 of what is right
+        beside the errors, if it is half a row or less. The normal deviate comes from a short
+        table. "j48": the same with the true normal deviate, and all rows for errors at the
+        end, as in Weka's J48.
+
+    Returns
+    -------
+    ndarray
+        ``n`` times the upper limit of the rate, at most `n`.
+
+    Raises
+    ------
+    ValueError
+        If the confidence factor is not above 0 and at most 0.5, or there is no such bound.
+
+    Examples
+    --------
+    The example in Quinlan's book: three leaves without errors, and one in their place.
+
+    >>> from obliqua.prune import pessimistic_errors
+    >>> pessimistic_errors([6, 9, 1], 0).round(3)
+    array([1.238, 1.285, 0.75 ])
+    >>> [float(pessimistic_errors(16, 1, bound=b).round(3)) for b in ("j48", "c45", "exact")]
+    [2.476, 2.507, 2.554]
+    """
+    _check(confidence_factor, bound)
+    n, e = np.broadcast_arrays(np.asarray(n, dtype=np.float64), np.asarray(e, dtype=np.float64))
+    with np.errstate(all="ignore"):
+        limit = _normal(n, e, confidence_factor, bound)
+        if bound == "exact":
+            exact = _exact(n, e, confidence_factor)
+            # Quantiles of beta distributions fail for extreme weights.
+            limit = np.where(np.isfinite(exact), exact, limit)
+    return np.where(n > 0, np.minimum(limit, n), 0.0)
+
+
+def _check(confidence_factor: float, bound: str) -> None:
+    if not 0.0 < confidence_factor <= 0.5:
+        raise ValueError(
+            "confidence_factor must be above 0 and at most 0.5: smaller values prune more. Got "
+            f"{confidence_factor!r}."
+        )
+    if bound not in BOUNDS:
+        raise ValueError(f"bound must be one of {', '.join(BOUNDS)}; got {bound!r}.")
+
+
+def _exact(n: FloatArray, e: FloatArray, confidence_factor: float) -> FloatArray:
+    rate = betaincinv(e + 1.0, np.maximum(n - e, 0.0), 1.0 - confidence_factor)
+    return np.asarray(np.where(e < n, n * rate, n))
+
+
+def _normal(n: FloatArray, e: FloatArray, confidence_factor: float, bound: str) -> FloatArray:
+    none = -n * np.expm1(np.log(confidence_factor) / n)
+    # Below one error: a line between the limits of none and of one.
+    one = np.maximum(e, 1.0)
+    z = float(ndtri(1.0 - confidence_factor))
+    if bound == "c45":
+        z = float(np.interp(confidence_factor, FACTORS, DEVIATES))
+    rate = np.minimum((one + 0.5) / n, 1.0)
+    root = np.sqrt(rate * (1.0 - rate) / n + (z / (2.0 * n)) ** 2)
+    limit = n * (rate + z * z / (2.0 * n) + z * root) / (1.0 + z * z / n)
+    end = one + 0.67 * (n - one) if bound == "c45" else np.maximum(n, one)
+    limit = np.where(one + 0.5 >= n, end, limit)
+    return np.asarray(np.where(e < 1.0, none + e * (limit - none), limit))
+
+
+def prune_pessimistic(
+    tree: Tree,
+    confidence_factor: float = 0.25,
+    problem: Problem | None = None,
+    prune_root: bool = False,
+    bound: str = "j48",
+    criterion: Criterion | None = None,
+) -> Tree:
+    """Cut, from the bottom up, each split that promises no fewer errors on new rows.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree. Its weights count as numbers of rows.
+    confidence_factor : float, default=0.25
+        Smaller values prune more, as a rule; above 0 and at most 0.5.
+    problem : Problem, default=None
+        The rows that the tree was grown from. If they are given, a split may also be replaced
+        by its largest branch (*subtree raising*): all rows of the node are sent down that
+        branch, and it stays there if it promises no more errors than the split.
+    prune_root : bool, default=False
+        Whether the root's split may be cut or replaced.
+    bound : {"j48", "c45", "exact"}, default="j48"
+        How errors are estimated, see `pessimistic_errors`.
+    criterion : Criterion, default=None
+        Measures the gains of raised splits anew, where they have two branches. Without it, and
+        with more branches, they keep the goodness that they had where they grew.
+
+    Returns
+    -------
+    Tree
+        The pruned tree.
+
+    Raises
+    ------
+    ValueError
+        If the confidence factor is not above 0 and at most 0.5, or there is no such bound.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from obliqua import CartClassifier
+    >>> from obliqua.prune import prune_pessimistic
+    >>> grown = CartClassifier(pruning=None).fit(*load_breast_cancer(return_X_y=True)).tree_
+    >>> [prune_pessimistic(grown, factor).n_leaves for factor in (0.5, 0.25, 0.01)]
+    [16, 13, 12]
+    """
+    _check(confidence_factor, bound)
+
+    def expected(stats: FloatArray) -> FloatArray:
+        shift = min(0, 900 - int(np.frexp(stats.max(initial=0.0))[1]))
+        stats = np.ldexp(stats, shift)  # sums stay finite
+        n = stats.sum(axis=-1)
+        return pessimistic_errors(n, n - stats.max(axis=-1), confidence_factor, bound)
+
+    if problem is not None:
+        return raised(tree, problem, expected, WORTH, prune_root, criterion)
+    as_leaf = expected(tree.stats).tolist()
+    parent, is_leaf = tree.parent.tolist(), tree.is_leaf.tolist()
+    below = [0.0] * tree.n_nodes
+    cut = []
+    # Children have larger numbers than their parent, so they are settled before it.
+    for t in range(tree.n_nodes - 1, -1, -1):
+        fewest = below[t]
+        if is_leaf[t]:
+            fewest = as_leaf[t]
+        elif as_leaf[t] <= below[t] + WORTH and (t > 0 or prune_root):
+            fewest = as_leaf[t]
+            cut.append(t)
+        if t > 0:
+            below[parent[t]] += fewest
+    return collapse(tree, np.array(cut, dtype=np.int64))

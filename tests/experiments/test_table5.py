@@ -1,0 +1,100 @@
+"""Table 5 of the HHCART paper: its figures, its folds, and sizes of trees from all rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from obliqua.experiments.__main__ import TABLES
+from obliqua.experiments.protocol import (
+    DataSet,
+    Method,
+    Rows,
+    run,
+    run_cell,
+    stratified_folds,
+)
+from obliqua.experiments.store import Store
+from obliqua.experiments.table5 import PROTOTYPE_5, PUBLISHED_5, TABLE_5
+
+
+def cloud(n_rows: int = 103) -> Rows:
+    rng = np.random.default_rng(0)
+    y = (rng.random(n_rows) < 0.3).astype(int)
+    return Rows(rng.normal(size=(n_rows, 3)) + y[:, None], np.array(["a", "b"])[y])
+
+
+def test_the_figures_are_complete() -> None:
+    names = [data_set.name for data_set in TABLE_5.data_sets]
+    assert names == ["BH", "BC", "BUPA", "PIND", "HRT", "SUR"]
+    assert list(PUBLISHED_5) == list(PROTOTYPE_5) == names
+    for entries in PUBLISHED_5.values():
+        assert list(entries) == ["A", "D", "FDT"]
+        assert all(entry.accuracy.sd > 0 for entry in entries.values())
+        # one tree has no standard deviation, so its size is not judged
+        assert math.isnan(entries["FDT"].leaves.sd)
+    assert {len(entries) for entries in PROTOTYPE_5.values()} == {4}
+    assert TABLES["hhcart-table-5"] is TABLE_5
+
+
+def test_methods_have_names_of_their_own() -> None:
+    names = [method.name for method in TABLE_5.methods]
+    assert len(set(names)) == len(names)
+    assert set(TABLE_5.standard) <= set(names)
+
+
+@pytest.mark.parametrize("n_folds", [2, 5, 7])
+def test_stratified_folds_share_out_every_class(n_folds: int) -> None:
+    y = cloud().y
+    parts = stratified_folds(y, np.random.default_rng(1), n_folds)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(len(y)))
+    for label in ("a", "b"):
+        counts = [int((y[part] == label).sum()) for part in parts]
+        assert max(counts) - min(counts) <= 1
+    again = stratified_folds(y, np.random.default_rng(2), n_folds)
+    assert any(one.tolist() != other.tolist() for one, other in zip(parts, again, strict=True))
+
+
+@pytest.mark.parametrize("n_folds", [0, 1, 104])
+def test_bad_numbers_of_folds(n_folds: int) -> None:
+    with pytest.raises(ValueError, match="n_folds must be from 2 to the number of rows 103"):
+        stratified_folds(cloud().y, np.random.default_rng(0), n_folds)
+
+
+def test_stratified_rows_are_divided_so() -> None:
+    plain = cloud()
+    params = {"max_depth": 1, "pruning": None}
+    method = Method("stump", "one split", "obliqua.CartClassifier", params)
+    one = run_cell("x", plain, method, 0, 0)
+    other = run_cell("x", Rows(plain.X, plain.y, stratified=True), method, 0, 0)
+    assert one.confusion != other.confusion
+    assert sum(map(sum, one.confusion)) == sum(map(sum, other.confusion)) == 103
+
+
+def test_the_size_of_the_tree_from_all_rows() -> None:
+    rows = cloud()
+    name, params = "obliqua.CartClassifier", {"pruning": None}
+    folds = run_cell("x", rows, Method("m", "", name, params), 0, 0)
+    whole = run_cell("x", rows, Method("m", "", name, params, whole_tree=True), 0, 0)
+    tree = Method("m", "", name, params).make(0).fit(rows.X, rows.y)
+    assert len(folds.leaves) == 5
+    assert whole.leaves == [tree.get_n_leaves()]
+    assert whole.confusion == folds.confusion
+
+
+def test_rows_may_have_a_number_of_folds_of_their_own(tmp_path: Path) -> None:
+    """As the glass data of C4.5's table, which have ten in a table of five."""
+    sets = [
+        DataSet("usual", "", cloud),
+        DataSet("own", "", lambda: replace(cloud(), n_folds=7)),
+    ]
+    method = Method("m", "", "obliqua.CartClassifier", {"pruning": None})
+    store = Store(tmp_path / "x.json", "x", seed=0)
+    repeats = {data_set.name: 1 for data_set in sets}
+    run(sets, [method], repeats, store, n_folds=3, progress=lambda _: None)
+    sizes = {name: len(store.cells(name, "m")[0]["leaves"]) for name in repeats}
+    assert sizes == {"usual": 3, "own": 7}
