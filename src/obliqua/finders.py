@@ -13,17 +13,19 @@ from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from obliqua._assemble import AXIS_LABEL
 from obliqua._core.columns import Columns
 from obliqua._core.planned import Planned
 from obliqua._rules import Rules
 from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua.criteria import Criterion
 from obliqua.data import Problem
 from obliqua.odd import OddColumns, Terms
 from obliqua.proposals import Planes, Proposals
 from obliqua.scatter import weight_shift
-from obliqua.search import Split
+from obliqua.search import Split, by_function
 
 __all__ = ["CompiledMethod"]
 
@@ -54,6 +56,64 @@ class OddSplits:
         )
 
 
+class Measure:
+    """A criterion in Python, as compiled code asks it when it moves a hyperplane."""
+
+    def __init__(
+        self, criterion: Criterion, counts: Int64Array, unit: float, rules: Rules
+    ) -> None:
+        self.criterion = criterion
+        self.counts = counts
+        self.unit = unit
+        self.rules = rules
+
+    def score(self, sums: Int64Array) -> float:
+        """Return how good it is to have these class sums on one side."""
+        return float(by_function(self.criterion, sums[None, :], self.counts, self.unit)[0])
+
+    def best(
+        self,
+        values: FloatArray,
+        leaves: NDArray[np.uint8] | None,
+        classes: Int32Array,
+        weights: Int64Array | None,
+        tolerance: float,
+        bar: float,
+    ) -> tuple[float, float, float] | None:
+        """Find the best place between values where rows enter the counted side, or leave it.
+
+        Returns how good it is and its two neighbours, or None if it does not reach `bar`.
+        """
+        order = np.argsort(values, kind="stable")
+        step = np.ones(len(values), dtype=np.int64) if weights is None else weights
+        sign = np.ones(len(values), dtype=np.int64)
+        if leaves is not None:
+            sign[leaves != 0] = -1
+        moves = np.zeros((len(values) + 1, len(self.counts)), dtype=np.int64)
+        moves[np.arange(1, len(values) + 1), classes[order]] = (sign * step)[order]
+        np.add.at(moves[0], classes[sign < 0], step[sign < 0])
+        sums = moves.cumsum(axis=0)
+        rows = (sign < 0).sum() + np.concatenate([[0], sign[order].cumsum()])
+        ends = (-1.0, 1.0) if leaves is not None else (values[order[0]], values[order[-1]])
+        around = np.concatenate([[ends[0]], values[order], [ends[1]]])
+        weight, total = sums.sum(axis=1), self.counts.sum()
+        legal = (
+            (np.diff(around) > tolerance)
+            & (rows >= self.rules.min_samples_leaf)
+            & (len(values) - rows >= self.rules.min_samples_leaf)
+            & (weight >= self.rules.min_weight_leaf)
+            & (total - weight >= self.rules.min_weight_leaf)
+        )
+        places = np.flatnonzero(legal)
+        if len(places) == 0:
+            return None
+        scores = by_function(self.criterion, sums[places], self.counts, self.unit)
+        k = int(np.argmax(scores))
+        if scores[k] < bar:
+            return None
+        return float(scores[k]), float(around[places[k]]), float(around[places[k] + 1])
+
+
 class CompiledMethod:
     """A method's finders for one problem."""
 
@@ -67,6 +127,7 @@ class CompiledMethod:
         self.problem = problem
         self.method = proposals.proposer
         self.max_features = proposals.max_features
+        self.axis_bias = proposals.axis_bias
         self.weight_shift = weight_shift(problem.total_weight)
         self.scale = scale
         self.odd = odd
@@ -77,6 +138,7 @@ class CompiledMethod:
         found = self.method.finder(
             self.problem, room, self.weight_shift, self.scale, self.max_features, helper
         )
+        found.bias = self.axis_bias
         if self.odd is not None:
             odd, only = self.odd, isinstance(self.method, OddSplits)
             found.set_coding(odd.columns, odd.n_levels, odd.usual, odd.by_node, only)
@@ -90,11 +152,18 @@ class CompiledMethod:
 
     def close(self) -> None:
         """Give back the memory of the loop's own finders."""
+        for finder in self._loop:
+            finder.finished()
         self._loop = []
 
-    def planes(self, rows: Int32Array, counts: Int64Array) -> Planes | None:
-        """List the directions of a node."""
-        self._load(rows, counts, (0, 1, 0), 1)
+    def planes(
+        self, rows: Int32Array, counts: Int64Array, key: int, criterion: Criterion, rules: Rules
+    ) -> Planes | None:
+        """List the directions of a node, for a criterion in Python."""
+        limits = (criterion.code, rules.min_samples_leaf, rules.min_weight_leaf)
+        self._load(rows, counts, limits, key, 1)
+        if hasattr(self._loop[0], "set_measure"):
+            self._loop[0].set_measure(Measure(criterion, counts, self.problem.unit, rules))
         numbers, planes = self._loop[0].directions()
         if not numbers:
             return None
@@ -110,6 +179,7 @@ class CompiledMethod:
         self,
         rows: Int32Array,
         counts: Int64Array,
+        key: int,
         code: int,
         rules: Rules,
         axis: Split | None,
@@ -118,32 +188,33 @@ class CompiledMethod:
         n_threads: int,
     ) -> Split | None:
         """Find the best split of a node, if one is better than `axis`; marks its sides."""
-        bar = (0.0, -1, 0) if axis is None else (axis.goodness, axis.order, axis.rows_left)
+        plain = (0.0, -1, 0) if axis is None else (axis.goodness, axis.order, axis.rows_left)
         limits = (code, rules.min_samples_leaf, rules.min_weight_leaf)
-        tasks = self._load(rows, counts, limits, n_threads if pool else 1)
+        tasks = self._load(rows, counts, limits, key, n_threads if pool else 1)
         owner = self._loop[0]
         free = list(self._loop)
-        least = bar  # of the odd columns too
+        least = plain  # of the odd columns too
+        if self.odd is not None:
+            least = owner.look(owner, 0, 0, plain, columns)
+        bar = (self.axis_bias * least[0], *least[1:])
 
         def task(share: tuple[int, int]) -> tuple[float, int, int]:
             finder = free.pop()
             try:
-                cut: tuple[float, int, int] = finder.look(owner, *share, least, columns)
+                cut: tuple[float, int, int] = finder.look(owner, *share, bar, columns)
             finally:
                 free.append(finder)
             return cut
 
         shares = self._shares(tasks, n_threads if pool else 1)
-        if self.odd is not None:
-            least = owner.look(owner, 0, 0, bar, columns)
         looks = pool.map(task, shares) if pool else map(task, shares)
-        best = min((least, *looks), key=lambda cut: (-cut[0], cut[1]))
+        best = min((bar, *looks), key=lambda cut: (-cut[0], cut[1]))
         decided = None
         if best[1] != least[1]:
-            decided = owner.decide(best[1], least, columns)
-        if decided is None and least[1] != bar[1]:  # a direction need not keep what it promised
-            best = least
             decided = owner.decide(best[1], bar, columns)
+        if decided is None and least[1] != plain[1]:  # a direction need not keep its promise
+            best = least
+            decided = owner.decide(best[1], plain, columns)
         if decided is None:
             return None
         goodness, rows_left, threshold, terms = decided
@@ -159,14 +230,19 @@ class CompiledMethod:
         )
 
     def _load(
-        self, rows: Int32Array, counts: Int64Array, limits: tuple[int, int, int], n: int
+        self,
+        rows: Int32Array,
+        counts: Int64Array,
+        limits: tuple[int, int, int],
+        key: int,
+        n: int,
     ) -> int:
         """Read a node; returns the number of tasks: mirrors and single directions."""
         problem = self.problem
         while len(self._loop) < n:
             self._loop.append(self.finder(problem.n_rows, helper=len(self._loop) > 0))
         tasks: int = self._loop[0].load(
-            problem.Z, rows, problem.y, problem.weights, counts, limits
+            problem.Z, rows, problem.y, problem.weights, counts, limits, key
         )
         return tasks
 

@@ -229,7 +229,13 @@ class _Growth:
             self.row_numbers,
         )
         grown = subtree.grow(
-            node.start, node.end, node.depth, node.counts, node.active, self.best_first
+            node.start,
+            node.end,
+            node.depth,
+            node.counts,
+            node.active,
+            self.best_first,
+            node.key,
         )
         self.blocks.append(Block(node.parent, *grown))
 
@@ -315,12 +321,15 @@ class _Growth:
             split = self._search_method(node, axis)
             if split is not None:
                 goodness = split.axis_goodness  # it has looked at the odd columns too
-                found.append(split)
+                found = [split]  # better than the axes, by the measure of its bias
         if planes is not None:
             split = self._search_planes(node, planes, exhaustive)
             if split is not None:
                 split.order += self.problem.n_features  # after every feature
-                found.append(split)
+                if exhaustive or axis is None:
+                    found.append(split)
+                elif split.goodness > self.proposals.axis_bias * goodness:
+                    found = [split]
         for split in found:
             if self.proposals.axis_parallel:
                 split.axis_goodness = goodness
@@ -360,6 +369,7 @@ class _Growth:
         return self.method.search(
             self._rows(node),
             node.counts,
+            node.key,
             self.criterion.code,
             self.rules,
             axis,
@@ -371,7 +381,9 @@ class _Growth:
     def _ask(self, node: _Pending) -> Planes | None:
         """Ask the proposer about a node; its view dies with the answer."""
         if self.method is not None:
-            return self.method.planes(self._rows(node), node.counts)
+            return self.method.planes(
+                self._rows(node), node.counts, node.key, self.criterion, self.rules
+            )
         problem, rows = self._numbers(node)
 
         def weights() -> FloatArray:

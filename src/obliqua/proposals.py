@@ -171,12 +171,16 @@ class Proposals:
     scale : {"standard", "robust", "minmax"}, default=None
         What the proposer sees: features divided by their standard deviation, by their
         interquartile range or by their range. The splits are in original units all the same.
+    axis_bias : float, default=1.0
+        An oblique split must be better than the best axis-parallel one by more than this factor.
+        With 0 any oblique split is taken, and axis-parallel ones only where there is none.
     """
 
     proposer: Any = None
     axis_parallel: bool = True
     max_features: int | None = None
     scale: str | None = None
+    axis_bias: float = 1.0
 
     def ask(self, node: NodeView) -> Any:
         """Return what the proposer says of a node.

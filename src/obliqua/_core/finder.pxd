@@ -1,7 +1,7 @@
 """What compiled growth asks of a method: the best oblique cut of a node."""
 
 from obliqua._core.columns cimport Columns
-from obliqua._core.types cimport Cut, Scorer, View, i32, i64, u8
+from obliqua._core.types cimport Cut, Scorer, View, i32, i64, u8, u64
 
 
 cdef struct Data:
@@ -13,6 +13,8 @@ cdef struct Data:
 
 
 cdef class Finder:
+    cdef public u64 key      # of the node's random numbers
+    cdef public double bias  # an oblique cut must be better than an axis-parallel one times this
     cdef Columns columns     # whom to tell how much work was done, and who says when to stop
     cdef i32* idx            # the hyperplane that was found
     cdef double* coef

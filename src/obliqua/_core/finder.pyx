@@ -11,6 +11,7 @@ cdef class Finder:
 
     def __cinit__(self, i64 n_features, *args, **more):
         cdef i64 k
+        self.bias = 1.0
         self.idx = <i32*> malloc(n_features * sizeof(i32))
         self.coef = <double*> malloc(n_features * sizeof(double))
         self.fill = <double*> malloc(n_features * sizeof(double))
@@ -33,6 +34,9 @@ cdef class Finder:
         free(self.width)
         free(self.table)
         free(self.table_size)
+
+    def finished(self):
+        """Called at the end of a subtree: the place to report what a search has counted."""
 
     cdef bint find(self, const Data* data, const i32* rows, i64 n, const Scorer* scorer,
                    Cut* best, u8* side) noexcept nogil:

@@ -29,6 +29,7 @@ class Subtree:
         counts: Int64Array,
         active: _Words,
         best_first: bool,
+        key: int = 0,
     ) -> tuple[
         Int64Array,
         Int64Array,

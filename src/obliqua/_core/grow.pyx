@@ -12,6 +12,7 @@ import numpy as np
 from obliqua._core.columns cimport Columns
 from obliqua._core.finder cimport Data, Finder
 from obliqua._core.planes cimport PlaneStore, store_export, store_free, store_keep
+from obliqua._core.rng cimport key_of_child
 from obliqua._core.steps cimport (
     NOWHERE, Limits, must_be_leaf, read_limits, search_columns,
 )
@@ -36,6 +37,7 @@ cdef struct Node:
     double threshold
     double gain
     double axis_gain         # of the best axis-parallel split
+    u64 key                  # of its random numbers
 
 
 cdef class Subtree:
@@ -134,6 +136,7 @@ cdef class Subtree:
         node.n_coef = 0
         node.plane = 0
         node.direction = -1
+        node.key = 0
         self.n_nodes += 1
         return self.n_nodes - 1
 
@@ -216,6 +219,7 @@ cdef class Subtree:
                        &best, active)
         axis_score = best.score
         if self.rows != NULL:
+            self.finder.key = here.key
             oblique = self.finder.find(&self.data, self.rows + here.start, here.end - here.start,
                                        &scorer, &best, self.columns.side)
             axis_score = self.finder.axis_score
@@ -261,6 +265,8 @@ cdef class Subtree:
         right[0] = self.add_node(cut, here.end, <i32> node, here.depth + 1)
         if self.failed:
             return
+        self.nodes[left[0]].key = key_of_child(here.key, 0)
+        self.nodes[right[0]].key = key_of_child(here.key, 1)
         scorer.counts = self.sums(node)          # adding nodes may have moved the sums
         if here.feature == OBLIQUE:              # the finder has marked the sides
             self.columns.sum_left(self.rows + here.start, here.end - here.start, &scorer,
@@ -381,12 +387,13 @@ cdef class Subtree:
             self.nodes[self.pending[k]].gain = 0.0
 
     def grow(self, i64 start, i64 end, i32 depth, const i64[::1] counts, const u64[::1] active,
-             bint best_first):
+             bint best_first, u64 key=0):
         """Grows the window [start, end) and returns its nodes as arrays (see `Grown`)."""
         cdef i64 root, c
         with nogil:
             root = self.add_node(start, end, -1, depth)
             if root >= 0:
+                self.nodes[root].key = key
                 for c in range(self.limits.n_classes):
                     self.sums(root)[c] = counts[c]
                     self.nodes[root].weight += counts[c]
@@ -399,6 +406,8 @@ cdef class Subtree:
                         else:
                             self.push(root)
                             self.grow_depth_first()
+        if self.finder is not None:
+            self.finder.finished()
         if self.columns.reason is not None:
             raise self.columns.reason
         if self.failed:

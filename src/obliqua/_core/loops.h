@@ -61,6 +61,70 @@ OB_VERSIONS static void ob_range(const double *z, int64_t n, double *low, double
     }
 }
 
+/* Where a row crosses a hyperplane that turns: it is on its right side where the value v + d * z is
+ * above 0. With z >= 0 it gets there as d grows, at d = -v / z. t = d / (scale + |d|) is between -1
+ * and 1 and grows with d. Rows with z = 0 never cross: -1 on the right side, 1 on the left one. */
+OB_VERSIONS static void ob_crossings(double *t, const double *v, const double *z, double scale,
+                                     int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        double size = v[i] < 0 ? -v[i] : v[i], q = size + scale * z[i];
+        t[i] = q > 0 ? -v[i] / q : 1;
+    }
+}
+
+/* The same where all rows cross at -v / 1: a hyperplane that is shifted. */
+OB_VERSIONS static void ob_shifts(double *t, const double *v, double scale, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        double size = v[i] < 0 ? -v[i] : v[i];
+        t[i] = -v[i] / (size + scale);
+    }
+}
+
+/* The same for numbers of any sign: with w < 0 a row leaves the right side as d grows. */
+OB_VERSIONS static void ob_swings(double *t, uint8_t *leaves, const double *v, const double *w,
+                                  double scale, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        double size = v[i] < 0 ? -v[i] : v[i], reach = w[i] < 0 ? -w[i] : w[i];
+        double q = size + scale * reach, at = q > 0 ? -v[i] / q : 1;
+        t[i] = w[i] < 0 ? -at : at;
+        leaves[i] = w[i] < 0;
+    }
+}
+
+/* v[i] += d * z[i] */
+OB_VERSIONS static void ob_add_multiple(double *v, const double *z, double d, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        v[i] += d * z[i];
+}
+
+/* v[i] += d */
+OB_VERSIONS static void ob_add_constant(double *v, double d, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        v[i] += d;
+}
+
+/* How many numbers are above 0. */
+OB_VERSIONS static int64_t ob_count_positive(const double *v, int64_t n) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++)
+        count += v[i] > 0;
+    return count;
+}
+
+/* The sum of |v[i]|, good to many digits; only its order of magnitude is used. */
+OB_VERSIONS static double ob_sum_sizes(const double *v, int64_t n) {
+    double sum[OB_LANES] = {0};
+    int64_t i = 0;
+    for (; i + OB_LANES <= n; i += OB_LANES)
+        for (int k = 0; k < OB_LANES; k++)
+            sum[k] += v[i + k] < 0 ? -v[i + k] : v[i + k];
+    for (; i < n; i++)
+        sum[0] += v[i] < 0 ? -v[i] : v[i];
+    for (int k = 1; k < OB_LANES; k++)
+        sum[0] += sum[k];
+    return sum[0];
+}
+
 /* The bin of each number: (z - low) * scale, brought into 0 .. last. Never decreasing in z. */
 OB_VERSIONS static void ob_places(const double *z, int32_t *place, int64_t n, double low,
                                   double scale, double last) {

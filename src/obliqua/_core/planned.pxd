@@ -40,6 +40,7 @@ cdef class Planned(Finder):
 
     cdef int reserve(self, i64 most) except -1
     cdef void add_task(self, i64 first, bint mirror) noexcept nogil
+    cdef void clear_tasks(self) noexcept nogil
     cdef void plan(self) noexcept nogil
     cdef void set_grid(self) noexcept nogil
     cdef void read(self, const Data* data, const i32* rows, i64 n,

@@ -33,6 +33,7 @@ class Planned(Finder):
         weights: Int64Array | None,
         counts: Int64Array,
         limits: tuple[int, int, int],
+        key: int = 0,
     ) -> int: ...
     def look(
         self,

@@ -25,7 +25,7 @@ from obliqua._core.quick cimport bench_free, bench_init, bench_read, quick_searc
 from obliqua._core.rounding cimport round_significant
 from obliqua._core.search cimport tolerance_for
 from obliqua._core.sheet cimport Sheet, sheet_fill, sheet_free, sheet_init
-from obliqua._core.types cimport Cut, Scorer, better, i32, i64, midpoint, u8
+from obliqua._core.types cimport Cut, Scorer, better, i32, i64, midpoint, u8, u64
 from obliqua._core.view cimport make_view
 
 cdef extern from "loops.h" nogil:
@@ -125,6 +125,10 @@ cdef class Planned(Finder):
         self.tasks[self.n_tasks].mirror = mirror
         self.n_tasks += 1
 
+    cdef void clear_tasks(self) noexcept nogil:
+        """Forgets the tasks of the last node."""
+        self.n_tasks = 0
+
     cdef void plan(self) noexcept nogil:
         """Adds the tasks of the node that was read; what a method is."""
         pass
@@ -142,7 +146,8 @@ cdef class Planned(Finder):
         self.scorer = scorer[0]
         self.scorer.counts = self.sheet.counts
         self.scorer.n_classes = self.sheet.n_present
-        if scorer.code == SUM_VARIANCES:             # numbers the classes, absent ones too
+        # It numbers the classes, absent ones too; and a criterion in Python sees them all.
+        if scorer.code == SUM_VARIANCES or scorer.code < 0:
             self.scorer.counts = scorer.counts
             self.scorer.n_classes = scorer.n_classes
             for i in range(n):
@@ -366,11 +371,12 @@ cdef class Planned(Finder):
             self.axis_score = odd.score
         if n >= self.min_rows:
             rough = odd
-            self.n_tasks = 0
+            rough.score = self.bias * odd.score
+            exact = rough
+            self.clear_tasks()
             self.plan()
             self.search(self, 0, self.n_tasks * self.n_features, &rough)
             if rough.direction != odd.direction:
-                exact = odd
                 if self.confirm(rough, &exact, side):
                     best[0] = exact
                     return True
@@ -394,10 +400,11 @@ cdef class Planned(Finder):
     # -- for the growth loop in Python -------------------------------------------------------
 
     def load(self, Z, const i32[::1] rows, const i32[::1] classes, weights,
-             const i64[::1] counts, limits):
+             const i64[::1] counts, limits, u64 key=0):
         """Reads a node and plans; returns the number of tasks.
 
-        `limits`: (criterion code, smallest number of rows on a side, smallest weight).
+        `limits`: (criterion code, smallest number of rows on a side, smallest weight). `key`: of
+        the node's random numbers.
         """
         cdef Data data
         cdef Scorer scorer
@@ -419,7 +426,8 @@ cdef class Planned(Finder):
         scorer.weight = 0
         for c in range(counts.shape[0]):
             scorer.weight += counts[c]
-        self.n_tasks = 0
+        self.key = key
+        self.clear_tasks()
         if rows.shape[0] < self.min_rows and self.coding.n_odd == 0:
             return 0
         with nogil:
@@ -439,7 +447,7 @@ cdef class Planned(Finder):
         self.columns = columns
         if self is not owner:
             bench_read(&self.bench, &owner.sheet)
-            if owner.scorer.code == SUM_VARIANCES:
+            if owner.scorer.code == SUM_VARIANCES or owner.scorer.code < 0:
                 memcpy(self.bench.work.classes, owner.bench.work.classes,
                        owner.sheet.n * sizeof(i32))
         with nogil:

@@ -8,23 +8,9 @@ from obliqua._core.types cimport View, i64, u64, view_at
 from obliqua._core.view cimport make_view
 
 
-cdef inline u64 scramble(u64 x) noexcept nogil:
-    """A bijection of 64 bits in which every input bit reaches every output bit (splitmix64)."""
-    x ^= x >> 30
-    x *= 0xBF58476D1CE4E5B9ULL
-    x ^= x >> 27
-    x *= 0x94D049BB133111EBULL
-    x ^= x >> 31
-    return x
-
-
-cdef inline u64 mix(u64 key, u64 value) noexcept nogil:
-    return scramble(key + 0x9E3779B97F4A7C15ULL * (value + 1))
-
-
 def child_key(u64 key, u64 side):
     """The random key of a child: a function of its path from the root and of the seed."""
-    return mix(scramble(key + 0x9E3779B97F4A7C15ULL), side)
+    return key_of_child(key, side)
 
 
 def scattered(const u64[::1] keys, const i64[::1] numbers):

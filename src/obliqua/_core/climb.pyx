@@ -1,0 +1,137 @@
+"""OC1's climb (Murthy, Kasif, Salzberg 1994): coefficients change one by one, jumps help it out."""
+
+from obliqua._core.position cimport Move, Position
+from obliqua._core.rng cimport draw, draw_uniform
+from obliqua._core.types cimport Cut, i64
+
+cdef enum:
+    SEQUENTIAL = 0
+    BEST = 1
+    RANDOM = 2
+
+cdef double NO_MOVE = 1e-9           # of a coefficient: a change this small is none
+
+
+cdef class Climb(Position):
+    """Climbs from several starts; `settings` is an `obliqua.methods.oc1.Climb`."""
+
+    cdef int order
+    cdef i64 n_picks         # coefficients that order RANDOM picks
+    cdef i64 n_jumps
+    cdef i64 most_equal      # moves without gain between two improvements
+    cdef bint fading         # the paper's rule: they become less likely instead
+    cdef bint axis_start
+    cdef bint constant       # whether the constant changes too
+    cdef i64 n_equal         # moves without gain since the last improvement
+
+    def __cinit__(self, i64 n_features, int n_classes, i64 room, bint weighted,
+                  int weight_shift, const double[::1] scale, settings, max_features,
+                  bint helper=False):
+        self.order = ("sequential", "best", "random").index(settings.order)
+        self.n_picks = settings.n_picks or 10 * (n_features + 1)
+        self.n_jumps = settings.n_jumps
+        self.most_equal = settings.most_equal
+        self.fading = settings.stagnation == "paper"
+        self.axis_start = settings.axis_start
+        self.constant = settings.perturb_constant
+        self.min_rows = settings.min_rows
+        self.from_zero = settings.from_zero
+        self.journal = settings.journal
+        self.has_deadline = settings.journal.deadline is not None
+        if self.has_deadline:
+            self.deadline = settings.journal.deadline
+        self.reserve_starts(settings.n_restarts, room, helper)
+
+    cdef void improve(self, Position owner, i64 task, const Cut* best) noexcept nogil:
+        if task > 0 or not self.axis_start or not self.start_at_axis(
+                owner, best.direction if best.direction < self.n_features else -1):
+            self.start_anywhere(owner)
+        self.n_equal = 0
+        if self.order == RANDOM:
+            self.climb_at_random(owner)
+            return
+        while self.score < owner.top and not self.stopped(owner):
+            if self.one_pass(owner):
+                self.place(owner)            # sums that were added to for long lose digits
+            elif not self.try_jumps(owner):
+                break
+
+    cdef bint stopped(self, Position owner) noexcept nogil:
+        """Whether the user or the clock says stop; lets Ctrl-C through."""
+        cdef i64 work = owner.sheet.n * self.n_features
+        if self.columns is not None:
+            self.columns.mind_signals(work)
+            if self.columns.stop:
+                return True
+        return self.is_late(work) or owner.trouble is not None
+
+    cdef bint accepts(self, const Move* move) noexcept nogil:
+        """OC1's rule: any gain; and as good as before, for a while."""
+        if not move.found:
+            return False
+        if move.score > self.score:
+            self.n_equal = 0
+            return True
+        if move.score < self.score:
+            return False
+        self.n_equal += 1
+        if self.fading:
+            return draw_uniform(&self.stream) < 1.0 - 0.1 * (<double> (self.n_equal - 1))
+        return self.n_equal <= self.most_equal
+
+    cdef bint change(self, Position owner, i64 k, const Move* move) noexcept nogil:
+        """Applies a change of a coefficient; False if it is too small to be one."""
+        cdef double size = self.a[k] if self.a[k] >= 0 else -self.a[k]
+        cdef double step = move.amount if move.amount >= 0 else -move.amount
+        if step <= NO_MOVE * size:
+            self.score = move.score
+            return False
+        self.apply_turn(owner, k, move)
+        return True
+
+    cdef bint one_pass(self, Position owner) noexcept nogil:
+        """Each coefficient once, or the best change of any; whether anything moved."""
+        cdef i64 k, last = self.n_features + self.constant
+        cdef i64 chosen = -1
+        cdef bint moved = False
+        cdef Move move, best
+        if self.order == SEQUENTIAL:
+            for k in range(last):
+                move = self.turn(owner, k, self.score)
+                if self.accepts(&move) and self.change(owner, k, &move):
+                    moved = True
+                    if self.score >= owner.top:
+                        break
+            return moved
+        best.score = -1.0
+        for k in range(last):
+            move = self.turn(owner, k, self.score)
+            if move.found and move.score > best.score:
+                best = move
+                chosen = k
+        return chosen >= 0 and self.accepts(&best) and self.change(owner, chosen, &best)
+
+    cdef bint try_jumps(self, Position owner) noexcept nogil:
+        """Up to so many random directions; stops at the first that is better."""
+        cdef i64 k
+        cdef Move move
+        for k in range(self.n_jumps):
+            move = self.swing(owner, self.score)
+            if move.found and move.score > self.score:
+                self.apply_swing(owner, &move)
+                self.n_equal = 0
+                return True
+        return False
+
+    cdef void climb_at_random(self, Position owner) noexcept nogil:
+        cdef i64 pick, k
+        cdef Move move
+        for pick in range(self.n_picks):
+            if self.score >= owner.top or self.stopped(owner):
+                return
+            k = <i64> (draw(&self.stream) % <unsigned long long> (self.n_features + 1))
+            move = self.turn(owner, k, self.score)
+            if not (self.accepts(&move) and self.change(owner, k, &move)):
+                self.try_jumps(owner)
+            if pick % 16 == 15:
+                self.place(owner)

@@ -1,0 +1,62 @@
+"""A hyperplane that moves: its values at the rows of a node, and where it may go."""
+
+from obliqua._core.planned cimport Planned
+from obliqua._core.types cimport Cut, i64, u8, u64
+
+
+cdef struct Move:
+    # The best change of a hyperplane along one line: how far, and how good it is there.
+    double amount
+    double score
+    bint found
+
+
+cdef class Position(Planned):
+    # Of a node, in the object that has read it:
+    cdef double* z           # per feature: scaled values, counted from a point where none is < 0
+    cdef double* shift       # per feature: that point, before scaling
+    cdef double* reach       # per feature: the mean of z
+    cdef double top          # no split of these classes is better; infinite if not known
+    cdef i64 n_starts        # tasks: each is a hyperplane that starts somewhere and moves
+    cdef i64* tried          # per task: hyperplanes that were tried
+    cdef i64 done            # the first task that has reached `top`
+    # Of a hyperplane, in the object that moves it:
+    cdef double* a           # coefficients of z, then the constant
+    cdef double* v           # its value at each row: above 0 on the right side
+    cdef double* jump        # a direction of the space of coefficients
+    cdef double* w           # its value at each row
+    cdef u8* leaves          # rows that leave the right side as one goes along it
+    cdef i64* right          # class sums on the right side
+    cdef double score        # goodness; -1 where a side is too small
+    cdef double size         # the mean of |v|
+    cdef u64 stream          # random numbers
+    cdef i64 n_tried
+    # Of all nodes:
+    cdef object journal      # who wants to know what was tried
+    cdef object measure      # a criterion in Python, or None
+    cdef object trouble      # the exception that it raised
+    cdef bint from_zero      # z counts from the smallest value, also where none is negative
+    cdef bint has_deadline
+    cdef double deadline     # on the clock `monotonic`
+    cdef i64 work            # rows that were looked at since the clock was
+    cdef bint late
+    cdef i64 total_tried     # at the nodes before this one
+
+    cdef int reserve_starts(self, i64 n_starts, i64 room, bint helper) except -1
+    cdef void place(self, Position owner) noexcept nogil
+    cdef void assess(self, Position owner) noexcept nogil
+    cdef bint start_at_axis(self, Position owner, i64 column) noexcept nogil
+    cdef void start_anywhere(self, Position owner) noexcept nogil
+    cdef Move turn(self, Position owner, i64 k, double bar) noexcept nogil
+    cdef Move swing(self, Position owner, double bar) noexcept nogil
+    cdef Move best_along(self, Position owner, bint swings, double scale, double bar) noexcept nogil
+    cdef void apply_turn(self, Position owner, i64 k, const Move* move) noexcept nogil
+    cdef void apply_swing(self, Position owner, const Move* move) noexcept nogil
+    cdef bint is_late(self, i64 work) noexcept nogil
+    cdef void find_top(self) noexcept nogil
+    cdef double mean_size(self, Position owner, const double* values) noexcept nogil
+    cdef void ask_score(self, Position owner) noexcept nogil
+    cdef void ask_best(self, Position owner, bint swings, i64 direction, double tolerance,
+                       Cut* cut) noexcept nogil
+    cdef void run(self, Position owner, i64 task, const Cut* best) noexcept nogil
+    cdef void improve(self, Position owner, i64 task, const Cut* best) noexcept nogil

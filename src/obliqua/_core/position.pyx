@@ -1,0 +1,406 @@
+"""A hyperplane that moves: its values at the rows of a node, and where it may go.
+
+Coordinates: z = (x - shift) * scale, none of them below 0, and the hyperplane a.z + a_p with the
+values v at the rows; above 0 is the right side. Two kinds of moves are searched exactly:
+
+- a *turn* changes one coefficient, the constant too if wanted. A row crosses at -v / z;
+- a *swing* goes along a direction r of the space of coefficients. With w = r.z + r_p a row
+  crosses at -v / w; it leaves the right side there if w is negative, and enters it otherwise.
+
+All crossings d are mapped to t = d / (scale + |d|), between -1 and 1, which needs no care for
+rows that never cross and keeps far outliers from making the search's bins useless.
+"""
+
+from libc.math cimport INFINITY, fabs, frexp, ldexp
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from time import monotonic
+
+import numpy as np
+
+from obliqua._core.criterion cimport goodness, is_convex
+from obliqua._core.quick cimport quick_search
+from obliqua._core.rng cimport draw_uniform, mix
+from obliqua._core.swing cimport swing_search
+from obliqua._core.types cimport Cut, allowed, i32, i64, midpoint, u8, u64
+
+cdef extern from "loops.h" nogil:
+    void ob_crossings(double* t, const double* v, const double* z, double scale, i64 n)
+    void ob_shifts(double* t, const double* v, double scale, i64 n)
+    void ob_swings(double* t, u8* leaves, const double* v, const double* w, double scale, i64 n)
+    void ob_add_multiple(double* v, const double* z, double d, i64 n)
+    void ob_add_constant(double* v, double d, i64 n)
+    i64 ob_count_positive(const double* v, i64 n)
+    double ob_sum_sizes(const double* v, i64 n)
+
+cdef enum:
+    MOST_CLASSES = 12        # whose divisions are all looked at, to know the best one
+    WORK_BETWEEN_LOOKS = 1 << 20     # at the clock
+
+cdef double TIE = 1e-12      # crossings that are this near, in t, are one
+
+
+cdef double power_of_two(double x) noexcept nogil:
+    """The power of two next to a positive number, 1 for any other."""
+    cdef int exponent = 0
+    if not x > 0.0 or x - x != 0.0:
+        return 1.0
+    frexp(x, &exponent)
+    return ldexp(1.0, exponent)
+
+
+cdef double amount_between(double below, double above, double scale) noexcept nogil:
+    """How far to go so as to end between two neighbouring crossings."""
+    cdef double low = below / (1.0 - fabs(below))
+    cdef double high = above / (1.0 - fabs(above))
+    cdef double middle
+    if low - low == 0.0 and high - high == 0.0:
+        return scale * midpoint(low, high)
+    middle = (below + above) / 2         # one of them is infinitely far
+    return scale * (middle / (1.0 - fabs(middle)))
+
+
+cdef class Position(Planned):
+    """Base of methods that move hyperplanes; `improve` says how."""
+
+    cdef int reserve_starts(self, i64 n_starts, i64 room, bint helper) except -1:
+        """Makes room for so many hyperplanes that start somewhere and move."""
+        cdef i64 p = self.n_features
+        self.n_starts = n_starts
+        self.reserve(n_starts)
+        self.z = <double*> malloc((1 if helper else room) * p * sizeof(double))
+        self.shift = <double*> malloc(p * sizeof(double))
+        self.reach = <double*> malloc(p * sizeof(double))
+        self.tried = <i64*> calloc(n_starts, sizeof(i64))
+        self.a = <double*> calloc(p + 1, sizeof(double))
+        self.v = <double*> malloc(room * sizeof(double))
+        self.jump = <double*> malloc((p + 1) * sizeof(double))
+        self.w = <double*> malloc(room * sizeof(double))
+        self.leaves = <u8*> malloc(room * sizeof(u8))
+        self.right = <i64*> malloc(3 * self.n_classes * sizeof(i64))
+        if (self.z == NULL or self.shift == NULL or self.reach == NULL or self.tried == NULL
+                or self.a == NULL or self.v == NULL or self.jump == NULL or self.w == NULL
+                or self.leaves == NULL or self.right == NULL):
+            raise MemoryError("no room to move hyperplanes")
+        return 0
+
+    def __dealloc__(self):
+        free(self.z)
+        free(self.shift)
+        free(self.reach)
+        free(self.tried)
+        free(self.a)
+        free(self.v)
+        free(self.jump)
+        free(self.w)
+        free(self.leaves)
+        free(self.right)
+
+    # -- the node ----------------------------------------------------------------------------
+
+    cdef void plan(self) noexcept nogil:
+        """Each start is a task; its direction is found when it is looked at."""
+        cdef i64 k, i, n = self.sheet.n
+        cdef const double* x
+        cdef double* z
+        if self.is_late(0):
+            return
+        for k in range(self.n_features):
+            x = self.sheet.columns + k * n
+            z = self.z + k * n
+            self.shift[k] = self.sheet.low[k] if self.from_zero or self.sheet.low[k] < 0 else 0.0
+            for i in range(n):
+                z[i] = (x[i] - self.shift[k]) * self.scale[k]
+            self.reach[k] = self.mean_size(self, z)
+        self.find_top()
+        self.done = self.n_starts
+        for k in range(self.n_starts):
+            self.tried[k] = 0
+            memset(self.vectors + k * self.n_features, 0, self.n_features * sizeof(double))
+            self.add_task(self.n_features + k, False)
+
+    cdef double mean_size(self, Position owner, const double* values) noexcept nogil:
+        """The mean of |values| over the rows, by weight."""
+        cdef i64 i
+        cdef double total = 0.0
+        if not owner.sheet.weighted:
+            return ob_sum_sizes(values, owner.sheet.n) / (<double> owner.sheet.n)
+        for i in range(owner.sheet.n):
+            total += fabs(values[i]) * (<double> owner.sheet.weights[i])
+        return total / (<double> owner.scorer.weight)
+
+    cdef void find_top(self) noexcept nogil:
+        """The best that any split can do: whole classes on either side (of a convex measure)."""
+        cdef int n_classes = self.scorer.n_classes, c
+        cdef i64 chosen, weight
+        cdef double score
+        self.top = INFINITY
+        if not is_convex(self.scorer.code) or n_classes > MOST_CLASSES:
+            return
+        self.top = 0.0
+        for chosen in range(1, (<i64> 1) << (n_classes - 1)):
+            weight = 0
+            for c in range(n_classes):
+                self.right[c] = self.scorer.counts[c] if chosen >> c & 1 else 0
+                weight += self.right[c]
+            score = goodness(self.scorer.code, self.right, self.scorer.counts, n_classes, weight,
+                             self.scorer.weight, self.right + 2 * n_classes)
+            self.top = max(self.top, score)
+
+    cdef void clear_tasks(self) noexcept nogil:
+        """Adds up what the tasks of the last node have tried, those that counted."""
+        cdef i64 k
+        for k in range(self.n_tasks):
+            if k <= self.done:
+                self.total_tried += self.tried[k]
+        self.n_tasks = 0
+
+    def finished(self):
+        """Reports what was tried."""
+        self.clear_tasks()
+        if self.journal is not None:
+            self.journal.tried += self.total_tried
+            self.journal.timed_out |= bool(self.late)
+        self.total_tried = 0
+        if self.trouble is not None:
+            raise self.trouble
+
+    cdef bint is_late(self, i64 work) noexcept nogil:
+        """Whether the time is over."""
+        self.work += work
+        if self.late or not self.has_deadline:
+            return self.late
+        if self.work >= WORK_BETWEEN_LOOKS or work == 0:
+            self.work = 0
+            with gil:
+                self.late = monotonic() > self.deadline
+        return self.late
+
+    # -- a hyperplane ------------------------------------------------------------------------
+
+    cdef void place(self, Position owner) noexcept nogil:
+        """Computes the values of the hyperplane at all rows, and how good it is."""
+        cdef i64 k, i, n = owner.sheet.n
+        cdef i64 p = self.n_features
+        for i in range(n):
+            self.v[i] = self.a[p]
+        for k in range(p):
+            if self.a[k] != 0.0:
+                ob_add_multiple(self.v, owner.z + k * n, self.a[k], n)
+        self.size = self.mean_size(owner, self.v)
+        self.assess(owner)
+
+    cdef void assess(self, Position owner) noexcept nogil:
+        """Counts the classes on the right side and scores the hyperplane."""
+        cdef i64 n = owner.sheet.n, i, rows = 0, weight = 0, here
+        cdef int k, n_classes = owner.scorer.n_classes
+        cdef i64 first, last
+        memset(self.right, 0, n_classes * sizeof(i64))
+        for k in range(owner.sheet.n_present):
+            first = owner.sheet.starts[k]
+            last = owner.sheet.starts[k + 1]
+            if first == last:
+                continue
+            here = ob_count_positive(self.v + first, last - first)
+            rows += here
+            if owner.sheet.weighted:
+                here = 0
+                for i in range(first, last):
+                    if self.v[i] > 0.0:
+                        here += owner.sheet.weights[i]
+            self.right[self.bench.work.classes[first]] = here
+            weight += here
+        if not allowed(&owner.scorer, rows, weight):
+            self.score = -1.0
+        elif owner.measure is None:
+            self.score = goodness(owner.scorer.code, self.right, owner.scorer.counts, n_classes,
+                                  weight, owner.scorer.weight, self.right + n_classes)
+        else:
+            self.ask_score(owner)
+
+    cdef bint start_at_axis(self, Position owner, i64 column) noexcept nogil:
+        """Places the hyperplane at the best cut of a column, -1: of all; False if there is none."""
+        cdef i64 n = owner.sheet.n, k
+        cdef Cut cut
+        cut.score = 0.0
+        cut.direction = self.n_features
+        cut.rows_left = 0
+        for k in range(self.n_features):
+            if column < 0 or column == k:
+                memcpy(self.bench.work.values, owner.sheet.columns + k * n, n * sizeof(double))
+                if owner.measure is None:
+                    quick_search(&self.bench, &owner.sheet, 0.0, &owner.scorer, k, &cut)
+                else:
+                    self.ask_best(owner, False, k, 0.0, &cut)
+        if cut.direction == self.n_features:
+            return False
+        column = cut.direction
+        memset(self.a, 0, (self.n_features + 1) * sizeof(double))
+        self.a[column] = 1.0
+        self.a[self.n_features] = -((midpoint(cut.below, cut.above) - owner.shift[column])
+                                    * self.scale[column])
+        self.place(owner)
+        return True
+
+    cdef void start_anywhere(self, Position owner) noexcept nogil:
+        """Places the hyperplane at random: each coefficient between -1 and 1."""
+        cdef i64 k
+        for k in range(self.n_features + 1):
+            self.a[k] = 2.0 * draw_uniform(&self.stream) - 1.0
+        self.place(owner)
+        self.n_tried += 1
+
+    cdef Move best_along(self, Position owner, bint swings, double scale,
+                         double bar) noexcept nogil:
+        """The best place between the crossings in bench.work.values, if it reaches `bar`."""
+        cdef Cut cut
+        cdef Move move
+        move.amount = 0.0
+        move.score = -1.0
+        move.found = False
+        cut.score = max(bar, 0.0)
+        cut.direction = 1                # so that an equal score replaces it
+        cut.rows_left = 0
+        cut.below = cut.above = 0.0
+        self.n_tried += 1
+        if owner.measure is not None:
+            self.ask_best(owner, swings, 0, TIE, &cut)
+        elif swings:
+            swing_search(&self.bench, &owner.sheet, self.leaves, TIE, &owner.scorer, &cut)
+        else:
+            quick_search(&self.bench, &owner.sheet, TIE, &owner.scorer, 0, &cut)
+        if cut.direction == 0:
+            move.amount = amount_between(cut.below, cut.above, scale)
+            move.score = cut.score
+            move.found = move.amount - move.amount == 0.0
+        return move
+
+    cdef Move turn(self, Position owner, i64 k, double bar) noexcept nogil:
+        """The best change of coefficient k (the last one is the constant)."""
+        cdef i64 n = owner.sheet.n
+        cdef double scale
+        cdef Move none
+        if k == self.n_features:
+            scale = power_of_two(self.size)
+            ob_shifts(self.bench.work.values, self.v, scale, n)
+        else:
+            if owner.reach[k] == 0.0:        # all rows are 0 there
+                none.found = False
+                return none
+            scale = power_of_two(self.size / owner.reach[k])
+            ob_crossings(self.bench.work.values, self.v, owner.z + k * n, scale, n)
+        return self.best_along(owner, False, scale, bar)
+
+    cdef Move swing(self, Position owner, double bar) noexcept nogil:
+        """The best place along a random direction, which it draws."""
+        cdef i64 k, i, n = owner.sheet.n
+        cdef i64 p = self.n_features
+        cdef double scale
+        for k in range(p + 1):
+            self.jump[k] = 2.0 * draw_uniform(&self.stream) - 1.0
+        for i in range(n):
+            self.w[i] = self.jump[p]
+        for k in range(p):
+            ob_add_multiple(self.w, owner.z + k * n, self.jump[k], n)
+        scale = power_of_two(self.size / self.mean_size(owner, self.w))
+        ob_swings(self.bench.work.values, self.leaves, self.v, self.w, scale, n)
+        return self.best_along(owner, True, scale, bar)
+
+    cdef void apply_turn(self, Position owner, i64 k, const Move* move) noexcept nogil:
+        self.a[k] += move.amount
+        if k == self.n_features:
+            ob_add_constant(self.v, move.amount, owner.sheet.n)
+        else:
+            ob_add_multiple(self.v, owner.z + k * owner.sheet.n, move.amount, owner.sheet.n)
+        self.score = move.score
+
+    cdef void apply_swing(self, Position owner, const Move* move) noexcept nogil:
+        cdef i64 k
+        for k in range(self.n_features + 1):
+            self.a[k] += move.amount * self.jump[k]
+        ob_add_multiple(self.v, self.w, move.amount, owner.sheet.n)
+        self.score = move.score
+
+    # -- what the engine asks ----------------------------------------------------------------
+
+    cdef void improve(self, Position owner, i64 task, const Cut* best) noexcept nogil:
+        """Moves a hyperplane from the start with this number; the result stands in `a`."""
+        pass
+
+    cdef void search_normals(self, Planned owner, i64 task, i64 first, i64 last,
+                             Cut* best) noexcept nogil:
+        """Moves a hyperplane, and offers its direction: all its cuts, so also the one it has."""
+        if first == 0 and task <= (<Position> owner).done:
+            self.run(<Position> owner, task, best)
+            Planned.search_normals(self, owner, task, first, last, best)
+
+    cdef void run(self, Position owner, i64 task, const Cut* best) noexcept nogil:
+        """Moves a hyperplane from its start to its end, and notes the end."""
+        self.n_tried = 0
+        self.stream = mix(owner.key, <u64> task)
+        self.score = -1.0
+        self.improve(owner, task, best)
+        owner.tried[task] = self.n_tried
+        if self.score >= owner.top and task < owner.done:
+            owner.done = task                # what later starts find cannot be better
+        memcpy(owner.vectors + task * self.n_features, self.a, self.n_features * sizeof(double))
+
+    def directions(self):
+        """All directions of the node that was loaded, for criteria in Python."""
+        cdef Cut none
+        cdef i64 task
+        none.score = 0.0
+        none.direction = -1
+        none.rows_left = 0
+        for task in range(self.n_tasks):
+            with nogil:
+                self.run(self, task, &none)
+            if self.trouble is not None:
+                trouble = self.trouble
+                self.trouble = None
+                raise trouble
+        return Planned.directions(self)
+
+    # -- criteria in Python ------------------------------------------------------------------
+
+    def set_measure(self, measure):
+        """Takes a criterion in Python: an `obliqua.finders.Measure`."""
+        self.measure = measure
+
+    cdef void ask_score(self, Position owner) noexcept nogil:
+        cdef i64 c
+        with gil:
+            try:
+                sums = np.empty(owner.scorer.n_classes, dtype=np.int64)
+                for c in range(owner.scorer.n_classes):
+                    sums[c] = self.right[c]
+                self.score = owner.measure.score(sums)
+            except BaseException as error:
+                owner.trouble = error
+                self.score = -1.0
+
+    cdef void ask_best(self, Position owner, bint swings, i64 direction, double tolerance,
+                       Cut* cut) noexcept nogil:
+        cdef i64 n = owner.sheet.n
+        cdef double score, below, above
+        if owner.trouble is not None:
+            return
+        with gil:
+            try:
+                found = owner.measure.best(
+                    np.asarray(<double[:n]> self.bench.work.values),
+                    np.asarray(<u8[:n]> self.leaves) if swings else None,
+                    np.asarray(<i32[:n]> self.bench.work.classes),
+                    np.asarray(<i64[:n]> owner.sheet.weights) if owner.sheet.weighted else None,
+                    tolerance,
+                    cut.score,
+                )
+                if found is not None:
+                    score, below, above = found
+                    cut.score = score
+                    cut.direction = direction
+                    cut.below = below
+                    cut.above = above
+            except BaseException as error:
+                owner.trouble = error

@@ -1,0 +1,144 @@
+"""OC1: climbing from several starts, helped out by random jumps (Murthy, Kasif, Salzberg 1994).
+
+At a node a hyperplane starts at the best axis-parallel split, later ones start at random. One
+coefficient after the other is set to its best value, all others being fixed. Where no change of one
+coefficient helps, the hyperplane jumps to the best place along a random direction, if that is
+better. The best hyperplane of all starts is the split, if it is better than the axis-parallel one.
+
+The work is compiled (`obliqua._core.climb`); what is decided here is what is looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from obliqua._core.climb import Climb as Finder
+from obliqua.methods._journal import Journal
+
+if TYPE_CHECKING:
+    from obliqua._typing import FloatArray
+    from obliqua.data import Problem
+
+__all__ = ["Climb"]
+
+
+@dataclass(frozen=True)
+class Climb:
+    """What OC1 proposes at a node. The engine asks its compiled side.
+
+    Parameters
+    ----------
+    n_restarts : int, default=20
+        Starts at a node, the axis-parallel one included.
+    n_jumps : int, default=5
+        Random jumps that are tried before a climb is given up.
+    order : {"sequential", "best", "random"}, default="sequential"
+        Which coefficient changes next: one after the other; the one that gains most; any.
+    n_picks : int or None, default=None
+        Coefficients that the order "random" picks; None: ten times as many as there are.
+    stagnation : {"program", "paper"}, default="program"
+        Changes without gain: a number of them, or with a chance that falls by a tenth each time.
+    most_equal : int, default=11
+        The number of them.
+    perturb_constant : bool, default=False
+        Whether the constant is one of the coefficients that change.
+    axis_start : bool, default=True
+        Whether the first start is the best axis-parallel split.
+    min_rows : int or float, default=2.0
+        Nodes with fewer rows get axis-parallel splits only; a float: with at most so many rows
+        per feature.
+    from_zero : bool, default=False
+        Whether features count from their smallest value at the node, also where all are positive.
+    journal : Journal
+        Who is told how much was tried.
+    """
+
+    n_restarts: int = 20
+    n_jumps: int = 5
+    order: str = "sequential"
+    n_picks: int | None = None
+    stagnation: str = "program"
+    most_equal: int = 11
+    perturb_constant: bool = False
+    axis_start: bool = True
+    min_rows: float = 2.0
+    from_zero: bool = False
+    journal: Journal = field(default_factory=Journal)
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("order", ("sequential", "best", "random")),
+            ("stagnation", ("program", "paper")),
+        ):
+            if getattr(self, name) not in known:
+                raise ValueError(
+                    f"{name} must be one of {', '.join(map(repr, known))}; got "
+                    f"{getattr(self, name)!r}."
+                )
+
+    def finder(
+        self,
+        problem: Problem,
+        room: int,
+        weight_shift: int,
+        scale: FloatArray,
+        max_features: int | None,
+        helper: bool = False,
+    ) -> Finder:
+        """Return the compiled side.
+
+        Parameters
+        ----------
+        problem : Problem
+            The data.
+        room : int
+            The number of rows of the largest node.
+        weight_shift : int
+            By how many bits weights are shortened, see `FixedPoint`.
+        scale : ndarray of shape (n_features,)
+            Factors of the features.
+        max_features : int or None
+            The most features of a split.
+        helper : bool, default=False
+            Whether it only climbs at nodes that another one has read.
+
+        Returns
+        -------
+        Finder
+            What climbs at a node, in compiled code.
+        """
+        fewest = self.min_rows
+        if isinstance(fewest, float):
+            fewest = int(fewest * problem.n_features) + 1
+        return Finder(
+            problem.n_features,
+            problem.n_classes,
+            room,
+            problem.weights is not None,
+            weight_shift,
+            scale,
+            replace(self, min_rows=min(fewest, problem.n_rows + 1)),
+            None if max_features is None else min(max_features, problem.n_features),
+            helper,
+        )
+
+    def label(self, number: int, n_features: int, n_classes: int) -> str:
+        """Say what a direction is.
+
+        Parameters
+        ----------
+        number : int
+            The number of the direction; those of the axes come first.
+        n_features, n_classes : int
+            Sizes of the problem.
+
+        Returns
+        -------
+        str
+            The label.
+        """
+        start = number - n_features
+        if start == 0 and self.axis_start:
+            return "climb from the best axis-parallel split"
+        return f"climb from start {start} of {self.n_restarts}"
