@@ -173,8 +173,13 @@ CONCEPTS = (
                 (164, 308, 130, 352, 331, 197, 289, 229),
                 "9dd758e509e1a4eb2656cc470adaf149bbce979bebffcd692dd10e8aa0b30d38",
             ),
-            "An irregular board of two by four fields in the unit square, each with its own class. "
-            "Above the line y = 16/15 x are the classes 1 to 4, below it 5 to 8.",
+            "An irregular board of two by four fields in the unit square, a class in each. "
+            "y = 16/15 x divides the classes 1 to 4, above it, from 5 to 8. Above it, "
+            "y = 1 - 8/7 x divides 1 and 2 from 3 and 4, which lie to the right; "
+            "y = 0.75 x + 0.4375 divides 1 from 2, and y = x + 0.5 divides 3 from 4. Below it, "
+            "y = 1 - x divides 5 and 6 from 7 and 8, which lie to the right; "
+            "y = 1.25 x - 0.546875 divides 5 from 6, and y = x - 0.3125 divides 7 from 8. Of two "
+            "classes the odd one is above.",
         ),
         _rcb_tree,
     ),
@@ -284,9 +289,9 @@ _FIGURE_5 = Facts(
     "The eight points of figure 5 of the OC1 paper",
     ("x", "y"),
     _made((4, 4), "b066a5ec45c524fcdb24322a9b0644b0f43e553ef819ba13e55469e3f8f46176"),
-    "A line separates the two classes, y = 0.863 x + 0.1226 for instance, but a climb that begins "
-    "at the best axis-parallel split, x = 0.65, and changes one coefficient at a time does not "
-    "find one: the paper's example of a local minimum, which CART-LC does not leave.",
+    "A line separates the two classes, y = 0.863 x + 0.1226 for instance. It is the paper's example "
+    "of a local minimum: from the best axis-parallel split, x = 0.65, neither CART-LC nor OC1 without "
+    "random jumps has found such a line in 20 runs of the original program.",
 )
 _POINTS = (
     *((0.0, 1.0), (0.1, 0.3), (0.2, 0.3), (0.5, 0.8)),  # class 1
@@ -297,9 +302,9 @@ _POINTS = (
 def load_oc1_figure5(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load the eight points of figure 5 of the OC1 paper: 2 features, 2 classes.
 
-    A line separates the two classes, but a climb that begins at the best axis-parallel split,
-    x = 0.65, and changes one coefficient at a time does not find one. It is the paper's example
-    of a local minimum.
+    A line separates the two classes. The paper's example of a local minimum: from the best
+    axis-parallel split, x = 0.65, neither CART-LC nor OC1 without random jumps has found such a
+    line in 20 runs of the original program.
 
     Parameters
     ----------
@@ -341,10 +346,9 @@ def load_star_galaxy(
     """Say why the star and galaxy data of the OC1 paper cannot be loaded.
 
     The paper's table 1 has 2462 bright and 4192 dim objects on astronomical plates, with 14
-    features, to be told apart as stars and galaxies. No public copy of them was found: neither
-    in the archives of data sets nor beside the copies of the OC1 program. So there is nothing to
-    load and nothing to compare with, and this function always raises. It stands here so that
-    nobody looks for them in vain.
+    features, to be told apart as stars and galaxies. No public copy of them was found. So there
+    is nothing to load and nothing to compare a file with, and this function always raises. It
+    stands here so that nobody looks for them in vain.
 
     Parameters
     ----------
