@@ -289,9 +289,9 @@ _FIGURE_5 = Facts(
     "The eight points of figure 5 of the OC1 paper",
     ("x", "y"),
     _made((4, 4), "b066a5ec45c524fcdb24322a9b0644b0f43e553ef819ba13e55469e3f8f46176"),
-    "A line separates the two classes, y = 0.863 x + 0.1226 for instance. It is the paper's example "
-    "of a local minimum: from the best axis-parallel split, x = 0.65, neither CART-LC nor OC1 without "
-    "random jumps has found such a line in 20 runs of the original program.",
+    "A line separates the two classes, y = 0.863 x + 0.1226 for instance. It is the paper's "
+    "example of a local minimum: from the best axis-parallel split, x = 0.65, neither CART-LC nor "
+    "OC1 without random jumps has found such a line in 20 runs of the original program.",
 )
 _POINTS = (
     *((0.0, 1.0), (0.1, 0.3), (0.2, 0.3), (0.5, 0.8)),  # class 1
