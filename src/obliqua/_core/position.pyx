@@ -19,6 +19,7 @@ from time import monotonic
 
 import numpy as np
 
+from obliqua._core.coding cimport column_spread
 from obliqua._core.criterion cimport goodness, is_convex
 from obliqua._core.quick cimport quick_search
 from obliqua._core.rng cimport draw_uniform, mix
@@ -117,12 +118,19 @@ cdef class Position(Planned):
             for i in range(n):
                 z[i] = (x[i] - self.shift[k]) * self.scale[k]
             self.reach[k] = self.mean_size(self, z)
+        if self.max_features < self.n_features:
+            self.measure_spread()
         self.find_top()
         self.done = self.n_starts
         for k in range(self.n_starts):
             self.tried[k] = 0
             memset(self.vectors + k * self.n_features, 0, self.n_features * sizeof(double))
             self.add_task(self.n_features + k, False)
+
+    cdef void measure_spread(self) noexcept nogil:
+        cdef i64 k
+        for k in range(self.n_features):
+            self.spread[k] = column_spread(&self.sheet, k)
 
     cdef double mean_size(self, Position owner, const double* values) noexcept nogil:
         """The mean of |values| over the rows, by weight."""
