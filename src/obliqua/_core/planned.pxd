@@ -17,6 +17,7 @@ cdef struct Task:
 cdef class Planned(Finder):
     cdef Grid grid           # of the node that was read
     cdef object held         # the array behind `scale`
+    cdef object held_counts  # the class sums of the node that was loaded
     cdef const double* scale
     cdef double* factor      # per feature: what a unit of the grid is in scaled features
     cdef i64 n_features

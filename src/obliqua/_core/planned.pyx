@@ -439,6 +439,7 @@ cdef class Planned(Finder):
         scorer.min_rows = limits[1]
         scorer.min_weight = limits[2]
         scorer.counts = &counts[0]
+        self.held_counts = counts            # the scorer may keep looking at them
         scorer.weight = 0
         for c in range(counts.shape[0]):
             scorer.weight += counts[c]

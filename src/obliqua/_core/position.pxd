@@ -38,6 +38,7 @@ cdef class Position(Planned):
     cdef object measure      # a criterion in Python, or None
     cdef object trouble      # the exception that it raised
     cdef bint from_zero      # z counts from the smallest value, also where none is negative
+    cdef object trail        # a list of the positions on the way, if someone wants to see them
     cdef bint has_deadline
     cdef double deadline     # on the clock `monotonic`
     cdef i64 work            # rows that were looked at since the clock was
@@ -57,6 +58,7 @@ cdef class Position(Planned):
     cdef Move best_along(self, Position owner, bint swings, double scale, double bar) noexcept nogil
     cdef void apply_turn(self, Position owner, i64 k, const Move* move) noexcept nogil
     cdef void apply_swing(self, Position owner, const Move* move) noexcept nogil
+    cdef void note(self, Position owner) noexcept nogil
     cdef bint is_late(self, i64 work) noexcept nogil
     cdef void find_top(self) noexcept nogil
     cdef double mean_size(self, Position owner, const double* values) noexcept nogil

@@ -344,6 +344,8 @@ cdef class Position(Planned):
         else:
             ob_add_multiple(self.v, owner.z + k * owner.sheet.n, move.amount, owner.sheet.n)
         self.score = move.score
+        if owner.trail is not None:
+            self.note(owner)
 
     cdef void apply_swing(self, Position owner, const Move* move) noexcept nogil:
         cdef i64 k
@@ -351,6 +353,8 @@ cdef class Position(Planned):
             self.a[k] += move.amount * self.jump[k]
         ob_add_multiple(self.v, self.w, move.amount, owner.sheet.n)
         self.score = move.score
+        if owner.trail is not None:
+            self.note(owner)
 
     # -- what the engine asks ----------------------------------------------------------------
 
@@ -391,6 +395,33 @@ cdef class Position(Planned):
                 self.trouble = None
                 raise trouble
         return Planned.directions(self)
+
+    def follow(self, i64 task):
+        """Runs one start of the node that was loaded and tells its way.
+
+        A list of (normal, threshold, score): where it starts, and where each change leads.
+        """
+        cdef Cut none
+        none.score = 0.0
+        none.direction = -1
+        none.rows_left = 0
+        self.trail = []
+        with nogil:
+            self.run(self, task, &none)
+        trail = self.trail
+        self.trail = None
+        if self.trouble is not None:
+            raise self.trouble
+        return trail
+
+    cdef void note(self, Position owner) noexcept nogil:
+        """Adds where the hyperplane is now to the trail, in the units of the features."""
+        cdef i64 k
+        with gil:
+            normal = np.array([self.a[k] * self.scale[k] for k in range(self.n_features)])
+            shift = np.array([owner.shift[k] for k in range(self.n_features)])
+            threshold = float(normal @ shift) - self.a[self.n_features]
+            owner.trail.append((normal, threshold, self.score))
 
     # -- criteria in Python ------------------------------------------------------------------
 

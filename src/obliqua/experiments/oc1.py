@@ -62,13 +62,19 @@ def _restarts_and_jumps(restarts: int, jumps: int, suffix: str = "", **params: A
 
 METHODS_1 = (
     _climb("OC1", "20 restarts, 5 jumps"),
+    _climb("OC1+raw", "features as they are", scale=None),
+    _climb("OC1+standard", "features divided by their deviations", scale="standard"),
     _climb("OC1+blind", "jumps as in the original program", jump_search="program"),
+    _climb(
+        "OC1+program",
+        "features and jumps as in the original program",
+        scale=None,
+        jump_search="program",
+    ),
     _climb("OC1+constant", "the constant changes too", perturb_constant=True),
     _climb("OC1+paper", "changes without gain as in the paper", stagnation="paper"),
     _climb("OC1+best", "the coefficient that gains most", order="best"),
     _climb("OC1+random", "any coefficient, fifty times", order="random", n_picks=50),
-    _climb("OC1+minmax", "features divided by their ranges", scale="minmax"),
-    _climb("OC1+standard", "features divided by their deviations", scale="standard"),
     _axis("axis-parallel splits only", pruning="holdout"),
 )
 METHODS_2 = (
