@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -161,7 +162,7 @@ def test_a_climb_never_gets_worse(seed: int, criterion: str, ties: bool) -> None
             inside = 0 < right.sum() < len(right)
             good = float(CRITERIA[criterion].goodness(sums, counts - sums)) if inside else -1.0
             scores.append(good)
-        assert all(b >= a - 1e-12 for a, b in zip(scores, scores[1:], strict=False))
+        assert all(b >= a - 1e-12 for a, b in pairwise(scores))
 
 
 @settings(deadline=None, max_examples=20)

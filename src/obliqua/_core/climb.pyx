@@ -1,12 +1,21 @@
-"""OC1's climb (Murthy, Kasif, Salzberg 1994): coefficients change one by one, jumps help it out."""
+"""OC1's climb (Murthy, Kasif, Salzberg 1994).
+
+Coefficients change one by one, and random jumps help out where that leads no further. Beside the
+axis-parallel split and random hyperplanes, a climb may start where a *guide* shows: another finder,
+whose best direction is the start.
+"""
 
 from libc.math cimport fabs
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from obliqua._core.finder cimport Data
+from obliqua._core.planned cimport Planned
 from obliqua._core.position cimport Move, Position
+from obliqua._core.quick cimport quick_search
 from obliqua._core.rng cimport draw, draw_uniform
-from obliqua._core.types cimport Cut, i64
+from obliqua._core.search cimport tolerance_for
+from obliqua._core.types cimport Cut, Scorer, i32, i64, midpoint
 
 cdef enum:
     SEQUENTIAL = 0
@@ -29,6 +38,8 @@ cdef class Climb(Position):
     cdef bint constant       # whether the constant changes too
     cdef bint blind          # jumps take no heed of signs, as in the original program
     cdef i64 n_equal         # moves without gain since the last improvement
+    cdef Planned guide       # None: no such start
+    cdef bint has_guide      # and it has shown one at this node
     cdef double* best_a
     cdef double best_score
 
@@ -50,6 +61,7 @@ cdef class Climb(Position):
         if self.has_deadline:
             self.deadline = settings.journal.deadline
         self.reserve_starts(settings.n_restarts, room, helper)
+        self.guide = None if helper else settings.guide
         self.best_a = <double*> malloc((n_features + 1) * sizeof(double))
         if self.best_a == NULL:
             raise MemoryError("no room to climb")
@@ -59,8 +71,13 @@ cdef class Climb(Position):
 
     cdef void improve(self, Position owner, i64 task, const Cut* best) noexcept nogil:
         cdef i64 idle = 0
-        if task > 0 or not self.axis_start or not self.start_at_axis(
-                owner, best.direction if best.direction < self.n_features else -1):
+        cdef bint started = False
+        if task == 0 and self.axis_start:
+            started = self.start_at_axis(
+                owner, best.direction if best.direction < self.n_features else -1)
+        elif task == self.axis_start:
+            started = self.start_at_guide(<Climb> owner, (<Climb> owner).guide)
+        if not started:
             self.start_anywhere(owner)
         self.n_equal = 0
         if owner.trail is not None:
@@ -81,6 +98,61 @@ cdef class Climb(Position):
                 if idle > self.most_equal:
                     break
         self.restore(owner)
+
+    cdef void plan(self) noexcept nogil:
+        """Asks the guide for its direction, beside what all positions plan."""
+        cdef Cut cut
+        Position.plan(self)
+        self.has_guide = False
+        if self.guide is None or self.n_tasks == 0:
+            return
+        cut.score = 0.0
+        cut.direction = -1
+        cut.rows_left = 0
+        self.guide.clear_tasks()
+        self.guide.plan()
+        self.guide.search(self.guide, 0, self.guide.n_tasks * self.n_features, &cut)
+        if cut.direction >= self.n_features:
+            self.guide.choose_direction(cut.direction)
+            self.has_guide = self.guide.n_coef > 1
+
+    cdef void read(self, const Data* data, const i32* rows, i64 n,
+                   const Scorer* scorer) noexcept nogil:
+        Planned.read(self, data, rows, n, scorer)
+        if self.guide is not None and not self.is_small(rows, n):
+            self.guide.read(data, rows, n, scorer)
+
+    def set_coding(self, const i32[::1] columns, const i32[::1] n_levels,
+                   const double[::1] usual, bint by_node, bint only):
+        """Says which columns are odd, to the guide too."""
+        Planned.set_coding(self, columns, n_levels, usual, by_node, only)
+        if self.guide is not None:
+            self.guide.set_coding(columns, n_levels, usual, by_node, only)
+
+    cdef bint start_at_guide(self, Climb owner, Planned guide) noexcept nogil:
+        """Places the hyperplane at the best cut of the guide's direction; False without one."""
+        cdef i64 i, k, p = self.n_features
+        cdef Cut cut
+        cdef double largest
+        if not owner.has_guide:
+            return False
+        for i in range(p + 1):
+            self.a[i] = 0.0
+        largest = guide.project(&guide.sheet)
+        cut.score = 0.0
+        cut.direction = -1
+        cut.rows_left = 0
+        quick_search(&guide.bench, &guide.sheet, tolerance_for(largest, guide.n_coef),
+                     &owner.scorer, 0, &cut)
+        if cut.direction < 0:
+            return False
+        self.a[p] = -midpoint(cut.below, cut.above)
+        for i in range(guide.n_coef):
+            k = guide.idx[i]
+            self.a[k] = guide.coef[i] / self.scale[k]
+            self.a[p] += guide.coef[i] * owner.shift[k]
+        self.place(owner)
+        return True
 
     cdef void keep(self) noexcept nogil:
         """Remembers the hyperplane, which is the best so far."""
@@ -152,9 +224,9 @@ cdef class Climb(Position):
 
     cdef bint try_jumps(self, Position owner) noexcept nogil:
         """Up to so many random directions; stops at the first that is better."""
-        cdef i64 k
+        cdef i64 _
         cdef Move move
-        for k in range(self.n_jumps):
+        for _ in range(self.n_jumps):
             if self.blind:
                 if self.jump_blindly(owner):
                     self.n_equal = 0

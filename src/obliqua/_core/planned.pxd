@@ -61,6 +61,7 @@ cdef class Planned(Finder):
     cdef void measure_spread(self) noexcept nogil
     cdef void search_odd(self, Cut* best) noexcept nogil
     cdef void describe_terms(self) noexcept nogil
+    cdef void choose_direction(self, i64 direction) noexcept nogil
     cdef bint confirm(self, Cut rough, Cut* best, u8* side) noexcept nogil
     cdef bint find(self, const Data* data, const i32* rows, i64 n, const Scorer* scorer,
                    Cut* best, u8* side) noexcept nogil

@@ -339,20 +339,25 @@ cdef class Planned(Finder):
             if self.table_size[i]:
                 self.table[i] = self.coding.number + self.coding.begin[k]
 
+    cdef void choose_direction(self, i64 direction) noexcept nogil:
+        """Puts the normal of a direction of the node into idx, coef and n_coef."""
+        cdef i64 t = 0
+        if direction < self.n_features:              # an odd column
+            self.n_coef = 1
+            self.idx[0] = <i32> direction
+            self.coef[0] = 1.0
+            return
+        while direction >= self.tasks[t].first + (
+                self.n_features if self.tasks[t].mirror else 1):
+            t += 1
+        self.make_normal(self, t, direction - self.tasks[t].first)
+
     cdef bint confirm(self, Cut rough, Cut* best, u8* side) noexcept nogil:
         """Searches the winner once more with canonical values, and marks the sides."""
-        cdef i64 t = 0, i
+        cdef i64 i
         cdef Cut exact
         cdef double largest
-        if rough.direction < self.n_features:        # an odd column
-            self.n_coef = 1
-            self.idx[0] = <i32> rough.direction
-            self.coef[0] = 1.0
-        else:
-            while rough.direction >= self.tasks[t].first + (
-                    self.n_features if self.tasks[t].mirror else 1):
-                t += 1
-            self.make_normal(self, t, rough.direction - self.tasks[t].first)
+        self.choose_direction(rough.direction)
         if self.n_coef == 0 or (self.n_coef == 1 and (self.odd == NULL
                                                       or not self.odd[self.idx[0]])):
             return False

@@ -55,7 +55,8 @@ cdef class Position(Planned):
     cdef void draw_jump(self, Position owner) noexcept nogil
     cdef double reach_of_jump(self, Position owner) noexcept nogil
     cdef Move swing(self, Position owner, double bar) noexcept nogil
-    cdef Move best_along(self, Position owner, bint swings, double scale, double bar) noexcept nogil
+    cdef Move best_along(self, Position owner, bint swings, double scale,
+                         double bar) noexcept nogil
     cdef void apply_turn(self, Position owner, i64 k, const Move* move) noexcept nogil
     cdef void apply_swing(self, Position owner, const Move* move) noexcept nogil
     cdef void note(self, Position owner) noexcept nogil

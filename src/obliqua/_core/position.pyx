@@ -207,7 +207,7 @@ cdef class Position(Planned):
 
     cdef void assess(self, Position owner) noexcept nogil:
         """Counts the classes on the right side and scores the hyperplane."""
-        cdef i64 n = owner.sheet.n, i, rows = 0, weight = 0, here
+        cdef i64 i, rows = 0, weight = 0, here
         cdef int k, n_classes = owner.scorer.n_classes
         cdef i64 first, last
         memset(self.right, 0, n_classes * sizeof(i64))
@@ -234,7 +234,7 @@ cdef class Position(Planned):
             self.ask_score(owner)
 
     cdef bint start_at_axis(self, Position owner, i64 column) noexcept nogil:
-        """Places the hyperplane at the best cut of a column, -1: of all; False if there is none."""
+        """Places the hyperplane at the best cut of a column, -1: of any; False without one."""
         cdef i64 n = owner.sheet.n, k
         cdef Cut cut
         cut.score = 0.0

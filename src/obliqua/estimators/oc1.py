@@ -50,6 +50,13 @@ What happens to changes that make the split neither better nor worse. 'program':
 made between two improvements, then none. 'paper': each is made with a chance that is 1 at first
 and falls by a tenth each time, until there is an improvement.""",
     ),
+    guided_start=(
+        "{'fisher', 'householder'} or None",
+        """\
+Whether the second start is not random but the best split along Fisher's directions, of each class
+against the rest, or along those of HHCART(D). It counts as one of `n_restarts`. Not in the
+paper.""",
+    ),
     jump_search=(
         "{'exact', 'program'}",
         """\
@@ -169,6 +176,7 @@ class OC1Classifier(SearchingTreeClassifier):
         "order": [StrOptions({"sequential", "best", "random"})],
         "n_picks": [Interval(Integral, 1, None, closed="left"), None],
         "stagnation": [StrOptions({"program", "paper"})],
+        "guided_start": [StrOptions({"fisher", "householder"}), None],
         "jump_search": [StrOptions({"exact", "program"})],
         "perturb_constant": ["boolean"],
         "oblique_only": ["boolean"],
@@ -190,6 +198,7 @@ class OC1Classifier(SearchingTreeClassifier):
         order: str = "sequential",
         n_picks: int | None = None,
         stagnation: str = "program",
+        guided_start: str | None = None,
         jump_search: str = "exact",
         perturb_constant: bool = False,
         oblique_only: bool = False,
@@ -250,6 +259,7 @@ class OC1Classifier(SearchingTreeClassifier):
         self.order = order
         self.n_picks = n_picks
         self.stagnation = stagnation
+        self.guided_start = guided_start
         self.jump_search = jump_search
         self.perturb_constant = perturb_constant
         self.oblique_only = oblique_only
@@ -273,6 +283,7 @@ class OC1Classifier(SearchingTreeClassifier):
                 order=self.order,
                 n_picks=None if self.n_picks is None else int(self.n_picks),
                 stagnation=self.stagnation,
+                guided=self.guided_start,
                 jump_search=self.jump_search,
                 perturb_constant=bool(self.perturb_constant),
                 axis_start=not self.oblique_only,

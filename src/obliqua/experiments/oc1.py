@@ -71,6 +71,15 @@ METHODS_1 = (
         scale=None,
         jump_search="program",
     ),
+    _climb("OC1+fisher", "one start along Fisher's direction", guided_start="fisher"),
+    _climb("OC1+hhcart", "one start along HHCART's direction", guided_start="householder"),
+    _climb("OC1+2", "two starts", n_restarts=2),
+    _climb(
+        "OC1+2+fisher",
+        "two starts, one along Fisher's direction",
+        n_restarts=2,
+        guided_start="fisher",
+    ),
     _climb("OC1+constant", "the constant changes too", perturb_constant=True),
     _climb("OC1+paper", "changes without gain as in the paper", stagnation="paper"),
     _climb("OC1+best", "the coefficient that gains most", order="best"),
@@ -83,6 +92,11 @@ METHODS_2 = (
         _restarts_and_jumps(r, j, "+blind", jump_search="program")
         for r, j in ((0, 20), (20, 20), (10, 200))
     ),
+    _restarts_and_jumps(2, 5),
+    _restarts_and_jumps(2, 5, "+fisher", guided_start="fisher"),
+    _restarts_and_jumps(2, 5, "+hhcart", guided_start="householder"),
+    _restarts_and_jumps(20, 5),
+    _restarts_and_jumps(20, 5, "+fisher", guided_start="fisher"),
     _axis("axis-parallel splits only, not pruned", pruning=None),
 )
 

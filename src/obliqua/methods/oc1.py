@@ -11,16 +11,19 @@ The work is compiled (`obliqua._core.climb`); what is decided here is what is lo
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from obliqua._core.climb import Climb as Finder
 from obliqua.methods._journal import Journal
+from obliqua.methods.hhcart import Householder
 
 if TYPE_CHECKING:
     from obliqua._typing import FloatArray
     from obliqua.data import Problem
 
 __all__ = ["Climb"]
+
+GUIDES = {"fisher": "Fisher's direction", "householder": "HHCART's direction"}
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class Climb:
         per feature.
     from_zero : bool, default=False
         Whether features count from their smallest value at the node, also where all are positive.
+    guided : {"fisher", "householder"} or None, default=None
+        Whether one start is the best of Fisher's directions, or of HHCART(D)'s.
     journal : Journal
         Who is told how much was tried.
     """
@@ -67,6 +72,7 @@ class Climb:
     axis_start: bool = True
     min_rows: float = 2.0
     from_zero: bool = False
+    guided: str | None = None
     journal: Journal = field(default_factory=Journal)
 
     def __post_init__(self) -> None:
@@ -74,6 +80,7 @@ class Climb:
             ("order", ("sequential", "best", "random")),
             ("stagnation", ("program", "paper")),
             ("jump_search", ("exact", "program")),
+            ("guided", ("fisher", "householder", None)),
         ):
             if getattr(self, name) not in known:
                 raise ValueError(
@@ -115,6 +122,13 @@ class Climb:
         fewest = self.min_rows
         if isinstance(fewest, float):
             fewest = int(fewest * problem.n_features) + 1
+        fewest = min(fewest, problem.n_rows + 1)
+        guide = None
+        if self.guided is not None and not helper:
+            # No mirror is farther from an axis than tau = 2, so Fisher's directions are alone.
+            fisher = self.guided == "fisher"
+            shown = Householder("dominant", 2.0 if fisher else 0.05, fisher=fisher, min_rows=fewest)
+            guide = shown.finder(problem, room, weight_shift, scale, max_features)
         return Finder(
             problem.n_features,
             problem.n_classes,
@@ -122,7 +136,7 @@ class Climb:
             problem.weights is not None,
             weight_shift,
             scale,
-            replace(self, min_rows=min(fewest, problem.n_rows + 1)),
+            _Settings(**vars(replace(self, min_rows=fewest)), guide=guide),
             None if max_features is None else min(max_features, problem.n_features),
             helper,
         )
@@ -145,4 +159,13 @@ class Climb:
         start = number - n_features
         if start == 0 and self.axis_start:
             return "climb from the best axis-parallel split"
+        if start == int(self.axis_start) and self.guided is not None:
+            return f"climb from {GUIDES[self.guided]}"
         return f"climb from start {start} of {self.n_restarts}"
+
+
+@dataclass(frozen=True)
+class _Settings(Climb):
+    """What the compiled side reads: a climb, and who shows it where to start."""
+
+    guide: Any = None
