@@ -127,7 +127,9 @@ class Climb:
         if self.guided is not None and not helper:
             # No mirror is farther from an axis than tau = 2, so Fisher's directions are alone.
             fisher = self.guided == "fisher"
-            shown = Householder("dominant", 2.0 if fisher else 0.05, fisher=fisher, min_rows=fewest)
+            shown = Householder(
+                "dominant", 2.0 if fisher else 0.05, fisher=fisher, min_rows=fewest
+            )
             guide = shown.finder(problem, room, weight_shift, scale, max_features)
         return Finder(
             problem.n_features,

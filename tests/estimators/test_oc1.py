@@ -1,0 +1,198 @@
+"""OC1Classifier: its options, its count and its clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.model_selection import cross_val_score
+from sklearn.preprocessing import MinMaxScaler
+from tests.estimators.registry import assert_sound
+
+from obliqua import CartClassifier, OC1Classifier, load, save
+from obliqua.datasets import load_oc1_figure5, make_ls10, make_pol, make_rcb
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(300, 4))
+Y = (X @ [1.0, 2.0, -1.0, 0.5] + 0.7 * RNG.normal(size=300) > 0) + (X[:, 0] > 1)
+
+
+def grown(**params: Any) -> OC1Classifier:
+    return OC1Classifier(**{"pruning": None, "random_state": 0, **params})
+
+
+def is_oblique(model: Any) -> np.ndarray:
+    """Per split: whether it has more than one feature."""
+    sizes = np.diff(model.tree_.coef_ptr)
+    return sizes > 1
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"order": "best"},
+        {"order": "random"},
+        {"order": "random", "n_picks": 3},
+        {"stagnation": "paper"},
+        {"perturb_constant": True},
+        {"jump_search": "program"},
+        {"guided_start": "fisher"},
+        {"guided_start": "householder"},
+        {"n_restarts": 1, "n_jumps": 0},
+        {"scale": None},
+        {"scale": "standard"},
+        {"max_features_per_split": 2},
+    ],
+    ids=str,
+)
+def test_each_option_makes_another_tree(params: Any) -> None:
+    plain, other = grown().fit(X, Y), grown(**params).fit(X, Y)
+    assert_sound(other, X, Y)
+    assert other.tree_ != plain.tree_ or other.n_hyperplanes_ != plain.n_hyperplanes_
+    again = grown(**params).fit(X, Y)
+    assert again.tree_ == other.tree_
+    assert again.n_hyperplanes_ == other.n_hyperplanes_ > 0
+
+
+def test_the_seed_changes_the_tree() -> None:
+    trees = [grown(random_state=seed).fit(X, Y).tree_ for seed in (0, 0, 1)]
+    assert trees[0] == trees[1] != trees[2]
+
+
+def test_more_search_finds_better_splits() -> None:
+    """The paper's table 2: leaves, by restarts and jumps."""
+    points, labels = make_pol(return_X_y=True)
+    leaves = {
+        (restarts, jumps): grown(n_restarts=restarts, n_jumps=jumps)
+        .fit(points, labels)
+        .get_n_leaves()
+        for restarts, jumps in ((1, 0), (1, 20), (20, 20))
+    }
+    assert leaves[1, 0] > leaves[1, 20] >= leaves[20, 20] == 5
+
+
+def test_figure_5() -> None:
+    """No change of one coefficient leads from the axis-parallel split to the line that divides."""
+    points, labels = load_oc1_figure5(return_X_y=True)
+    alone = grown(n_restarts=1, n_jumps=0, scale=None).fit(points, labels)
+    assert alone.get_n_leaves() == 3
+    found = grown(n_restarts=20, n_jumps=20, scale=None).fit(points, labels)
+    assert found.get_n_leaves() == 2
+    assert found.score(points, labels) == 1.0
+
+
+def test_small_nodes_get_axis_parallel_splits() -> None:
+    model = grown(oblique_min_samples=10.0).fit(X, Y)
+    tree = model.tree_
+    rows = tree.n_samples[~tree.is_leaf]
+    assert is_oblique(model)[rows > 40].any()
+    assert not is_oblique(model)[rows <= 40].any()
+    assert not is_oblique(grown(oblique_min_samples=301).fit(X, Y)).any()
+    assert grown(oblique_min_samples=301).fit(X, Y).n_hyperplanes_ == 0
+
+
+def test_oblique_only() -> None:
+    model = grown(oblique_only=True, oblique_min_samples=9).fit(X, Y)
+    tree = model.tree_
+    rows = tree.n_samples[~tree.is_leaf]
+    # An axis-parallel split of a large node could only be the end of a climb.
+    assert is_oblique(model)[rows >= 9].all()
+    assert not is_oblique(grown(oblique_only=True).fit(X[:8], Y[:8])).any()
+
+
+def test_the_bias_towards_one_feature() -> None:
+    shares = [is_oblique(grown(axis_bias=bias).fit(X, Y)).mean() for bias in (1.0, 1.5, 1e6)]
+    assert shares[0] >= shares[1] > shares[2] == 0
+    alone = CartClassifier(pruning=None).fit(X, Y).tree_
+    biased = grown(axis_bias=1e6).fit(X, Y).tree_
+    np.testing.assert_array_equal(biased.threshold, alone.threshold)
+    np.testing.assert_array_equal(biased.stats, alone.stats)
+
+
+def test_ranges_do_not_matter_where_features_are_divided_by_them() -> None:
+    """A power of two changes no digit."""
+    tree = grown().fit(X, Y).tree_
+    other = grown().fit(X * [4.0, 0.25, 1024.0, 1.0], Y).tree_
+    np.testing.assert_array_equal(tree.stats, other.stats)
+    raw = grown(scale=None).fit(X, Y).tree_
+    assert raw != grown(scale=None).fit(X * [4.0, 0.25, 1024.0, 1.0], Y).tree_
+
+
+def test_no_time() -> None:
+    model = grown(time_limit=0.0).fit(X, Y)
+    assert model.timed_out_
+    assert model.n_hyperplanes_ == 0
+    assert model.tree_ == CartClassifier(pruning=None).fit(X, Y).tree_
+
+
+def test_some_time() -> None:
+    points, labels = make_ls10(6000, random_state=0, return_X_y=True)
+    whole = grown(n_restarts=200, n_jumps=50, max_depth=2)
+    short = grown(n_restarts=200, n_jumps=50, max_depth=2, time_limit=0.05).fit(points, labels)
+    assert short.timed_out_
+    assert 0 < short.n_hyperplanes_
+    assert_sound(short, points, labels)
+    assert not whole.set_params(n_restarts=2, time_limit=3600.0).fit(points, labels).timed_out_
+
+
+def test_what_a_search_has_counted_is_kept(tmp_path: Any) -> None:
+    model = grown(time_limit=0.0).fit(X, Y)
+    save(model, tmp_path / "m.obliqua")
+    again = load(tmp_path / "m.obliqua")
+    assert again.timed_out_ is True
+    assert again.n_hyperplanes_ == 0
+
+
+def test_a_criterion_of_ones_own() -> None:
+    def balance(left: Any, right: Any) -> float:
+        return float(min(left.max() / left.sum(), right.max() / right.sum()))
+
+    model = grown(criterion=balance, n_restarts=2, max_depth=3).fit(X, Y)
+    assert is_oblique(model).any()
+    assert_sound(model, X, Y)
+
+    def broken(left: Any, right: Any) -> float:
+        raise RuntimeError("no idea")
+
+    with pytest.raises(RuntimeError, match="no idea"):
+        grown(criterion=broken).fit(X, Y)
+
+
+def test_levels_and_gaps_take_part() -> None:
+    rng = np.random.default_rng(0)
+    table = np.empty((200, 3), dtype=object)
+    table[:, 0] = rng.normal(size=200)
+    table[:, 1] = rng.choice(["a", "b", "c"], size=200)
+    table[:, 2] = rng.normal(size=200)
+    y = table[:, 0].astype(float) + 2.0 * (table[:, 1] == "b") + table[:, 2].astype(float) > 0.5
+    table[::7, 2] = None
+    model = grown(categorical_features=[1], guided_start="fisher").fit(table, y)
+    both = [set(plane) for plane in np.split(model.tree_.coef_idx, model.tree_.coef_ptr[1:-1])]
+    assert {0, 1, 2} in both
+    assert model.score(table, y) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_restarts": 0}, "n_restarts"),
+        ({"n_jumps": -1}, "n_jumps"),
+        ({"order": "seq"}, "order"),
+        ({"axis_bias": 0.5}, "axis_bias"),
+        ({"oblique_min_samples": 0}, "oblique_min_samples"),
+        ({"time_limit": -1.0}, "time_limit"),
+        ({"guided_start": "cart"}, "guided_start"),
+    ],
+)
+def test_parameters_that_make_no_sense(params: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        grown(**params).fit(X, Y)
+
+
+def test_unscaled_data_are_as_good_as_scaled_ones() -> None:
+    points, labels = make_rcb(600, random_state=1, return_X_y=True)
+    far = points * [1.0, 1000.0] + [5.0, -20000.0]
+    here = cross_val_score(grown(), MinMaxScaler().fit_transform(points), labels, cv=3).mean()
+    there = cross_val_score(grown(), far, labels, cv=3).mean()
+    assert there == pytest.approx(here, abs=0.03)
