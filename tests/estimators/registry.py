@@ -65,7 +65,7 @@ def full_grown(Estimator: Any, **params: Any) -> Any:
 def usual(Estimator: Any, **params: Any) -> Any:
     """An estimator that is pruned as most are by default, whatever its own paper does."""
     known = Estimator().get_params()
-    ways = {"pruning": "holdout", "prune_root": False, **FREELY}
+    ways = {"pruning": "holdout", "prune_root": False, "random_state": 0, **FREELY}
     return Estimator(**{name: ways[name] for name in ways if name in known} | params)
 
 

@@ -40,7 +40,7 @@ cdef i64 draw_order(const double[::1] times, i64[::1] order, u64* state) noexcep
     """Fills the rows of one pass in random order; returns how many there are.
 
     A row comes as often as the whole part of its `times`, and once more with the probability of
-    what is left.
+    what is left. Each row takes one random number, so that one weight has no say about others.
     """
     cdef i64 row, k, other, n = 0
     cdef double left
@@ -50,7 +50,7 @@ cdef i64 draw_order(const double[::1] times, i64[::1] order, u64* state) noexcep
             order[n] = row
             n += 1
             left -= 1.0
-        if left > 0.0 and (draw(state) >> 11) * TO_UNIT < left:
+        if (draw(state) >> 11) * TO_UNIT < left:
             order[n] = row
             n += 1
     for k in range(n - 1, 0, -1):

@@ -86,6 +86,8 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     #: Whether the method takes qualitative columns and missing values.
     _takes_odd: ClassVar[bool] = False
+    #: Fitted attributes that say how often something was done while growing.
+    _counts: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def __init__(
@@ -188,8 +190,10 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         seen, problem, classes = self._encoded(X, y, sample_weight)
         key = self._key()
         n_threads = effective_n_jobs(self.n_jobs)
-        tree = grow_pruned(problem, self._grower(key), pruning_of(self), key, n_threads)
+        grower = self._grower(key)
+        tree = grow_pruned(problem, grower, pruning_of(self), key, n_threads)
         self._keep(seen, tree, problem, classes)
+        self.__dict__.update(self._counted(grower))
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -305,6 +309,10 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             return grow(problem, proposer, criterion, rules, n_threads=n_threads, key=key)
 
         return grown
+
+    def _counted(self, grower: object) -> dict[str, int]:
+        """Return fitted attributes that the grower has counted; most count nothing."""
+        return {}
 
     def _rules(self, problem: Problem) -> "Rules":
         """Return the limits of growth for a problem."""

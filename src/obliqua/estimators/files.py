@@ -26,6 +26,7 @@ _CLASSES = {
     "CartClassifier": "obliqua.estimators.cart",
     "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
+    "LMDTClassifier": "obliqua.estimators.lmdt",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
     "QuestClassifier": "obliqua.estimators.quest",
 }
@@ -98,6 +99,10 @@ def save(model: Any, path: Any) -> None:
             "parameters": _parameters_to_json(model),
             "named": hasattr(model, "feature_names_in_"),
         }
+        if model._counts:
+            about["counts"] = {
+                key: vars(model)[key] for key in model._counts if key in vars(model)
+            }
         write_model(model.model_, path, about)
 
 
@@ -226,6 +231,10 @@ def _estimator(model: Model, about: dict[str, Any]) -> Any:
     estimator = Estimator(**parameters)
     names = np.array(model.encoding.names, dtype=object) if about["named"] is True else None
     estimator._hold(model, names)
+    counts = about.get("counts", {})
+    estimator.__dict__.update(
+        {key: int(counts[key]) for key in Estimator._counts if key in counts}
+    )
     return estimator
 
 

@@ -48,6 +48,7 @@ METHODS: dict[str, Method] = {
             "obliqua.QuestClassifier",
             {"split": "linear"},
         ),
+        Method("lmdt", "LMDT: linear machines, a branch per class", "obliqua.LMDTClassifier"),
         Method("means", "differences of class means", "obliqua.ObliqueTreeClassifier"),
         Method(
             "sklearn", "scikit-learn's tree, not pruned", "sklearn.tree.DecisionTreeClassifier"

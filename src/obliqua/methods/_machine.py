@@ -8,14 +8,18 @@ from typing import NamedTuple
 import numpy as np
 
 from obliqua._core.machine import train, winners
-from obliqua._core.rng import child_key
+from obliqua._core.rng import child_key, row_hashes
 from obliqua._core.spread import column_means, node_spread
 from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array
 
-__all__ = ["LMDT", "Machine", "Standard", "best_machine", "in_raw_units"]
+__all__ = ["LMDT", "Machine", "Planes", "Standard", "best_machine", "different_rows"]
 
 MOST_TIMES = 16  # a pass shows at most so many times as many rows as there are different ones
 SAFE = 900  # powers of two beyond which coefficients are kept from
+SPARE = 3  # powers of two between sums of rows at the limit and infinity
+BITS = 10  # so many digits of a standard deviation are used
+LIMIT = np.finfo(np.float64).max
+TIE = 1e-9  # accuracies that differ by less are equal
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class LMDT:
         by at most this.
     capacity : float
         Machines with fewer rows than this times the length of a weight vector are avoided.
+    max_features : int or None
+        The most variables that a machine may have.
     """
 
     beta: float = 2.0
@@ -53,6 +59,7 @@ class LMDT:
     elimination_stop: float = 0.1
     elimination_loss: float = 0.0
     capacity: float = 2.0
+    max_features: int | None = None
 
     @property
     def schedule(self) -> tuple[float, float, float, float, float]:
@@ -65,19 +72,27 @@ class LMDT:
             self.epsilon,
         )
 
+    def may_have(self, n_variables: int, n_rows: int) -> bool:
+        """Whether a machine at a node with so many different rows may have so many variables."""
+        if n_variables == 1:
+            return True
+        if self.max_features is not None and n_variables > self.max_features:
+            return False
+        # With few rows anything can be separated, and that says nothing.
+        return not self.eliminate or n_rows >= self.capacity * (n_variables + 1)
+
 
 class Standard(NamedTuple):
-    """The rows of a node in standard units: a column of ones, then those that vary."""
+    """How the features of a node become standard units."""
 
-    Y: FloatArray
-    columns: Int64Array  # which features vary at the node
+    columns: Int64Array  # which of them vary at the node
     middle: FloatArray  # their means, divided by 2**exponent
     width: FloatArray  # their standard deviations, likewise
     exponent: Int32Array
 
     @classmethod
     def of(cls, Z: AnyArray, weights: Int64Array) -> Standard:
-        """Standardise the rows of a node.
+        """Measure the rows of a node.
 
         Parameters
         ----------
@@ -89,23 +104,58 @@ class Standard(NamedTuple):
         Returns
         -------
         Standard
-            The same rows, with mean 0 and standard deviation 1.
+            Means and standard deviations, to a thousandth of the latter: a training of thousands
+            of corrections would make another tree of a difference in the last digit, which may
+            come from the rounding of weights.
         """
-        top = np.abs(Z).max(axis=0).astype(np.float64)
-        exponent = np.frexp(top)[1].astype(np.int32)
+        exponent = np.frexp(np.abs(Z).max(axis=0).astype(np.float64))[1].astype(np.int32)
         heavy = weights.astype(np.float64)
         here = np.zeros(len(Z), dtype=np.int64)
         every = np.arange(Z.shape[1], dtype=np.int32)
         width = node_spread(Z, here, heavy, np.array([-1]), every, exponent)[0]
         columns = np.flatnonzero(width > 0)
-        shift = -exponent[columns]
-        scaled = np.ldexp(Z[:, columns].astype(np.float64), shift)
-        # Divided by a power of two first, so that no difference can overflow.
-        middle = np.ldexp(column_means(Z, heavy)[columns], shift)
-        width = np.ldexp(width[columns], shift)
-        Y = np.ones((len(Z), len(columns) + 1))
-        Y[:, 1:] = (scaled - middle) / width
-        return cls(Y, columns, middle, width, -shift)
+        exponent = exponent[columns]
+        # Divided by a power of two, so that no difference can overflow.
+        middle = np.ldexp(column_means(Z, heavy)[columns], -exponent)
+        width = np.ldexp(width[columns], -exponent)
+        grid = np.frexp(width)[1] - BITS
+        middle, width = (np.ldexp(np.rint(np.ldexp(x, -grid)), grid) for x in (middle, width))
+        return cls(columns, middle, width, exponent)
+
+    def rows(self, Z: AnyArray) -> FloatArray:
+        """Return rows in standard units: a column of ones, then the features that vary."""
+        scaled = np.ldexp(Z[:, self.columns].astype(np.float64), -self.exponent)
+        Y = np.ones((len(Z), len(self.columns) + 1))
+        Y[:, 1:] = (scaled - self.middle) / self.width
+        return Y
+
+
+def different_rows(
+    Z: AnyArray, classes: Int64Array, weights: Int64Array
+) -> tuple[Int64Array, Int64Array]:
+    """Make one row of equal rows, in an order that depends on their content only.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_rows, n_features)
+        The rows, numbers only.
+    classes : ndarray of int64
+        Their classes.
+    weights : ndarray of int64
+        Their weights.
+
+    Returns
+    -------
+    chosen : ndarray of int64
+        One row number of each group of equal rows of the same class.
+    weights : ndarray of int64
+        The weights of the groups.
+    """
+    hashes = row_hashes(Z, classes, 0)
+    order = np.argsort(hashes, kind="stable")
+    hashes = hashes[order]
+    first = np.flatnonzero(np.concatenate([[True], hashes[1:] != hashes[:-1]]))
+    return order[first], np.add.reduceat(weights[order], first)
 
 
 class Machine(NamedTuple):
@@ -169,10 +219,9 @@ def best_machine(
     Machine
         The machine.
     """
-    n_rows, n_variables = Y.shape[0], Y.shape[1] - 1
     times, total = times_shown(weights), int(weights.sum())
-    variables = np.arange(n_variables)
-    W = np.zeros((int(classes.max()) + 1, n_variables + 1))
+    variables = np.arange(Y.shape[1] - 1)
+    W = np.zeros((int(classes.max()) + 1, Y.shape[1]))
     corrections, best = 0, 0.0
     found: list[Machine] = []
     while True:
@@ -181,50 +230,88 @@ def best_machine(
         tried, _, _ = train(part, classes, times, W, key, method.schedule, method.max_passes)
         corrections += tried
         accuracy = int(weights[winners(part, W) == classes].sum()) / total
-        # With few rows anything can be separated, and that says nothing.
-        enough = n_rows >= method.capacity * (len(variables) + 1)
-        if enough or len(variables) == 1 or not method.eliminate:
+        if method.may_have(len(variables), len(Y)):
             best = max(best, accuracy)
             found.append(Machine(W.copy(), variables, accuracy, 0))
-        lost = bool(found) and accuracy < best - method.elimination_stop
-        if len(variables) == 1 or lost or not method.eliminate:
+        lost = accuracy < best - method.elimination_stop - TIE
+        if len(variables) == 1 or (found and (lost or not method.eliminate)):
             break
         gone = least_telling(W)
         variables = np.delete(variables, gone)
         W = np.ascontiguousarray(np.delete(W, gone + 1, axis=1))
-    good = [machine for machine in found if machine.accuracy >= best - method.elimination_loss]
+    least = best - method.elimination_loss - TIE
+    good = [machine for machine in found if machine.accuracy >= least]
     return good[-1]._replace(corrections=corrections)
 
 
-def in_raw_units(machine: Machine, standard: Standard) -> tuple[FloatArray, FloatArray]:
-    """Say a machine in the features' own units.
+class Planes(NamedTuple):
+    """A machine in the features' own units: a plane per class, or one between two of them."""
 
-    All scores may be multiplied by the same number. It is a power of two that keeps sums from
-    overflowing, for any finite row, unless tiny and huge features meet in one machine.
+    columns: Int64Array
+    coef: FloatArray  # of shape (n_planes, n_columns)
+    threshold: FloatArray  # what is subtracted from each sum
 
-    Parameters
-    ----------
-    machine : Machine
-        The machine.
-    standard : Standard
-        The rows that it was trained on.
+    @classmethod
+    def of(cls, machine: Machine, standard: Standard) -> Planes:
+        """Say a machine in the features' own units.
 
-    Returns
-    -------
-    coef : ndarray of shape (n_classes, n_variables)
-        The coefficients.
-    threshold : ndarray of shape (n_classes,)
-        What is subtracted from each sum.
-    """
-    use = machine.variables
-    coef = machine.W[:, 1:] / standard.width[use]
-    threshold = (coef * standard.middle[use]).sum(axis=1) - machine.W[:, 0]
-    exponent = np.frexp(coef)[1] - standard.exponent[use]
-    some = coef != 0
-    largest = int(exponent[some].max()) if some.any() else 0
-    smallest = int(exponent[some].min()) if some.any() else 0
-    shift = -(largest + int(np.ceil(np.log2(len(use)))))
-    if smallest + shift < -SAFE:
-        shift = min(0, SAFE - largest)
-    coef = np.ldexp(coef, shift - standard.exponent[use])
-    return coef, np.ldexp(threshold, shift)
+        All scores may be multiplied by the same number. It is a power of two that keeps sums
+        from overflowing, for any finite row, unless tiny and huge features meet in one machine.
+
+        Parameters
+        ----------
+        machine : Machine
+            The machine.
+        standard : Standard
+            The rows that it was trained on.
+
+        Returns
+        -------
+        Planes
+            A plane per class.
+        """
+        use = machine.variables
+        coef = machine.W[:, 1:] / standard.width[use]
+        threshold = (coef * standard.middle[use]).sum(axis=1) - machine.W[:, 0]
+        exponent = np.frexp(coef)[1] - standard.exponent[use]
+        exponent = exponent[coef != 0] if coef.any() else np.zeros(1, dtype=np.int32)
+        largest, smallest = int(exponent.max()), int(exponent.min())
+        shift = -(largest + int(np.ceil(np.log2(len(use)))) + SPARE)
+        if smallest + shift < -SAFE:
+            shift = min(0, SAFE - largest)
+        coef = np.ldexp(coef, shift - standard.exponent[use])
+        return cls(standard.columns[use], coef, np.ldexp(threshold, shift))
+
+    def values(self, Z: AnyArray) -> FloatArray:
+        """Return the sums of rows minus the thresholds, bit for bit as a tree walks them.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_rows, n_features)
+            The rows, numbers only.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_planes)
+            The differences.
+        """
+        sums = np.zeros((len(Z), len(self.coef)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for column, coef in zip(self.columns.tolist(), self.coef.T, strict=True):
+                sums += Z[:, column, None].astype(np.float64) * coef
+            return np.asarray(sums - self.threshold)
+
+    def some(self, kept: Int64Array) -> Planes:
+        """Return some of the planes."""
+        return Planes(self.columns, self.coef[kept], self.threshold[kept])
+
+    def as_hyperplane(self) -> Planes:
+        """Return the plane between the first two; with one column its coefficient is 1."""
+        normal, cut = self.coef[1] - self.coef[0], self.threshold[1] - self.threshold[0]
+        use = normal != 0
+        columns, normal = self.columns[use], normal[use]
+        if len(normal) == 1:
+            with np.errstate(over="ignore"):
+                cut, normal = cut / normal[0], np.ones(1)
+            cut = min(max(cut, -LIMIT), LIMIT)
+        return Planes(columns, normal[None], np.array([cut]))

@@ -4,8 +4,9 @@ At a node a linear machine is trained: a weight vector per class, of which the o
 product takes a row. Variables that tell the classes least are eliminated. The node gets a branch
 per class, so this method does not propose directions to the engine: it grows a `Tree` by itself.
 
-Equal rows are one row with their weights together, and rows stand in an order that their content
-decides. So neither the order of the rows nor a weight in the place of repeated rows can show.
+Before a machine is trained, equal rows become one row with their weights together, in an order
+that their content decides. So neither the order of the rows nor a weight in the place of repeated
+rows can show.
 """
 
 from __future__ import annotations
@@ -19,15 +20,14 @@ from typing import NamedTuple
 import numpy as np
 
 from obliqua._assemble import AXIS_LABEL
-from obliqua._core.rng import child_key, row_hashes
+from obliqua._core.rng import child_key
 from obliqua._core.steps import leaf_without_search
-from obliqua._layout import ranges
 from obliqua._rules import Rules
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data import Problem
 from obliqua.grow import grow
-from obliqua.methods._machine import LMDT, Standard, best_machine, in_raw_units
+from obliqua.methods._machine import LMDT, Planes, Standard, best_machine, different_rows
 from obliqua.odd import CodedNode, OddColumns
 from obliqua.tree import Tree, TreeBuilder
 
@@ -115,7 +115,7 @@ class _Node(NamedTuple):
     """A node that waits."""
 
     name: int
-    rows: Int64Array  # of the different rows
+    rows: Int64Array
     depth: int
     counts: Int64Array
     key: int
@@ -133,9 +133,7 @@ class _Terms(NamedTuple):
 class _Division(NamedTuple):
     """How a node is divided."""
 
-    columns: Int64Array
-    coef: FloatArray  # a row per branch; one only: a hyperplane
-    threshold: FloatArray
+    planes: Planes  # one per branch; one only: a hyperplane
     terms: _Terms
     branches: Int64Array  # of each of the node's rows
     counts: Int64Array  # class sums of the branches
@@ -148,19 +146,14 @@ class _Growth:
 
     pool: ThreadPoolExecutor | None = None
 
-    def __init__(
-        self, problem: Problem, method: LMDT, criterion: Criterion, rules: Rules
-    ) -> None:
-        self.given = problem
+    def __init__(self, problem: Problem, method: LMDT, criterion: Criterion, rules: Rules) -> None:
+        self.problem = problem
         self.method = method
         self.criterion = criterion
         self.rules = rules
         self.best_first = rules.best_first or rules.max_leaf_nodes is not None
-        self.problem, self.n_equal, self.members = _merged(problem)
-        self.first_member = np.cumsum(self.n_equal) - self.n_equal
-        self.odd = OddColumns(self.problem) if self.problem.odd.any() else None
-        fills = self.problem.means if problem.fills is None else problem.fills
-        self.usual_fill = fills
+        self.odd = OddColumns(problem) if problem.odd.any() else None
+        self.usual_fill = problem.means if problem.fills is None else problem.fills
         self.builder = TreeBuilder(problem.n_features, problem.n_classes)
         self.n_nodes = 0
 
@@ -170,7 +163,7 @@ class _Growth:
         every = np.arange(self.problem.n_rows)
         counts = self._sums(every, np.zeros(len(every), dtype=np.int64), 1)[0]
         new = [self._new(every, 0, counts, key & (2**64 - 1), ())]
-        most = self.rules.max_leaf_nodes or self.given.n_rows
+        most = self.rules.max_leaf_nodes or self.problem.n_rows
         leaves, tried = 1, 0
         waiting: list[tuple[float, tuple[int, ...], _Node, _Division]] = []
         while new or waiting:
@@ -195,7 +188,9 @@ class _Growth:
 
     def _each(self, nodes: list[_Node]) -> Iterable[tuple[_Division | None, int]]:
         """Find the divisions of nodes, side by side if there are threads."""
-        return map(self._divide, nodes) if self.pool is None else self.pool.map(self._divide, nodes)
+        return (
+            map(self._divide, nodes) if self.pool is None else self.pool.map(self._divide, nodes)
+        )
 
     def _new(
         self, rows: Int64Array, depth: int, counts: Int64Array, key: int, path: tuple[int, ...]
@@ -206,16 +201,16 @@ class _Growth:
     def _sums(self, rows: Int64Array, branches: AnyArray, n_branches: int) -> Int64Array:
         n_classes = self.problem.n_classes
         cells = branches * n_classes + self.problem.y[rows]
-        assert self.problem.weights is not None
-        sums = np.bincount(cells, self.problem.weights[rows], minlength=n_branches * n_classes)
+        sums = np.bincount(cells, self._weights(rows), minlength=n_branches * n_classes)
         return sums.astype(np.int64).reshape(n_branches, n_classes)
 
-    def _n_samples(self, rows: Int64Array) -> int:
-        return int(self.n_equal[rows].sum())
+    def _weights(self, rows: Int64Array) -> Int64Array:
+        weights = self.problem.weights
+        return np.ones(len(rows), dtype=np.int64) if weights is None else weights[rows]
 
     def _leaf(self, node: _Node) -> None:
         stats = node.counts * self.problem.unit
-        self.builder.set_leaf(node.name, stats, self._n_samples(node.rows))
+        self.builder.set_leaf(node.name, stats, len(node.rows))
 
     def _split(self, node: _Node, division: _Division) -> list[_Node]:
         """Describe a split; returns its branches."""
@@ -230,19 +225,15 @@ class _Growth:
             for k, sums in enumerate(division.counts)
         ]
         names = [child.name for child in children]
-        columns, terms = division.columns.tolist(), division.terms
-        if len(division.coef) == 1:
-            normal = (columns, division.coef[0])
-            self.builder.add_split(
-                node.name, normal, float(division.threshold[0]), names,
-                fill=terms.fill, tables=terms.tables,
-            )  # fmt: skip
+        planes, terms = division.planes, division.terms
+        normals = [(planes.columns.tolist(), coef.tolist()) for coef in planes.coef]
+        fill, tables = terms.fill, terms.tables
+        if len(normals) == 1:
+            cut = float(planes.threshold[0])
+            self.builder.add_split(node.name, normals[0], cut, names, fill=fill, tables=tables)
         else:
-            normals = [(columns, coef) for coef in division.coef]
-            self.builder.add_machine(
-                node.name, normals, division.threshold, names,
-                fill=terms.fill, tables=terms.tables,
-            )  # fmt: skip
+            cuts = planes.threshold
+            self.builder.add_machine(node.name, normals, cuts, names, fill=fill, tables=tables)
         stats = node.counts * self.problem.unit
         self.builder.annotate(
             node.name, stats=stats, gain=division.gain, origin=division.label, spread=terms.spread
@@ -253,8 +244,7 @@ class _Growth:
 
     def _divide(self, node: _Node) -> tuple[_Division | None, int]:
         """Find how a node is divided, and how many positions of its machine were tried."""
-        n_samples = self._n_samples(node.rows)
-        if leaf_without_search(self.rules, node.counts, n_samples, node.depth):
+        if leaf_without_search(self.rules, node.counts, len(node.rows), node.depth):
             return None, 0
         division, tried = self._by_machine(node)
         if division is None:
@@ -268,41 +258,38 @@ class _Growth:
         problem, rows = self.problem, node.rows
         coded = None if self.odd is None else self.odd.at(rows.astype(np.int32), node.counts)
         Z = problem.Z[rows] if coded is None else np.ascontiguousarray(coded.problem.Z)
-        assert problem.weights is not None
-        weights = problem.weights[rows]
+        weights = self._weights(rows)
         standard = Standard.of(Z, weights)
         if len(standard.columns) == 0:
             return None, 0
-        present = np.flatnonzero(node.counts)
-        classes = np.searchsorted(present, problem.y[rows]).astype(np.int32)
-        machine = best_machine(standard.Y, classes, weights, node.key, self.method)
+        classes: Int64Array = np.searchsorted(np.flatnonzero(node.counts), problem.y[rows])
+        chosen, weights = different_rows(Z, classes, weights)
+        few = classes[chosen].astype(np.int32)
+        machine = best_machine(standard.rows(Z[chosen]), few, weights, node.key, self.method)
         tried = machine.corrections
-        columns = standard.columns[machine.variables]
-        values = Z[:, columns].astype(np.float64)
-        planes = in_raw_units(machine, standard)
-        scores = plane_values(values, *planes)
+        planes = Planes.of(machine, standard)
+        scores = planes.values(Z)
         if not np.isfinite(scores).all():
             return None, tried
         kept = self._kept(scores, rows)
-        planes = tuple(part[kept] for part in planes)
+        planes = planes.some(kept)
         branches = np.argmax(scores[:, kept], axis=1)
         if len(kept) == 2:
-            columns, *planes = as_hyperplane(columns, *planes)
-            values = Z[:, columns].astype(np.float64)
-            branches = (plane_values(values, *planes)[:, 0] > 0).astype(np.int64)
-        counts = self._sums(rows, branches, len(kept))
+            planes = planes.as_hyperplane()
+            branches = (planes.values(Z)[:, 0] > 0).astype(np.int64)
         if len(kept) < 2 or not self._large(branches, rows, len(kept)).all():
             return None, tried
+        counts = self._sums(rows, branches, len(kept))
         share = int(counts.sum()) / problem.total_weight
         gain = share * chained_goodness(counts, self.criterion)
         if gain <= ROUNDING and not self.rules.zero_gain:
             return None, tried
-        terms = self._terms(coded, columns)
-        return _Division(columns, *planes, terms, branches, counts, gain, LABEL), tried
+        terms = self._terms(coded, planes.columns)
+        return _Division(planes, terms, branches, counts, gain, LABEL), tried
 
     def _large(self, branches: Int64Array, rows: Int64Array, n_branches: int) -> BoolArray:
         """Which branches keep enough rows and weight."""
-        n_samples = np.bincount(branches, self.n_equal[rows], minlength=n_branches)
+        n_samples = np.bincount(branches, minlength=n_branches)
         weight = self._sums(rows, branches, n_branches).sum(axis=1)
         return np.asarray(
             (n_samples >= max(self.rules.min_samples_leaf, 1))
@@ -341,91 +328,32 @@ class _Growth:
 
     def _by_column(self, node: _Node) -> _Division | None:
         """Return the best split of a single column, as CART would find it."""
-        given, rows = self.given, node.rows
-        members = self.members[ranges(self.first_member[rows], self.n_equal[rows])]
-        weights = None if given.weights is None else given.weights[members]
-        part = replace(
-            given, Z=given.Z[members], y=given.y[members], weights=weights, row_counts=None
-        )
+        problem, rows = self.problem, node.rows
+        weights = None if problem.weights is None else problem.weights[rows]
+        part = replace(problem, Z=problem.Z[rows], y=problem.y[rows], weights=weights)
         rules = replace(
             self.rules, max_depth=node.depth + 1, max_leaf_nodes=None, best_first=False
         )
         tree = grow(
-            part, None, self.criterion, rules, depth=node.depth, total_weight=given.total_weight
+            part, None, self.criterion, rules, depth=node.depth, total_weight=problem.total_weight
         )
         if tree.is_leaf[0]:
             return None
         columns = tree.coef_idx.astype(np.int64)
-        odd = self.problem.odd[columns]
+        odd = problem.odd[columns]
         usual = dict(zip(columns.tolist(), self.usual_fill[columns].tolist(), strict=True))
         tables = {int(columns[0]): tree.table} if len(tree.table) else {}
         terms = _Terms(
             {**usual, **known(columns[odd], tree.fill[odd])}, known(columns, tree.spread), tables
         )
-        branches = tree.apply(self.problem.Z[rows]) - 1
+        branches = tree.apply(part.Z) - 1
         counts = self._sums(rows, branches, 2)
         gain = float(tree.gain[0])
-        return _Division(
-            columns, tree.coef[None], tree.threshold, terms, branches, counts, gain, AXIS_LABEL
-        )
+        planes = Planes(columns, tree.coef[None], tree.threshold)
+        return _Division(planes, terms, branches, counts, gain, AXIS_LABEL)
 
 
 def known(columns: Int64Array, values: FloatArray) -> dict[int, float]:
     """Return the values by column, without those that are not known."""
     there = ~np.isnan(values)
     return dict(zip(columns[there].tolist(), values[there].tolist(), strict=True))
-
-
-def plane_values(values: FloatArray, coef: FloatArray, threshold: FloatArray) -> FloatArray:
-    """Return the sums of rows minus the thresholds, bit for bit as a tree walks them."""
-    scores = np.zeros((len(values), len(coef)))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for k in range(values.shape[1]):
-            scores += values[:, k, None] * coef[:, k]
-        return np.asarray(scores - threshold)
-
-
-def as_hyperplane(
-    columns: Int64Array, coef: FloatArray, threshold: FloatArray
-) -> tuple[Int64Array, FloatArray, FloatArray]:
-    """Return the hyperplane between two branches; with one column its coefficient is 1."""
-    normal, cut = coef[1] - coef[0], threshold[1] - threshold[0]
-    use = normal != 0
-    columns, normal = columns[use], normal[use]
-    if len(normal) == 1:
-        with np.errstate(over="ignore"):
-            cut, normal = cut / normal[0], np.ones(1)
-    return columns, normal[None], np.array([cut])
-
-
-def _merged(problem: Problem) -> tuple[Problem, Int64Array, Int64Array]:
-    """Make one row of equal rows, in an order that depends on their content only.
-
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-
-    Returns
-    -------
-    problem : Problem
-        The different rows, with weights.
-    n_equal : ndarray of int64
-        How many rows each of them stands for.
-    members : ndarray of int64
-        The numbers of these rows, one group after another.
-    """
-    hashes = row_hashes(problem.Z, problem.y.astype(np.int64), 0)
-    members = np.argsort(hashes, kind="stable")
-    hashes = hashes[members]
-    first = np.flatnonzero(np.concatenate([[True], hashes[1:] != hashes[:-1]]))
-    n_equal = np.diff(first, append=len(members))
-    weights = n_equal
-    if problem.weights is not None:
-        weights = np.add.reduceat(problem.weights[members], first)
-    chosen = members[first]
-    # Adding 0 makes 0 of -0: which of them stood first must not show.
-    merged = replace(
-        problem, Z=problem.Z[chosen] + 0.0, y=problem.y[chosen], weights=weights, row_counts=None
-    )
-    return merged, n_equal, members
