@@ -15,8 +15,6 @@ from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array
 __all__ = ["LMDT", "Machine", "Planes", "Standard", "best_machine", "different_rows"]
 
 MOST_TIMES = 16  # a pass shows at most so many times as many rows as there are different ones
-SAFE = 900  # powers of two beyond which coefficients are kept from
-SPARE = 3  # powers of two between sums of rows at the limit and infinity
 BITS = 10  # so many digits of a standard deviation are used
 LIMIT = np.finfo(np.float64).max
 TIE = 1e-9  # accuracies that differ by less are equal
@@ -255,8 +253,9 @@ class Planes(NamedTuple):
     def of(cls, machine: Machine, standard: Standard) -> Planes:
         """Say a machine in the features' own units.
 
-        All scores may be multiplied by the same number. It is a power of two that keeps sums
-        from overflowing, for any finite row, unless tiny and huge features meet in one machine.
+        All scores may be divided by the same number. It is one with which the largest sum of
+        absolute coefficients of a plane is 1, so no score of a finite row overflows. Where tiny
+        and huge features meet in one machine, some coefficients may be lost.
 
         Parameters
         ----------
@@ -273,14 +272,16 @@ class Planes(NamedTuple):
         use = machine.variables
         coef = machine.W[:, 1:] / standard.width[use]
         threshold = (coef * standard.middle[use]).sum(axis=1) - machine.W[:, 0]
-        exponent = np.frexp(coef)[1] - standard.exponent[use]
-        exponent = exponent[coef != 0] if coef.any() else np.zeros(1, dtype=np.int32)
-        largest, smallest = int(exponent.max()), int(exponent.min())
-        shift = -(largest + int(np.ceil(np.log2(len(use)))) + SPARE)
-        if smallest + shift < -SAFE:
-            shift = min(0, SAFE - largest)
-        coef = np.ldexp(coef, shift - standard.exponent[use])
-        return cls(standard.columns[use], coef, np.ldexp(threshold, shift))
+        exponent = standard.exponent[use]
+        # First by a power of two, because coefficients themselves may overflow.
+        shift = int((np.frexp(np.abs(coef).max(axis=0))[1] - exponent).max())
+        with np.errstate(over="ignore", under="ignore"):  # what is not finite divides nothing
+            coef = np.ldexp(coef, -exponent - shift)
+            threshold = np.ldexp(threshold, -shift)
+            most = np.abs(coef).sum(axis=1).max()
+            if most > 0:
+                coef, threshold = coef / most, threshold / most
+        return cls(standard.columns[use], coef, threshold)
 
     def values(self, Z: AnyArray) -> FloatArray:
         """Return the sums of rows minus the thresholds, bit for bit as a tree walks them.
@@ -307,7 +308,9 @@ class Planes(NamedTuple):
 
     def as_hyperplane(self) -> Planes:
         """Return the plane between the first two; with one column its coefficient is 1."""
-        normal, cut = self.coef[1] - self.coef[0], self.threshold[1] - self.threshold[0]
+        # Halves, because the difference of thresholds may overflow.
+        normal = self.coef[1] / 2 - self.coef[0] / 2
+        cut = self.threshold[1] / 2 - self.threshold[0] / 2
         use = normal != 0
         columns, normal = self.columns[use], normal[use]
         if len(normal) == 1:
