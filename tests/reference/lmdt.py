@@ -93,7 +93,7 @@ def pass_order(times: Vector, numbers: Iterator[int]) -> list[int]:
         more = (next(numbers) >> 11) / 2**53 < often - whole
         order += [row] * (whole + more)
     for k in range(len(order) - 1, 0, -1):
-        other = next(numbers) % (k + 1)
+        other = (next(numbers) >> 32) * (k + 1) >> 32
         order[k], order[other] = order[other], order[k]
     return order
 

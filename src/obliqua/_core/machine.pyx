@@ -54,7 +54,7 @@ cdef i64 draw_order(const double[::1] times, i64[::1] order, u64* state) noexcep
             order[n] = row
             n += 1
     for k in range(n - 1, 0, -1):
-        other = <i64> (draw(state) % <u64> (k + 1))
+        other = <i64> (((draw(state) >> 32) * <u64> (k + 1)) >> 32)
         row = order[k]
         order[k] = order[other]
         order[other] = row
@@ -69,18 +69,30 @@ cdef inline double dot(const double* a, const double* b, i64 n) noexcept nogil:
     return total
 
 
-cdef inline i64 largest(const double[:, ::1] W, const double* row, double* top,
-                        i64 own, double* own_score) noexcept nogil:
-    """The class with the largest score, the first one at ties, and the score of its own class."""
-    cdef i64 c, best = 0
-    cdef double score
-    for c in range(W.shape[0]):
-        score = dot(&W[c, 0], row, W.shape[1])
-        if c == own:
-            own_score[0] = score
-        if c == 0 or score > top[0]:
+cdef inline i64 largest(const double* W, const double* row, i64 d, i64 n_classes,
+                        double* score) noexcept nogil:
+    """The class with the largest score, the first one at ties; also fills all scores.
+
+    The weights of one variable stand together, so that the sums of the classes grow side by side;
+    each of them is added up from the first variable to the last.
+    """
+    cdef i64 c, f, best = 0
+    cdef double first = 0.0, second = 0.0
+    if n_classes == 2:
+        for f in range(d):
+            first += W[2 * f] * row[f]
+            second += W[2 * f + 1] * row[f]
+        score[0] = first
+        score[1] = second
+        return 1 if second > first else 0
+    for c in range(n_classes):
+        score[c] = 0.0
+    for f in range(d):
+        for c in range(n_classes):
+            score[c] += W[f * n_classes + c] * row[f]
+    for c in range(1, n_classes):
+        if score[c] > score[best]:
             best = c
-            top[0] = score
     return best
 
 
@@ -89,18 +101,26 @@ cdef inline double distance(double top, double own, double square, double epsilo
     return (top - own) / (2.0 * square) + epsilon
 
 
-cdef void correct(double[:, ::1] W, double[::1] length, const double* row, i64 own, i64 winner,
-                  double k, Heat* heat) noexcept nogil:
+cdef double length_of(const double* W, i64 d, i64 n_classes, i64 c) noexcept nogil:
+    cdef i64 f
+    cdef double square = 0.0
+    for f in range(d):
+        square += W[f * n_classes + c] * W[f * n_classes + c]
+    return sqrt(square)
+
+
+cdef void correct(double* W, i64 d, i64 n_classes, double* length, const double* row, i64 own,
+                  i64 winner, double k, Heat* heat) noexcept nogil:
     """Moves the two vectors and cools the machine where its magnitude falls after a rise."""
     cdef i64 f, c
     cdef double amount = heat.beta * heat.beta / (heat.beta + k)
     cdef double magnitude = 0.0
-    for f in range(W.shape[1]):
-        W[own, f] += amount * row[f]
-        W[winner, f] -= amount * row[f]
-    length[own] = sqrt(dot(&W[own, 0], &W[own, 0], W.shape[1]))
-    length[winner] = sqrt(dot(&W[winner, 0], &W[winner, 0], W.shape[1]))
-    for c in range(W.shape[0]):
+    for f in range(d):
+        W[f * n_classes + own] += amount * row[f]
+        W[f * n_classes + winner] -= amount * row[f]
+    length[own] = length_of(W, d, n_classes, own)
+    length[winner] = length_of(W, d, n_classes, winner)
+    for c in range(n_classes):
         magnitude += length[c]
     if magnitude < heat.magnitude and heat.rose:
         heat.beta = heat.rate * heat.beta - heat.step
@@ -109,14 +129,16 @@ cdef void correct(double[:, ::1] W, double[::1] length, const double* row, i64 o
 
 
 cdef bint settled(const double[:, ::1] Y, const i32[::1] classes, const double[::1] square,
-                  const double[:, ::1] W, const Heat* heat) noexcept nogil:
+                  const double* W, double[::1] score, const Heat* heat) noexcept nogil:
     """Whether no row is wrong, or none of those that are is near enough to be corrected."""
     cdef i64 row, winner
-    cdef double top = 0.0, own = 0.0
+    cdef double far
     for row in range(Y.shape[0]):
-        winner = largest(W, &Y[row, 0], &top, classes[row], &own)
-        if winner != classes[row] and distance(top, own, square[row], heat.epsilon) < heat.beta:
-            return False
+        winner = largest(W, &Y[row, 0], Y.shape[1], score.shape[0], &score[0])
+        if winner != classes[row]:
+            far = distance(score[winner], score[classes[row]], square[row], heat.epsilon)
+            if far < heat.beta:
+                return False
     return True
 
 
@@ -127,23 +149,25 @@ def train(const double[:, ::1] Y, const i32[::1] classes, const double[::1] time
     Rows of `Y` begin with a 1, rows of `W` are the weight vectors of the classes. `times` says how
     often a row is shown in a pass; `schedule` is (beta, limit, rate, step, epsilon).
     """
-    cdef i64 n = Y.shape[0], d = Y.shape[1]
-    cdef i64 row, k, c, shown, winner, at_start, corrections = 0, passes = 0
-    cdef double top = 0.0, own = 0.0, far
+    cdef i64 n = Y.shape[0], d = Y.shape[1], n_classes = W.shape[0]
+    cdef i64 row, k, c, own, shown, winner, at_start, corrections = 0, passes = 0
+    cdef double far
     cdef u64 state = key
     cdef Heat heat
     heat.beta, heat.limit, heat.rate, heat.step, heat.epsilon = schedule
     heat.rose = False
     heat.magnitude = 0.0
-    squares, lengths = np.empty(n), np.empty(W.shape[0])
+    squares, lengths, scores = np.empty(n), np.empty(n_classes), np.empty(n_classes)
     orders = np.empty(int(np.ceil(times).sum()), dtype=np.int64)
-    cdef double[::1] square = squares, length = lengths
+    turned = np.ascontiguousarray(np.asarray(W).T)
+    cdef double[::1] square = squares, length = lengths, score = scores
     cdef i64[::1] order = orders
+    cdef double[:, ::1] V = turned
     with nogil:
         for row in range(n):
             square[row] = dot(&Y[row, 0], &Y[row, 0], d)
-        for c in range(W.shape[0]):
-            length[c] = sqrt(dot(&W[c, 0], &W[c, 0], d))
+        for c in range(n_classes):
+            length[c] = length_of(&V[0, 0], d, n_classes, c)
             heat.magnitude += length[c]
         while passes < max_passes and not heat.beta < heat.limit:
             passes += 1
@@ -151,28 +175,31 @@ def train(const double[:, ::1] Y, const i32[::1] classes, const double[::1] time
             shown = draw_order(times, order, &state)
             for k in range(shown):
                 row = order[k]
-                winner = largest(W, &Y[row, 0], &top, classes[row], &own)
-                if winner == classes[row]:
+                own = classes[row]
+                winner = largest(&V[0, 0], &Y[row, 0], d, n_classes, &score[0])
+                if winner == own:
                     continue
-                far = distance(top, own, square[row], heat.epsilon)
+                far = distance(score[winner], score[own], square[row], heat.epsilon)
                 if not far < heat.beta:
                     continue
-                correct(W, length, &Y[row, 0], classes[row], winner, far, &heat)
+                correct(&V[0, 0], d, n_classes, &length[0], &Y[row, 0], own, winner, far, &heat)
                 corrections += 1
                 if heat.beta < heat.limit:
                     break
-            if corrections == at_start and settled(Y, classes, square, W, &heat):
+            if corrections == at_start and settled(Y, classes, square, &V[0, 0], score, &heat):
                 break
+    np.asarray(W)[:] = turned.T
     return corrections, passes, heat.beta
 
 
-def winners(const double[:, ::1] Y, const double[:, ::1] W):
+def winners(const double[:, ::1] Y, W):
     """The class with the largest score of each row, the first one at ties."""
     cdef i64 row
-    cdef double top = 0.0, own = 0.0
-    found = np.empty(Y.shape[0], dtype=np.int32)
+    found, scores = np.empty(Y.shape[0], dtype=np.int32), np.empty(len(W))
     cdef i32[::1] out = found
+    cdef double[::1] score = scores
+    cdef const double[:, ::1] V = np.ascontiguousarray(np.asarray(W).T)
     with nogil:
         for row in range(Y.shape[0]):
-            out[row] = <i32> largest(W, &Y[row, 0], &top, -1, &own)
+            out[row] = <i32> largest(&V[0, 0], &Y[row, 0], Y.shape[1], score.shape[0], &score[0])
     return found

@@ -189,7 +189,7 @@ class LMDTClassifier(BaseTreeClassifier):
         cooling_rate: float = 0.995,
         cooling_step: float = 0.0005,
         epsilon: float = 0.1,
-        max_passes: int = 1000,
+        max_passes: int = 300,
         eliminate: bool = True,
         elimination_stop: float = 0.1,
         elimination_loss: float = 0.0,
