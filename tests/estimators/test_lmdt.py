@@ -210,6 +210,30 @@ def test_small_branches_go(limit: dict[str, Any]) -> None:
     assert_sound(model, X, Y)
 
 
+def test_rows_of_a_branch_that_is_too_small_take_the_next_one() -> None:
+    """A third class far away has five rows; the machine without it divides the others."""
+    rng = np.random.default_rng(0)
+    centres = np.repeat([[0.0, 0.0], [8.0, 0.0], [8.0, 8.0]], [40, 40, 5], axis=0)
+    rows, labels = rng.normal(size=(85, 2)) + centres, np.repeat([0, 1, 2], [40, 40, 5])
+    assert full_grown(LMDTClassifier).fit(rows, labels).tree_.n_children[0] == 3
+    tree = full_grown(LMDTClassifier, min_samples_leaf=12).fit(rows, labels).tree_
+    assert tree.origin_labels[tree.origin[0]] == "linear machine"
+    assert sorted(tree.n_samples[1:3].tolist()) == [40, 45]
+
+
+@examples(60)
+@given(seed=st.integers(0, 10**6), p=st.integers(1, 3))
+def test_the_hyperplane_between_two_planes_divides_as_they_do(seed: int, p: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(50, p))
+    planes = Planes(np.arange(p), rng.normal(size=(2, p)), rng.normal(size=2))
+    first = np.argmax(planes.values(rows), axis=1) == 0
+    one = planes.as_hyperplane()
+    left = one.values(rows)[:, 0] <= 0
+    assert np.array_equal(left, first) or (p == 1 and np.array_equal(left, ~first))
+    assert p > 1 or one.coef.tolist() == [[1.0]]
+
+
 def test_where_a_machine_fails_a_single_feature_divides() -> None:
     """An interval of one class: the machine gives all rows to the larger class."""
     X = np.linspace(-1, 1, 41)[:, None]

@@ -37,7 +37,7 @@ The temperature below which training ends.""",
         """\
 Cooling turns `beta` into `cooling_rate * beta - cooling_step`. It happens at each correction that
 makes the machine's weight vectors shorter after one that has made them longer. Slower cooling
-takes longer and gives better machines.""",
+needs more passes: raise `max_passes` with it.""",
     ),
     cooling_step=(
         "float",
