@@ -46,7 +46,7 @@ def test_all_kinds_of_nodes() -> None:
     assert frame["question"].to_list()[:4] == [
         "which colour?",
         None,
-        "which of 3 scores is largest?",
+        "largest of: 2*size - 1; -size + 3; -0.5",
         f"size + score(colour) >= -0.25 [{note}]",
     ]
     known = mixed().trees[0].to_frame(mixed().encoding, list("xyz"), "polars")

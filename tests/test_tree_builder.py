@@ -300,3 +300,16 @@ def test_a_machine_needs_two_branches(builder: TreeBuilder) -> None:
     two_leaves(builder, "a")
     with pytest.raises(ValueError, match="is a linear machine and must have 2 or more children"):
         builder.build()
+
+
+def test_spreads_by_hand() -> None:
+    builder = TreeBuilder(3, 2)
+    builder.add_machine("root", [{0: 1.0, 2: 2.0}, {2: -1.0}], [0.0, 1.0], ("a", "b"))
+    builder.set_leaf("a", [1, 0])
+    builder.set_leaf("b", [0, 1])
+    builder.annotate("root", spread={2: 0.5})
+    np.testing.assert_array_equal(builder.build().spread, [np.nan, 0.5, 0.5])
+    with pytest.raises(ValueError, match="spread of node 'root' names column 1"):
+        builder.annotate("root", spread={1: 0.5})
+    with pytest.raises(ValueError, match="spread of node 'a' names column 0"):
+        builder.annotate("a", spread={0: 0.5})

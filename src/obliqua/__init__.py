@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.fdt import FisherTreeClassifier
     from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
+    from obliqua.estimators.lmdt import LMDTClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
     from obliqua.estimators.oc1 import OC1Classifier
     from obliqua.estimators.quest import QuestClassifier
@@ -46,6 +47,7 @@ __all__ = [
     "Directions",
     "FisherTreeClassifier",
     "HHCartClassifier",
+    "LMDTClassifier",
     "MissingDependency",
     "ModelFileError",
     "ModelFileIOError",
@@ -85,6 +87,7 @@ _HOMES = {
     "Directions": "obliqua.proposals",
     "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
+    "LMDTClassifier": "obliqua.estimators.lmdt",
     "MissingDependency": "obliqua.errors",
     "ModelFileError": "obliqua.errors",
     "ModelFileIOError": "obliqua.errors",

@@ -45,6 +45,7 @@ class _NodeSpec:
     gain: float = 0.0
     axis_gain: float = np.nan
     origin: str | None = None
+    spread: dict[int, float] = field(default_factory=dict)  # by column
 
 
 class TreeBuilder:
@@ -198,6 +199,7 @@ class TreeBuilder:
         gain: float | None = None,
         axis_gain: float | None = None,
         origin: str | None = None,
+        spread: Mapping[int, float] | None = None,
     ) -> None:
         """Add what is known about a node that was described before.
 
@@ -213,11 +215,17 @@ class TreeBuilder:
             The gain of its split, and of the best axis-parallel one.
         origin : str, default=None
             Which proposal its split came from.
+        spread : dict, default=None
+            The standard deviations of its columns among its training rows, by column.
         """
         if node not in self._specs:
             raise TreeError(f"Node {node!r} was not described yet, so nothing can be added to it.")
         known: dict[str, Any] = {"gain": gain, "axis_gain": axis_gain, "origin": origin}
         known["n_samples"] = n_samples
+        if spread is not None:
+            known["spread"] = {column: float(width) for column, width in spread.items()}
+            used = {column for plane in self._specs[node].planes for column in plane.idx}
+            _check_used(spread, used, "spread", node)
         if stats is not None:
             sums = np.asarray(stats, dtype=np.float64)
             if sums.shape != (self.n_stats,):
@@ -286,6 +294,15 @@ def _read_normal(normal: Normal, n_features: int, node: Key) -> tuple[list[int],
         ) from error
 
 
+def _check_used(given: Mapping[int, Any], used: set[int], name: str, node: Key) -> None:
+    """Refuse to be told something about a column that a node does not use."""
+    for column in given:
+        if column not in used:
+            raise TreeError(
+                f"{name} of node {node!r} names column {column!r}, which it does not use."
+            )
+
+
 def _make_planes(
     normals: Sequence[tuple[list[int], list[float]]],
     thresholds: Sequence[float],
@@ -296,11 +313,7 @@ def _make_planes(
     """Put the planes of a node together; `fill` and `tables` are given by column."""
     used = {column for idx, _ in normals for column in idx}
     for name, given in (("fill", fill or {}), ("tables", tables or {})):
-        for column in given:
-            if column not in used:
-                raise TreeError(
-                    f"{name} of node {node!r} names column {column!r}, which it does not use."
-                )
+        _check_used(given, used, name, node)
     stands_in = {column: float(value) for column, value in (fill or {}).items()}
     levels = {
         column: np.asarray(table, dtype=np.float64).ravel().tolist()
@@ -401,7 +414,15 @@ def _plane_arrays(specs: list[_NodeSpec]) -> dict[str, Any]:
         "coef_idx": np.array([i for plane in planes for i in plane.idx], dtype=np.int64),
         "coef": np.array([a for plane in planes for a in plane.coef], dtype=np.float64),
         "fill": np.array([v for plane in planes for v in plane.fill], dtype=np.float64),
-        "spread": np.full(sum(len(plane.idx) for plane in planes), np.nan),
+        "spread": np.array(
+            [
+                spec.spread.get(column, np.nan)
+                for spec in specs
+                for plane in spec.planes
+                for column in plane.idx
+            ],
+            dtype=np.float64,
+        ),
         "table_ptr": pointers([len(table) for table in tables]),
         "table": np.array([v for table in tables for v in table], dtype=np.float64),
         "threshold": np.array([plane.threshold for plane in planes], dtype=np.float64),

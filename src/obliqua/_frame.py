@@ -10,7 +10,7 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._layout import NO_CHILD, NodeKind
 from obliqua._levels import asks_for_levels, level_branches
-from obliqua._question import read_plane
+from obliqua._question import read_plane, scores, stand_ins
 from obliqua._subject import Subject, distinct, subject_of
 from obliqua._wording import in_brackets
 from obliqua.data import Encoding, written_name
@@ -116,7 +116,8 @@ def _question(subject: Subject, node: int) -> str | None:
     if kind == NodeKind.LEVELS:
         column = int(tree.coef_idx[tree.coef_ptr[plane]])
         return f"which {written_name(encoding.columns[column].name)}?"
-    return f"which of {int(tree.n_children[node])} scores is largest?"
+    compared = "; ".join(scores(tree, node, encoding))
+    return f"largest of: {compared}" + in_brackets(stand_ins(tree, node, encoding, missing=False))
 
 
 def _encodable(text: str) -> str:

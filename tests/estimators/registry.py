@@ -66,7 +66,7 @@ def usual(Estimator: Any, **params: Any) -> Any:
     """An estimator that is pruned as most are by default, whatever its own paper does."""
     params = {"random_state": 0, **params}
     known = Estimator().get_params()
-    ways = {"pruning": "holdout", "prune_root": False, **FREELY}
+    ways = {"pruning": "holdout", "prune_root": False, "random_state": 0, **FREELY}
     return Estimator(**{name: ways[name] for name in ways if name in known} | params)
 
 

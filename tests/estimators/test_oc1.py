@@ -131,7 +131,7 @@ def test_some_time() -> None:
     whole = grown(n_restarts=200, n_jumps=50, max_depth=2)
     short = grown(n_restarts=200, n_jumps=50, max_depth=2, time_limit=0.05).fit(points, labels)
     assert short.timed_out_
-    assert 0 < short.n_hyperplanes_
+    assert short.n_hyperplanes_ > 0
     assert_sound(short, points, labels)
     assert not whole.set_params(n_restarts=2, time_limit=3600.0).fit(points, labels).timed_out_
 

@@ -1,8 +1,8 @@
 """OC1's climb (Murthy, Kasif, Salzberg 1994).
 
 Coefficients change one by one, and random jumps help out where that leads no further. Beside the
-axis-parallel split and random hyperplanes, a climb may start where a *guide* shows: another finder,
-whose best direction is the start.
+axis-parallel split and random hyperplanes, a climb may start where a *guide* shows: another
+finder, whose best direction is the start.
 """
 
 from libc.math cimport fabs

@@ -36,22 +36,30 @@ once, and so does each random start. Axis-parallel splits are not counted.""",
 }
 
 
-class SearchingTreeClassifier(BaseTreeClassifier):
-    """Base of the classifiers whose search keeps a journal."""
+class CountingTreeClassifier(BaseTreeClassifier):
+    """Base of the classifiers that count in a journal what they try."""
 
-    _notes: ClassVar[tuple[str, ...]] = ("n_hyperplanes_", "timed_out_")
-    time_limit: float | None
+    _notes: ClassVar[tuple[str, ...]] = ("n_hyperplanes_",)
     _journal: "Journal"
 
-    def _open_journal(self) -> "Journal":
+    def _open_journal(self, time_limit: float | None = None) -> "Journal":
         """Begin to count, and to look at the clock."""
         from obliqua.methods._journal import Journal
 
-        self._journal = Journal.of(None if self.time_limit is None else float(self.time_limit))
+        self._journal = Journal.of(None if time_limit is None else float(time_limit))
         return self._journal
 
     def _keep(self, seen: Any, tree: "Tree", problem: "Problem", classes: Any) -> None:
         """Make the model of a fit and keep it, with what its search has noted."""
         super()._keep(seen, tree, problem, classes)
         self.n_hyperplanes_ = seen._journal.tried
+
+
+class SearchingTreeClassifier(CountingTreeClassifier):
+    """Base of the classifiers whose search may be cut short by the clock."""
+
+    _notes: ClassVar[tuple[str, ...]] = ("n_hyperplanes_", "timed_out_")
+
+    def _keep(self, seen: Any, tree: "Tree", problem: "Problem", classes: Any) -> None:
+        super()._keep(seen, tree, problem, classes)
         self.timed_out_ = seen._journal.timed_out

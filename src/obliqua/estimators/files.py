@@ -26,6 +26,7 @@ _CLASSES = {
     "CartClassifier": "obliqua.estimators.cart",
     "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
+    "LMDTClassifier": "obliqua.estimators.lmdt",
     "OC1Classifier": "obliqua.estimators.oc1",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
     "QuestClassifier": "obliqua.estimators.quest",

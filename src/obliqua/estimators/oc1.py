@@ -289,7 +289,7 @@ class OC1Classifier(SearchingTreeClassifier):
                 axis_start=not self.oblique_only,
                 min_rows=0 if fewest is None else fewest,
                 from_zero=self.scale is not None,
-                journal=self._open_journal(),
+                journal=self._open_journal(self.time_limit),
             ),
             max_features=self.max_features_per_split,
             scale=self.scale,

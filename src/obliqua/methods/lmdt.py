@@ -1,0 +1,359 @@
+"""LMDT (Utgoff and Brodley 1991; Brodley and Utgoff 1995): linear machines as nodes.
+
+At a node a linear machine is trained: a weight vector per class, of which the one with the largest
+product takes a row. Variables that tell the classes least are eliminated. The node gets a branch
+per class, so this method does not propose directions to the engine: it grows a `Tree` by itself.
+
+Before a machine is trained, equal rows become one row with their weights together, in an order
+that their content decides. So neither the order of the rows nor a weight in the place of repeated
+rows can show.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from obliqua._assemble import AXIS_LABEL
+from obliqua._core.rng import child_key
+from obliqua._core.steps import leaf_without_search
+from obliqua._rules import Rules
+from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
+from obliqua.criteria import Criterion, get_criterion
+from obliqua.data import Problem
+from obliqua.grow import grow
+from obliqua.methods._machine import LMDT, Planes, Standard, best_machine, different_rows
+from obliqua.odd import CodedNode, OddColumns
+from obliqua.tree import Tree, TreeBuilder
+
+__all__ = ["LMDT", "Grown", "grow_lmdt"]
+
+LABEL = "linear machine"
+ROUNDING = 1e-14  # gains that are not larger are 0
+
+
+class Grown(NamedTuple):
+    """A tree, and how many positions of its machines were tried."""
+
+    tree: Tree
+    n_hyperplanes: int
+
+
+def grow_lmdt(
+    problem: Problem,
+    method: LMDT | None = None,
+    criterion: str | Criterion = "entropy",
+    rules: Rules | None = None,
+    n_threads: int = 1,
+    key: int = 0,
+) -> Grown:
+    """Grow a tree of linear machines.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    method : LMDT, default=None
+        How machines are trained; the defaults for None.
+    criterion : str or Criterion, default="entropy"
+        Measures the gain of splits, and chooses one where a machine does not divide a node.
+    rules : Rules, default=None
+        When to stop.
+    n_threads : int, default=1
+        Threads to use. The tree does not depend on it.
+    key : int, default=0
+        Seed of the order in which rows are shown.
+
+    Returns
+    -------
+    Grown
+        The tree, not pruned, and the number of corrections of all machines.
+    """
+    method = LMDT() if method is None else method
+    rules = Rules() if rules is None else rules
+    growth = _Growth(problem, method, get_criterion(criterion), rules)
+    if n_threads == 1:
+        return growth.run(key)
+    with ThreadPoolExecutor(n_threads) as pool:
+        growth.pool = pool
+        return growth.run(key)
+
+
+def chained_goodness(counts: Int64Array, criterion: Criterion) -> float:
+    """Return how good a division into several branches is.
+
+    The first branch is divided from all others, then the second from the rest, and so on; each
+    step counts with its share of the weight. For entropy and Gini that is the decrease of
+    impurity itself.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_branches, n_classes)
+        The class sums of the branches.
+    criterion : Criterion
+        Measures divisions in two.
+
+    Returns
+    -------
+    float
+        The goodness.
+    """
+    total, goodness = int(counts.sum()), 0.0
+    for k in range(len(counts) - 1):
+        rest = counts[k + 1 :].sum(axis=0)
+        share = (int(counts[k].sum()) + int(rest.sum())) / total
+        goodness += share * float(criterion.goodness(counts[k], rest))
+    return goodness
+
+
+class _Node(NamedTuple):
+    """A node that waits."""
+
+    name: int
+    rows: Int64Array
+    depth: int
+    counts: Int64Array
+    key: int
+    path: tuple[int, ...]
+
+
+class _Terms(NamedTuple):
+    """What the coefficients of a node multiply, by column."""
+
+    fill: dict[int, float]
+    spread: dict[int, float]
+    tables: dict[int, FloatArray]
+
+
+class _Division(NamedTuple):
+    """How a node is divided."""
+
+    planes: Planes  # one per branch; one only: a hyperplane
+    terms: _Terms
+    branches: Int64Array  # of each of the node's rows
+    counts: Int64Array  # class sums of the branches
+    gain: float
+    label: str
+
+
+class _Growth:
+    """A growing tree."""
+
+    pool: ThreadPoolExecutor | None = None
+
+    def __init__(self, problem: Problem, method: LMDT, criterion: Criterion, rules: Rules) -> None:
+        self.problem = problem
+        self.method = method
+        self.criterion = criterion
+        self.rules = rules
+        self.best_first = rules.best_first or rules.max_leaf_nodes is not None
+        self.odd = OddColumns(problem) if problem.odd.any() else None
+        self.usual_fill = problem.means if problem.fills is None else problem.fills
+        self.builder = TreeBuilder(problem.n_features, problem.n_classes)
+        self.n_nodes = 0
+
+    # -- the whole tree ---------------------------------------------------------------------
+
+    def run(self, key: int) -> Grown:
+        every = np.arange(self.problem.n_rows)
+        counts = self._sums(every, np.zeros(len(every), dtype=np.int64), 1)[0]
+        new = [self._new(every, 0, counts, key & (2**64 - 1), ())]
+        most = self.rules.max_leaf_nodes or self.problem.n_rows
+        leaves, tried = 1, 0
+        waiting: list[tuple[float, tuple[int, ...], _Node, _Division]] = []
+        while new or waiting:
+            for node, (division, corrections) in zip(new, self._each(new), strict=True):
+                tried += corrections
+                if division is None:
+                    self._leaf(node)
+                elif self.best_first:
+                    heapq.heappush(waiting, (-division.gain, node.path, node, division))
+                else:
+                    waiting.append((0.0, (), node, division))
+            new = []
+            while waiting and not (new and self.best_first):
+                _, _, node, division = (heapq.heappop if self.best_first else list.pop)(waiting)
+                more = len(division.counts) - 1
+                if self.best_first and leaves + more > most:
+                    self._leaf(node)  # a node with fewer branches may still fit
+                else:
+                    leaves += more
+                    new += self._split(node, division)
+        return Grown(self.builder.build(), tried)
+
+    def _each(self, nodes: list[_Node]) -> Iterable[tuple[_Division | None, int]]:
+        """Find the divisions of nodes, side by side if there are threads."""
+        return (
+            map(self._divide, nodes) if self.pool is None else self.pool.map(self._divide, nodes)
+        )
+
+    def _new(
+        self, rows: Int64Array, depth: int, counts: Int64Array, key: int, path: tuple[int, ...]
+    ) -> _Node:
+        self.n_nodes += 1
+        return _Node(self.n_nodes, rows, depth, counts, key, path if self.best_first else ())
+
+    def _sums(self, rows: Int64Array, branches: AnyArray, n_branches: int) -> Int64Array:
+        n_classes = self.problem.n_classes
+        cells = branches * n_classes + self.problem.y[rows]
+        sums = np.bincount(cells, self._weights(rows), minlength=n_branches * n_classes)
+        return sums.astype(np.int64).reshape(n_branches, n_classes)
+
+    def _weights(self, rows: Int64Array) -> Int64Array:
+        weights = self.problem.weights
+        return np.ones(len(rows), dtype=np.int64) if weights is None else weights[rows]
+
+    def _leaf(self, node: _Node) -> None:
+        stats = node.counts * self.problem.unit
+        self.builder.set_leaf(node.name, stats, len(node.rows))
+
+    def _split(self, node: _Node, division: _Division) -> list[_Node]:
+        """Describe a split; returns its branches."""
+        children = [
+            self._new(
+                node.rows[division.branches == k],
+                node.depth + 1,
+                sums,
+                child_key(node.key, k),
+                (*node.path, k),
+            )
+            for k, sums in enumerate(division.counts)
+        ]
+        names = [child.name for child in children]
+        planes, terms = division.planes, division.terms
+        normals = [(planes.columns.tolist(), coef.tolist()) for coef in planes.coef]
+        fill, tables = terms.fill, terms.tables
+        if len(normals) == 1:
+            cut = float(planes.threshold[0])
+            self.builder.add_split(node.name, normals[0], cut, names, fill=fill, tables=tables)
+        else:
+            cuts = planes.threshold
+            self.builder.add_machine(node.name, normals, cuts, names, fill=fill, tables=tables)
+        stats = node.counts * self.problem.unit
+        self.builder.annotate(
+            node.name, stats=stats, gain=division.gain, origin=division.label, spread=terms.spread
+        )
+        return children
+
+    # -- one node ---------------------------------------------------------------------------
+
+    def _divide(self, node: _Node) -> tuple[_Division | None, int]:
+        """Find how a node is divided, and how many positions of its machine were tried."""
+        if leaf_without_search(self.rules, node.counts, len(node.rows), node.depth):
+            return None, 0
+        division, tried = self._by_machine(node)
+        if division is None:
+            division = self._by_column(node)
+        if division is not None and division.gain < self.rules.min_gain:
+            division = None
+        return division, tried
+
+    def _by_machine(self, node: _Node) -> tuple[_Division | None, int]:
+        """Train a machine; it must divide the rows and gain something."""
+        problem, rows = self.problem, node.rows
+        coded = None if self.odd is None else self.odd.at(rows.astype(np.int32), node.counts)
+        Z = problem.Z[rows] if coded is None else np.ascontiguousarray(coded.problem.Z)
+        weights = self._weights(rows)
+        standard = Standard.of(Z, weights)
+        if len(standard.columns) == 0:
+            return None, 0
+        classes: Int64Array = np.searchsorted(np.flatnonzero(node.counts), problem.y[rows])
+        chosen, weights = different_rows(Z, classes, weights)
+        few = classes[chosen].astype(np.int32)
+        machine = best_machine(standard.rows(Z[chosen]), few, weights, node.key, self.method)
+        tried = machine.corrections
+        planes = Planes.of(machine, standard)
+        scores = planes.values(Z)
+        if not np.isfinite(scores).all():
+            return None, tried
+        kept = self._kept(scores, rows)
+        planes = planes.some(kept)
+        branches = np.argmax(scores[:, kept], axis=1)
+        if len(kept) == 2:
+            planes = planes.as_hyperplane()
+            branches = (planes.values(Z)[:, 0] > 0).astype(np.int64)
+        if len(kept) < 2 or not self._large(branches, rows, len(kept)).all():
+            return None, tried
+        counts = self._sums(rows, branches, len(kept))
+        share = int(counts.sum()) / problem.total_weight
+        gain = share * chained_goodness(counts, self.criterion)
+        if gain <= ROUNDING and not self.rules.zero_gain:
+            return None, tried
+        terms = self._terms(coded, planes.columns)
+        return _Division(planes, terms, branches, counts, gain, LABEL), tried
+
+    def _large(self, branches: Int64Array, rows: Int64Array, n_branches: int) -> BoolArray:
+        """Which branches keep enough rows and weight."""
+        n_samples = np.bincount(branches, minlength=n_branches)
+        weight = self._sums(rows, branches, n_branches).sum(axis=1)
+        return np.asarray(
+            (n_samples >= max(self.rules.min_samples_leaf, 1))
+            & (weight >= self.rules.min_weight_leaf)
+        )
+
+    def _kept(self, scores: FloatArray, rows: Int64Array) -> Int64Array:
+        """Return the classes that keep a branch: the lightest one that is too small goes first."""
+        branches = np.argmax(scores, axis=1)
+        kept = np.unique(branches)
+        while len(kept) > 1:
+            branches = np.argmax(scores[:, kept], axis=1)
+            small = ~self._large(branches, rows, len(kept))
+            if not small.any():
+                break
+            weight = self._sums(rows, branches, len(kept)).sum(axis=1)
+            kept = np.delete(kept, np.argmin(np.where(small, weight, np.iinfo(np.int64).max)))
+        return kept
+
+    def _terms(self, coded: CodedNode | None, columns: Int64Array) -> _Terms:
+        """Return what stands in for levels and missing values, by column."""
+        fill = dict(zip(columns.tolist(), self.usual_fill[columns].tolist(), strict=True))
+        if coded is None:
+            return _Terms(fill, {}, {})
+        terms = coded.terms(columns.astype(np.int32), np.ones(len(columns)))
+        ends = np.cumsum(terms.table_size)
+        return _Terms(
+            {**fill, **known(columns, terms.fill)},
+            known(columns, terms.spread),
+            {
+                column: terms.table[end - size : end]
+                for column, size, end in zip(columns.tolist(), terms.table_size, ends, strict=True)
+                if size
+            },
+        )
+
+    def _by_column(self, node: _Node) -> _Division | None:
+        """Return the best split of a single column, as CART would find it."""
+        problem, rows = self.problem, node.rows
+        weights = None if problem.weights is None else problem.weights[rows]
+        part = replace(problem, Z=problem.Z[rows], y=problem.y[rows], weights=weights)
+        rules = replace(
+            self.rules, max_depth=node.depth + 1, max_leaf_nodes=None, best_first=False
+        )
+        tree = grow(
+            part, None, self.criterion, rules, depth=node.depth, total_weight=problem.total_weight
+        )
+        if tree.is_leaf[0]:
+            return None
+        columns = tree.coef_idx.astype(np.int64)
+        odd = problem.odd[columns]
+        usual = dict(zip(columns.tolist(), self.usual_fill[columns].tolist(), strict=True))
+        tables = {int(columns[0]): tree.table} if len(tree.table) else {}
+        terms = _Terms(
+            {**usual, **known(columns[odd], tree.fill[odd])}, known(columns, tree.spread), tables
+        )
+        branches = tree.apply(part.Z) - 1
+        counts = self._sums(rows, branches, 2)
+        gain = float(tree.gain[0])
+        planes = Planes(columns, tree.coef[None], tree.threshold)
+        return _Division(planes, terms, branches, counts, gain, AXIS_LABEL)
+
+
+def known(columns: Int64Array, values: FloatArray) -> dict[int, float]:
+    """Return the values by column, without those that are not known."""
+    there = ~np.isnan(values)
+    return dict(zip(columns[there].tolist(), values[there].tolist(), strict=True))

@@ -1,0 +1,143 @@
+"""Thermal training of linear machines, beside its twin."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from obliqua._core.machine import train, winners
+from problems import examples
+from reference import lmdt as twin
+
+SCHEDULES = [
+    (2.0, 0.001, 0.995, 0.0005, 0.1),
+    (2.0, 0.001, 0.9, 0.0005, 0.0),
+    (0.5, 0.2, 0.99, 0.01, 0.1),
+    (2.0, 1.9, 0.995, 0.0005, 0.1),  # frozen within a pass
+    (2.0, 0.001, 1.0, 0.0, 0.0),  # never cools
+]
+
+
+def problem(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, classes, how often they are shown, and weights to start from."""
+    rng = np.random.default_rng(seed)
+    n, p, n_classes = int(rng.integers(1, 25)), int(rng.integers(0, 5)), int(rng.integers(2, 5))
+    kind = rng.integers(0, 4)
+    rows = rng.normal(size=(n, p)) if kind else rng.integers(-1, 2, (n, p)).astype(float)
+    if kind == 2 and p:
+        rows[:, 0] = 1.0  # a constant column
+    if kind == 3:
+        rows = rows[rng.integers(0, max(n // 2, 1), n)]  # equal rows, perhaps of several classes
+    Y = np.column_stack([np.ones(n), rows])
+    classes = rng.integers(0, n_classes, n).astype(np.int32)
+    times = np.ones(n)
+    if rng.random() < 0.5:
+        times = rng.choice([0.25, 0.5, 1.0, 1.5, 2.0, 3.75], n)
+    W = np.zeros((n_classes, p + 1))
+    if rng.random() < 0.3:
+        W = rng.normal(size=W.shape)
+    return Y, classes, times, W
+
+
+@examples(200)
+@given(seed=st.integers(0, 10**9), schedule=st.sampled_from(SCHEDULES), passes=st.integers(0, 40))
+def test_a_training_is_the_twins(seed: int, schedule: tuple[float, ...], passes: int) -> None:
+    Y, classes, times, W = problem(seed)
+    theirs = W.tolist()
+    heat = twin.Heat(*schedule)
+    expected = twin.train(Y.tolist(), classes.tolist(), times.tolist(), theirs, seed, heat, passes)
+    corrections, n_passes, beta = train(Y, classes, times, W, seed, schedule, passes)
+    assert (corrections, n_passes) == expected
+    assert beta == heat.beta
+    np.testing.assert_array_equal(W, theirs)
+    assert winners(Y, W).tolist() == [twin.winner(theirs, row) for row in Y.tolist()]
+
+
+@pytest.mark.parametrize("own", [0, 1, 2])
+def test_one_step(own: int) -> None:
+    """By hand: the winner is class 1 with a score of 3, the row's square is 1 + 4 = 5."""
+    W = np.array([[1.0, 0.5], [3.0, 0.0], [0.0, -1.0]])
+    row = np.array([[1.0, 2.0]])
+    scores = W @ row[0]
+    assert scores.tolist() == [2.0, 3.0, -2.0]
+    before = W.copy()
+    corrections, _, beta = train(
+        row, np.array([own], dtype=np.int32), np.ones(1), W, 0, SCHEDULES[0], 1
+    )
+    k = (3.0 - scores[own]) / 10.0 + 0.1
+    c = 0.0 if own == 1 else 4.0 / (2.0 + k)
+    assert corrections == (own != 1)
+    np.testing.assert_allclose(W[own] - before[own], c * row[0])
+    np.testing.assert_allclose(W[1] - before[1], -c * row[0] if own != 1 else 0.0, atol=1e-12)
+    assert beta == 2.0  # nothing rose before
+
+
+def test_rows_far_on_the_wrong_side_are_left_alone() -> None:
+    W = np.array([[10.0], [0.0]])  # k is (10 - 0) / 2 + 0.1 = 5.1
+    held = W.copy()
+    found = train(np.ones((1, 1)), np.array([1], np.int32), np.ones(1), W, 0, SCHEDULES[0], 100)
+    assert found == (0, 1, 2.0)
+    np.testing.assert_array_equal(W, held)
+    hot = (6.0, *SCHEDULES[0][1:])
+    assert train(np.ones((1, 1)), np.array([1], np.int32), np.ones(1), W, 0, hot, 100)[0] > 0
+
+
+def test_separable_rows_end_without_error() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 3))
+    classes = (rows @ [1.0, -2.0, 0.5] > 0.3).astype(np.int32)
+    rows[classes == 1] += [0.2, -0.4, 0.1]
+    Y = np.column_stack([np.ones(200), rows])
+    W = np.zeros((2, 4))
+    _, passes, beta = train(Y, classes, np.ones(200), W, 1, SCHEDULES[0], 1000)
+    assert passes < 1000
+    assert beta > 0.1
+    np.testing.assert_array_equal(winners(Y, W), classes)
+
+
+def test_training_ends_where_nothing_separates() -> None:
+    """The magnitude goes up and down, and beta falls until no row is near enough."""
+    rng = np.random.default_rng(3)
+    Y = np.column_stack([np.ones(60), rng.normal(size=(60, 2))])
+    classes = rng.integers(0, 3, 60).astype(np.int32)
+    W = np.zeros((3, 3))
+    _, passes, beta = train(Y, classes, np.ones(60), W, 1, SCHEDULES[0], 10**6)
+    assert passes < 10**6
+    assert beta < 0.5
+
+
+def test_training_ends_where_the_rows_that_are_wrong_are_too_far_away() -> None:
+    """Two equal rows of two classes: after one correction the other is further than beta."""
+    Y, classes = np.ones((2, 1)), np.array([0, 1], dtype=np.int32)
+    W = np.zeros((2, 1))
+    assert train(Y, classes, np.ones(2), W, 1, SCHEDULES[0], 10**6) == (1, 2, 2.0)
+
+
+@examples(60)
+@given(seed=st.integers(0, 10**9))
+def test_rows_are_shown_as_often_as_they_should_be(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    times = rng.choice([0.25, 1.0, 1.5, 2.0, 3.75], 6).tolist()
+    numbers = twin.random_numbers(seed)
+    shown = np.mean(
+        [np.bincount(twin.pass_order(times, numbers), minlength=6) for _ in range(2000)], axis=0
+    )
+    np.testing.assert_allclose(shown, times, atol=0.06)
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    tasks = [problem(seed) for seed in range(40)]
+
+    def run(task: tuple[np.ndarray, ...]) -> list[float]:
+        Y, classes, times, W = task
+        W = W.copy()
+        train(Y, classes, times, W, 7, SCHEDULES[0], 200)
+        return W.ravel().tolist()
+
+    alone = [run(task) for task in tasks]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(run, tasks)) == alone
