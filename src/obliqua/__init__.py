@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
     from obliqua.estimators.quest import QuestClassifier
+    from obliqua.estimators.sadt import SADTClassifier
     from obliqua.experiments.compare import compare
     from obliqua.export.dot import export_graphviz
     from obliqua.export.rules import export_rules
@@ -55,6 +56,7 @@ __all__ = [
     "ObliqueTreeClassifier",
     "ProposerError",
     "QuestClassifier",
+    "SADTClassifier",
     "Tree",
     "TreeBuilder",
     "TreeError",
@@ -93,6 +95,7 @@ _HOMES = {
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
     "ProposerError": "obliqua.errors",
     "QuestClassifier": "obliqua.estimators.quest",
+    "SADTClassifier": "obliqua.estimators.sadt",
     "Tree": "obliqua.tree",
     "TreeBuilder": "obliqua.tree",
     "TreeError": "obliqua.errors",

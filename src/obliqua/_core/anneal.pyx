@@ -191,7 +191,7 @@ cdef class Anneal(Position):
 
     cdef bint move(self, Anneal node, double heat) noexcept nogil:
         """Makes a random move; False if it was taken back."""
-        cdef i64 n = node.sheet.n, p = self.n_features, j, k
+        cdef i64 n = node.sheet.n, p = self.n_features, j, k = p
         cdef double before = self.score, amount = 0.0, loss
         cdef double* w = self.w
         self.n_tried += 1

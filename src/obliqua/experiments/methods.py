@@ -48,6 +48,7 @@ METHODS: dict[str, Method] = {
             "obliqua.QuestClassifier",
             {"split": "linear"},
         ),
+        Method("sadt", "SADT: simulated annealing", "obliqua.SADTClassifier"),
         Method("means", "differences of class means", "obliqua.ObliqueTreeClassifier"),
         Method(
             "sklearn", "scikit-learn's tree, not pruned", "sklearn.tree.DecisionTreeClassifier"

@@ -31,9 +31,9 @@ class Anneal:
     ----------
     moves : {"one", "all"}, default="one"
         Whether a move changes one coefficient, picked at random, or all of them.
-    temperature : float, default=0.1
+    temperature : float, default=0.03
         The temperature at the start, in units of the criterion's goodness.
-    cooling : float, default=0.999
+    cooling : float, default=0.9999
         The factor by which it falls after each move.
     patience : int, default=10000
         The search ends after so many moves without a better hyperplane.
@@ -42,8 +42,8 @@ class Anneal:
     """
 
     moves: str = "one"
-    temperature: float = 0.1
-    cooling: float = 0.999
+    temperature: float = 0.03
+    cooling: float = 0.9999
     patience: int = 10000
     journal: Journal = field(default_factory=Journal)
 
