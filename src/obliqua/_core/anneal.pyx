@@ -6,7 +6,7 @@ rows and column, or columns, that it touches. The values before the move are kep
 so that a move that is not accepted is taken back by exchanging the two.
 """
 
-from libc.math cimport exp, frexp, ldexp
+from libc.math cimport exp, fabs, frexp, ldexp
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -24,6 +24,9 @@ cdef extern from "loops.h" nogil:
 cdef enum:
     MOVES_BETWEEN_LOOKS = 64         # at the clock, and for Ctrl-C
     MOVES_BETWEEN_SUMS = 256         # accepted ones: sums that were added to for long lose digits
+
+
+cdef double TIE = 1e-12      # of a goodness: scores that differ by less are equal
 
 
 cdef double worth(double score) noexcept nogil:
@@ -160,7 +163,7 @@ cdef class Anneal(Position):
             idle += 1
             if self.move(<Anneal> owner, heat):
                 accepted += 1
-                if self.score > best_score:
+                if self.score > best_score + TIE * fabs(best_score):
                     idle = 0
                     best_score = self.score
                     memcpy(self.best, self.a, (self.n_features + 1) * sizeof(double))
@@ -192,7 +195,7 @@ cdef class Anneal(Position):
     cdef bint move(self, Anneal node, double heat) noexcept nogil:
         """Makes a random move; False if it was taken back."""
         cdef i64 n = node.sheet.n, p = self.n_features, j, k = p
-        cdef double before = self.score, amount = 0.0, loss
+        cdef double before = self.score, amount = 0.0, loss, chance
         cdef double* w = self.w
         self.n_tried += 1
         if self.all_at_once:
@@ -215,7 +218,8 @@ cdef class Anneal(Position):
         self.v = w
         self.assess(node)
         loss = worth(before) - worth(self.score)
-        if loss > 0.0 and not draw_uniform(&self.stream) < exp(-loss / heat):
+        chance = draw_uniform(&self.stream)  # of every move: a last digit does not shift the stream
+        if loss > 0.0 and not chance < exp(-loss / heat):
             self.v = self.w
             self.w = w
             self.score = before
