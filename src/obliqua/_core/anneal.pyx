@@ -157,7 +157,7 @@ cdef class Anneal(Position):
         self.start(<Anneal> owner)
         best_score = self.score
         memcpy(self.best, self.a, (self.n_features + 1) * sizeof(double))
-        while idle < self.patience and best_score < owner.top:
+        while idle < self.patience and best_score + TIE * fabs(best_score) < owner.top:
             if self.n_tried % MOVES_BETWEEN_LOOKS == 0 and self.stopped(owner):
                 break
             idle += 1
