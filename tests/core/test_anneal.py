@@ -48,9 +48,7 @@ def searched(
     journal = Journal()
     method = Anneal(**asdict(schedule), journal=journal)
     shift = weight_shift(problem.total_weight)
-    finder = method.finder(
-        problem, problem.n_rows, shift, np.ones(problem.n_features), None
-    )
+    finder = method.finder(problem, problem.n_rows, shift, np.ones(problem.n_features), None)
     counts = np.zeros(problem.n_classes, dtype=np.int64)
     np.add.at(counts, problem.y, 1 if problem.weights is None else problem.weights)
     rows = np.arange(problem.n_rows, dtype=np.int32)
@@ -205,9 +203,7 @@ def test_never_worse_than_the_start(criterion: str) -> None:
     """A root's split is at least as good as the hyperplane that the search starts with."""
     for seed in range(20):
         problem = problem_of(integers(80, 3, 3, seed=seed))
-        started = twin.anneal(
-            node_of(problem, criterion), twin.Schedule(patience=0), seed
-        )
+        started = twin.anneal(node_of(problem, criterion), twin.Schedule(patience=0), seed)
         assert started is not None and started.started is not None
         stump = grow_tree(problem, criterion, {"max_depth": 1}, sadt(), key=seed)
         assert stump.gain[0] >= started.started - 1e-12

@@ -1,8 +1,7 @@
 """Twin of SADT: one hyperplane per node, moved by simulated annealing.
 
-The twin keeps no values from move to move but those that the engine promises to keep: the values of
-the rows are added to, move by move, and computed afresh after every 256 moves that were kept. So
-the two must agree to the last bit.
+The values of the rows are added to, move by move, and computed afresh after every 256 moves that
+were kept, as the engine promises. So the two must agree to the last bit.
 """
 
 from __future__ import annotations
@@ -170,9 +169,7 @@ def anneal(node: Node, schedule: Schedule, key: int) -> Annealed | None:
         a = [old + delta for old, delta in zip(a, change, strict=True)]
         v, score = moved, new
         accepted += 1
-        if new is not None and (
-            best_score is None or new > best_score + TIE * abs(best_score)
-        ):
+        if new is not None and (best_score is None or new > best_score + TIE * abs(best_score)):
             best, best_score, idle = list(a), new, 0
         if accepted % MOVES_BETWEEN_SUMS == 0:
             v = values(a)

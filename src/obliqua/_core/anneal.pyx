@@ -2,8 +2,8 @@
 
 Coordinates: z = (x - low) / (high - low) at the node, between 0 and 1; features that do not vary
 there take no part. A move adds to one coefficient, or to all of them, and costs one pass over the
-rows and column, or columns, that it touches. The values before the move are kept in a second array,
-so that a move that is not accepted is taken back by exchanging the two.
+rows for each column that it touches. The values before the move are kept in a second array, so
+that a move that is not accepted is taken back by exchanging the two.
 """
 
 from libc.math cimport exp, fabs, frexp, ldexp
@@ -218,7 +218,8 @@ cdef class Anneal(Position):
         self.v = w
         self.assess(node)
         loss = worth(before) - worth(self.score)
-        chance = draw_uniform(&self.stream)  # of every move: a last digit does not shift the stream
+        # Drawn for every move, so that a last digit of a score does not shift the stream.
+        chance = draw_uniform(&self.stream)
         if loss > 0.0 and not chance < exp(-loss / heat):
             self.v = self.w
             self.w = w

@@ -78,11 +78,11 @@ class SADTClassifier(SearchingTreeClassifier):
     Notes
     -----
     The text of the paper was not at hand. Its method is known to us from what the authors of OC1
-    say of it [2]_ and from hearsay: the scaling, the start, the size of a move, and that one
-    coefficient moves at a time, are unconfirmed. No source that we found states the schedule of
-    cooling: `temperature` and `cooling` are ours, and chosen by experiment. Entropy is the
-    criterion of the published figures [2]_; the measures of the paper itself are
-    `criterion='sum_minority'`, 'max_minority' and 'sum_variances'.
+    say of it [2]_, and the rest at second hand: the scaling, where the start is, the size of a
+    move, and that one coefficient moves at a time, are unconfirmed. No source that we found
+    states the schedule of cooling: `temperature` and `cooling` are ours, and chosen by
+    experiment. Entropy is the criterion of the published figures [2]_; the measures of the paper
+    itself are `criterion='sum_minority'`, 'max_minority' and 'sum_variances'.
 
     Where it differs from what is known:
 

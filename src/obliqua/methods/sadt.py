@@ -1,9 +1,9 @@
 """SADT: simulated annealing of a hyperplane (Heath, Kasif, Salzberg 1993).
 
-At a node the features are scaled to lie between 0 and 1. The hyperplane starts where their sum is 1.
-One coefficient after another, picked at random, changes a little. A change for the better is always
-kept, one for the worse with a chance that falls with the loss and with the temperature. The best
-hyperplane that was seen is the split.
+At a node the features are scaled to lie between 0 and 1. The hyperplane starts where their sum is
+1. One coefficient after another, picked at random, changes a little. A change for the better is
+always kept, one for the worse with a chance that falls with the loss and with the temperature. The
+best hyperplane that was seen is the split.
 
 The work is compiled (`obliqua._core.anneal`); what is decided here is what is looked at.
 """
