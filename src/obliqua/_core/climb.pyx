@@ -25,6 +25,7 @@ cdef class Climb(Position):
     cdef bint fading         # the paper's rule: they become less likely instead
     cdef bint axis_start
     cdef bint constant       # whether the constant changes too
+    cdef bint blind          # jumps take no heed of signs, as in the original program
     cdef i64 n_equal         # moves without gain since the last improvement
     cdef double* best_a
     cdef double best_score
@@ -39,6 +40,7 @@ cdef class Climb(Position):
         self.fading = settings.stagnation == "paper"
         self.axis_start = settings.axis_start
         self.constant = settings.perturb_constant
+        self.blind = settings.jump_search == "program"
         self.min_rows = settings.min_rows
         self.from_zero = settings.from_zero
         self.journal = settings.journal
@@ -147,11 +149,36 @@ cdef class Climb(Position):
         cdef i64 k
         cdef Move move
         for k in range(self.n_jumps):
+            if self.blind:
+                if self.jump_blindly(owner):
+                    self.n_equal = 0
+                    return True
+                continue
             move = self.swing(owner, self.score)
             if move.found and move.score > self.score:
                 self.apply_swing(owner, &move)
                 self.n_equal = 0
                 return True
+        return False
+
+    cdef bint jump_blindly(self, Position owner) noexcept nogil:
+        """As in the original program: every row is taken to enter the right side on its way.
+
+        What that makes the best place is then looked at as it is.
+        """
+        cdef Move move
+        cdef double before = self.score
+        self.draw_jump(owner)
+        move = self.best_along(owner, False, self.reach_of_jump(owner), -1.0)
+        if not move.found:
+            return False
+        self.apply_swing(owner, &move)
+        self.assess(owner)
+        if self.score > before:
+            return True
+        move.amount = -move.amount
+        self.apply_swing(owner, &move)
+        self.score = before
         return False
 
     cdef void climb_at_random(self, Position owner) noexcept nogil:
