@@ -10,7 +10,6 @@ from libc.math cimport exp, fabs, frexp, ldexp
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from obliqua._core.coding cimport column_spread
 from obliqua._core.position cimport Position
 from obliqua._core.rng cimport draw, draw_uniform
 from obliqua._core.types cimport Cut, i64
@@ -133,11 +132,6 @@ cdef class Anneal(Position):
         """Whether `width` is half of the true one, which no number can hold."""
         cdef double width = self.sheet.high[k] - self.sheet.low[k]
         return width - width != 0.0
-
-    cdef void measure_spread(self) noexcept nogil:
-        cdef i64 k
-        for k in range(self.n_features):
-            self.spread[k] = column_spread(&self.sheet, k)
 
     # -- a hyperplane ------------------------------------------------------------------------
 
