@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.oblique import ObliqueTreeClassifier
     from obliqua.estimators.oc1 import OC1Classifier
     from obliqua.estimators.quest import QuestClassifier
+    from obliqua.estimators.sadt import SADTClassifier
     from obliqua.experiments.compare import compare
     from obliqua.export.dot import export_graphviz
     from obliqua.export.rules import export_rules
@@ -59,6 +60,7 @@ __all__ = [
     "ObliqueTreeClassifier",
     "ProposerError",
     "QuestClassifier",
+    "SADTClassifier",
     "Tree",
     "TreeBuilder",
     "TreeError",
@@ -99,6 +101,7 @@ _HOMES = {
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
     "ProposerError": "obliqua.errors",
     "QuestClassifier": "obliqua.estimators.quest",
+    "SADTClassifier": "obliqua.estimators.sadt",
     "Tree": "obliqua.tree",
     "TreeBuilder": "obliqua.tree",
     "TreeError": "obliqua.errors",

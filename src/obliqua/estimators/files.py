@@ -30,6 +30,7 @@ _CLASSES = {
     "OC1Classifier": "obliqua.estimators.oc1",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
     "QuestClassifier": "obliqua.estimators.quest",
+    "SADTClassifier": "obliqua.estimators.sadt",
 }
 
 _NOT_SAVED = "not_saved"

@@ -50,6 +50,7 @@ METHODS: dict[str, Method] = {
         ),
         Method("lmdt", "LMDT: linear machines, a branch per class", "obliqua.LMDTClassifier"),
         Method("oc1", "OC1: climbing, with restarts and jumps", "obliqua.OC1Classifier"),
+        Method("sadt", "SADT: simulated annealing", "obliqua.SADTClassifier"),
         Method("means", "differences of class means", "obliqua.ObliqueTreeClassifier"),
         Method(
             "sklearn", "scikit-learn's tree, not pruned", "sklearn.tree.DecisionTreeClassifier"

@@ -1,0 +1,118 @@
+"""SADT: simulated annealing of a hyperplane (Heath, Kasif, Salzberg 1993).
+
+At a node the features are scaled to lie between 0 and 1. The hyperplane starts where their sum is
+1. One coefficient after another, picked at random, changes a little. A change for the better is
+always kept, one for the worse with a chance that falls with the loss and with the temperature. The
+best hyperplane that was seen is the split.
+
+The work is compiled (`obliqua._core.anneal`); what is decided here is what is looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from obliqua._core.anneal import Anneal as Finder
+from obliqua.methods._journal import Journal
+
+if TYPE_CHECKING:
+    from obliqua._typing import FloatArray
+    from obliqua.data import Problem
+
+__all__ = ["Anneal"]
+
+
+@dataclass(frozen=True)
+class Anneal:
+    """What SADT proposes at a node. The engine asks its compiled side.
+
+    Parameters
+    ----------
+    moves : {"one", "all"}, default="one"
+        Whether a move changes one coefficient, picked at random, or all of them.
+    temperature : float, default=0.03
+        The temperature at the start, in units of the criterion's goodness.
+    cooling : float, default=0.9999
+        The factor by which it falls after each move.
+    patience : int, default=10000
+        The search ends after so many moves without a better hyperplane.
+    journal : Journal
+        Who is told how much was tried.
+    """
+
+    moves: str = "one"
+    temperature: float = 0.03
+    cooling: float = 0.9999
+    patience: int = 10000
+    journal: Journal = field(default_factory=Journal)
+
+    def __post_init__(self) -> None:
+        if self.moves not in ("one", "all"):
+            raise ValueError(f"moves must be 'one' or 'all'; got {self.moves!r}.")
+        if not 0.0 <= self.temperature < float("inf"):
+            raise ValueError(f"temperature must be a number from 0 on; got {self.temperature!r}.")
+        if not 0.0 < self.cooling <= 1.0:
+            raise ValueError(f"cooling must be above 0 and at most 1; got {self.cooling!r}.")
+        if self.patience < 0:
+            raise ValueError(f"patience must be 0 or more moves; got {self.patience!r}.")
+
+    def finder(
+        self,
+        problem: Problem,
+        room: int,
+        weight_shift: int,
+        scale: FloatArray,
+        max_features: int | None,
+        helper: bool = False,
+    ) -> Finder:
+        """Return the compiled side.
+
+        Parameters
+        ----------
+        problem : Problem
+            The data.
+        room : int
+            The number of rows of the largest node.
+        weight_shift : int
+            By how many bits weights are shortened, see `FixedPoint`.
+        scale : ndarray of shape (n_features,)
+            Factors of the features; of no account, for the search scales them itself.
+        max_features : int or None
+            The most features of a split.
+        helper : bool, default=False
+            Whether it only anneals at nodes that another one has read.
+
+        Returns
+        -------
+        Finder
+            What anneals at a node, in compiled code.
+        """
+        return Finder(
+            problem.n_features,
+            problem.n_classes,
+            room,
+            problem.weights is not None,
+            weight_shift,
+            scale,
+            self,
+            None if max_features is None else min(max_features, problem.n_features),
+            helper,
+        )
+
+    def label(self, number: int, n_features: int, n_classes: int) -> str:
+        """Say what a direction is.
+
+        Parameters
+        ----------
+        number : int
+            The number of the direction; those of the axes come first.
+        n_features, n_classes : int
+            Sizes of the problem.
+
+        Returns
+        -------
+        str
+            The label.
+        """
+        return "simulated annealing"
