@@ -50,7 +50,6 @@ cdef class Planned(Finder):
     cdef void read(self, const Data* data, const i32* rows, i64 n,
                    const Scorer* scorer) noexcept nogil
     cdef void make_normal(self, Planned owner, i64 task, i64 j) noexcept nogil
-    cdef void choose_features(self, const double* spread) noexcept nogil
     cdef double project(self, const Sheet* sheet) noexcept nogil
     cdef double look_along(self, Planned owner, i64 task) noexcept nogil
     cdef void search(self, Planned owner, i64 first, i64 last, Cut* best) noexcept nogil

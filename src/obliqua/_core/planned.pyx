@@ -18,6 +18,7 @@ import numpy as np
 from obliqua._core.coding cimport coding_apply, coding_free, coding_init, column_spread
 from obliqua._core.columns cimport Columns
 from obliqua._core.criterion cimport SUM_VARIANCES
+from obliqua._core.features cimport most_important
 from obliqua._core.finder cimport Data
 from obliqua._core.moments cimport grid_set, moments_free, moments_init
 from obliqua._core.planes cimport found_terms
@@ -196,34 +197,10 @@ cdef class Planned(Finder):
             if owner.tasks[task].mirror:
                 entry = f * vector[k] + (1.0 if k == j else 0.0)
             self.normal[k] = round_significant(entry * self.scale[k])
-        self.choose_features(owner.spread)
+        self.n_coef = most_important(self.normal, owner.spread, self.n_features,
+                                     self.max_features, self.idx)
         for k in range(self.n_coef):
             self.coef[k] = self.normal[self.idx[k]]
-
-    cdef void choose_features(self, const double* spread) noexcept nogil:
-        """The entries of `normal` that matter most, as many as there may be: in idx, n_coef."""
-        cdef i64 k, i, worst
-        cdef double size, least
-        self.n_coef = 0
-        for k in range(self.n_features):
-            if self.normal[k] == 0.0:
-                continue
-            if self.n_coef == self.max_features:
-                # Leaves out the entry that matters least; of equals the later one.
-                worst = -1
-                least = fabs(self.normal[k]) * spread[k]
-                for i in range(self.n_coef):
-                    size = fabs(self.normal[self.idx[i]]) * spread[self.idx[i]]
-                    if size < least or (size == least and worst >= 0):
-                        least = size
-                        worst = i
-                if worst < 0:
-                    continue
-                for i in range(worst, self.n_coef - 1):
-                    self.idx[i] = self.idx[i + 1]
-                self.n_coef -= 1
-            self.idx[self.n_coef] = <i32> k
-            self.n_coef += 1
 
     cdef double project(self, const Sheet* sheet) noexcept nogil:
         """Canonical values in bench.work.values; returns the largest sum of |terms|."""
@@ -424,8 +401,7 @@ cdef class Planned(Finder):
              const i64[::1] counts, limits, u64 key=0):
         """Reads a node and plans; returns the number of tasks.
 
-        `limits`: (criterion code, smallest number of rows on a side, smallest weight). `key`: of
-        the node's random numbers.
+        `limits`: (criterion code, fewest rows on a side, least weight); `key`: for randomness.
         """
         cdef Data data
         cdef Scorer scorer

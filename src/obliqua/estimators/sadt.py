@@ -204,7 +204,7 @@ class SADTClassifier(SearchingTreeClassifier):
                 temperature=float(self.temperature),
                 cooling=float(self.cooling),
                 patience=min(int(self.patience), MOST_MOVES),
-                journal=self._open_journal(),
+                journal=self._open_journal(self.time_limit),
             ),
             max_features=self.max_features_per_split,
             axis_bias=0.0,
