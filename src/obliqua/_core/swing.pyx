@@ -2,9 +2,9 @@
 
 `quick_search` looks for a cut of sorted values: each row is on the left of it, then on its right.
 Here some rows go the other way: they are on the counted side before their value and leave it
-there. As there, twoing of unweighted rows is looked at in bins first: what the ends of the bins are
-worth, and what places inside could be worth at most. Only bins that could hide the best place
-are sorted.
+there. As there, twoing of unweighted rows is looked at in bins first: what the ends of the bins
+are worth, and what places inside could be worth at most. Only bins that could hide the best
+place are sorted.
 """
 
 from libc.math cimport INFINITY
