@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
+    from obliqua.estimators.oc1 import OC1Classifier
     from obliqua.estimators.quest import QuestClassifier
     from obliqua.experiments.compare import compare
     from obliqua.export.dot import export_graphviz
@@ -51,6 +52,7 @@ __all__ = [
     "ModelFileMissing",
     "NodeViewClosed",
     "NotSaved",
+    "OC1Classifier",
     "ObliquaError",
     "ObliqueTreeClassifier",
     "ProposerError",
@@ -90,6 +92,7 @@ _HOMES = {
     "NodeViewClosed": "obliqua.errors",
     "NotSaved": "obliqua._values",
     "ObliquaError": "obliqua.errors",
+    "OC1Classifier": "obliqua.estimators.oc1",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
     "ProposerError": "obliqua.errors",
     "QuestClassifier": "obliqua.estimators.quest",

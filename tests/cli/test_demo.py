@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli_tools import Run, facts
+from obliqua import datasets
+from obliqua.cli.demo import OF_OC1
 from obliqua.experiments.methods import METHODS
 
 
@@ -44,3 +46,20 @@ def test_without_matplotlib(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pip install matplotlib" in result.stderr
     assert "├─ yes:" in result.stdout
     assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("name", OF_OC1)
+def test_the_data_of_oc1(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = getattr(datasets, f"make_{name}")(120)  # the same rows, but only a few: it is quicker
+    monkeypatch.setattr(datasets, f"make_{name}", lambda: few)
+    said = run("demo", "--data", name, "--table", "rows.csv").stdout
+    assert f"{name.upper()}, points of the OC1 paper: 120 rows" in said
+    assert "The data, with the target class: rows.csv" in said
+    lines = Path("rows.csv").read_text("utf-8").splitlines()
+    assert lines[0] == ",".join([*few.feature_names, "class"])
+    assert lines[1].startswith("0.396465,0.840485,")
+    assert [line.rpartition(",")[2] for line in lines[1:]] == few.target.tolist()
+
+
+def test_other_data_are_not_known(run: Run) -> None:
+    assert "'wine', 'ls10', 'pol', 'rcb'" in run("demo", "--data", "iris", code=2).stderr

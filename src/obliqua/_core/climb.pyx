@@ -1,5 +1,8 @@
 """OC1's climb (Murthy, Kasif, Salzberg 1994): coefficients change one by one, jumps help it out."""
 
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
 from obliqua._core.position cimport Move, Position
 from obliqua._core.rng cimport draw, draw_uniform
 from obliqua._core.types cimport Cut, i64
@@ -23,6 +26,8 @@ cdef class Climb(Position):
     cdef bint axis_start
     cdef bint constant       # whether the constant changes too
     cdef i64 n_equal         # moves without gain since the last improvement
+    cdef double* best_a
+    cdef double best_score
 
     def __cinit__(self, i64 n_features, int n_classes, i64 room, bint weighted,
                   int weight_shift, const double[::1] scale, settings, max_features,
@@ -41,8 +46,15 @@ cdef class Climb(Position):
         if self.has_deadline:
             self.deadline = settings.journal.deadline
         self.reserve_starts(settings.n_restarts, room, helper)
+        self.best_a = <double*> malloc((n_features + 1) * sizeof(double))
+        if self.best_a == NULL:
+            raise MemoryError("no room to climb")
+
+    def __dealloc__(self):
+        free(self.best_a)
 
     cdef void improve(self, Position owner, i64 task, const Cut* best) noexcept nogil:
+        cdef i64 idle = 0
         if task > 0 or not self.axis_start or not self.start_at_axis(
                 owner, best.direction if best.direction < self.n_features else -1):
             self.start_anywhere(owner)
@@ -50,11 +62,30 @@ cdef class Climb(Position):
         if self.order == RANDOM:
             self.climb_at_random(owner)
             return
+        self.keep()
         while self.score < owner.top and not self.stopped(owner):
-            if self.one_pass(owner):
-                self.place(owner)            # sums that were added to for long lose digits
-            elif not self.try_jumps(owner):
+            if not self.one_pass(owner) and not self.try_jumps(owner):
                 break
+            self.place(owner)            # sums that were added to for long lose digits
+            if self.score > self.best_score:
+                self.keep()
+                idle = 0
+            else:                        # crossings so near to each other need not be kept apart
+                idle += 1
+                if idle > self.most_equal:
+                    break
+        self.restore(owner)
+
+    cdef void keep(self) noexcept nogil:
+        """Remembers the hyperplane, which is the best so far."""
+        memcpy(self.best_a, self.a, (self.n_features + 1) * sizeof(double))
+        self.best_score = self.score
+
+    cdef void restore(self, Position owner) noexcept nogil:
+        """Goes back to the best hyperplane, if this one is worse."""
+        if self.score < self.best_score:
+            memcpy(self.a, self.best_a, (self.n_features + 1) * sizeof(double))
+            self.score = self.best_score
 
     cdef bint stopped(self, Position owner) noexcept nogil:
         """Whether the user or the clock says stop; lets Ctrl-C through."""
@@ -126,12 +157,16 @@ cdef class Climb(Position):
     cdef void climb_at_random(self, Position owner) noexcept nogil:
         cdef i64 pick, k
         cdef Move move
+        self.keep()
         for pick in range(self.n_picks):
             if self.score >= owner.top or self.stopped(owner):
-                return
+                break
             k = <i64> (draw(&self.stream) % <unsigned long long> (self.n_features + 1))
             move = self.turn(owner, k, self.score)
             if not (self.accepts(&move) and self.change(owner, k, &move)):
                 self.try_jumps(owner)
-            if pick % 16 == 15:
+            if pick % 16 == 15 or pick == self.n_picks - 1:
                 self.place(owner)
+                if self.score > self.best_score:
+                    self.keep()
+        self.restore(owner)

@@ -49,6 +49,7 @@ cdef class Position(Planned):
     cdef void place(self, Position owner) noexcept nogil
     cdef void assess(self, Position owner) noexcept nogil
     cdef bint start_at_axis(self, Position owner, i64 column) noexcept nogil
+    cdef void draw_coefficients(self, Position owner, double* a) noexcept nogil
     cdef void start_anywhere(self, Position owner) noexcept nogil
     cdef Move turn(self, Position owner, i64 k, double bar) noexcept nogil
     cdef Move swing(self, Position owner, double bar) noexcept nogil

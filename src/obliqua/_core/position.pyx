@@ -110,6 +110,10 @@ cdef class Position(Planned):
             x = self.sheet.columns + k * n
             z = self.z + k * n
             self.shift[k] = self.sheet.low[k] if self.from_zero or self.sheet.low[k] < 0 else 0.0
+            if self.sheet.low[k] == self.sheet.high[k]:      # it would be one more constant
+                memset(z, 0, n * sizeof(double))
+                self.reach[k] = 0.0
+                continue
             for i in range(n):
                 z[i] = (x[i] - self.shift[k]) * self.scale[k]
             self.reach[k] = self.mean_size(self, z)
@@ -243,11 +247,17 @@ cdef class Position(Planned):
         self.place(owner)
         return True
 
-    cdef void start_anywhere(self, Position owner) noexcept nogil:
-        """Places the hyperplane at random: each coefficient between -1 and 1."""
+    cdef void draw_coefficients(self, Position owner, double* a) noexcept nogil:
+        """Random numbers between -1 and 1; 0 for a feature that does not vary."""
         cdef i64 k
         for k in range(self.n_features + 1):
-            self.a[k] = 2.0 * draw_uniform(&self.stream) - 1.0
+            a[k] = 2.0 * draw_uniform(&self.stream) - 1.0
+            if k < self.n_features and owner.reach[k] == 0.0:
+                a[k] = 0.0
+
+    cdef void start_anywhere(self, Position owner) noexcept nogil:
+        """Places the hyperplane at random: each coefficient between -1 and 1."""
+        self.draw_coefficients(owner, self.a)
         self.place(owner)
         self.n_tried += 1
 
@@ -297,8 +307,7 @@ cdef class Position(Planned):
         cdef i64 k, i, n = owner.sheet.n
         cdef i64 p = self.n_features
         cdef double scale
-        for k in range(p + 1):
-            self.jump[k] = 2.0 * draw_uniform(&self.stream) - 1.0
+        self.draw_coefficients(owner, self.jump)
         for i in range(n):
             self.w[i] = self.jump[p]
         for k in range(p):

@@ -1,12 +1,14 @@
-"""``obliqua demo``: what the library does, on data that come with scikit-learn."""
+"""``obliqua demo``: what the library does, on data that need no file and no network."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from obliqua._extras import require
+from obliqua._typing import AnyArray
 from obliqua.cli import _command as shared
 from obliqua.cli._models import holds_out, make_estimator, rows_that_grew
 from obliqua.cli._output import check_target, console, note, print_text, progress, write_file
@@ -14,10 +16,35 @@ from obliqua.cli.compare import print_result
 from obliqua.cli.show import PICTURES, can_draw_lines, draw, print_importances
 from obliqua.errors import MissingDependency
 
+if TYPE_CHECKING:
+    import polars as pl
+
 METHOD = "hhcart-3"  # three features in a split can be read
+WINE = "wine"
+OF_OC1 = ("ls10", "pol", "rcb")
 
 
-@shared.command("obliqua demo", "obliqua demo --picture wine.svg --table wine.csv")
+class Shown(NamedTuple):
+    """Data to show, and what their labels are called."""
+
+    title: str
+    X: pl.DataFrame
+    y: AnyArray
+    target: str
+
+
+@shared.command(
+    "obliqua demo",
+    "obliqua demo --picture wine.svg --table wine.csv",
+    "obliqua demo --data pol --table pol.csv",
+)
+@click.option(
+    "--data",
+    type=click.Choice([WINE, *OF_OC1]),
+    default=WINE,
+    show_default=True,
+    help="The data: wines, or artificial data of the OC1 paper.",
+)
 @click.option(
     "--picture",
     type=click.Path(path_type=Path),
@@ -32,15 +59,13 @@ METHOD = "hhcart-3"  # three features in a split can be read
     help="Write the data into this CSV file too, to try the other commands on.",
 )
 @shared.seed_option
-def demo(picture: Path, table: Path | None, seed: int) -> None:
+def demo(data: str, picture: Path, table: Path | None, seed: int) -> None:
     """Compare methods on a small data set and show a tree.
 
     The data are 178 wines of three growers, with 13 measurements each; they come with
     scikit-learn. The methods are cross-validated side by side. Then one tree is grown, printed,
     and drawn if matplotlib is installed.
     """
-    from sklearn.datasets import load_wine
-
     from obliqua.experiments.compare import compare
     from obliqua.export.text import export_text
 
@@ -49,15 +74,11 @@ def demo(picture: Path, table: Path | None, seed: int) -> None:
         check_target(table)
     if picture.suffix.lower() not in PICTURES:
         raise click.UsageError(f"--picture: {picture} does not end in {', '.join(PICTURES)}.")
-    wine = load_wine()
-    X = require("polars", "cli", "The command obliqua").DataFrame(
-        wine.data, schema=list(wine.feature_names)
-    )
-    y = wine.target_names[wine.target].astype(str)
+    title, X, y, target = _shown(data)
     with progress("comparing") as step:
-        result = compare(wine.data, wine.target, random_state=seed, progress=step)
+        result = compare(X.to_numpy(), y, random_state=seed, progress=step)
     sizes = f"{len(y)} rows, {X.width} features, {result.n_classes} classes"
-    print_result(result, "table", f"Wine, which comes with scikit-learn: {sizes}")
+    print_result(result, "table", f"{title}: {sizes}")
     tree = make_estimator(METHOD, (), seed).fit(X, y)
     screen = console()
     grown = rows_that_grew(tree)
@@ -72,6 +93,24 @@ def demo(picture: Path, table: Path | None, seed: int) -> None:
     except MissingDependency as error:
         note(str(error))
     if table is not None:
-        write_file(table, X.with_columns(grower=y).write_csv().encode())
-        screen.print(f"The data, with the target grower: {table}", soft_wrap=True)
+        write_file(table, X.with_columns(**{target: y}).write_csv().encode())
+        screen.print(f"The data, with the target {target}: {table}", soft_wrap=True)
     screen.print("\nThe same with your data: obliqua compare data.csv --target COLUMN")
+
+
+def _shown(data: str) -> Shown:
+    from sklearn.datasets import load_wine
+
+    from obliqua import datasets
+
+    polars = require("polars", "cli", "The command obliqua")
+    if data == WINE:
+        loaded = load_wine()
+        title, target = "Wine, which comes with scikit-learn", "grower"
+        y = loaded.target_names[loaded.target].astype(str)
+    else:
+        loaded = getattr(datasets, f"make_{data}")()
+        title, target, y = f"{data.upper()}, points of the OC1 paper", "class", loaded.target
+    return Shown(
+        title, polars.DataFrame(loaded.data, schema=list(loaded.feature_names)), y, target
+    )

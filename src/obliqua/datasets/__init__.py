@@ -3,7 +3,8 @@
 No data are part of the package. A loader looks in the folder that the environment variable
 ``OBLIQUA_DATA`` names, then among the data that come with scikit-learn, then on OpenML. What
 it finds is compared with a fingerprint of the data set, so that another set of the same name
-is never used by mistake.
+is never used by mistake. The artificial data of the OC1 paper are made: its own rows, or any
+number of fresh ones.
 """
 
 from obliqua.datasets._loaders import (
@@ -23,6 +24,13 @@ from obliqua.datasets._loaders import (
     load_shuttle,
     load_wine,
 )
+from obliqua.datasets._oc1 import (
+    load_oc1_figure5,
+    load_star_galaxy,
+    make_ls10,
+    make_pol,
+    make_rcb,
+)
 
 __all__ = [
     "load_adult",
@@ -37,7 +45,12 @@ __all__ = [
     "load_heart",
     "load_iris",
     "load_letter",
+    "load_oc1_figure5",
     "load_pima",
     "load_shuttle",
+    "load_star_galaxy",
     "load_wine",
+    "make_ls10",
+    "make_pol",
+    "make_rcb",
 ]

@@ -53,7 +53,11 @@ _QUALITATIVE = " Qualitative columns: {names}."
 
 
 def _load(facts: Facts, role: str, return_X_y: bool, as_frame: bool) -> Any:
-    table = find(facts, role)
+    return as_bunch(facts, find(facts, role), return_X_y, as_frame)
+
+
+def as_bunch(facts: Facts, table: Table, return_X_y: bool, as_frame: bool, **more: Any) -> Any:
+    """Give a table the form of scikit-learn's loaders; a Bunch has more, if there is more."""
     data, target, frame = (*table[:2], None) if not as_frame else _frames(facts, table)
     if return_X_y:
         return data, target
@@ -66,6 +70,7 @@ def _load(facts: Facts, role: str, return_X_y: bool, as_frame: bool) -> Any:
         target_names=list(facts.classes),
         DESCR=f"{facts.title}. {facts.about}",
         source=table.source,
+        **more,
     )
 
 

@@ -231,11 +231,15 @@ def section(title: str, entries: list[str]) -> str:
     return "\n".join([title, "-" * len(title), *entries]).rstrip()
 
 
-def document(**own: tuple[str, str]) -> Callable[[Class], Class]:
+def document(
+    attributes: dict[str, tuple[str, str]] | None = None, /, **own: tuple[str, str]
+) -> Callable[[Class], Class]:
     """Make a class decorator that fills the marked sections of a docstring.
 
     Parameters
     ----------
+    attributes : dict, default=None
+        Fitted attributes of this class alone: name, (type, description).
     **own : (type, description)
         Entries for parameters of this class alone, or that it explains differently.
 
@@ -253,10 +257,11 @@ def document(**own: tuple[str, str]) -> Callable[[Class], Class]:
             entry(name, f"{texts[name][0]}, default={parameter.default!r}", texts[name][1])
             for name, parameter in inspect.signature(cls).parameters.items()
         ]
-        attributes = [entry(name, kind, text) for name, (kind, text) in ATTRIBUTES.items()]
+        fitted = ATTRIBUTES | (attributes or {})
+        entries = [entry(name, kind, text) for name, (kind, text) in fitted.items()]
         doc = inspect.cleandoc(cls.__doc__)
         doc = doc.replace("[parameters]", section("Parameters", parameters))
-        doc = doc.replace("[attributes]", section("Attributes", attributes))
+        doc = doc.replace("[attributes]", section("Attributes", entries))
         cls.__doc__ = doc
         return cls
 

@@ -86,6 +86,8 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     #: Whether the method takes qualitative columns and missing values.
     _takes_odd: ClassVar[bool] = False
+    #: Fitted attributes beside the model: what a fit has noted, kept in files too.
+    _notes: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def __init__(
@@ -188,7 +190,8 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         seen, problem, classes = self._encoded(X, y, sample_weight)
         key = self._key()
         n_threads = effective_n_jobs(self.n_jobs)
-        tree = grow_pruned(problem, self._grower(key), pruning_of(self), key, n_threads)
+        # The copy grows: what a search notes on its way does not touch self.
+        tree = grow_pruned(problem, seen._grower(key), pruning_of(self), key, n_threads)
         self._keep(seen, tree, problem, classes)
         return self
 
@@ -224,8 +227,8 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         from obliqua.prune import cost_complexity_path
 
-        _, problem, _ = self._encoded(X, y, sample_weight)
-        tree = self._grower(self._key())(problem)
+        seen, problem, _ = self._encoded(X, y, sample_weight)
+        tree = seen._grower(self._key())(problem)
         path = cost_complexity_path(tree, bool(self.prune_root))
         return Bunch(ccp_alphas=path.alphas, impurities=path.risks, n_leaves=path.n_leaves)
 

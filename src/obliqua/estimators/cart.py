@@ -35,10 +35,19 @@ class CartClassifier(BaseTreeClassifier):
     for more by the best one along the first discriminant coordinate of the levels. Each split
     carries what stands in for a missing value.
 
+    With twoing, ``min_samples_split=2`` and ``pruning="holdout"``, which are the defaults, this
+    is OC1-AP: the axis-parallel trees of the OC1 system [2]_. On the data of its paper, sizes and
+    accuracies are those of the original program, pruned and not. Three things differ. Where cuts
+    of a feature are equally good, the program flips coins. It never splits a node that no cut
+    improves, which is ``zero_gain_splits=False``, nor one at depth 50. And it fills in all
+    missing values before it begins, by a mean of the whole column in which they count as 0.
+
     References
     ----------
     .. [1] L. Breiman, J. H. Friedman, R. A. Olshen, C. J. Stone (1984). *Classification and
        Regression Trees*. Wadsworth.
+    .. [2] S. K. Murthy, S. Kasif, S. Salzberg (1994). A system for induction of oblique decision
+       trees. *Journal of Artificial Intelligence Research* 2, 1-32.
 
     Examples
     --------

@@ -26,6 +26,7 @@ _CLASSES = {
     "CartClassifier": "obliqua.estimators.cart",
     "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
+    "OC1Classifier": "obliqua.estimators.oc1",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
     "QuestClassifier": "obliqua.estimators.quest",
 }
@@ -98,6 +99,8 @@ def save(model: Any, path: Any) -> None:
             "parameters": _parameters_to_json(model),
             "named": hasattr(model, "feature_names_in_"),
         }
+        if model._notes:  # files of other estimators stay as they were
+            about["notes"] = {name: to_json(getattr(model, name)) for name in model._notes}
         write_model(model.model_, path, about)
 
 
@@ -226,6 +229,9 @@ def _estimator(model: Model, about: dict[str, Any]) -> Any:
     estimator = Estimator(**parameters)
     names = np.array(model.encoding.names, dtype=object) if about["named"] is True else None
     estimator._hold(model, names)
+    for note, value in about.get("notes", {}).items():
+        if note in estimator._notes:
+            setattr(estimator, note, from_json(value))
     return estimator
 
 

@@ -48,6 +48,7 @@ METHODS: dict[str, Method] = {
             "obliqua.QuestClassifier",
             {"split": "linear"},
         ),
+        Method("oc1", "OC1: climbing, with restarts and jumps", "obliqua.OC1Classifier"),
         Method("means", "differences of class means", "obliqua.ObliqueTreeClassifier"),
         Method(
             "sklearn", "scikit-learn's tree, not pruned", "sklearn.tree.DecisionTreeClassifier"

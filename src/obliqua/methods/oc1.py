@@ -1,9 +1,9 @@
 """OC1: climbing from several starts, helped out by random jumps (Murthy, Kasif, Salzberg 1994).
 
 At a node a hyperplane starts at the best axis-parallel split, later ones start at random. One
-coefficient after the other is set to its best value, all others being fixed. Where no change of one
-coefficient helps, the hyperplane jumps to the best place along a random direction, if that is
-better. The best hyperplane of all starts is the split, if it is better than the axis-parallel one.
+coefficient after the other is set to its best value, all others being fixed. Where no change of
+one helps, the hyperplane jumps to the best place along a random direction, if that is better. The
+best hyperplane of all starts is the split, if it is better than the axis-parallel one.
 
 The work is compiled (`obliqua._core.climb`); what is decided here is what is looked at.
 """

@@ -1,0 +1,274 @@
+"""OC1: oblique splits by climbing, with random restarts and jumps."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+
+from obliqua.estimators._docs import document
+from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
+from obliqua.estimators._searching import (
+    ATTRIBUTES,
+    SEARCH_CONSTRAINTS,
+    TIME_LIMIT,
+    SearchingTreeClassifier,
+)
+from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
+
+
+@document(
+    ATTRIBUTES,
+    n_restarts=(
+        "int",
+        """\
+The number of starts at each node. The first is the best axis-parallel split, the others are
+random hyperplanes, whose coefficients (of the features as they are, or scaled, and counted from
+where none is negative) are uniform between -1 and 1. 1 is what the paper calls no restarts.""",
+    ),
+    n_jumps=(
+        "int",
+        """\
+How many random directions are tried where no change of a single coefficient helps, before a
+climb is given up. After a jump that helps, the climb goes on, and may jump as often again.""",
+    ),
+    order=(
+        "{'sequential', 'best', 'random'}",
+        """\
+Which coefficient changes next. 'sequential': one after the other, again and again. 'best': the
+one whose change gains most, for which all are tried. 'random': `n_picks` times any of them, the
+constant too (Seq, Best and R-50 in the paper).""",
+    ),
+    n_picks=(
+        "int or None",
+        """\
+For `order='random'`: the number of picks. `None`: ten for each coefficient and the constant.""",
+    ),
+    stagnation=(
+        "{'program', 'paper'}",
+        """\
+What happens to changes that make the split neither better nor worse. 'program': 11 of them are
+made between two improvements, then none. 'paper': each is made with a chance that is 1 at first
+and falls by a tenth each time, until there is an improvement.""",
+    ),
+    perturb_constant=(
+        "bool",
+        """\
+Whether the constant of the hyperplane changes as the coefficients do. In the original it does
+not, except with `order='random'`.""",
+    ),
+    oblique_only=(
+        "bool",
+        """\
+Whether oblique splits do without the axis-parallel ones: no climb starts there, and where there
+are enough rows the split is oblique even if an axis-parallel one would be better.""",
+    ),
+    axis_bias=(
+        "float",
+        """\
+An oblique split must be better than the best axis-parallel one by more than this factor. 1 or
+more; larger values give more axis-parallel splits.""",
+    ),
+    oblique_min_samples=(
+        "int, float or None",
+        """\
+Where nodes get oblique splits: a float asks for more rows than this number times the number of
+features (the paper has 2), an int for at least so many rows. `None` sets no limit. Smaller nodes
+get axis-parallel splits.""",
+    ),
+    time_limit=TIME_LIMIT,
+    scale=(
+        "{'standard', 'robust', 'minmax'} or None",
+        """\
+What climbs see: features divided by their standard deviation, their interquartile range or their
+range, and counted from their smallest value at the node. Starts and jumps treat the
+coefficients of all features alike, so that the result depends on the features' scales. `None`
+takes the features as they are, and shifts only those with negative values, as the original
+program does.""",
+    ),
+    fill=(
+        "{'node', 'training'}",
+        """\
+What stands in for a missing number at a split: the mean of the column over all training rows,
+which is OC1's rule, or over those at that node. Means are weighted, and missing numbers do not
+count. A missing level is a level of its own where a node has seen one, and adds nothing
+elsewhere.""",
+    ),
+)
+class OC1Classifier(SearchingTreeClassifier):
+    """Oblique classification tree by climbing, with random restarts and jumps (OC1).
+
+    At each node a hyperplane starts at the best axis-parallel split. One coefficient after the
+    other is set to the best of all its values while the others stay, until no change of a single
+    one makes the split better. Then it jumps: along a random direction in the space of
+    coefficients to the best place there, if that is better, and climbs on. Later starts are
+    random hyperplanes. The best of all is the split, unless the axis-parallel one is as good.
+
+    [parameters]
+
+    [attributes]
+
+    See Also
+    --------
+    CartClassifier : The axis-parallel splits alone; with twoing it is the paper's OC1-AP.
+    HHCartClassifier : Oblique splits without randomness, faster.
+
+    Notes
+    -----
+    Where it differs from the original program (version 3 of OC1), all of them decisions that
+    make a search exact, or its result independent of accidents:
+
+    - Each change of a coefficient, and each jump, goes to the best of all places on its line.
+      The program ignores the signs of what it divides by in jumps, so that what it takes for the
+      best place need not be.
+    - Gains count however small they are; the program has an absolute tolerance of 0.0001 in
+      units of 1/twoing, and leaves changes of a coefficient below 0.0001 alone.
+    - Of equally good places the first is taken, and of equally good starts too; the program
+      tosses a coin.
+    - When a climb is over, the constant is searched once more, with the direction that was found.
+    - The axis-parallel start is the axis-parallel split, also where features are negative and are
+      shifted; there the program starts somewhere else.
+    - A search ends as soon as no better split exists: each side has whole classes, and no other
+      division of the classes is worth more.
+    - A missing number is replaced by the mean of those that are known. The program counts missing
+      ones as 0 in that mean.
+    - Each start of each node has its own random numbers, so that threads change nothing.
+
+    Takes qualitative features and missing values, as all methods here do: at each node the levels
+    of a qualitative feature become numbers, and climbs work with those.
+
+    References
+    ----------
+    .. [1] S. K. Murthy, S. Kasif, S. Salzberg (1994). A system for induction of oblique decision
+       trees. *Journal of Artificial Intelligence Research* 2, 1-32.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from obliqua import OC1Classifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = OC1Classifier(random_state=0).fit(X, y)
+    >>> tree.get_n_leaves()
+    3
+    """
+
+    _takes_odd = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseTreeClassifier._parameter_constraints,
+        **TABLE_CONSTRAINTS,
+        **SEARCH_CONSTRAINTS,
+        "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "n_jumps": [Interval(Integral, 0, None, closed="left")],
+        "order": [StrOptions({"sequential", "best", "random"})],
+        "n_picks": [Interval(Integral, 1, None, closed="left"), None],
+        "stagnation": [StrOptions({"program", "paper"})],
+        "perturb_constant": ["boolean"],
+        "oblique_only": ["boolean"],
+        "axis_bias": [Interval(Real, 1.0, None, closed="left")],
+        "oblique_min_samples": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, None, closed="left"),
+            None,
+        ],
+        "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
+        "scale": [StrOptions({"standard", "robust", "minmax"}), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_restarts: int = 20,
+        n_jumps: int = 5,
+        order: str = "sequential",
+        n_picks: int | None = None,
+        stagnation: str = "program",
+        perturb_constant: bool = False,
+        oblique_only: bool = False,
+        axis_bias: float = 1.0,
+        oblique_min_samples: float | None = 2.0,
+        max_features_per_split: int | None = None,
+        scale: str | None = None,
+        time_limit: float | None = None,
+        criterion: CriterionLike = "twoing",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        max_leaf_error: float = 0.0,
+        zero_gain_splits: bool = False,
+        pruning: str | None = "holdout",
+        prune_fraction: float = 0.1,
+        n_folds: int = 10,
+        n_se: float = 0.0,
+        prune_root: bool = False,
+        ccp_alpha: float | None = None,
+        confidence_factor: float = 0.25,
+        subtree_raising: bool = False,
+        class_weight: dict[object, float] | str | None = None,
+        priors: Priors = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        fill: str = "training",
+        random_state: SeedLike = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            criterion=criterion,
+            max_depth=max_depth,
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            min_impurity_decrease=min_impurity_decrease,
+            max_leaf_error=max_leaf_error,
+            zero_gain_splits=zero_gain_splits,
+            pruning=pruning,
+            prune_fraction=prune_fraction,
+            n_folds=n_folds,
+            n_se=n_se,
+            prune_root=prune_root,
+            ccp_alpha=ccp_alpha,
+            confidence_factor=confidence_factor,
+            subtree_raising=subtree_raising,
+            class_weight=class_weight,
+            priors=priors,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.n_restarts = n_restarts
+        self.n_jumps = n_jumps
+        self.order = order
+        self.n_picks = n_picks
+        self.stagnation = stagnation
+        self.perturb_constant = perturb_constant
+        self.oblique_only = oblique_only
+        self.axis_bias = axis_bias
+        self.oblique_min_samples = oblique_min_samples
+        self.max_features_per_split = max_features_per_split
+        self.scale = scale
+        self.time_limit = time_limit
+        self.categorical_features = categorical_features
+        self.fill = fill
+
+    def _proposer(self) -> object:
+        from obliqua.methods.oc1 import Climb
+        from obliqua.proposals import Proposals
+
+        fewest = self.oblique_min_samples
+        return Proposals(
+            Climb(
+                n_restarts=int(self.n_restarts),
+                n_jumps=int(self.n_jumps),
+                order=self.order,
+                n_picks=None if self.n_picks is None else int(self.n_picks),
+                stagnation=self.stagnation,
+                perturb_constant=bool(self.perturb_constant),
+                axis_start=not self.oblique_only,
+                min_rows=0 if fewest is None else fewest,
+                from_zero=self.scale is not None,
+                journal=self._open_journal(),
+            ),
+            max_features=self.max_features_per_split,
+            scale=self.scale,
+            axis_bias=0.0 if self.oblique_only else float(self.axis_bias),
+        )
