@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -143,18 +144,16 @@ class Walk:
         return max(tops)
 
     def mean_size(self, values: FloatArray) -> float:
-        if set(self.weights) == {1}:
-            lanes = [0.0] * 8
-            whole = len(values) - len(values) % 8
-            for i, value in enumerate(np.abs(values).tolist()):
-                lanes[i % 8 if i < whole else 0] += value
-            for lane in lanes[1:]:
-                lanes[0] += lane
-            return lanes[0] / float(len(values))
-        total = 0.0
-        for value, w in zip(np.abs(values).tolist(), self.weights, strict=True):
-            total += value * float(w)
-        return total / float(sum(self.weights))
+        """The geometric mean, to a power of two."""
+        there = [
+            (math.frexp(value)[1] - 1, w)
+            for value, w in zip(values.tolist(), self.weights, strict=True)
+            if abs(value) >= sys.float_info.min
+        ]
+        if not there:
+            return 0.0
+        total, weight = (sum(part) for part in zip(*((e * w, w) for e, w in there), strict=True))
+        return math.ldexp(1.0, total // weight)
 
     # -- the hyperplane ------------------------------------------------------------------------
 

@@ -6,9 +6,9 @@ a row crosses at d = -v / (z_k + gamma), in one direction or the other with the 
 A cycle ends with the best constant.
 """
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY, fabs, ldexp
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from obliqua._core.coding cimport column_spread
 from obliqua._core.criterion cimport goodness
@@ -17,7 +17,7 @@ from obliqua._core.planned cimport Planned
 from obliqua._core.position cimport Move, Position, power_of_two
 from obliqua._core.rng cimport draw_uniform
 from obliqua._core.sort cimport sort_order
-from obliqua._core.types cimport Cut, Scorer, i32, i64, midpoint, u8
+from obliqua._core.types cimport Cut, Scorer, i32, i64, midpoint, u8, u64
 
 cdef extern from "loops.h" nogil:
     void ob_crossings(double* t, const double* v, const double* z, double scale, i64 n)
@@ -162,6 +162,28 @@ cdef class LinearCombination(Position):
         factor = at[2] - at[0] if at[2] > at[0] else self.sheet.high[k] - self.sheet.low[k]
         factor = 1.0 / factor if factor > 0.0 else 1.0
         self.node_scale[k] = factor if factor > 0.0 and factor - factor == 0.0 else 1.0
+
+    cdef double mean_size(self, Position owner, const double* values) noexcept nogil:
+        """The geometric mean of |values|, as a power of two.
+
+        Exponents are whole numbers: their sum does not depend on the order of the rows, and a
+        weight of two is the same as two rows.
+        """
+        cdef i64 i, exponent, weight, count = 0, total = 0
+        cdef u64 bits
+        for i in range(owner.sheet.n):
+            memcpy(&bits, values + i, sizeof(double))
+            exponent = <i64> (bits >> 52 & 0x7FF)
+            if exponent:                     # neither 0 nor next to it
+                weight = owner.sheet.weights[i] if owner.sheet.weighted else 1
+                count += weight
+                total += weight * (exponent - 1023)
+        if count == 0:
+            return 0.0
+        exponent = total // count
+        if total % count != 0 and total < 0:
+            exponent -= 1                    # C divides towards 0
+        return ldexp(1.0, <int> exponent)
 
     cdef void measure_spread(self) noexcept nogil:
         cdef i64 k
