@@ -256,7 +256,8 @@ class Walk:
         if not there.any():
             return 0.0
         u = np.full(len(w), math.inf)
-        u[there] = self.v[there] / w[there]
+        with np.errstate(over="ignore"):
+            u[there] = self.v[there] / w[there]
         values = sorted(set(u[there].tolist()))
         counts = self.sums(there)
         delta, best = values[0] - 1e-4, 0.0
@@ -267,7 +268,7 @@ class Walk:
             if score > best or (score == best and self.stream.uniform() < 0.5):
                 best = score
                 delta = value if after is None else search.midpoint(value, after)
-        return -delta
+        return -delta if abs(delta) <= 1e100 else 0.0  # it can grow for ever
 
     def guess_feature(self, k: int) -> None:
         tried = []
@@ -342,6 +343,7 @@ class Walk:
     def leave_out(self) -> None:
         beta, most = self.options.beta, self.options.max_features
         changed = False
+        self.active = (self.a[:-1] != 0.0).tolist()
         while (n_there := np.count_nonzero(self.a[:-1])) > 1:
             too_many = most is not None and n_there > most
             if beta is None and not too_many:

@@ -28,6 +28,7 @@ cdef enum:
     N_GAMMAS = 3
 
 cdef double[N_GAMMAS] GAMMAS = [-0.25, 0.0, 0.25]
+cdef double FARTHEST = 1e100         # without signs coefficients can grow for ever
 cdef double BEFORE_ALL = 1e-4        # how far below all values the OC1 program looks
 
 
@@ -402,7 +403,7 @@ cdef class LinearCombination(Position):
                 delta = u[i]
                 if j + 1 < m:
                     delta = midpoint(u[i], u[self.bench.work.order[j + 1] & 0x7FFFFFFF])
-        return -delta if delta - delta == 0.0 else 0.0
+        return -delta if fabs(delta) <= FARTHEST else 0.0
 
     # -- features that are left out ----------------------------------------------------------
 
@@ -413,6 +414,7 @@ cdef class LinearCombination(Position):
         cdef double highest, lowest, score
         for k in range(self.n_features):
             n_there += self.a[k] != 0.0
+            self.active[k] = self.a[k] != 0.0
         while n_there > 1 and (self.beta >= 0.0 or n_there > self.max_features):
             worst = -1
             highest = -1.0
