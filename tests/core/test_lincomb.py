@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from core.adapter import (
     assert_equals_twin,
     assert_rows_reach_their_leaves,
-    assert_same_substance,
     grow_tree,
     problem_of,
-    threads_everywhere,
     twin_data,
 )
 from obliqua.data import Problem

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -136,9 +136,10 @@ class Walk:
             return math.inf
         there = [c for c, n in enumerate(self.counts) if n]
         tops = [0.0]
-        for chosen in itertools.product([False, True], repeat=len(there)):
+        # the last class stays left: on which side a class is changes no goodness but its last bit
+        for chosen in itertools.product([False, True], repeat=len(there) - 1):
             side = [0] * self.n_classes
-            for c, goes in zip(there, chosen, strict=True):
+            for c, goes in zip(there, chosen, strict=False):
                 side[c] = self.counts[c] * goes
             tops.append(self.goodness(side))
         return max(tops)
@@ -329,7 +330,7 @@ class Walk:
                 return
             if program and cycle > 0 and min(before, self.score) > 0.0:
                 change = abs(self.score - before)
-                if change < self.options.epsilon * self.score * before:
+                if change <= self.options.epsilon * self.score * before:
                     return
 
     def without(self, k: int) -> float:
@@ -442,5 +443,3 @@ def grow(
     numbers = np.arange(len(data.y), dtype=data.X.dtype)
     numbered = replace(data, X=np.column_stack([data.X, numbers]))
     return growth.grow(numbered, code, rules, propose), tried[0]
-
-

@@ -250,7 +250,7 @@ cdef class LinearCombination(Position):
                 continue
             if self.reciprocal:              # |1 / score - 1 / before|, infinite for 0
                 if before > 0.0 and self.score > 0.0 and (
-                        change < self.epsilon * self.score * before):
+                        change <= self.epsilon * self.score * before):
                     return
             elif change <= self.epsilon:
                 return

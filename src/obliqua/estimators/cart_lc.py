@@ -43,8 +43,8 @@ For 'breiman': the feature that matters least leaves the split if this costs les
     epsilon=(
         "float",
         """\
-The search at a node ends when a cycle over all features changes the goodness by at most this
-('breiman'), or 1 / goodness by less ('oc1').""",
+The search at a node ends when a cycle over all features changes the goodness ('breiman') or
+1 / goodness ('oc1') by at most this.""",
     ),
     max_cycles=(
         "int",

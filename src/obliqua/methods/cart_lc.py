@@ -2,8 +2,9 @@
 
 At a node one hyperplane starts at the best axis-parallel split. It then moves along one feature
 after the other, each time to the best place on three lines: all of them change the coefficient of
-that feature, and the constant by -1/4, 0 or 1/4 times as much. A cycle ends with the best constant.
-Cycles are repeated until they change nothing, and features that matter little are left out.
+that feature, and the constant by -1/4, 0 or 1/4 times as much. A cycle ends with the best
+constant. Cycles are repeated until they change nothing, and features that matter little are left
+out.
 
 The work is compiled (`obliqua._core.lincomb`); what is decided here is what is looked at.
 """
@@ -32,7 +33,7 @@ class LinearCombination:
     variant : {"breiman", "oc1"}, default="breiman"
         "breiman": features count from their median, in interquartile ranges of the node; the end
         is where a cycle changes the goodness by no more than `epsilon`. "oc1": features as they
-        are; the end is where a cycle, the second at the earliest, changes 1 / goodness by less
+        are; the end is where a cycle, the second at the earliest, changes 1 / goodness by no more
         than `epsilon`; and the root is never too small.
     sign : {"exact", "ignored"}, default="exact"
         Whether the search along a line knows that rows with a negative factor cross in the other
