@@ -139,6 +139,8 @@ class CompiledMethod:
             self.problem, room, self.weight_shift, self.scale, self.max_features, helper
         )
         found.bias = self.axis_bias
+        if self.problem.row_counts is not None:
+            found.set_row_counts(np.ascontiguousarray(self.problem.row_counts))
         if self.odd is not None:
             odd, only = self.odd, isinstance(self.method, OddSplits)
             found.set_coding(odd.columns, odd.n_levels, odd.usual, odd.by_node, only)

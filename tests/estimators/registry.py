@@ -64,6 +64,7 @@ def full_grown(Estimator: Any, **params: Any) -> Any:
 
 def usual(Estimator: Any, **params: Any) -> Any:
     """An estimator that is pruned as most are by default, whatever its own paper does."""
+    params = {"random_state": 0, **params}
     known = Estimator().get_params()
     ways = {"pruning": "holdout", "prune_root": False, **FREELY}
     return Estimator(**{name: ways[name] for name in ways if name in known} | params)

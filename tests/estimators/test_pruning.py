@@ -54,7 +54,7 @@ def division(model, X, y, sample_weight=None):
 @pytest.mark.parametrize("n_se", [0.0, 1.0])
 @pytest.mark.parametrize("prune_root", [False, True])
 def test_holdout(Estimator, n_se, prune_root):
-    model = usual(Estimator, random_state=5, n_se=n_se, prune_root=prune_root).fit(X, Y)
+    model = usual(Estimator, random_state=6, n_se=n_se, prune_root=prune_root).fit(X, Y)
     problem, key, grow = division(model, X, Y)
     problem, held = hold_out(problem, 0.1, key)
     assert held.sum() == 40

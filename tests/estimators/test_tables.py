@@ -119,7 +119,7 @@ def test_a_matrix_with_missing_numbers_is_not_copied(Estimator: Any, dtype: Any)
 @each_with_a_fill
 def test_the_rule_for_missing_numbers(Estimator: Any) -> None:
     X = [[1.0, "a"], [NAN, "b"], [4.0, None]]
-    assert encoded(Estimator(), X, [0, 1, 1])[1].fills is None
+    assert encoded(Estimator(fill="node"), X, [0, 1, 1])[1].fills is None
     fills = encoded(Estimator(fill="training"), X, [0, 1, 1], [2.0, 1.0, 1.0])[1].fills
     np.testing.assert_array_equal(fills, [2.0, NAN])
     with pytest.raises(ValueError, match="The 'fill' parameter"):

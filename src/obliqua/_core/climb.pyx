@@ -1,5 +1,6 @@
 """OC1's climb (Murthy, Kasif, Salzberg 1994): coefficients change one by one, jumps help it out."""
 
+from libc.math cimport fabs
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -13,6 +14,7 @@ cdef enum:
     RANDOM = 2
 
 cdef double NO_MOVE = 1e-9           # of a coefficient: a change this small is none
+cdef double NO_GAIN = 1e-12          # of a score
 
 
 cdef class Climb(Position):
@@ -25,6 +27,7 @@ cdef class Climb(Position):
     cdef bint fading         # the paper's rule: they become less likely instead
     cdef bint axis_start
     cdef bint constant       # whether the constant changes too
+    cdef bint blind          # jumps take no heed of signs, as in the original program
     cdef i64 n_equal         # moves without gain since the last improvement
     cdef double* best_a
     cdef double best_score
@@ -39,6 +42,7 @@ cdef class Climb(Position):
         self.fading = settings.stagnation == "paper"
         self.axis_start = settings.axis_start
         self.constant = settings.perturb_constant
+        self.blind = settings.jump_search == "program"
         self.min_rows = settings.min_rows
         self.from_zero = settings.from_zero
         self.journal = settings.journal
@@ -59,6 +63,8 @@ cdef class Climb(Position):
                 owner, best.direction if best.direction < self.n_features else -1):
             self.start_anywhere(owner)
         self.n_equal = 0
+        if owner.trail is not None:
+            self.note(owner)
         if self.order == RANDOM:
             self.climb_at_random(owner)
             return
@@ -96,11 +102,15 @@ cdef class Climb(Position):
                 return True
         return self.is_late(work) or owner.trouble is not None
 
+    cdef bint gains(self, double score) noexcept nogil:
+        """Whether a score is higher, by more than entropies of equal splits may differ."""
+        return score > self.score + NO_GAIN * fabs(self.score)
+
     cdef bint accepts(self, const Move* move) noexcept nogil:
         """OC1's rule: any gain; and as good as before, for a while."""
         if not move.found:
             return False
-        if move.score > self.score:
+        if self.gains(move.score):
             self.n_equal = 0
             return True
         if move.score < self.score:
@@ -112,9 +122,7 @@ cdef class Climb(Position):
 
     cdef bint change(self, Position owner, i64 k, const Move* move) noexcept nogil:
         """Applies a change of a coefficient; False if it is too small to be one."""
-        cdef double size = self.a[k] if self.a[k] >= 0 else -self.a[k]
-        cdef double step = move.amount if move.amount >= 0 else -move.amount
-        if step <= NO_MOVE * size:
+        if fabs(move.amount) <= NO_MOVE * fabs(self.a[k]):
             self.score = move.score
             return False
         self.apply_turn(owner, k, move)
@@ -147,11 +155,36 @@ cdef class Climb(Position):
         cdef i64 k
         cdef Move move
         for k in range(self.n_jumps):
+            if self.blind:
+                if self.jump_blindly(owner):
+                    self.n_equal = 0
+                    return True
+                continue
             move = self.swing(owner, self.score)
-            if move.found and move.score > self.score:
+            if move.found and self.gains(move.score):
                 self.apply_swing(owner, &move)
                 self.n_equal = 0
                 return True
+        return False
+
+    cdef bint jump_blindly(self, Position owner) noexcept nogil:
+        """As in the original program: every row is taken to enter the right side on its way.
+
+        What that makes the best place is then looked at as it is.
+        """
+        cdef Move move
+        cdef double before = self.score
+        self.draw_jump(owner)
+        move = self.best_along(owner, False, self.reach_of_jump(owner), -1.0)
+        if not move.found:
+            return False
+        self.apply_swing(owner, &move)
+        self.assess(owner)
+        if self.score > before:
+            return True
+        move.amount = -move.amount
+        self.apply_swing(owner, &move)
+        self.score = before
         return False
 
     cdef void climb_at_random(self, Position owner) noexcept nogil:

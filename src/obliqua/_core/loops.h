@@ -206,6 +206,25 @@ OB_VERSIONS static void ob_excess(const int32_t *left, const int32_t *here, cons
     }
 }
 
+/* The same where rows of a bin may also leave the side that is counted. right: rows of the class on
+ * that side at the bin's lower end, up and down: rows that come and go inside; all_*: of all classes.
+ * Adds |excess| at the lower end to `edge`, and the largest |excess| that any set of comings and
+ * goings could give to `inside`. */
+OB_VERSIONS static void ob_swing_excess(const int32_t *right, const int32_t *up,
+                                        const int32_t *down, const int32_t *all_right,
+                                        const int32_t *all_up, const int32_t *all_down,
+                                        int64_t n_bins, double n, double total, double *edge,
+                                        double *inside) {
+    for (int64_t b = 0; b < n_bins; b++) {
+        double r = right[b], u = up[b], d = down[b], all = all_right[b];
+        double here = r * n - total * all;
+        double most = here + u * (n - total) + total * ((double) all_down[b] - d);
+        double least = here - d * (n - total) - total * ((double) all_up[b] - u);
+        edge[b] += here < 0 ? -here : here;
+        inside[b] += most > -least ? most : -least;
+    }
+}
+
 /* Twoing of two classes: the square of the first class's excess over the sizes of the sides, at
  * the upper end of each bin and at the better of the two corners inside it. */
 OB_VERSIONS static void ob_two_classes(const int32_t *left, const int32_t *here,

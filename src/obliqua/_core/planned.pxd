@@ -17,11 +17,14 @@ cdef struct Task:
 cdef class Planned(Finder):
     cdef Grid grid           # of the node that was read
     cdef object held         # the array behind `scale`
+    cdef object held_counts  # the class sums of the node that was loaded
     cdef const double* scale
     cdef double* factor      # per feature: what a unit of the grid is in scaled features
     cdef i64 n_features
     cdef int n_classes
     cdef i64 min_rows        # nodes with fewer rows get axis-parallel splits only
+    cdef object counted      # the array behind `row_counts`
+    cdef const i64* row_counts       # as how many rows a row counts; NULL: as one
     cdef i64 max_features    # features in a split
     cdef Sheet sheet
     cdef Bench bench
@@ -38,6 +41,7 @@ cdef class Planned(Finder):
     cdef u8* odd             # per feature: whether it is one of them
     cdef i64* odd_place      # and its place among them
 
+    cdef bint is_small(self, const i32* rows, i64 n) noexcept nogil
     cdef int reserve(self, i64 most) except -1
     cdef void add_task(self, i64 first, bint mirror) noexcept nogil
     cdef void clear_tasks(self) noexcept nogil

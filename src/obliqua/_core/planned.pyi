@@ -25,6 +25,7 @@ class Planned(Finder):
         by_node: bool,
         only: bool,
     ) -> None: ...
+    def set_row_counts(self, counts: Int64Array) -> None: ...
     def load(
         self,
         Z: Rows,

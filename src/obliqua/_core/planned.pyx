@@ -109,6 +109,22 @@ cdef class Planned(Finder):
             self.sheet.wanted = self.odd
             self.min_rows = NEVER
 
+    def set_row_counts(self, const i64[::1] counts):
+        """Says as how many rows each row counts where nodes must have enough of them."""
+        self.counted = counts
+        self.row_counts = &counts[0]
+
+    cdef bint is_small(self, const i32* rows, i64 n) noexcept nogil:
+        """Whether a node has too few rows for oblique splits."""
+        cdef i64 i, count = 0
+        if self.row_counts == NULL or n >= self.min_rows:
+            return n < self.min_rows
+        for i in range(n):
+            count += self.row_counts[rows[i]]
+            if count >= self.min_rows:
+                return False
+        return True
+
     # -- planning ----------------------------------------------------------------------------
 
     cdef int reserve(self, i64 most) except -1:
@@ -141,7 +157,7 @@ cdef class Planned(Finder):
         if self.coding.n_odd:
             coding_apply(&self.coding, &self.sheet)
         bench_read(&self.bench, &self.sheet)
-        if n >= self.min_rows:
+        if not self.is_small(rows, n):
             self.set_grid()
         self.scorer = scorer[0]
         self.scorer.counts = self.sheet.counts
@@ -363,13 +379,13 @@ cdef class Planned(Finder):
         cdef Cut odd = best[0]                       # and of the odd columns
         cdef Cut rough, exact
         self.axis_score = best.score
-        if n < self.min_rows and self.coding.n_odd == 0:
+        if self.coding.n_odd == 0 and self.is_small(rows, n):
             return False
         self.read(data, rows, n, scorer)
         if self.coding.n_odd:
             self.search_odd(&odd)
             self.axis_score = odd.score
-        if n >= self.min_rows:
+        if not self.is_small(rows, n):
             rough = odd
             rough.score = self.bias * odd.score
             exact = rough
@@ -423,16 +439,17 @@ cdef class Planned(Finder):
         scorer.min_rows = limits[1]
         scorer.min_weight = limits[2]
         scorer.counts = &counts[0]
+        self.held_counts = counts            # the scorer may keep looking at them
         scorer.weight = 0
         for c in range(counts.shape[0]):
             scorer.weight += counts[c]
         self.key = key
         self.clear_tasks()
-        if rows.shape[0] < self.min_rows and self.coding.n_odd == 0:
+        if self.coding.n_odd == 0 and self.is_small(&rows[0], rows.shape[0]):
             return 0
         with nogil:
             self.read(&data, &rows[0], rows.shape[0], &scorer)
-            if rows.shape[0] >= self.min_rows:
+            if not self.is_small(&rows[0], rows.shape[0]):
                 self.plan()
         return self.n_tasks
 

@@ -1,6 +1,7 @@
 """A hyperplane that moves: its values at the rows of a node, and where it may go."""
 
 from obliqua._core.planned cimport Planned
+from obliqua._core.swing cimport Swing
 from obliqua._core.types cimport Cut, i64, u8, u64
 
 
@@ -29,6 +30,7 @@ cdef class Position(Planned):
     cdef double* jump        # a direction of the space of coefficients
     cdef double* w           # its value at each row
     cdef u8* leaves          # rows that leave the right side as one goes along it
+    cdef Swing swings
     cdef i64* right          # class sums on the right side
     cdef double score        # goodness; -1 where a side is too small
     cdef double size         # the mean of |v|
@@ -39,6 +41,7 @@ cdef class Position(Planned):
     cdef object measure      # a criterion in Python, or None
     cdef object trouble      # the exception that it raised
     cdef bint from_zero      # z counts from the smallest value, also where none is negative
+    cdef object trail        # a list of the positions on the way, if someone wants to see them
     cdef bint has_deadline
     cdef double deadline     # on the clock `monotonic`
     cdef i64 work            # rows that were looked at since the clock was
@@ -52,10 +55,13 @@ cdef class Position(Planned):
     cdef void draw_coefficients(self, Position owner, double* a) noexcept nogil
     cdef void start_anywhere(self, Position owner) noexcept nogil
     cdef Move turn(self, Position owner, i64 k, double bar) noexcept nogil
+    cdef void draw_jump(self, Position owner) noexcept nogil
+    cdef double reach_of_jump(self, Position owner) noexcept nogil
     cdef Move swing(self, Position owner, double bar) noexcept nogil
     cdef Move best_along(self, Position owner, bint swings, double scale, double bar) noexcept nogil
     cdef void apply_turn(self, Position owner, i64 k, const Move* move) noexcept nogil
     cdef void apply_swing(self, Position owner, const Move* move) noexcept nogil
+    cdef void note(self, Position owner) noexcept nogil
     cdef bint is_late(self, i64 work) noexcept nogil
     cdef void find_top(self) noexcept nogil
     cdef double mean_size(self, Position owner, const double* values) noexcept nogil

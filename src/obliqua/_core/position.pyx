@@ -19,10 +19,11 @@ from time import monotonic
 
 import numpy as np
 
+from obliqua._core.coding cimport column_spread
 from obliqua._core.criterion cimport goodness, is_convex
 from obliqua._core.quick cimport quick_search
 from obliqua._core.rng cimport draw_uniform, mix
-from obliqua._core.swing cimport swing_search
+from obliqua._core.swing cimport swing_free, swing_init, swing_search
 from obliqua._core.types cimport Cut, allowed, i32, i64, midpoint, u8, u64
 
 cdef extern from "loops.h" nogil:
@@ -77,11 +78,12 @@ cdef class Position(Planned):
         self.v = <double*> malloc(room * sizeof(double))
         self.jump = <double*> malloc((p + 1) * sizeof(double))
         self.w = <double*> malloc(room * sizeof(double))
-        self.leaves = <u8*> malloc(room * sizeof(u8))
+        self.leaves = <u8*> malloc(2 * room * sizeof(u8))
         self.right = <i64*> malloc(3 * self.n_classes * sizeof(i64))
         if (self.z == NULL or self.shift == NULL or self.reach == NULL or self.tried == NULL
                 or self.a == NULL or self.v == NULL or self.jump == NULL or self.w == NULL
-                or self.leaves == NULL or self.right == NULL):
+                or self.leaves == NULL or self.right == NULL
+                or not swing_init(&self.swings, self.n_classes)):
             raise MemoryError("no room to move hyperplanes")
         return 0
 
@@ -96,6 +98,7 @@ cdef class Position(Planned):
         free(self.w)
         free(self.leaves)
         free(self.right)
+        swing_free(&self.swings)
 
     # -- the node ----------------------------------------------------------------------------
 
@@ -117,12 +120,19 @@ cdef class Position(Planned):
             for i in range(n):
                 z[i] = (x[i] - self.shift[k]) * self.scale[k]
             self.reach[k] = self.mean_size(self, z)
+        if self.max_features < self.n_features:
+            self.measure_spread()
         self.find_top()
         self.done = self.n_starts
         for k in range(self.n_starts):
             self.tried[k] = 0
             memset(self.vectors + k * self.n_features, 0, self.n_features * sizeof(double))
             self.add_task(self.n_features + k, False)
+
+    cdef void measure_spread(self) noexcept nogil:
+        cdef i64 k
+        for k in range(self.n_features):
+            self.spread[k] = column_spread(&self.sheet, k)
 
     cdef double mean_size(self, Position owner, const double* values) noexcept nogil:
         """The mean of |values| over the rows, by weight."""
@@ -277,7 +287,8 @@ cdef class Position(Planned):
         if owner.measure is not None:
             self.ask_best(owner, swings, 0, TIE, &cut)
         elif swings:
-            swing_search(&self.bench, &owner.sheet, self.leaves, TIE, &owner.scorer, &cut)
+            swing_search(&self.swings, &self.bench, &owner.sheet, self.leaves, TIE,
+                         &owner.scorer, &cut)
         else:
             quick_search(&self.bench, &owner.sheet, TIE, &owner.scorer, 0, &cut)
         if cut.direction == 0:
@@ -304,17 +315,27 @@ cdef class Position(Planned):
 
     cdef Move swing(self, Position owner, double bar) noexcept nogil:
         """The best place along a random direction, which it draws."""
+        cdef double scale
+        self.draw_jump(owner)
+        scale = self.reach_of_jump(owner)
+        return self.best_along(owner, True, scale, bar)
+
+    cdef void draw_jump(self, Position owner) noexcept nogil:
+        """A random direction of the space of coefficients, and its values at the rows."""
         cdef i64 k, i, n = owner.sheet.n
         cdef i64 p = self.n_features
-        cdef double scale
         self.draw_coefficients(owner, self.jump)
         for i in range(n):
             self.w[i] = self.jump[p]
         for k in range(p):
-            ob_add_multiple(self.w, owner.z + k * n, self.jump[k], n)
-        scale = power_of_two(self.size / self.mean_size(owner, self.w))
-        ob_swings(self.bench.work.values, self.leaves, self.v, self.w, scale, n)
-        return self.best_along(owner, True, scale, bar)
+            if self.jump[k] != 0.0:
+                ob_add_multiple(self.w, owner.z + k * n, self.jump[k], n)
+
+    cdef double reach_of_jump(self, Position owner) noexcept nogil:
+        """Finds where the rows cross along the jump; returns the scale of these numbers."""
+        cdef double scale = power_of_two(self.size / self.mean_size(owner, self.w))
+        ob_swings(self.bench.work.values, self.leaves, self.v, self.w, scale, owner.sheet.n)
+        return scale
 
     cdef void apply_turn(self, Position owner, i64 k, const Move* move) noexcept nogil:
         self.a[k] += move.amount
@@ -323,6 +344,8 @@ cdef class Position(Planned):
         else:
             ob_add_multiple(self.v, owner.z + k * owner.sheet.n, move.amount, owner.sheet.n)
         self.score = move.score
+        if owner.trail is not None:
+            self.note(owner)
 
     cdef void apply_swing(self, Position owner, const Move* move) noexcept nogil:
         cdef i64 k
@@ -330,6 +353,8 @@ cdef class Position(Planned):
             self.a[k] += move.amount * self.jump[k]
         ob_add_multiple(self.v, self.w, move.amount, owner.sheet.n)
         self.score = move.score
+        if owner.trail is not None:
+            self.note(owner)
 
     # -- what the engine asks ----------------------------------------------------------------
 
@@ -370,6 +395,33 @@ cdef class Position(Planned):
                 self.trouble = None
                 raise trouble
         return Planned.directions(self)
+
+    def follow(self, i64 task):
+        """Runs one start of the node that was loaded and tells its way.
+
+        A list of (normal, threshold, score): where it starts, and where each change leads.
+        """
+        cdef Cut none
+        none.score = 0.0
+        none.direction = -1
+        none.rows_left = 0
+        self.trail = []
+        with nogil:
+            self.run(self, task, &none)
+        trail = self.trail
+        self.trail = None
+        if self.trouble is not None:
+            raise self.trouble
+        return trail
+
+    cdef void note(self, Position owner) noexcept nogil:
+        """Adds where the hyperplane is now to the trail, in the units of the features."""
+        cdef i64 k
+        with gil:
+            normal = np.array([self.a[k] * self.scale[k] for k in range(self.n_features)])
+            shift = np.array([owner.shift[k] for k in range(self.n_features)])
+            threshold = float(normal @ shift) - self.a[self.n_features]
+            owner.trail.append((normal, threshold, self.score))
 
     # -- criteria in Python ------------------------------------------------------------------
 

@@ -43,6 +43,8 @@ class Climb:
         The number of them.
     perturb_constant : bool, default=False
         Whether the constant is one of the coefficients that change.
+    jump_search : {"exact", "program"}, default="exact"
+        Whether jumps go to the best place of all, or to what the program takes for it.
     axis_start : bool, default=True
         Whether the first start is the best axis-parallel split.
     min_rows : int or float, default=2.0
@@ -61,6 +63,7 @@ class Climb:
     stagnation: str = "program"
     most_equal: int = 11
     perturb_constant: bool = False
+    jump_search: str = "exact"
     axis_start: bool = True
     min_rows: float = 2.0
     from_zero: bool = False
@@ -70,6 +73,7 @@ class Climb:
         for name, known in (
             ("order", ("sequential", "best", "random")),
             ("stagnation", ("program", "paper")),
+            ("jump_search", ("exact", "program")),
         ):
             if getattr(self, name) not in known:
                 raise ValueError(
