@@ -53,6 +53,7 @@ def assert_twins(
         proposals.axis_bias,
         feature_scale(problem, proposals.scale),
         key,
+        problem.row_counts,
     )
     tree = grow_tree(problem, criterion, rules, proposals, key=key)
     data, rules_ = twin_data(problem), reference_grow.Rules(**rules)

@@ -41,6 +41,7 @@ class Options:
     axis_bias: float = 1.0
     scale: Any = 1.0
     key: int = 0
+    row_counts: NDArray[np.int64] | None = None  # as how many rows each one counts
 
 
 class Stream:
@@ -332,6 +333,8 @@ class Walk:
                 change = abs(self.score - before)
                 if change <= self.options.epsilon * self.score * before:
                     return
+            if program and cycle > 0 and self.options.sign == "exact" and self.score == before:
+                return
 
     def without(self, k: int) -> float:
         here, size = self.v, self.size
@@ -428,7 +431,8 @@ def grow(
     def propose(shown: growth.Node) -> list[search.Direction]:
         rows = shown.X[:, -1].astype(np.int64)
         axis = best(rows, axes)
-        small = len(rows) < options.min_rows
+        count = len(rows) if options.row_counts is None else int(options.row_counts[rows].sum())
+        small = count < options.min_rows
         if small and not (options.variant == "oc1" and len(rows) == len(data.y)):
             return axes
         normal, n_tried = direction_of(data, rows, code, limits, options)

@@ -10,7 +10,6 @@ from libc.math cimport INFINITY, fabs, ldexp
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from obliqua._core.coding cimport column_spread
 from obliqua._core.criterion cimport goodness
 from obliqua._core.finder cimport Data
 from obliqua._core.planned cimport Planned
@@ -186,11 +185,6 @@ cdef class LinearCombination(Position):
             exponent -= 1                    # C divides towards 0
         return ldexp(1.0, <int> exponent)
 
-    cdef void measure_spread(self) noexcept nogil:
-        cdef i64 k
-        for k in range(self.n_features):
-            self.spread[k] = column_spread(&self.sheet, k)
-
     # -- the way of the hyperplane -----------------------------------------------------------
 
     cdef void improve(self, Position owner, i64 task, const Cut* best) noexcept nogil:
@@ -252,6 +246,8 @@ cdef class LinearCombination(Position):
                 if before > 0.0 and self.score > 0.0 and (
                         change <= self.epsilon * self.score * before):
                     return
+                if change == 0.0 and not self.signless:
+                    return                   # of no use, and stays so
             elif change <= self.epsilon:
                 return
 
@@ -302,6 +298,8 @@ cdef class LinearCombination(Position):
         self.a[k] += best.amount
         self.a[self.n_features] += best.amount * GAMMAS[chosen]
         self.score = best.score
+        if owner.trail is not None:
+            self.note(owner)
         return True
 
     cdef void fill_line(self, Position owner, i64 k, double gamma) noexcept nogil:
