@@ -64,7 +64,12 @@ def assert_twins(
     return tree
 
 
-small_cases = cases(columns=(*ORDINARY, _signed_zeros, _wide))
+# Without weights that are a million millions apart: there entropy is rounding noise, and its largest
+# value need not lie where a search looks that knows that it is convex.
+small_cases = cases(
+    columns=(*ORDINARY, _signed_zeros, _wide),
+    weights=("integers", "eighths", "tenths", "with zeros"),
+)
 exact_methods = st.builds(
     LinearCombination,
     variant=st.sampled_from(["breiman", "oc1"]),
