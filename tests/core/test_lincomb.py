@@ -64,8 +64,8 @@ def assert_twins(
     return tree
 
 
-# Without weights that are a million millions apart: there entropy is rounding noise, and its largest
-# value need not lie where a search looks that knows that it is convex.
+# Without weights that are a million millions apart: the entropies of their splits differ by no
+# more than rounding, which then decides.
 small_cases = cases(
     columns=(*ORDINARY, _signed_zeros, _wide),
     weights=("integers", "eighths", "tenths", "with zeros"),
