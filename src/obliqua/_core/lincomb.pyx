@@ -6,7 +6,7 @@ a row crosses at d = -v / (z_k + gamma), in one direction or the other with the 
 gamma. A cycle ends with the best constant.
 """
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport fabs
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -15,6 +15,7 @@ from obliqua._core.finder cimport Data
 from obliqua._core.planned cimport Planned
 from obliqua._core.position cimport Move, Position, power_of_two
 from obliqua._core.rng cimport draw_uniform
+from obliqua._core.selecting cimport Selecting
 from obliqua._core.sort cimport sort_order
 from obliqua._core.types cimport Cut, Scorer, i32, i64, midpoint, u8
 
@@ -31,7 +32,7 @@ cdef double FARTHEST = 1e100         # without signs coefficients can grow for e
 cdef double BEFORE_ALL = 1e-4        # how far below all values the OC1 program looks
 
 
-cdef class LinearCombination(Position):
+cdef class LinearCombination(Selecting):
     """Moves one hyperplane; `settings` is an `obliqua.methods.cart_lc.LinearCombination`."""
 
     cdef bint standardise    # count from the median, in interquartile ranges, at each node
@@ -40,12 +41,9 @@ cdef class LinearCombination(Position):
     cdef i64 fewest_cycles
     cdef i64 most_cycles
     cdef double epsilon
-    cdef double beta         # negative: no feature is left out
     cdef i64 root_rows       # a node with so many rows is never too small; 0: no such node
     cdef double* node_scale  # per feature: the factor at the node that was read
     cdef double* lowest      # per feature: the smallest z
-    cdef u8* active          # per feature: whether its coefficient may move
-    cdef double* trial       # values at the rows, of a hyperplane that is tried
     cdef i32* index          # rows that the search without signs looks at
     cdef i64* tally          # class sums of these rows: all, those on the left, scratch
 
@@ -67,14 +65,13 @@ cdef class LinearCombination(Position):
         if self.has_deadline:
             self.deadline = settings.journal.deadline
         self.reserve_starts(1, room, helper)
+        self.reserve_selection(room)
         self.node_scale = <double*> malloc(n_features * sizeof(double))
         self.lowest = <double*> malloc(n_features * sizeof(double))
-        self.active = <u8*> malloc(n_features * sizeof(u8))
-        self.trial = <double*> malloc(room * sizeof(double))
         self.index = <i32*> malloc(room * sizeof(i32))
         self.tally = <i64*> malloc(4 * n_classes * sizeof(i64))
-        if (self.node_scale == NULL or self.lowest == NULL or self.active == NULL
-                or self.trial == NULL or self.index == NULL or self.tally == NULL):
+        if (self.node_scale == NULL or self.lowest == NULL or self.index == NULL
+                or self.tally == NULL):
             raise MemoryError("no room to move hyperplanes")
         if self.standardise:
             for k in range(n_features):
@@ -84,8 +81,6 @@ cdef class LinearCombination(Position):
     def __dealloc__(self):
         free(self.node_scale)
         free(self.lowest)
-        free(self.active)
-        free(self.trial)
         free(self.index)
         free(self.tally)
 
@@ -166,17 +161,16 @@ cdef class LinearCombination(Position):
     # -- the way of the hyperplane -----------------------------------------------------------
 
     cdef void improve(self, Position owner, i64 task, const Cut* best) noexcept nogil:
-        cdef i64 k
         self.scale = owner.scale             # which may be that of the node
-        for k in range(self.n_features):
-            self.active[k] = owner.reach[k] > 0.0
+        self.activate(owner)
         if not self.start_at_axis(owner,
                                   best.direction if best.direction < self.n_features else -1):
             self.start_in_the_middle(owner)
         if self.score >= owner.top:
             return                           # the axis-parallel cut itself
         self.settle(owner)
-        self.leave_out(owner)
+        if self.leave_out(owner):
+            self.settle(owner)
 
     cdef void start_in_the_middle(self, Position owner) noexcept nogil:
         """Where no axis-parallel cut gains anything: the middle of the first feature."""
@@ -190,15 +184,6 @@ cdef class LinearCombination(Position):
                     * self.scale[k])
                 break
         self.place(owner)
-
-    cdef bint stopped(self, Position owner) noexcept nogil:
-        """Whether the user or the clock says stop; lets Ctrl-C through."""
-        cdef i64 work = owner.sheet.n * N_GAMMAS
-        if self.columns is not None:
-            self.columns.mind_signals(work)
-            if self.columns.stop:
-                return True
-        return self.is_late(work) or owner.trouble is not None
 
     cdef bint perfect(self, Position owner) noexcept nogil:
         """Whether nothing can be better; without signs only if both sides are pure."""
@@ -236,7 +221,7 @@ cdef class LinearCombination(Position):
         for k in range(self.n_features):
             if not self.active[k]:
                 continue
-            if self.stopped(owner):
+            if self.stopped(owner, owner.sheet.n * N_GAMMAS):
                 return False
             if self.signless and owner.measure is None:
                 self.guess_feature(owner, k)
@@ -251,12 +236,6 @@ cdef class LinearCombination(Position):
         elif self.move_constant(owner):
             moved = True
         return moved and not self.perfect(owner)
-
-    cdef bint move_constant(self, Position owner) noexcept nogil:
-        cdef Move move = self.turn(owner, self.n_features, 0.0)
-        if move.found:
-            self.apply_turn(owner, self.n_features, &move)
-        return move.found
 
     cdef bint move_feature(self, Position owner, i64 k) noexcept nogil:
         """Goes to the best place along three lines; the first of them wins ties."""
@@ -380,56 +359,3 @@ cdef class LinearCombination(Position):
                 if j + 1 < m:
                     delta = midpoint(u[i], u[self.bench.work.order[j + 1] & 0x7FFFFFFF])
         return -delta if fabs(delta) <= FARTHEST else 0.0
-
-    # -- features that are left out ----------------------------------------------------------
-
-    cdef void leave_out(self, Position owner) noexcept nogil:
-        """Leaves out features that matter little, one by one, then moves the others again."""
-        cdef i64 k, n_there = 0, worst
-        cdef bint changed = False
-        cdef double highest, lowest, score
-        for k in range(self.n_features):
-            n_there += self.a[k] != 0.0
-            self.active[k] = self.a[k] != 0.0
-        while n_there > 1 and (self.beta >= 0.0 or n_there > self.max_features):
-            worst = -1
-            highest = -1.0
-            lowest = INFINITY
-            for k in range(self.n_features):
-                if self.a[k] == 0.0:
-                    continue
-                if self.stopped(owner):
-                    return
-                score = self.score_without(owner, k)
-                lowest = min(lowest, score)
-                if score > highest:
-                    highest = score
-                    worst = k
-            if n_there <= self.max_features and not (
-                    self.score - highest < self.beta * (self.score - lowest)):
-                break
-            self.a[worst] = 0.0
-            self.active[worst] = False
-            n_there -= 1
-            changed = True
-            self.place(owner)
-            self.move_constant(owner)
-        if changed and n_there > 1:
-            self.settle(owner)
-
-    cdef double score_without(self, Position owner, i64 k) noexcept nogil:
-        """How good the hyperplane is without a feature, with the best constant for that."""
-        cdef i64 n = owner.sheet.n
-        cdef double* here = self.v
-        cdef double size = self.size
-        cdef i64 i
-        cdef const double* z = owner.z + k * n
-        cdef Move move
-        for i in range(n):
-            self.trial[i] = here[i] - self.a[k] * z[i]
-        self.v = self.trial
-        self.size = self.mean_size(owner, self.trial)
-        move = self.turn(owner, self.n_features, 0.0)
-        self.v = here
-        self.size = size
-        return move.score if move.found else 0.0
