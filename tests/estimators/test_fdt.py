@@ -162,7 +162,7 @@ def test_every_split_is_oblique_and_the_tree_sound(n_classes: int) -> None:
     assert_sound(model, X, y)
     assert (np.diff(model.tree_.coef_ptr) == 4).all()
     grown = FisherTreeClassifier(pruning=None).fit(X, y)
-    pruned = prune_pessimistic(grown.tree_, 0.25, prune_root=True)
+    pruned = prune_pessimistic(grown.tree_, prune_root=True)
     assert model.get_n_leaves() == pruned.n_leaves
 
 

@@ -86,7 +86,7 @@ def test_factors_that_mean_nothing(factor: float) -> None:
     tree = grow_tree(problems.integers(20))
     for call in (
         lambda: pessimistic_errors(5, 1, factor),
-        lambda: prune_pessimistic(tree, factor),
+        lambda: prune_pessimistic(tree, confidence_factor=factor),
     ):
         with pytest.raises(ValueError, match=r"above 0 and at most 0\.5"):
             call()
@@ -138,7 +138,13 @@ def test_pruning_a_grown_tree(
 ) -> None:
     problem = problem_of(case)
     tree = grow_tree(problem, rules={"zero_gain": True})
-    pruned = prune_pessimistic(tree, factor, problem if up else None, prune_root, bound)
+    pruned = prune_pessimistic(
+        tree,
+        problem if up else None,
+        confidence_factor=factor,
+        prune_root=prune_root,
+        bound=bound,
+    )
     top = twin.nested(tree, rows_of(problem))
     expected = twin.Pruner(tree, factor, bound, up).prune(top, keep=not prune_root)
     assert_is_the_twins(pruned, expected, tree, problem)
@@ -154,7 +160,7 @@ def test_much_noise(seed: int) -> None:
     problem = problem_of(case)
     tree = grow_tree(problem, "entropy")
     for factor in (0.5, 0.25, 0.05):
-        pruned = prune_pessimistic(tree, factor, problem, True)
+        pruned = prune_pessimistic(tree, problem, confidence_factor=factor, prune_root=True)
         top = twin.nested(tree, rows_of(problem))
         expected = twin.Pruner(tree, factor, "j48", True).prune(top)
         assert_is_the_twins(pruned, expected, tree, problem)
@@ -188,7 +194,13 @@ def test_pruning_a_tree_of_any_kind(
     plain = encode(np.zeros((len(Z), 1)), y, tree.n_stats, sample_weight=weight)
     problem = replace(plain, Z=Z)
     tree = counted(tree, problem)
-    pruned = prune_pessimistic(tree, factor, problem if up else None, prune_root, bound)
+    pruned = prune_pessimistic(
+        tree,
+        problem if up else None,
+        confidence_factor=factor,
+        prune_root=prune_root,
+        bound=bound,
+    )
     top = twin.nested(tree, rows_of(problem))
     expected = twin.Pruner(tree, factor, bound, up).prune(top, keep=not prune_root)
     assert_is_the_twins(pruned, expected, tree, problem)
@@ -214,7 +226,10 @@ def test_weights_and_order(
     def pruned(one: Case) -> Tree:
         problem = problem_of(one)
         return prune_pessimistic(
-            grow_tree(problem), factor, problem if up else None, prune_root, "j48"
+            grow_tree(problem),
+            problem if up else None,
+            confidence_factor=factor,
+            prune_root=prune_root,
         )
 
     assert_same_substance(pruned(case), pruned(repeated), but=("n_samples", "gain"))
@@ -274,7 +289,9 @@ def test_gains_after_raising(case: Case, factor: float) -> None:
     problem = problem_of(case)
     criterion = get_criterion("gini")
     tree = grow_tree(problem, "gini")
-    pruned = prune_pessimistic(tree, factor, problem, True, "j48", criterion)
+    pruned = prune_pessimistic(
+        tree, problem, confidence_factor=factor, prune_root=True, criterion=criterion
+    )
     for node in np.flatnonzero(~pruned.is_leaf):
         first = int(pruned.first_child[node])
         share = pruned.stats[node].sum() / pruned.stats[0].sum()
@@ -314,7 +331,7 @@ def test_deep_trees() -> None:
     Z = np.append(np.arange(3000.0), 3001.0)[:, None]
     y = np.append(1 - np.arange(3000) % 2, 0)
     for problem in (None, encode(Z, y, 2)):
-        assert prune_pessimistic(tree, 0.25, problem, prune_root=True).n_leaves < 3001
+        assert prune_pessimistic(tree, problem, prune_root=True).n_leaves < 3001
 
 
 def test_large_trees() -> None:
