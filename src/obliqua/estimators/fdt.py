@@ -30,7 +30,8 @@ class FisherTreeClassifier(BaseTreeClassifier):
     At each node all features are made one: the projection to Fisher's direction, along which the
     two classes lie apart the furthest, compared with their own width. The node is divided by the
     threshold with the largest information gain. More than two classes are made two groups first.
-    The tree grows until its leaves are pure, and is pruned as C4.5 does it. Nothing is random.
+    The tree grows until its leaves are pure, and is pruned as C4.5 does it, with subtree raising.
+    Nothing is random.
 
     [parameters]
 
@@ -48,9 +49,10 @@ class FisherTreeClassifier(BaseTreeClassifier):
     of squares between both sides is largest.
 
     A singular scatter matrix is inverted by its pseudo-inverse, with one exception, which is ours:
-    where the means differ in a direction in which no class varies although there are more rows
-    than features, this direction is taken, for the classes are certainly apart there. Where all
-    classes have the same mean, splits along single features are tried.
+    where the means differ in a direction in which no class varies although there are rows enough,
+    this direction is taken, for the classes are certainly apart there. Rows are enough if there
+    are at least two more different ones than features that vary at the node. Where all classes
+    have the same mean, splits along single features are tried.
 
     Takes qualitative features and missing values. The paper has numbers only, so this is ours: at
     each node the levels of a column become numbers found from the node's rows (CRIMCOORD, as for
@@ -102,7 +104,7 @@ class FisherTreeClassifier(BaseTreeClassifier):
         prune_root: bool = True,
         ccp_alpha: float | None = None,
         confidence_factor: float = 0.25,
-        subtree_raising: bool = False,
+        subtree_raising: bool = True,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
         categorical_features: CategoricalFeatures = "from_dtype",
