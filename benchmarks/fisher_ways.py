@@ -75,7 +75,8 @@ class Classes:
     def discriminants(self) -> tuple[np.ndarray, np.ndarray]:
         """Places of the means along the discriminants, and the discriminants."""
         values, vectors = np.linalg.eigh(self.moments.within)
-        whitened = vectors / np.sqrt(np.maximum(values, fdt.NO_SPREAD * values[-1]))
+        least = fdt.NO_SPREAD * values[-1] if values[-1] > 0 else 1.0
+        whitened = vectors / np.sqrt(np.maximum(values, least))
         mean = self.weights @ self.means / self.weights.sum()
         along = (self.means - mean) @ whitened
         _, axes = np.linalg.eigh((along.T * self.weights) @ along)

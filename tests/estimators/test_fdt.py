@@ -179,10 +179,11 @@ def test_how_many_rows_are_enough() -> None:
 
 def test_rounding_is_no_distance() -> None:
     """Where nothing varies, means that differ by rounding do not decide about the groups."""
-    means = np.array([[0.0, 0.0], [1.0, 1e-7], [10.0, 0.0], [11.0, 1e-7]])
+    little = 0.9e-5 * np.array([1.0, -1.0, 1.0, -1.0])
+    means = np.column_stack([[0.0, 0.8, 1.2, 2.0], little])
     moments = Moments(np.ones(4), means, np.diag([1.0, 0.0]))
     assert two_groups(moments).tolist() == [False, False, True, True]
-    apart = replace(moments, means=means * [1.0, 1e4])
+    apart = replace(moments, means=means * [1.0, 10.0])
     assert two_groups(apart).tolist() == [False, True, False, True]
 
 

@@ -221,8 +221,8 @@ class _Raising:
             else:
                 goodness = float(criterion.goodness(left, right))
             return float(counts.sum()) / self.problem.total_weight * goodness
-        # Nobody knows how good a split was that no row had reached.
-        return gain * float(counts.sum() / self.grown[node]) if self.grown[node] > 0 else 0.0
+        # A split that no row had reached was cut before it could be raised.
+        return gain * float(counts.sum() / self.grown[node])
 
 
 def raised(
