@@ -149,8 +149,14 @@ class LargestRatio(Way):
     """The cut of the order whose groups lie apart the furthest along their own direction."""
 
     def _pairs(self, k: Classes) -> Iterator[Pair]:
-        pairs = [k.groups(second) for second in k.cuts()]
-        ratios = [apart @ np.linalg.pinv(within, rcond=1e-10) @ apart for within, apart in pairs]
+        pairs, ratios = [], []
+        for second in k.cuts():
+            within, apart = k.groups(second)
+            # The sum of squares between both groups, in units of that within them. The distance
+            # of the means alone would cut single classes off the ends of the order.
+            share = k.weights[second].sum() * k.weights[~second].sum() / k.weights.sum()
+            ratios.append(share * (apart @ np.linalg.pinv(within, rcond=1e-10) @ apart))
+            pairs.append((within, apart))
         yield pairs[int(np.argmax(ratios))]
 
 
@@ -232,7 +238,8 @@ def note(found: list[list[Any]], stem: str) -> None:
 
 def cell(line: list[Any]) -> str:
     """Accuracy and leaves; accuracies near 100 differ by hundredths."""
-    return f"{line[3]:.{2 if line[3] > 99 else 1}f}, {line[5]:.1f}"
+    leaves = f"{line[5]:,.0f}" if line[5] > 100 else f"{line[5]:.1f}"
+    return f"{line[3]:.{2 if line[3] > 99 else 1}f}, {leaves}"
 
 
 def table(found: list[list[Any]]) -> str:
