@@ -47,6 +47,8 @@ class NodeView:
         The seed of `rng`.
     encoded : callable, default=None
         Makes `encoded`; None: it is `X`.
+    row_weight : callable, default=None
+        Makes `row_weight`; None: it is `sample_weight`.
 
     Attributes
     ----------
@@ -61,7 +63,11 @@ class NodeView:
     y : ndarray of int32, of shape (n_samples,)
         Class codes 0, 1, ..., n_classes - 1; not every class need be there.
     sample_weight : ndarray of shape (n_samples,)
-        Weights of the rows.
+        Weights of the rows, those of their classes included (priors and costs).
+    row_weight : ndarray of shape (n_samples,)
+        As how many rows each row counts, for tests of significance: its weight without that of
+        its class. Weights that are not all whole numbers are brought to a mean of 1 over all of
+        the data.
     counts : ndarray of shape (n_classes,)
         Weight of each class in the node.
     n_samples, n_features, n_classes, depth : int
@@ -80,13 +86,15 @@ class NodeView:
         depth: int,
         key: int,
         encoded: Callable[[], FloatArray] | None = None,
+        row_weight: Callable[[], FloatArray] | None = None,
     ) -> None:
         self._makers: dict[str, Callable[[], Any]] = {
             "X": rows,
-            "encoded": rows if encoded is None else encoded,
+            "encoded": (lambda: self.X) if encoded is None else encoded,
             "n_levels": n_levels.copy,
             "y": lambda: y,
             "sample_weight": sample_weight,
+            "row_weight": sample_weight if row_weight is None else row_weight,
             "counts": lambda: counts,
             "n_samples": lambda: len(y),
             "n_features": lambda: len(n_levels),
