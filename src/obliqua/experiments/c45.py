@@ -65,7 +65,7 @@ def _all_rows(load: Callable[..., Any]) -> Callable[[], Rows]:
 
 def _as_j48(load: Callable[..., Any]) -> Callable[[], Rows]:
     """Ten stratified folds."""
-    return lambda: Rows(*load(return_X_y=True), stratified=True, n_folds=10)
+    return lambda: replace(_all_rows(load)(), stratified=True, n_folds=10)
 
 
 def _windows() -> Rows:
