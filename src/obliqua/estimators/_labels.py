@@ -168,8 +168,9 @@ def _one_number(value: Any, label: Any) -> float:
             return float(value)
     except (TypeError, ValueError):
         pass
+    shown = " ".join(repr(value).split())  # a matrix on one line
     raise ValueError(
-        f"class_weight must give one number per class; got {value!r} for the class {label!r}. "
+        f"class_weight must give one number per class; got {shown} for the class {label!r}. "
         "Costs that depend on the predicted class too cannot be given: add up what the mistakes "
         "on a class cost, and give it the sum."
     )
