@@ -27,7 +27,7 @@ from obliqua._table import (
     read_table,
 )
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, Rows
-from obliqua._weights import put_on_grid, row_counts
+from obliqua._weights import put_on_grid, row_counts, row_weights
 
 __all__ = [
     "MAX_ROWS",
@@ -73,6 +73,10 @@ class Problem:
     row_counts : ndarray of int64, of shape (n_rows,), or None, default=None
         As how many rows each row counts, if its weight, but for that of its class, is a number
         of rows. None if weights are no such numbers, or there are none.
+    row_weights : ndarray of float64, of shape (n_rows,), or None, default=None
+        As how many rows each row counts in tests of significance: its weight without that of its
+        class, or, if such weights are not all whole numbers, the same with a mean of 1. None:
+        what it weighs.
     """
 
     Z: Rows
@@ -85,6 +89,7 @@ class Problem:
     has_missing: BoolArray = None  # type: ignore[assignment]
     fills: FloatArray | None = None
     row_counts: Int64Array | None = None
+    row_weights: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.n_levels is None:
@@ -178,7 +183,10 @@ def encode(
     if sample_weight is not None or class_weight is not None:
         kept, weights, unit = put_on_grid(codes, n_classes, sample_weight, class_weight)
         counts = row_counts(sample_weight, kept, weights)
-        problem = replace(problem, weights=weights, unit=unit, row_counts=counts)
+        as_rows = row_weights(sample_weight, kept)
+        problem = replace(
+            problem, weights=weights, unit=unit, row_counts=counts, row_weights=as_rows
+        )
         if not kept.all():
             Z, encoding = _with_levels_in_use(X.Z[kept], X.encoding)
             problem = replace(problem, Z=Z, y=codes[kept], encoding=encoding)

@@ -20,6 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 
 from estimators.registry import ESTIMATORS, blobs, each_estimator, full_grown
+from obliqua import QuestClassifier
 from obliqua import grow as growing
 from obliqua.estimators.base import BaseTreeClassifier
 
@@ -136,22 +137,28 @@ def test_zero_weights_are_absent_rows(Estimator):
     assert same(weighted, full_grown(Estimator, **limits).fit(X[keep], Y[keep]))
 
 
+def untested(Estimator, **params):
+    """A tree without tests of significance, which count rows and not the weights of classes."""
+    more = {"split": "linear"} if Estimator is QuestClassifier else {}
+    return full_grown(Estimator, max_depth=3, **more, **params)
+
+
 @each_estimator
 @pytest.mark.parametrize("weight", [{0: 1.0, 1: 4.0, 2: 0.5}, {1: 4.0}, {0: 0.0}, "balanced"])
 def test_class_weights_are_sample_weights(Estimator, weight):
     rows, labels = X[10:], Y[10:]
-    by_class = full_grown(Estimator, class_weight=weight, max_depth=3).fit(rows, labels)
+    by_class = untested(Estimator, class_weight=weight).fit(rows, labels)
     expanded = compute_sample_weight(weight, labels)
-    by_row = full_grown(Estimator, max_depth=3).fit(rows, labels, sample_weight=expanded)
+    by_row = untested(Estimator).fit(rows, labels, sample_weight=expanded)
     np.testing.assert_allclose(by_class.predict_proba(X), by_row.predict_proba(X), rtol=1e-6)
 
 
 @each_estimator
 def test_class_weights_multiply_sample_weights(Estimator):
-    both = full_grown(Estimator, class_weight={0: 2.0, 1: 1.0, 2: 8.0}, max_depth=3)
+    both = untested(Estimator, class_weight={0: 2.0, 1: 1.0, 2: 8.0})
     both.fit(X, Y, sample_weight=WEIGHTS)
     product = WEIGHTS * np.array([2.0, 1.0, 8.0])[Y]
-    assert same(both, full_grown(Estimator, max_depth=3).fit(X, Y, sample_weight=product))
+    assert same(both, untested(Estimator).fit(X, Y, sample_weight=product))
 
 
 @each_estimator

@@ -17,6 +17,7 @@ from obliqua.estimators.base import BaseTreeClassifier, Priors, SeedLike
 if TYPE_CHECKING:
     from obliqua.data import Problem
     from obliqua.grow import Rules
+    from obliqua.methods.c45 import C45
     from obliqua.tree import Tree
 
 
@@ -199,7 +200,8 @@ class C45Classifier(BaseTreeClassifier):
         self.collapse = collapse
         self.categorical_features = categorical_features
 
-    def _proposer(self) -> object:
+    def _proposer(self) -> "C45":
+        """Return what kind of tree to grow; this method proposes nothing to the engine."""
         from obliqua.methods.c45 import C45
 
         return C45(
@@ -212,10 +214,9 @@ class C45Classifier(BaseTreeClassifier):
 
     def _grower(self, key: int) -> "Callable[[Problem], Tree]":
         """Return what grows a tree; this method has an engine of its own and no chance."""
-        from obliqua.methods.c45 import C45, grow_c45
+        from obliqua.methods.c45 import grow_c45
 
         method = self._proposer()
-        assert isinstance(method, C45)
         return lambda problem: grow_c45(problem, method, self._rules(problem))
 
     def _rules(self, problem: "Problem") -> "Rules":

@@ -256,6 +256,8 @@ class Comparison:
 
     def _verdict(self) -> list[str]:
         judged = self.judged()
+        if not judged:
+            return []
         outside = [cell for cell in judged if abs(cell[2]) > LIMIT]
         within = f"{len(judged) - len(outside)} of {len(judged)} cells"
         meaning = "z = (ours - paper) / standard deviation in the paper."
