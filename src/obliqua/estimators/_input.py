@@ -19,6 +19,7 @@ from obliqua._table import (
     read_table,
 )
 from obliqua._typing import AnyArray, Rows
+from obliqua.data import Problem
 
 # Both widths go through the engine as they are; anything else becomes the first.
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -99,6 +100,14 @@ def column_without_numbers(X: Any) -> str | None:
         except (TypeError, ValueError):
             return str(name)
     return None
+
+
+def units_of_weight(limit: float, problem: Problem) -> int:
+    """Turn a limit that is a number of rows into grid units of weight."""
+    # Weights such as a seventh add up to less than they should, by rounding.
+    units = limit / problem.row_unit * (1.0 - 1e-9)
+    # No more than nothing can have: the unit may be tiny.
+    return ceil(min(units, problem.total_weight + 1.0))
 
 
 def number_of_rows(limit: float, n_rows: int) -> int:

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import ceil
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from obliqua.estimators._docs import document
-from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
+from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures, units_of_weight
 from obliqua.estimators.base import BaseTreeClassifier, Priors, SeedLike
 
 if TYPE_CHECKING:
@@ -218,6 +217,5 @@ class C45Classifier(BaseTreeClassifier):
 
     def _rules(self, problem: "Problem") -> "Rules":
         rules = super()._rules(problem)
-        # No more than nothing can have: the unit may be tiny.
-        least = min(float(self.min_weight_leaf) / problem.unit, problem.total_weight + 1.0)
-        return replace(rules, min_weight_leaf=max(rules.min_weight_leaf, ceil(least)))
+        least = units_of_weight(float(self.min_weight_leaf), problem)
+        return replace(rules, min_weight_leaf=max(rules.min_weight_leaf, least))

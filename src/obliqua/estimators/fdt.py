@@ -1,14 +1,13 @@
 """FDT: one split along Fisher's direction at each node."""
 
 from dataclasses import replace
-from math import ceil
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
 from obliqua.estimators._docs import document
-from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
+from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures, units_of_weight
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
 
 if TYPE_CHECKING:
@@ -148,6 +147,5 @@ class FisherTreeClassifier(BaseTreeClassifier):
 
     def _rules(self, problem: "Problem") -> "Rules":
         rules = super()._rules(problem)
-        # No more than nothing can have: the unit may be tiny.
-        least = min(float(self.min_weight_leaf) / problem.unit, problem.total_weight + 1.0)
-        return replace(rules, min_weight_leaf=max(rules.min_weight_leaf, ceil(least)))
+        least = units_of_weight(float(self.min_weight_leaf), problem)
+        return replace(rules, min_weight_leaf=max(rules.min_weight_leaf, least))

@@ -122,19 +122,22 @@ def prune_pessimistic(
     prune_root: bool = False,
     bound: str = "j48",
     criterion: Criterion | None = None,
+    subtree_raising: bool = True,
 ) -> Tree:
     """Cut, from the bottom up, each split that promises no fewer errors on new rows.
 
     Parameters
     ----------
     tree : Tree
-        The tree. Its weights count as numbers of rows.
+        The tree. Its weights count as numbers of rows, unless a problem is given whose
+        weights are no such numbers.
     confidence_factor : float, default=0.25
         Smaller values prune more, as a rule; above 0 and at most 0.5.
     problem : Problem, default=None
         The rows that the tree was grown from. If they are given, a split may also be replaced
         by its largest branch (*subtree raising*): all rows of the node are sent down that
-        branch, and it stays there if it promises no more errors than the split.
+        branch, and it stays there if it promises no more errors than the split. Where the
+        weights of the rows are not all whole numbers, they count as if their mean were 1.
     prune_root : bool, default=False
         Whether the root's split may be cut or replaced.
     bound : {"j48", "c45", "exact"}, default="j48"
@@ -142,6 +145,8 @@ def prune_pessimistic(
     criterion : Criterion, default=None
         Measures the gains of raised splits anew, where they have two branches. Without it, and
         with more branches, they keep the goodness that they had where they grew.
+    subtree_raising : bool, default=True
+        Whether a split may be replaced by its largest branch, if there is a problem.
 
     Returns
     -------
@@ -164,13 +169,19 @@ def prune_pessimistic(
     """
     _check(confidence_factor, bound)
 
+    exponent, as_rows = 0, 1.0
+    if problem is not None and problem.row_unit != problem.unit:
+        # The unit is a power of two: first into grid units, then into rows.
+        exponent, as_rows = 1 - int(np.frexp(problem.unit)[1]), problem.row_unit
+
     def expected(stats: FloatArray) -> FloatArray:
+        stats = np.ldexp(stats, exponent) * as_rows
         shift = min(0, 900 - int(np.frexp(stats.max(initial=0.0))[1]))
         stats = np.ldexp(stats, shift)  # sums stay finite
         n = stats.sum(axis=-1)
         return pessimistic_errors(n, n - stats.max(axis=-1), confidence_factor, bound)
 
-    if problem is not None:
+    if problem is not None and subtree_raising:
         return raised(tree, problem, expected, WORTH, prune_root, criterion)
     as_leaf = expected(tree.stats).tolist()
     parent, is_leaf = tree.parent.tolist(), tree.is_leaf.tolist()
