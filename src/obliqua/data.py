@@ -186,9 +186,7 @@ def encode(
         kept, weights, unit = put_on_grid(codes, n_classes, sample_weight, class_weight)
         counts = row_counts(sample_weight, kept, weights)
         as_rows = row_unit(sample_weight, kept, unit)
-        problem = replace(
-            problem, weights=weights, unit=unit, row_counts=counts, row_unit=as_rows
-        )
+        problem = replace(problem, weights=weights, unit=unit, row_counts=counts, row_unit=as_rows)
         if not kept.all():
             Z, encoding = _with_levels_in_use(X.Z[kept], X.encoding)
             problem = replace(problem, Z=Z, y=codes[kept], encoding=encoding)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
         "float",
         """\
 The smallest weight that each side of a split must hold; a row without a weight counts 1. This is
-what C4.5 means by two examples.""",
+what C4.5 means by two examples. Weights that are not all whole numbers count as if their mean
+were 1.""",
     ),
 )
 class FisherTreeClassifier(BaseTreeClassifier):
@@ -49,7 +50,9 @@ class FisherTreeClassifier(BaseTreeClassifier):
     A singular scatter matrix is inverted by its pseudo-inverse, with one exception, which is ours:
     where the means differ in a direction in which no class varies although there are more rows
     than features, this direction is taken, for the classes are certainly apart there. Where all
-    classes have the same mean, splits along single features are tried.
+    classes have the same mean, splits along single features are tried. With 20 features or more, a
+    node with fewer different rows than features and two more adds the mean variance within the
+    classes to that of each feature, a ridge, which is ours too.
 
     Takes qualitative features and missing values. The paper has numbers only, so this is ours: at
     each node the levels of a column become numbers found from the node's rows (CRIMCOORD, as for
