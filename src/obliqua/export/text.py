@@ -78,10 +78,10 @@ def export_text(
         How many significant digits to show. A threshold gets more where a hundredth of its
         feature's standard deviation would not be seen otherwise.
     details : bool, default=False
-        Whether to say under each question what it gained, beside the best axis-parallel one,
-        and which proposal it came from, and where rows go whose number is missing, or what
-        stands in for missing numbers in a sum; under an oblique one also what a unit of each feature counts in units of the leading one, and how far one
-        standard deviation of each moves a row.
+        Whether to say under each question what it gained, beside the best axis-parallel one, and
+        which proposal it came from, and where rows go whose number is missing, or what stands in
+        for missing numbers in a sum; under an oblique one also what a unit of each feature counts
+        in units of the leading one, and how far one standard deviation of each moves a row.
     style : {"unicode", "ascii"}, default="unicode"
         The characters that the lines of the tree are drawn with.
     width : int, default=100
