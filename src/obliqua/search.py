@@ -198,7 +198,7 @@ def _search_function(
         rows_left, sums, below, above = node.cuts(idx, coef)
         if len(rows_left) == 0:
             continue
-        scores = _by_function(criterion, sums, counts, problem.unit)
+        scores = by_function(criterion, sums, counts, problem.unit)
         k = int(np.argmax(scores))
         bar = best.goodness if best is not None else 0.0
         if scores[k] > bar or (exhaustive and best is None and scores[k] == 0.0):
@@ -211,9 +211,10 @@ def _search_function(
     return best
 
 
-def _by_function(
+def by_function(
     criterion: Criterion, sums: Int64Array, counts: Int64Array, unit: float
 ) -> FloatArray:
+    """Score cuts by a criterion written in Python; what it says must be finite."""
     scores = criterion.goodness(sums * unit, (counts - sums) * unit)
     if not np.isfinite(scores).all():
         k = int(np.flatnonzero(~np.isfinite(scores))[0])
@@ -241,7 +242,7 @@ def _score_given(
     if criterion.code < 0:
         for k in np.flatnonzero(~np.isnan(scores)).tolist():
             _, left = node.divide(*planes.row(k), planes.thresholds[k])
-            scores[k] = _by_function(criterion, left[None, :], counts, problem.unit)[0]
+            scores[k] = by_function(criterion, left[None, :], counts, problem.unit)[0]
     scores = np.where(np.isnan(scores), -np.inf, scores)
     d = int(np.argmax(scores))
     if not (scores[d] > 0.0 or (exhaustive and scores[d] == 0.0)):

@@ -106,7 +106,8 @@ error takes weights for numbers of rows, as for `confidence_factor`.""",
     "prune_root": (
         "bool",
         """\
-Whether the root's split may be cut too. The papers never cut it.""",
+Whether the root's split may be cut too. C4.5 cuts it if it is not worth having, and so do the
+methods that prune as C4.5 does; the papers on the others never do.""",
     ),
     "ccp_alpha": (
         "float or None",
@@ -128,7 +129,7 @@ if their mean were 1.""",
         "bool",
         """\
 For `pruning='pessimistic'`: whether the largest branch of a split may take the place of the
-split, with all its rows.""",
+split, with all its rows, if it promises no more errors.""",
     ),
     "max_features_per_split": (
         "int or None",

@@ -1,14 +1,17 @@
 """C4.5: gain ratio, branches for levels, pessimistic pruning."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from obliqua.estimators._docs import PARAMETERS, document
-from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures, units_of_weight
+from obliqua.estimators._input import (
+    TABLE_CONSTRAINTS,
+    CategoricalFeatures,
+    with_least_weight,
+)
 from obliqua.estimators.base import BaseTreeClassifier, Priors, SeedLike
 
 if TYPE_CHECKING:
@@ -244,6 +247,4 @@ class C45Classifier(BaseTreeClassifier):
         return lambda problem: grow_c45(problem, method, self._rules(problem))
 
     def _rules(self, problem: "Problem") -> "Rules":
-        rules = super()._rules(problem)
-        least = units_of_weight(float(self.min_weight_leaf), problem)
-        return replace(rules, min_weight_leaf=max(rules.min_weight_leaf, least))
+        return with_least_weight(super()._rules(problem), problem, self.min_weight_leaf)

@@ -98,9 +98,9 @@ def grow_pruned(
     elif kind == "pessimistic":
         tree = prune_pessimistic(
             grow(problem),
-            pruning.confidence_factor,
             problem,
-            root,
+            confidence_factor=pruning.confidence_factor,
+            prune_root=root,
             criterion=pruning.criterion,
             subtree_raising=pruning.subtree_raising,
         )
