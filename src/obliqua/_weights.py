@@ -128,6 +128,35 @@ def row_weights(sample_weight: ArrayLike | None, kept: BoolArray) -> FloatArray:
     return np.asarray(relative * (len(relative) / fsum(relative)))
 
 
+def row_unit(sample_weight: ArrayLike | None, kept: BoolArray, unit: float) -> float:
+    """Return as how many rows a grid unit of weight counts where rows are counted.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,) or None
+        Weights of the rows.
+    kept : ndarray of bool, of shape (n_rows,)
+        Which rows have a positive weight.
+    unit : float
+        What one unit weighs.
+
+    Returns
+    -------
+    float
+        The unit itself, if all weights of rows are whole numbers. Otherwise their sum says
+        nothing about the number of rows, and they count as if their mean were 1.
+    """
+    if sample_weight is None:
+        return unit
+    given = np.asarray(sample_weight, np.float64)[kept]
+    if _are_counts(given):
+        return unit
+    largest = float(given.max())
+    with np.errstate(over="ignore"):  # NumPy 1.26 warns of denormal weights
+        relative = given / largest
+    return unit / largest * (len(given) / fsum(relative))
+
+
 def _are_counts(weights: FloatArray) -> bool:
     """Whether weights can be numbers of rows: whole, and not too large to be counted."""
     return bool(weights.max() <= MAX_TOTAL and (weights == np.rint(weights)).all())

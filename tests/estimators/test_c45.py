@@ -148,16 +148,18 @@ def test_of_equal_columns_the_first_wins() -> None:
 
 
 def test_what_a_threshold_costs() -> None:
-    """Seven thresholds cost log2(7) / 8 = 0.35 bits of 1; with weights of 1/4 four times that."""
-    column, y = np.arange(8.0)[:, None], np.repeat([0, 1], 4)
-    model = c45(mdl_correction=True)
-    assert model.fit(column, y).get_n_leaves() == 2
-    assert model.fit(column, y, sample_weight=np.full(8, 0.25)).get_n_leaves() == 1
-    free = c45().fit(column, y, sample_weight=np.full(8, 0.25))
-    assert free.get_n_leaves() == 2
+    """Three thresholds cost log2(3) / 4 = 0.40 bits of 0.31; with weights of 2 half of that."""
+    column, y = np.arange(4.0)[:, None], np.array([0, 1, 0, 0])
+    model = c45(mdl_correction=True, max_depth=1)
+    assert model.fit(column, y).get_n_leaves() == 1
+    assert model.fit(column, y, sample_weight=np.full(4, 2.0)).get_n_leaves() == 2
+    assert c45(max_depth=1).fit(column, y).get_n_leaves() == 2
+    # Halves are no numbers of rows: they count as if their mean were 1.
+    assert model.fit(column, y, sample_weight=np.full(4, 0.5)).get_n_leaves() == 1
+    assert model.fit(column, y, sample_weight=np.full(4, 2.5)).get_n_leaves() == 1
 
 
-@pytest.mark.parametrize(("weight", "rows"), [(1.0, 25), (0.5, 50), (25.0, 20)])
+@pytest.mark.parametrize(("weight", "rows"), [(1.0, 25), (0.5, 25), (5.0, 20), (25.0, 20)])
 def test_both_sides_keep_some_rows(weight: float, rows: int) -> None:
     """A tenth of the weight per class, but no more than 25."""
     column = np.arange(1200.0)[:, None]

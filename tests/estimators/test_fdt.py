@@ -146,6 +146,35 @@ def test_few_rows_get_the_pseudo_inverse() -> None:
         np.testing.assert_array_equal(only(fisher_direction(again)) * size, found)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_wide_rows_get_a_ridge(n_classes: int) -> None:
+    """With 30 features and 25 rows the mean variance within the classes is added to each."""
+    rng = np.random.default_rng(3)
+    y = np.arange(25) % n_classes
+    X = rng.normal(size=(25, 30)) * 10.0 ** rng.integers(-3, 4, 30)
+    X[:, :6] += 3 * y[:, None] * X[:, :6].std(axis=0)
+    Z = X / X.std(axis=0)
+    w = only(fisher_direction(node(X, y))) * X.std(axis=0)
+    if n_classes == 2:
+        apart = Z[y == 0].mean(axis=0) - Z[y == 1].mean(axis=0)
+        within = sum(np.cov(Z[y == c].T, bias=True) * (y == c).sum() for c in (0, 1))
+        ridge = np.trace(within) / 30 * np.eye(30)
+        assert parallel(w, np.linalg.solve(within + ridge, apart))
+    # The same rows twice, or with weights, tell no more.
+    again = fisher_direction(node(np.repeat(X, 3, axis=0), np.repeat(y, 3)))
+    assert parallel(only(again) * X.std(axis=0), w)
+
+
+def test_few_features_get_no_ridge() -> None:
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(12, 15)), np.arange(12) % 2
+    w = only(fisher_direction(node(X, y))) * X.std(axis=0)
+    Z = X / X.std(axis=0)
+    apart = Z[y == 0].mean(axis=0) - Z[y == 1].mean(axis=0)
+    within = sum(np.cov(Z[y == c].T, bias=True) for c in (0, 1))
+    assert parallel(w, np.linalg.pinv(within, rcond=1e-9) @ apart, 1e-3)
+
+
 def test_equal_means_leave_single_features() -> None:
     rows = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
     labels = rows[:, 0] ^ rows[:, 1]
@@ -215,8 +244,9 @@ def test_two_examples_are_a_weight_of_two() -> None:
     free = FisherTreeClassifier(min_weight_leaf=0.0, pruning=None).fit(X, y).tree_
     np.testing.assert_array_equal(heavy.threshold, free.threshold)
     np.testing.assert_array_equal(heavy.n_samples, free.n_samples)
+    # Weights that are not whole numbers count as if their mean were 1, however small they are.
     light = FisherTreeClassifier().fit(X, y, sample_weight=np.full(200, 1e-320))
-    assert light.get_n_leaves() == 1
+    np.testing.assert_array_equal(light.apply(X), FisherTreeClassifier().fit(X, y).apply(X))
 
 
 def test_sparse_splits() -> None:

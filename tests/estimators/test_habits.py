@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 import sklearn
 from sklearn.base import clone, is_classifier
-from sklearn.ensemble import BaggingClassifier
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
@@ -127,6 +128,28 @@ def test_sample_weights_count_rows(Estimator):
     repeated = full_grown(Estimator, **limits).fit(np.repeat(X, counts, 0), np.repeat(Y, counts))
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X))
     np.testing.assert_allclose(weighted.tree_.stats, repeated.tree_.stats)
+
+
+@each_estimator
+@pytest.mark.parametrize("pruning", [None, "pessimistic", "cv"])
+def test_weights_that_add_up_to_one(Estimator, pruning):
+    # 150 of 1/150 are no numbers of rows; a seventh is none that adds up without rounding
+    params = {"pruning": pruning, "n_se": 1.0, "n_folds": 3, "random_state": 0}
+    plain = Estimator(**params).fit(X, Y)
+    for weight in (1 / len(Y), 1 / 7, 0.25):
+        weighted = Estimator(**params).fit(X, Y, np.full(len(Y), weight))
+        assert weighted.tree_.n_leaves == plain.tree_.n_leaves > 2
+        np.testing.assert_array_equal(weighted.apply(X), plain.apply(X))
+
+
+@each_estimator
+def test_boosting(Estimator):
+    rows, labels = load_breast_cancer(return_X_y=True)
+    base = Estimator(max_depth=2, pruning="pessimistic", random_state=0)
+    boosted = AdaBoostClassifier(base, n_estimators=10, random_state=0).fit(rows, labels)
+    assert len(boosted.estimators_) == 10
+    assert all(not tree.tree_.is_leaf[0] for tree in boosted.estimators_)
+    assert boosted.score(rows, labels) > 0.95
 
 
 @each_estimator

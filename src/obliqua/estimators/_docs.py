@@ -88,8 +88,8 @@ and it is not pruned.""",
         "float",
         """\
 The share of the weight that is held out for 'holdout' and 'reduced_error'. Which rows
-these are depends on the seed and on what is in the rows, not on their order. Equal rows
-stay together.""",
+these are depends on the seed and on what is in the rows, not on their order. Of equal rows,
+and of a row whose weight counts rows, some may be held out and others not.""",
     ),
     "n_folds": (
         "int",
@@ -101,7 +101,7 @@ The number of folds for `pruning='cv'`.""",
         """\
 'holdout' and 'cv' take the smallest tree whose errors are at most so many standard errors
 above the fewest. 0 asks for the fewest; 1 is the rule of Breiman et al. The standard
-error takes weights for numbers of rows.""",
+error takes weights for numbers of rows, as for `confidence_factor`.""",
     ),
     "prune_root": (
         "bool",
@@ -122,7 +122,8 @@ decide.""",
         """\
 For `pruning='pessimistic'`: how likely it is that a leaf errs as rarely as it does on the
 training rows, if its true rate is the estimated one. Smaller values prune more; at most 0.5.
-Weights count as numbers of rows.""",
+Weights count as numbers of rows if those of the rows are all whole numbers, and otherwise as
+if their mean were 1.""",
     ),
     "subtree_raising": (
         "bool",

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
         "float",
         """\
 The smallest weight that each side of a split must hold; a row without a weight counts 1. This is
-what C4.5 means by two examples.""",
+what C4.5 means by two examples. Weights that are not all whole numbers count as if their mean
+were 1.""",
     ),
 )
 class FisherTreeClassifier(BaseTreeClassifier):
@@ -54,7 +55,9 @@ class FisherTreeClassifier(BaseTreeClassifier):
     where the means differ in a direction in which no class varies although there are rows enough,
     this direction is taken, for the classes are certainly apart there. Rows are enough if there
     are at least two more different ones than features that vary at the node. Where all classes
-    have the same mean, splits along single features are tried.
+    have the same mean, splits along single features are tried. With 20 features or more, a node
+    whose rows are not enough adds the mean variance within the classes to that of each feature,
+    a ridge, which is ours too.
 
     Takes qualitative features and missing values. The paper has numbers only, so this is ours: at
     each node the levels of a column become numbers found from the node's rows (CRIMCOORD, as for

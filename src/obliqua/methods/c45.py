@@ -75,7 +75,7 @@ def grow_c45(problem: Problem, method: C45 | None = None, rules: Rules | None = 
     Parameters
     ----------
     problem : Problem
-        The data. Weights count as numbers of rows.
+        The data. Weights count as numbers of rows, as `row_unit` of the problem says.
     method : C45, default=None
         What kind of tree; the defaults for None.
     rules : Rules, default=None
@@ -206,7 +206,7 @@ class _Growth:
         self.best_first = rules.best_first or rules.max_leaf_nodes is not None
         self.columns = ValueSums(problem)
         self.y = problem.y.astype(np.int64)
-        few = MANY_LEVELS * problem.total_weight * problem.unit
+        few = MANY_LEVELS * problem.total_weight * problem.row_unit
         usual = [n_levels < few for n_levels in self.columns.n_levels]
         # If all columns have many levels, all of them make the average.
         self.usual = usual if any(usual) else [True] * len(usual)
@@ -352,8 +352,9 @@ class _Growth:
         weight = left.sum(axis=1), right.sum(axis=1)
         # Both sides keep a part of the rows that grows with the node, up to 25.
         share = self.method.min_class_share * (weight[0] + weight[1]) / self.problem.n_classes
-        least = np.minimum(share, MOST_AT_THE_EDGE / self.problem.unit)
-        least = np.maximum(least, self.rules.min_weight_leaf)
+        least = np.minimum(share, MOST_AT_THE_EDGE / self.problem.row_unit)
+        # Weights such as a seventh add up to less than they should, by rounding.
+        least = np.maximum(least * (1.0 - TIE), self.rules.min_weight_leaf)
         fewest = self.rules.min_samples_leaf
         legal = (np.minimum(*weight) >= least) & (np.minimum(rows_left, rows_right) >= fewest)
         legal[last] = False
@@ -375,7 +376,7 @@ class _Growth:
         chosen = np.minimum.reduceat(np.where(good, np.arange(len(gain)), len(gain)), start)
         gain = gain[chosen]
         if self.method.mdl_correction:
-            gain = gain - np.log2(tries) / (total * self.problem.unit)
+            gain = gain - np.log2(tries) / (total * self.problem.row_unit)
         branches = cuts.sides[chosen].sum(axis=2)
         spread = _branch_entropy(branches, total)
         return {

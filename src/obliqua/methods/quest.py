@@ -348,7 +348,9 @@ def discriminant(rows: _Rows) -> tuple[BoolArray, FloatArray]:
     largest = np.abs(inside).max(initial=0.0)
     if np.abs(between).max(initial=0.0) <= 1e-9 or largest == 0:
         return groups, np.zeros(len(spread))
-    inside[np.abs(inside) <= 1e-9 * largest] = 0.0
+    # What varies by less than a millionth of the spread along the direction is rounding.
+    along = float(np.linalg.norm(centred @ inside))
+    inside[np.abs(inside) <= max(1e-6 * along, 1e-9 * largest)] = 0.0
     inside /= spread
     return groups, np.asarray(inside / np.abs(inside).max())
 

@@ -149,17 +149,20 @@ def prune_pessimistic(
     prune_root: bool = False,
     bound: str = "j48",
     criterion: Criterion | None = None,
+    subtree_raising: bool = True,
 ) -> Tree:
     """Cut, from the bottom up, each split that promises no fewer errors on new rows.
 
     Parameters
     ----------
     tree : Tree
-        The tree. Its weights count as numbers of rows.
+        The tree. Its weights count as numbers of rows, unless a problem is given whose
+        weights are no such numbers.
     problem : Problem, default=None
         The rows that the tree was grown from. If they are given, a split may also be replaced
         by its largest branch (*subtree raising*): all rows of the node are sent down that
-        branch, and it stays there if it promises no more errors than the split.
+        branch, and it stays there if it promises no more errors than the split. Where the
+        weights of the rows are not all whole numbers, they count as if their mean were 1.
     confidence_factor : float, default=0.25
         Smaller values prune more, as a rule; above 0 and at most 0.5.
     prune_root : bool, default=False
@@ -169,6 +172,8 @@ def prune_pessimistic(
     criterion : Criterion, default=None
         Measures the gains of raised splits anew, where they have two branches. Without it, and
         with more branches, they keep the goodness that they had where they grew.
+    subtree_raising : bool, default=True
+        Whether a split may be replaced by its largest branch, if there is a problem.
 
     Returns
     -------
@@ -193,15 +198,20 @@ def prune_pessimistic(
     _check(confidence_factor, bound)
     # One scale for all nodes, such that sums stay finite.
     shift = min(0, 900 - int(np.frexp(tree.stats.max(initial=0.0))[1]))
+    as_rows = 1.0
+    if problem is not None:
+        _check_rows(tree, problem)
+        if problem.row_unit != problem.unit:
+            # The unit is a power of two: first into grid units, then into rows.
+            shift, as_rows = 1 - int(np.frexp(problem.unit)[1]), problem.row_unit
 
     def expected(stats: FloatArray) -> FloatArray:
-        scaled = np.ldexp(stats, shift)
+        scaled = np.ldexp(stats, shift) * as_rows
         n = scaled.sum(axis=-1)
         return _estimate(n, n - scaled.max(axis=-1), confidence_factor, bound)
 
-    if problem is None:
+    if problem is None or not subtree_raising:
         return cut_upwards(tree, expected(tree.stats), prune_root, SLACK)
-    _check_rows(tree, problem)
     return raised(tree, problem, expected, SLACK, prune_root, criterion)
 
 
