@@ -145,6 +145,7 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Check the parameters; scikit-learn calls it before a fit, unless told to skip it."""
         self._check_saved()
         super()._validate_params()
+        self._check_shares()
 
     def _check_saved(self) -> None:
         """Refuse to fit without a parameter that a model file could not keep."""
@@ -178,7 +179,10 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             The class labels: integers, strings or bools.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. Rows of weight 0 count as absent; a weight of 2 is the
-            same as having the row twice. Negative weights are an error.
+            same as having the row twice, unless all weights share the factor: where rows are
+            held out or divided into folds, that is a unit. Where rows are counted, weights
+            that are not all whole numbers count as if their mean were 1. Negative weights are
+            an error.
 
         Returns
         -------
@@ -257,16 +261,19 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         )
         return seen, problem, classes
 
-    def _weights_of_classes(
-        self, classes: AnyArray, codes: Int32Array, weights: FloatArray | None
-    ) -> FloatArray | None:
-        """Return what priors and class weights make of each class: altered priors."""
+    def _check_shares(self) -> None:
         if self.priors is not None and isinstance(self.class_weight, str):
             raise ValueError(
                 "priors and class_weight='balanced' both set the shares of the classes. Got "
                 f"priors={self.priors!r}; leave one of them out, or give class_weight as a "
                 "dictionary of costs."
             )
+
+    def _weights_of_classes(
+        self, classes: AnyArray, codes: Int32Array, weights: FloatArray | None
+    ) -> FloatArray | None:
+        """Return what priors and class weights make of each class: altered priors."""
+        self._check_shares()
         costs = class_weights(self.class_weight, classes, codes, weights)
         shares = prior_weights(self.priors, classes, codes, weights)
         if costs is None or shares is None:
