@@ -286,3 +286,6 @@ class LMDTClassifier(CountingTreeClassifier):
             return made.tree
 
         return grown
+
+    def _heeds_seed(self) -> bool:
+        return True
