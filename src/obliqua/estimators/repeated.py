@@ -211,6 +211,10 @@ class RepeatedTreesClassifier(TreesClassifier):
         tags.input_tags.allow_nan = tags.input_tags.categorical = taken
         return tags
 
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        self._method()
+
     def _given(self) -> Any:
         """Return the method as it was given, or what stands for it."""
         if self.estimator is not None:
