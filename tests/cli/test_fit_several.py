@@ -34,7 +34,7 @@ def test_categories_reach_the_method_inside(run: Run) -> None:
     Path("people.csv").write_text(people())
     words = ("--categorical", "age", "--set", "n_estimators=2", "-o", "m.obliqua")
     run("fit", "people.csv", "-t", "y", "-m", "oc1-vote", *words)
-    assert obliqua.load("m.obliqua").estimator.categorical_features == ["age"]
+    assert obliqua.load("m.obliqua").estimator.categorical_features == ["age", "town", "job"]
 
 
 @pytest.mark.parametrize(
