@@ -328,6 +328,15 @@ def test_tables_pass_through(combine: str, method: Any) -> None:
     assert tags.categorical
 
 
+@each_method
+def test_gaps_in_numbers_pass_through(method: Any) -> None:
+    gaps = np.where(np.random.default_rng(5).random(X.shape) < 0.1, np.nan, X)
+    model = repeated(method, n_estimators=2).fit(gaps, Y)
+    assert model.score(gaps, Y) > 0.6
+    model.set_params(estimator=NumbersOnly())  # what is fitted stays what it is
+    assert model.score(gaps, Y) > 0.6
+
+
 def test_what_the_method_refuses_is_refused() -> None:
     model = repeated(NumbersOnly(at_random))
     assert not get_tags(model).input_tags.allow_nan

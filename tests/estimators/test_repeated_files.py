@@ -80,6 +80,9 @@ def test_tables_are_read_by_what_is_loaded() -> None:
     model = repeated(OC1Classifier(n_restarts=2)).fit(frame, Y)
     loaded = again(model)
     np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+    gaps = np.where(np.abs(X) > 2.5, np.nan, X)
+    model = repeated(OC1Classifier(n_restarts=2)).fit(gaps, Y)
+    np.testing.assert_array_equal(again(model).predict(gaps), model.predict(gaps))
 
 
 def first_columns(node: Any) -> Any:
