@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.oblique import ObliqueTreeClassifier
     from obliqua.estimators.oc1 import OC1Classifier
     from obliqua.estimators.quest import QuestClassifier
+    from obliqua.estimators.repeated import RepeatedTreesClassifier
     from obliqua.estimators.sadt import SADTClassifier
     from obliqua.experiments.compare import compare
     from obliqua.export.dot import export_graphviz
@@ -62,6 +63,7 @@ __all__ = [
     "ObliqueTreeClassifier",
     "ProposerError",
     "QuestClassifier",
+    "RepeatedTreesClassifier",
     "SADTClassifier",
     "Tree",
     "TreeBuilder",
@@ -104,6 +106,7 @@ _HOMES = {
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
     "ProposerError": "obliqua.errors",
     "QuestClassifier": "obliqua.estimators.quest",
+    "RepeatedTreesClassifier": "obliqua.estimators.repeated",
     "SADTClassifier": "obliqua.estimators.sadt",
     "Tree": "obliqua.tree",
     "TreeBuilder": "obliqua.tree",

@@ -9,18 +9,26 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import obliqua
+from obliqua.estimators.base import BaseTreeClassifier
 
 
 def is_estimator(thing: object) -> bool:
     return isinstance(thing, type) and issubclass(thing, BaseEstimator)
 
 
-ESTIMATORS: list[Any] = [
+PUBLIC: list[Any] = [
     getattr(obliqua, name) for name in obliqua.__all__ if is_estimator(getattr(obliqua, name))
 ]
 
+# Those that grow one tree. The others put such trees together: they have no limits of growth or
+# pruning of their own, so tests of their own say what they do (test_repeated.py).
+ESTIMATORS: list[Any] = [cls for cls in PUBLIC if issubclass(cls, BaseTreeClassifier)]
+
 each_estimator = pytest.mark.parametrize(
     "Estimator", ESTIMATORS, ids=[cls.__name__ for cls in ESTIMATORS]
+)
+each_public_estimator = pytest.mark.parametrize(
+    "Estimator", PUBLIC, ids=[cls.__name__ for cls in PUBLIC]
 )
 
 

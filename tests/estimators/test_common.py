@@ -9,6 +9,7 @@ import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from estimators.registry import ESTIMATORS
+from obliqua import LMDTClassifier, OC1Classifier, RepeatedTreesClassifier, SADTClassifier
 
 VARIANTS: tuple[dict[str, Any], ...] = (
     {},
@@ -21,7 +22,15 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"pruning": "pessimistic", "subtree_raising": True},
     {"ccp_alpha": 0.02, "priors": "equal"},
 )
-ALL = [cls(**variant) for cls in ESTIMATORS for variant in VARIANTS]
+COMPOSED = (
+    RepeatedTreesClassifier(n_estimators=3),
+    RepeatedTreesClassifier(OC1Classifier(n_restarts=3), n_estimators=4, combine="mean", n_jobs=2),
+    RepeatedTreesClassifier(LMDTClassifier(), n_estimators=3, combine="best"),
+    RepeatedTreesClassifier(
+        SADTClassifier(patience=100), n_estimators=3, combine="best", selection="training"
+    ),
+)
+ALL = [*(cls(**variant) for cls in ESTIMATORS for variant in VARIANTS), *COMPOSED]
 
 # Needs SciPy imported with SCIPY_ARRAY_API set, so it has an interpreter of its own below.
 OTHER_ARRAYS = "check_array_api_input"

@@ -7,13 +7,13 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import obliqua
-from estimators.registry import ESTIMATORS, each_estimator
+from estimators.registry import PUBLIC, each_public_estimator
 from obliqua import testing
 from obliqua.estimators._docs import PARAMETERS, document
 from obliqua.estimators.base import BaseTreeClassifier
 
 
-@pytest.mark.parametrize("thing", [*ESTIMATORS, testing.check_proposer], ids=lambda t: t.__name__)
+@pytest.mark.parametrize("thing", [*PUBLIC, testing.check_proposer], ids=lambda t: t.__name__)
 def test_examples_run(thing):
     finder = doctest.DocTestFinder(recurse=False)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL)
@@ -23,7 +23,7 @@ def test_examples_run(thing):
     assert runner.tries > 0
 
 
-@each_estimator
+@each_public_estimator
 def test_every_parameter_is_described_with_its_default(Estimator):
     doc = inspect.getdoc(Estimator)
     assert "[parameters]" not in doc
@@ -38,7 +38,7 @@ def test_every_parameter_is_described_with_its_default(Estimator):
     ]
 
 
-@each_estimator
+@each_public_estimator
 def test_every_fitted_attribute_is_described(Estimator):
     model = Estimator().fit([[0.0], [1.0]], [0, 1])
     section = inspect.getdoc(Estimator).split("Attributes\n-----")[1]
@@ -47,7 +47,7 @@ def test_every_fitted_attribute_is_described(Estimator):
             assert f"\n{name} : " in section
 
 
-@each_estimator
+@each_public_estimator
 def test_every_public_method_has_a_docstring(Estimator):
     ours = [
         member
@@ -59,7 +59,7 @@ def test_every_public_method_has_a_docstring(Estimator):
 
 
 def test_no_shared_text_is_written_twice():
-    for Estimator in ESTIMATORS:
+    for Estimator in PUBLIC:
         for name, (_, text) in PARAMETERS.items():
             if name in inspect.signature(Estimator).parameters:
                 assert inspect.getdoc(Estimator).count(text.splitlines()[0]) <= 1

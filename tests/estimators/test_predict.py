@@ -6,7 +6,7 @@ import sklearn
 from sklearn.exceptions import NotFittedError
 
 from estimators.registry import blobs, each_estimator
-from obliqua.estimators import _input, base
+from obliqua.estimators import _fitted, _input
 
 X, Y = blobs(200, 4, 3)
 METHODS = ("predict", "predict_proba", "predict_log_proba", "apply", "decision_path")
@@ -109,7 +109,7 @@ def test_assume_finite_is_heard_by_both_ways(Estimator):
 
 @each_estimator
 def test_threads_change_nothing(Estimator):
-    rows = np.random.default_rng(3).normal(size=(3 * base.ROWS_WORTH_THREADS, 4))
+    rows = np.random.default_rng(3).normal(size=(3 * _fitted.ROWS_WORTH_THREADS, 4))
     model = Estimator(random_state=0).fit(X, Y)
     for method in ("predict", "predict_proba", "apply"):
         alone = getattr(model.set_params(n_jobs=None), method)(rows)

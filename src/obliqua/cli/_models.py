@@ -38,10 +38,12 @@ def make_estimator(name: str, settings: Iterable[tuple[str, Any]], seed: int) ->
     estimator = method.make(seed)
     known = estimator.get_params()
     for parameter, value in settings:
-        if parameter in OWN_OPTIONS:
-            raise click.UsageError(f"{parameter} is set with {OWN_OPTIONS[parameter]}.")
+        last = parameter.split("__")[-1]  # a parameter of the method inside is estimator__...
+        if last in OWN_OPTIONS:
+            raise click.UsageError(f"{parameter} is set with {OWN_OPTIONS[last]}.")
         if parameter not in known:
-            others = ", ".join(sorted(set(known) - set(OWN_OPTIONS)))
+            free = [name for name in known if name.split("__")[-1] not in OWN_OPTIONS]
+            others = ", ".join(sorted(free))
             raise click.UsageError(
                 f"--set: {name} has no parameter {parameter!r}."
                 f"{did_you_mean(parameter, known)} It has {others}."
@@ -49,9 +51,17 @@ def make_estimator(name: str, settings: Iterable[tuple[str, Any]], seed: int) ->
         estimator.set_params(**{parameter: value})
     try:
         estimator._validate_params()  # as a fit would: what makes no sense is wrong usage
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise click.UsageError(f"--set: {' '.join(str(error).split())}") from error
     return estimator
+
+
+def set_categories(estimator: Any, names: list[str]) -> None:
+    """Say which columns are qualitative, if the method takes such."""
+    asked = [
+        name for name in estimator.get_params() if name.split("__")[-1] == "categorical_features"
+    ]
+    estimator.set_params(**dict.fromkeys(asked, names))
 
 
 def takes_tables(estimator: Any) -> bool:
@@ -100,8 +110,8 @@ def holds_out(model: Any) -> bool:
 
 
 def rows_that_grew(model: Any) -> int:
-    """Return how many rows a fitted estimator has grown its tree from."""
-    return int(model.tree_.n_samples[0])
+    """Return how many rows a fitted estimator has grown its tree from, the first of several."""
+    return int(model.model_.trees[0].n_samples[0])
 
 
 def size_of(path: Path) -> str:

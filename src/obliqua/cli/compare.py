@@ -14,7 +14,7 @@ from obliqua._wording import cells as cells_of
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import counted
-from obliqua.cli._models import make_estimator
+from obliqua.cli._models import make_estimator, set_categories
 from obliqua.cli._output import console, note, print_laid_out, progress, shown, write_stdout
 from obliqua.cli._table import choose_features
 from obliqua.cli._types import Choice, Features, infer
@@ -133,8 +133,7 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
 def _set_categories(estimators: dict[str, Any], names: list[str]) -> None:
     """Say which columns are qualitative, to the methods that take such."""
     for estimator in estimators.values():
-        if "categorical_features" in estimator.get_params():
-            estimator.set_params(categorical_features=names)
+        set_categories(estimator, names)
 
 
 def _sizes(result: CompareResult, X: Features) -> str:

@@ -21,6 +21,7 @@ from obliqua.cli._models import (
     holds_out,
     make_estimator,
     rows_that_grew,
+    set_categories,
     size_of,
     takes_tables,
 )
@@ -106,7 +107,7 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
     held = _held_out(y, given["holdout"], given["seed"])
     grown = rows.part(~held)
     if X.given:
-        estimator.set_params(categorical_features=list(X.qualitative))
+        set_categories(estimator, list(X.qualitative))
     estimator.fit(grown.X.frame, grown.y, sample_weight=grown.weights)
     if held.any():
         tests.append((f"{counted(int(held.sum()), 'row')} held out", rows.part(held)))

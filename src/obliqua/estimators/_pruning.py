@@ -24,6 +24,9 @@ PRUNING_CONSTRAINTS: dict[str, list[Any]] = {
     "subtree_raising": ["boolean"],
 }
 
+#: Kinds of pruning that divide the rows at random.
+DIVIDING = ("holdout", "cv", "reduced_error")
+
 
 def pruning_of(estimator: Any) -> Pruning:
     """Return how an estimator's trees are pruned."""

@@ -1,4 +1,4 @@
-"""What all tree classifiers share: checking input, growing, predicting."""
+"""What the classifiers share that grow one tree: checking input, growing, pruning."""
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
@@ -10,32 +10,29 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
-from obliqua._core.walk import all_finite
 from obliqua._typing import (
     AnyArray,
     FloatArray,
     GoodnessFunction,
     Int32Array,
-    Int64Array,
     Rows,
 )
-from obliqua._values import NotSaved
 from obliqua.criteria import CRITERIA, Criterion, get_criterion
 from obliqua.data import Problem, encode
-from obliqua.estimators._input import FLOATS, number_of_rows, read_rows, read_training
+from obliqua.estimators._fitted import TreesClassifier
+from obliqua.estimators._input import number_of_rows, read_training
 from obliqua.estimators._labels import (
     check_labels,
     class_weights,
     encode_labels,
     prior_weights,
 )
-from obliqua.estimators._pruning import PRUNING_CONSTRAINTS, pruning_of
+from obliqua.estimators._pruning import DIVIDING, PRUNING_CONSTRAINTS, pruning_of
 from obliqua.model import Model
 
 if TYPE_CHECKING:
@@ -46,11 +43,8 @@ CriterionLike = str | GoodnessFunction | Criterion
 SeedLike = int | np.random.RandomState | None
 Priors = dict[Any, float] | Sequence[float] | str | None
 
-# Fewer rows than this are walked before a second thread would have started.
-ROWS_WORTH_THREADS = 10_000
 
-
-class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class BaseTreeClassifier(TreesClassifier, metaclass=ABCMeta):
     """Base of the tree classifiers.
 
     A method states what it proposes in :meth:`_proposer`; where its limits of growth differ
@@ -83,11 +77,6 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             None,
         ],
     }
-
-    #: Whether the method takes qualitative columns and missing values.
-    _takes_odd: ClassVar[bool] = False
-    #: Fitted attributes beside the model: what a fit has noted, kept in files too.
-    _notes: ClassVar[tuple[str, ...]] = ()
 
     # Parameters of all methods. Constructors name them, as scikit-learn wants it, each with its
     # own defaults, and hand them over in one piece.
@@ -125,25 +114,8 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _validate_params(self) -> None:
         """Check the parameters; scikit-learn calls it before a fit, unless told to skip it."""
-        self._check_saved()
         super()._validate_params()
         self._check_shares()
-
-    def _check_saved(self) -> None:
-        """Refuse to fit without a parameter that a model file could not keep."""
-        for name, value in self.get_params(deep=False).items():
-            if isinstance(value, NotSaved):
-                raise ValueError(
-                    f"The parameter {name!r} ({value.what}) could not be kept in the model file "
-                    f"that this {type(self).__name__} was loaded from. Set it again before "
-                    f"fitting: set_params({name}=...)."
-                )
-
-    def __sklearn_tags__(self) -> Any:
-        """Say what the method takes."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.categorical = self._takes_odd
-        return tags
 
     # --- fitting -------------------------------------------------------------------------
 
@@ -171,14 +143,9 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self : object
             The fitted estimator.
         """
-        from obliqua.prune import grow_pruned
-
         seen, problem, classes = self._encoded(X, y, sample_weight)
-        key = self._key()
-        n_threads = effective_n_jobs(self.n_jobs)
         # The copy grows: what a search notes on its way does not touch self.
-        tree = grow_pruned(problem, seen._grower(key), pruning_of(self), key, n_threads)
-        self._keep(seen, tree, problem, classes)
+        self._keep(seen, seen._grown(problem), problem, classes)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -279,6 +246,17 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         n_classes = int(codes.max()) + 1 if class_weight is None else len(class_weight)
         return feature_scale(encode(Z, codes, n_classes, weights, class_weight), kind)
 
+    def _grown(self, problem: Problem) -> "Tree":
+        """Grow the tree of a problem and prune it."""
+        from obliqua.prune import grow_pruned
+
+        key, n_threads = self._key(), effective_n_jobs(self.n_jobs)
+        return grow_pruned(problem, self._grower(key), pruning_of(self), key, n_threads)
+
+    def _heeds_seed(self) -> bool:
+        """Say whether another seed may give another tree."""
+        return self.pruning in DIVIDING and self.ccp_alpha is None
+
     def _key(self) -> int:
         """Draw the seed of a fit."""
         return int(check_random_state(self.random_state).randint(2**63 - 1, dtype=np.int64))
@@ -325,159 +303,3 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Make the model of a fit and keep it."""
         model = Model((tree,), "single", problem.encoding, classes)
         self._hold(model, getattr(seen, "feature_names_in_", None))
-
-    def _hold(self, model: Model, names: AnyArray | None) -> None:
-        """Set all fitted attributes, at once: after a fit, and when a file was loaded."""
-        fitted = {
-            "tree_": model.trees[0],
-            "model_": model,
-            "classes_": model.classes,
-            "n_classes_": model.n_classes,
-            "n_features_in_": model.encoding.n_columns,
-            "_n_plain": model.encoding.n_columns if model.encoding.numeric else -1,
-        }
-        if names is not None:
-            fitted["feature_names_in_"] = names
-        else:
-            self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(fitted)
-
-    # --- predicting ----------------------------------------------------------------------
-
-    def predict(self, X: Any) -> AnyArray:
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The class with the largest weight in the leaf that the row reaches, the first
-            of them at ties.
-        """
-        Z = self._check_rows(X)
-        return self.classes_.take(self.model_.predict_index(Z, self._n_threads(Z)))
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Predict the share of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            The weighted share of each class in the leaf that the row reaches, in the order
-            of `classes_`.
-        """
-        Z = self._check_rows(X)
-        return self.model_.predict_proba(Z, self._n_threads(Z))
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Predict the logarithm of the share of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            The logarithm of `predict_proba`, minus infinity for a share of 0.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def apply(self, X: Any) -> Int64Array:
-        """Say which leaf each row reaches.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The leaf's node number in `tree_`.
-        """
-        Z = self._check_rows(X)
-        return self.model_.apply(Z, self._n_threads(Z))
-
-    def decision_path(self, X: Any) -> csr_array:
-        """Say which nodes each row passes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        sparse array of shape (n_samples, n_nodes)
-            CSR with a 1 where a row passes a node, root and leaf included.
-        """
-        Z = self._check_rows(X)
-        return self.tree_.decision_path(Z)
-
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """The share of each feature in the gain of all splits; see `obliqua.explain`."""
-        check_is_fitted(self)
-        from obliqua.explain.importance import importances
-
-        return importances(self.model_)
-
-    def get_depth(self) -> int:
-        """Return the depth of the tree: 0 for a single leaf.
-
-        Returns
-        -------
-        int
-            The largest number of splits between the root and a leaf.
-        """
-        check_is_fitted(self)
-        return max(tree.depth for tree in self.model_.trees)
-
-    def get_n_leaves(self) -> int:
-        """Return the number of leaves.
-
-        Returns
-        -------
-        int
-            The number of leaves.
-        """
-        check_is_fitted(self)
-        return sum(tree.n_leaves for tree in self.model_.trees)
-
-    def _check_rows(self, X: Any) -> Rows:
-        """Check rows to predict and return them as the engine takes them.
-
-        scikit-learn's checks cost more than predicting one row. A plain array in which
-        there is nothing to convert, to warn about or to refuse needs none of them; all
-        else takes the usual way, so that results and messages are the usual ones.
-        """
-        fitted = vars(self)
-        if (
-            type(X) is np.ndarray
-            and X.ndim == 2
-            and X.dtype in FLOATS
-            and X.shape[1] == fitted.get("_n_plain")
-            and X.shape[0] > 0
-            and X.flags.aligned
-            and "feature_names_in_" not in fitted
-            and all_finite(X)
-        ):
-            return X
-        check_is_fitted(self)
-        return read_rows(self, X)
-
-    def _n_threads(self, Z: Rows) -> int:
-        """Return how many threads walk the rows."""
-        return effective_n_jobs(self.n_jobs) if len(Z) >= ROWS_WORTH_THREADS else 1

@@ -12,6 +12,7 @@ from obliqua._atomic import name_of
 from obliqua._values import NotSaved, from_json, to_json
 from obliqua.data import Encoding
 from obliqua.errors import ModelFileError
+from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators.base import BaseTreeClassifier
 from obliqua.io import read_model, write_model
 from obliqua.model import Model
@@ -31,10 +32,12 @@ _CLASSES = {
     "OC1Classifier": "obliqua.estimators.oc1",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
     "QuestClassifier": "obliqua.estimators.quest",
+    "RepeatedTreesClassifier": "obliqua.estimators.repeated",
     "SADTClassifier": "obliqua.estimators.sadt",
 }
 
 _NOT_SAVED = "not_saved"
+_ESTIMATOR = "estimator"
 
 
 def save(model: Any, path: Any) -> None:
@@ -102,8 +105,9 @@ def save(model: Any, path: Any) -> None:
             "parameters": _parameters_to_json(model),
             "named": hasattr(model, "feature_names_in_"),
         }
-        if model._notes:  # files of other estimators stay as they were
-            about["notes"] = {name: to_json(getattr(model, name)) for name in model._notes}
+        notes = [name for name in model._notes if hasattr(model, name)]
+        if notes:  # files of other estimators stay as they were
+            about["notes"] = {name: to_json(getattr(model, name)) for name in notes}
         write_model(model.model_, path, about)
 
 
@@ -171,13 +175,13 @@ def _checked_class(model: Any) -> str:
     name = type(model).__name__
     if isinstance(model, type):
         raise TypeError(f"save takes a fitted estimator; got the class {model.__name__} itself.")
-    if not isinstance(model, BaseTreeClassifier):
+    if not isinstance(model, TreesClassifier):
         raise TypeError(
             f"save takes a fitted estimator of obliqua, a Model or a Tree; got {name}. Save the "
             "estimator inside a pipeline or a search, for instance search.best_estimator_, or "
             "use joblib.dump for the whole."
         )
-    if name not in _CLASSES or type(model) is not _class_called(name):
+    if not _is_our_own(model):
         raise TypeError(
             f"{name} is not a class of obliqua itself, so load could not find it. Save its trees "
             "with save(estimator.model_, path), or use joblib.dump."
@@ -187,13 +191,22 @@ def _checked_class(model: Any) -> str:
     return name
 
 
+def _is_our_own(model: Any) -> bool:
+    name = type(model).__name__
+    return name in _CLASSES and type(model) is _class_called(name)
+
+
 def _class_called(name: str) -> Any:
     return getattr(import_module(_CLASSES[name]), name)
 
 
 def _parameters_to_json(model: Any) -> dict[str, Any]:
-    parameters = {}
+    parameters: dict[str, Any] = {}
     for name, value in sorted(model.get_params(deep=False).items()):
+        if isinstance(value, BaseTreeClassifier) and _is_our_own(value):
+            state = {"class": type(value).__name__, "parameters": _parameters_to_json(value)}
+            parameters[name] = {_ESTIMATOR: state}
+            continue
         try:
             parameters[name] = to_json(value)
         except TypeError:
@@ -212,24 +225,11 @@ def _description(value: Any) -> str:
 
 
 def _estimator(model: Model, about: dict[str, Any]) -> Any:
-    name = about["class"]
-    if name not in _CLASSES:
+    estimator = _unfitted(about)
+    if model.combine != "single" and not estimator._several:
         raise _Unknown(
-            f"holds an estimator of the class {str(name)[:60]!r}, which this version does not "
-            "know. Upgrade obliqua"
+            f"holds a {about['class']} of several trees, which this version does not know"
         )
-    if model.combine != "single":
-        raise _Unknown(f"holds a {name} of several trees, which this version does not know")
-    Estimator = _class_called(name)
-    known = set(Estimator().get_params(deep=False))
-    unknown = sorted(set(about["parameters"]) - known)
-    if unknown:
-        raise _Unknown(
-            f"holds a {name} with the parameter {unknown[0][:60]!r}, which this version does not "
-            "know. Upgrade obliqua"
-        )
-    parameters = {key: _parameter(state) for key, state in about["parameters"].items()}
-    estimator = Estimator(**parameters)
     names = np.array(model.encoding.names, dtype=object) if about["named"] is True else None
     estimator._hold(model, names)
     for note, value in about.get("notes", {}).items():
@@ -238,7 +238,31 @@ def _estimator(model: Model, about: dict[str, Any]) -> Any:
     return estimator
 
 
-def _parameter(state: Any) -> Any:
+def _unfitted(about: dict[str, Any], inside: bool = False) -> Any:
+    """Make an estimator again; one that is the parameter of another has no such parameter."""
+    name = about["class"]
+    if name not in _CLASSES or (
+        inside and not issubclass(_class_called(name), BaseTreeClassifier)
+    ):
+        raise _Unknown(
+            f"holds an estimator of the class {str(name)[:60]!r}, which this version does not "
+            "know. Upgrade obliqua"
+        )
+    Estimator = _class_called(name)
+    known = set(Estimator().get_params(deep=False))
+    unknown = sorted(set(about["parameters"]) - known)
+    if unknown:
+        raise _Unknown(
+            f"holds a {name} with the parameter {unknown[0][:60]!r}, which this version does not "
+            "know. Upgrade obliqua"
+        )
+    parameters = {key: _parameter(state, inside) for key, state in about["parameters"].items()}
+    return Estimator(**parameters)
+
+
+def _parameter(state: Any, inside: bool) -> Any:
     if isinstance(state, dict) and state.keys() == {_NOT_SAVED}:
         return NotSaved(str(state[_NOT_SAVED]))
+    if isinstance(state, dict) and state.keys() == {_ESTIMATOR} and not inside:
+        return _unfitted(state[_ESTIMATOR], inside=True)
     return from_json(state)

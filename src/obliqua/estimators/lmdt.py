@@ -264,3 +264,6 @@ class LMDTClassifier(CountingTreeClassifier):
             return made.tree
 
         return grown
+
+    def _heeds_seed(self) -> bool:
+        return True

@@ -302,3 +302,8 @@ class OC1Classifier(SearchingTreeClassifier):
             scale=self.scale,
             axis_bias=0.0 if self.oblique_only else float(self.axis_bias),
         )
+
+    def _heeds_seed(self) -> bool:
+        not_random = (not self.oblique_only) + (self.guided_start is not None)
+        drawn = self.n_restarts > not_random or self.n_jumps > 0 or self.order == "random"
+        return drawn or self.stagnation == "paper" or super()._heeds_seed()

@@ -187,3 +187,6 @@ class SADTClassifier(SearchingTreeClassifier):
             max_features=self.max_features_per_split,
             axis_bias=0.0,
         )
+
+    def _heeds_seed(self) -> bool:
+        return True

@@ -18,7 +18,8 @@ from sklearn.utils import get_tags
 
 from obliqua._typing import Rows
 from obliqua.data import encoded_rows, read_table
-from obliqua.estimators.base import BaseTreeClassifier
+from obliqua.estimators._fitted import TreesClassifier
+from obliqua.estimators.repeated import RepeatedTreesClassifier
 
 __all__ = ["MOST_LEVELS", "TableReader", "adapted", "fix_types", "takes_tables"]
 
@@ -145,7 +146,7 @@ def takes_tables(estimator: Any) -> bool:
     """
     if isinstance(estimator, Pipeline):
         return isinstance(estimator.steps[0][1], TableReader)
-    return isinstance(estimator, BaseTreeClassifier)
+    return isinstance(estimator, TreesClassifier)
 
 
 def fix_types(estimators: Mapping[str, Any], X: Any) -> None:
@@ -162,19 +163,24 @@ def fix_types(estimators: Mapping[str, Any], X: Any) -> None:
     X : array-like of shape (n_rows, n_features)
         The table.
     """
-    asking = [
-        estimator
-        for estimator in estimators.values()
-        if isinstance(estimator, BaseTreeClassifier)
-        and isinstance(estimator.categorical_features, str)
-    ]
+    trees = [each for each in estimators.values() if isinstance(each, TreesClassifier)]
+    asking = [tree for tree in map(_grower, trees) if isinstance(tree.categorical_features, str)]
     plain = isinstance(X, np.ndarray) and X.dtype.kind != "O"  # the same in all folds
     if plain or not asking:
         return
     columns = read_table(X).encoding.columns
     places = [place for place, column in enumerate(columns) if column.kind == "qualitative"]
-    for estimator in asking:
-        estimator.set_params(categorical_features=places)
+    for tree in asking:
+        tree.set_params(categorical_features=places)
+
+
+def _grower(estimator: Any) -> Any:
+    """Return what reads the columns: an estimator, or the method of which it grows many trees."""
+    if not isinstance(estimator, RepeatedTreesClassifier):
+        return estimator
+    if estimator.estimator is None:
+        estimator.set_params(estimator=estimator._given())
+    return estimator.estimator
 
 
 def _pipeline(estimator: Any, qualitative: Any, fill: bool, n_columns: int) -> Pipeline:

@@ -57,6 +57,12 @@ METHODS: dict[str, Method] = {
         ),
         Method("lmdt", "LMDT: linear machines, a branch per class", "obliqua.LMDTClassifier"),
         Method("oc1", "OC1: climbing, with restarts and jumps", "obliqua.OC1Classifier"),
+        Method(
+            "oc1-vote",
+            "OC1: the vote of several trees",
+            "obliqua.experiments.repeated.repeated",
+            {"method": "oc1", "n_estimators": 11},
+        ),
         Method("sadt", "SADT: simulated annealing", "obliqua.SADTClassifier"),
         Method("means", "differences of class means", "obliqua.ObliqueTreeClassifier"),
         Method(

@@ -43,7 +43,8 @@ class Method:
     title : str
         What it is, in a few words.
     estimator : str
-        Where the class lives, for instance ``"obliqua.CartClassifier"``.
+        Where the class lives, for instance ``"obliqua.CartClassifier"``, or a function that
+        makes the estimator.
     params : mapping
         Parameters of its constructor. ``random_state`` is added by the protocol.
     whole_tree : bool, default=False
@@ -57,12 +58,12 @@ class Method:
     params: Mapping[str, Any] = field(default_factory=dict)
     whole_tree: bool = False
 
-    def make(self, random_state: int) -> Any:
+    def make(self, random_state: int | None) -> Any:
         """Make an unfitted estimator.
 
         Parameters
         ----------
-        random_state : int
+        random_state : int or None
             Its seed.
 
         Returns

@@ -1,5 +1,6 @@
-"""Pruning: a Tree in, a smaller Tree out."""
+"""Pruning: a Tree in, a smaller Tree out; and the choice between trees."""
 
+from obliqua.prune.choice import choose_tree
 from obliqua.prune.cost_complexity import (
     PruningPath,
     cost_complexity_path,
@@ -14,6 +15,7 @@ from obliqua.prune.reduced_error import prune_reduced_error
 __all__ = [
     "Pruning",
     "PruningPath",
+    "choose_tree",
     "cost_complexity_path",
     "folds",
     "grow_pruned",

@@ -1,0 +1,214 @@
+"""What all fitted classifiers share, whether they hold one tree or several: predicting."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.sparse import csr_array, hstack
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from obliqua._core.walk import all_finite
+from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
+from obliqua._values import NotSaved
+from obliqua.estimators._input import FLOATS, read_rows
+from obliqua.model import Model
+
+# Fewer rows than this are walked before a second thread would have started.
+ROWS_WORTH_THREADS = 10_000
+
+
+class TreesClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the classifiers that keep what they have learnt as a `Model`."""
+
+    #: Whether the method takes qualitative columns and missing values.
+    _takes_odd: bool = False
+    #: Fitted attributes beside the model: what a fit has noted, kept in files too.
+    _notes: ClassVar[tuple[str, ...]] = ()
+
+    #: Whether its model may have several trees.
+    _several: ClassVar[bool] = False
+
+    n_jobs: int | None
+    model_: Model
+    classes_: AnyArray
+
+    def _validate_params(self) -> None:
+        """Check the parameters; scikit-learn calls it before a fit, unless told to skip it."""
+        self._check_saved()
+        super()._validate_params()
+
+    def _check_saved(self) -> None:
+        """Refuse to fit without a parameter that a model file could not keep."""
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, NotSaved):
+                raise ValueError(
+                    f"The parameter {name!r} ({value.what}) could not be kept in the model file "
+                    f"that this {type(self).__name__} was loaded from. Set it again before "
+                    f"fitting: set_params({name}=...)."
+                )
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what the method takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = self._takes_odd
+        return tags
+
+    def _hold(self, model: Model, names: AnyArray | None) -> None:
+        """Set all fitted attributes, at once: after a fit, and when a file was loaded."""
+        fitted = {
+            "model_": model,
+            "classes_": model.classes,
+            "n_classes_": model.n_classes,
+            "n_features_in_": model.encoding.n_columns,
+            "_n_plain": model.encoding.n_columns if model.encoding.numeric else -1,
+        }
+        if model.combine == "single":
+            fitted["tree_"] = model.trees[0]
+        if names is not None:
+            fitted["feature_names_in_"] = names
+        for name in {"tree_", "feature_names_in_"} - fitted.keys():
+            self.__dict__.pop(name, None)
+        self.__dict__.update(fitted)
+
+    # --- predicting ----------------------------------------------------------------------
+
+    def predict(self, X: Any) -> AnyArray:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class with the largest weight in the leaf that the row reaches, the first
+            of them at ties. With several trees, the class with the largest share of all.
+        """
+        Z = self._check_rows(X)
+        return self.classes_.take(self.model_.predict_index(Z, self._n_threads(Z)))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Predict the share of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The weighted share of each class in the leaf that the row reaches, in the order
+            of `classes_`. With several trees, the share of the votes, or the mean of the shares.
+        """
+        Z = self._check_rows(X)
+        return self.model_.predict_proba(Z, self._n_threads(Z))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Predict the logarithm of the share of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The logarithm of `predict_proba`, minus infinity for a share of 0.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def apply(self, X: Any) -> Int64Array:
+        """Say which leaf each row reaches.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_trees)
+            The leaf's node number in `tree_`. With several trees, that in each of them.
+        """
+        Z = self._check_rows(X)
+        return self.model_.apply(Z, self._n_threads(Z))
+
+    def decision_path(self, X: Any) -> csr_array:
+        """Say which nodes each row passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        sparse array of shape (n_samples, n_nodes)
+            CSR with a 1 where a row passes a node, root and leaf included. With several trees,
+            the nodes of one stand after those of the other.
+        """
+        Z = self._check_rows(X)
+        paths = [tree.decision_path(Z) for tree in self.model_.trees]
+        return paths[0] if len(paths) == 1 else csr_array(hstack(paths, format="csr"))
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """The share of each feature in the gain of all splits; see `obliqua.explain`."""
+        check_is_fitted(self)
+        from obliqua.explain.importance import importances
+
+        return importances(self.model_)
+
+    def get_depth(self) -> int:
+        """Return the depth of the tree, the deepest if there are several: 0 for a single leaf.
+
+        Returns
+        -------
+        int
+            The largest number of splits between the root and a leaf.
+        """
+        check_is_fitted(self)
+        return max(tree.depth for tree in self.model_.trees)
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves.
+
+        Returns
+        -------
+        int
+            The number of leaves, of all trees together.
+        """
+        check_is_fitted(self)
+        return sum(tree.n_leaves for tree in self.model_.trees)
+
+    def _check_rows(self, X: Any) -> Rows:
+        """Check rows to predict and return them as the engine takes them.
+
+        scikit-learn's checks cost more than predicting one row. A plain array in which
+        there is nothing to convert, to warn about or to refuse needs none of them; all
+        else takes the usual way, so that results and messages are the usual ones.
+        """
+        fitted = vars(self)
+        if (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and X.dtype in FLOATS
+            and X.shape[1] == fitted.get("_n_plain")
+            and X.shape[0] > 0
+            and X.flags.aligned
+            and "feature_names_in_" not in fitted
+            and all_finite(X)
+        ):
+            return X
+        check_is_fitted(self)
+        return read_rows(self, X)
+
+    def _n_threads(self, Z: Rows) -> int:
+        """Return how many threads walk the rows."""
+        return effective_n_jobs(self.n_jobs) if len(Z) >= ROWS_WORTH_THREADS else 1
