@@ -17,13 +17,17 @@ from obliqua.experiments.hhcart import TABLE_2, TABLE_7
 from obliqua.experiments.missing import MISSING
 from obliqua.experiments.oc1 import TABLE_1 as OC1_TABLE_1
 from obliqua.experiments.oc1 import TABLE_2 as OC1_TABLE_2
+from obliqua.experiments.oc1_hhcart import TABLE as OC1_HHCART
 from obliqua.experiments.store import Store
 from obliqua.experiments.table5 import TABLE_5
 from obliqua.experiments.tables import Table, run_table
 
 TABLES: dict[str, Table] = {
     table.name: table
-    for table in (TABLE_2, TABLE_5, TABLE_7, TABLE_C45, MISSING, OC1_TABLE_1, OC1_TABLE_2)
+    for table in (
+        *(TABLE_2, TABLE_5, TABLE_7, TABLE_C45, MISSING),
+        *(OC1_TABLE_1, OC1_TABLE_2, OC1_HHCART),
+    )
 }
 
 
