@@ -179,7 +179,17 @@ class _Settings(Climb):
 
 
 class Step(NamedTuple):
-    """Where a hyperplane is: the rows with ``x @ normal > threshold`` are on its right side."""
+    """Where a hyperplane is: the rows with ``x @ normal > threshold`` are on its right side.
+
+    Parameters
+    ----------
+    normal : ndarray of shape (n_features,)
+        Its coefficients, of the features as they are in the data.
+    threshold : float
+        The negative of its constant.
+    goodness : float
+        What it is worth as a split, by the criterion; -1 with all rows on one side.
+    """
 
     normal: FloatArray
     threshold: float
