@@ -317,7 +317,7 @@ def test_oc1_is_measured_beside_the_original_program(
     assert "| iris OC1 | 7.34 |" in quick
     assert "| POL 0:0 | 12.9 |" in quick
     monkeypatch.setattr(oc1, "CASES", oc1.QUICK[1:])
-    monkeypatch.setattr(oc1, "SERIES", {"rows": ("n", [200, 400], {"p": 3})})
+    monkeypatch.setattr(oc1, "SERIES", {"rows": ("n", [200, 400], {"p": 5})})
     assert oc1.main(["--rounds", "1"]) == 0
     result = json.loads(oc1.RESULT.read_text("utf-8"))
     (run,) = result["tables"]
