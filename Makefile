@@ -19,11 +19,11 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs figures bench bench-quick bench-growth bench-oc1 bench-tables reproduce sanitize clean
+.PHONY: help demo test lint docs figures bench bench-quick bench-growth bench-oc1 bench-tables bench-methods reproduce sanitize clean
 .DELETE_ON_ERROR:
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 demo: $(VENV)/.package $(VENV)/.group-cli $(VENV)/.group-plot ## compare methods, show a tree and draw it; needs no network
 	@mkdir -p build
@@ -67,6 +67,9 @@ bench-oc1: $(VENV)/.package ## OC1's time beside the original program's, and how
 
 bench-tables: $(VENV)/.package $(VENV)/.group-test ## qualitative columns against one-hot columns
 	@$(RUN) -m benchmarks.tables $(ARGS)
+
+bench-methods: $(VENV)/.package $(VENV)/.group-test ## fit times of FDT, QUEST and C4.5
+	@$(RUN) -m benchmarks.methods $(ARGS)
 
 # The address and undefined-behaviour sanitizers in an environment of their own. Python
 # itself is not built with them, so their libraries are loaded before it; leaks are not

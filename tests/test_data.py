@@ -417,3 +417,30 @@ def test_problem_names() -> None:
     assert problem.encoding.names == ("a", "b")
     with pytest.raises(ValueError, match="got 3 names for 2 columns"):
         encode(np.ones((2, 2)), [0, 1], 2, names=["a", "b", "c"])
+
+
+# --- weights as numbers of rows -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sample_weight", "class_weight", "rows"),
+    [
+        (None, None, [1, 1, 1, 1]),
+        ([2, 2, 2, 2], None, [2, 2, 2, 2]),
+        ([1, 2, 3, 0], None, [1, 2, 3]),
+        ([0.1, 0.1, 0.1, 0.1], None, [1, 1, 1, 1]),
+        ([0.5, 1.0, 1.5, 0.0], None, [0.5, 1.0, 1.5]),
+        ([1e-310, 1e-310, 3e-310, 3e-310], None, [0.5, 0.5, 1.5, 1.5]),
+        ([1e300, 1e300, 3e300, 3e300], None, [0.5, 0.5, 1.5, 1.5]),
+        # The weight of a class is what mistakes cost, with or without weights of rows.
+        (None, [1.0, 2.5], [1, 1, 2.5, 2.5]),
+        ([0.25, 0.25, 0.25, 0.25], [1.0, 2.5], [1, 1, 2.5, 2.5]),
+    ],
+)
+def test_weights_that_are_no_numbers_of_rows_have_a_mean_of_one(
+    sample_weight: Any, class_weight: Any, rows: list[float]
+) -> None:
+    X = np.arange(4.0)[:, None]
+    problem = encode(X, [0, 0, 1, 1], 2, sample_weight=sample_weight, class_weight=class_weight)
+    units = np.ones(problem.n_rows) if problem.weights is None else problem.weights
+    np.testing.assert_allclose(units * problem.row_unit, rows, rtol=1e-6)

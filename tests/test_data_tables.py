@@ -436,3 +436,22 @@ def test_long_integers_keep_their_digits_beside_a_gap(kind: str) -> None:
     new = encoded_rows(make([ids[2], None]), table.encoding)
     np.testing.assert_array_equal(new[:, 0], [2, np.nan])
     assert read_table(make([*ids, None])).Z[0, 0] == float(ids[0])
+
+
+def test_numbers_of_pandas_own_types_may_be_missing() -> None:
+    """Nothing is qualitative here, so the frame is read as a matrix; NA is no number to NumPy."""
+    frame = pd.DataFrame(
+        {
+            "a": pd.array([1, None], dtype="Int64"),
+            "b": pd.array([None, 0.5], dtype="Float64"),
+            "c": pd.array([True, None], dtype="boolean"),
+            "d": [3.0, 4.0],
+        }
+    )
+    expected = [[1.0, None, 1.0, 3.0], [None, 0.5, None, 4.0]]
+    table = read_table(frame)
+    assert rows_of(table.Z) == expected
+    assert table.has_missing.tolist() == [True, True, True, False]
+    assert rows_of(encoded_rows(frame, table.encoding)) == expected
+    with pytest.raises(ValueError, match="X contains NaN, first in row 0, column 1"):
+        encode(frame, [0, 1], 2)

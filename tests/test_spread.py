@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from obliqua import CartClassifier, HHCartClassifier, Tree, TreeBuilder, TreeError, measure_spread
 from obliqua.data import encode
+from obliqua.tree import fold
 from reference.spread import spread
 
 
@@ -230,3 +231,12 @@ def test_columns_with_missing_values_do_not_hinder_others() -> None:
     tree = CartClassifier(pruning=None).fit(X, y).tree_
     root = tree.coef_idx[0]
     assert tree.spread[0] == pytest.approx(np.nanstd(X[:, root]), rel=1e-6)
+
+
+def test_an_estimator_is_no_tree() -> None:
+    X, y = np.arange(4.0)[:, None], [0, 0, 1, 1]
+    model = CartClassifier().fit(X, y)
+    with pytest.raises(TypeError, match=r"measure_spread\(\) takes a Tree; got CartClassifier"):
+        measure_spread(model, X)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"fold\(\) takes a Tree; got CartClassifier"):
+        fold(model, shift=1.0)  # type: ignore[arg-type]

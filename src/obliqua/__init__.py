@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from obliqua.estimators.c45 import C45Classifier
     from obliqua.estimators.cart import CartClassifier
+    from obliqua.estimators.cart_lc import CartLCClassifier
     from obliqua.estimators.fdt import FisherTreeClassifier
     from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "C45Classifier",
     "CartClassifier",
+    "CartLCClassifier",
     "DatasetDamaged",
     "DatasetMissing",
     "Directions",
@@ -84,6 +86,7 @@ __all__ = [
 _HOMES = {
     "C45Classifier": "obliqua.estimators.c45",
     "CartClassifier": "obliqua.estimators.cart",
+    "CartLCClassifier": "obliqua.estimators.cart_lc",
     "DatasetDamaged": "obliqua.errors",
     "DatasetMissing": "obliqua.errors",
     "Directions": "obliqua.proposals",

@@ -59,6 +59,8 @@ def fold(
 
     Raises
     ------
+    TypeError
+        If `tree` is no tree.
     TreeError
         If the map changes a qualitative column: a level table has no meaning for sums or
         multiples of codes. A matrix may move such a column (a row with a single 1), no more.
@@ -74,6 +76,10 @@ def fold(
     >>> float(folded.threshold[0])  # (x - 10) / 4 <= 0.5 is x <= 12
     12.0
     """
+    if not hasattr(tree, "to_arrays"):
+        raise TypeError(
+            f"fold() takes a Tree; got {type(tree).__name__}. That of an estimator is `tree_`."
+        )
     if matrix is None:
         if offset is not None or fill is not None:
             raise TreeError(

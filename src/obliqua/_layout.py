@@ -101,6 +101,12 @@ def pointers(counts: ArrayLike, dtype: Any = np.int64) -> AnyArray:
     return ptr
 
 
+def lengths(ptr: AnyArray, which: Int64Array) -> AnyArray:
+    """Return how long some of several runs are, without a look at the others."""
+    ends = np.asarray(ptr)
+    return np.asarray(ends[which + 1] - ends[which])
+
+
 def ranges(starts: ArrayLike, counts: ArrayLike) -> Int64Array:
     """Return ``start, start + 1, ..., start + count - 1`` for every pair, one after another."""
     first = np.asarray(starts, dtype=np.int64)
@@ -169,7 +175,7 @@ def renumber(
     new = dict(arrays)
     for name in ("kind", "n_children", "stats", "n_samples", "gain", "axis_gain", "origin"):
         new[name] = np.asarray(arrays[name])[order]
-    n_planes = np.diff(arrays["plane_ptr"])[order]
+    n_planes = lengths(arrays["plane_ptr"], order)
     if cut is not None:
         leaf = np.asarray(cut)[order]
         n_planes = np.where(leaf, 0, n_planes)
@@ -183,9 +189,9 @@ def renumber(
             new[name][leaf] = value
     new["first_child"] = first_children(new["n_children"])
     planes = ranges(np.asarray(arrays["plane_ptr"])[order], n_planes)
-    n_coef = np.diff(arrays["coef_ptr"])[planes]
+    n_coef = lengths(arrays["coef_ptr"], planes)
     coefficients = ranges(np.asarray(arrays["coef_ptr"])[planes], n_coef)
-    n_entries = np.diff(arrays["table_ptr"])[coefficients]
+    n_entries = lengths(arrays["table_ptr"], coefficients)
     new["plane_ptr"] = pointers(n_planes, np.int32)
     new["threshold"] = np.asarray(arrays["threshold"])[planes]
     new["coef_ptr"] = pointers(n_coef)

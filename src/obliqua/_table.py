@@ -373,6 +373,9 @@ def _as_matrix(X: Any) -> Rows:
     Z: AnyArray = np.asarray(X)
     if Z.ndim != 2:
         raise ValueError(_dimensions(Z.ndim))
+    if Z.dtype == object and hasattr(X, "iloc") and all(map(_is_number, _dtypes(X))):
+        # pandas' own numbers and bools, whose NA is no number to NumPy
+        Z = X.to_numpy(dtype=np.float64, na_value=np.nan)
     if Z.dtype not in _FLOATS:
         Z = _as_float64(Z)
     if not Z.flags.aligned:

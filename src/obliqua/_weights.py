@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import fsum
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -12,6 +14,7 @@ from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 MAX_TOTAL = 2**52
 
 _SMALLEST = float(np.nextafter(0.0, 1.0))
+_LEAST_SHARE = 1.0 / MAX_TOTAL  # of the largest weight: what is lighter counts as that
 
 
 def put_on_grid(
@@ -88,13 +91,75 @@ def row_counts(
     """
     given = np.ones(len(kept)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     given = given[kept]
-    if given.max() > 2.0**52 or (given != np.rint(given)).any():
+    if not _are_counts(given):
         return None
     counts = given.astype(np.int64)
     counts //= np.gcd.reduce(counts)
     if weights is not None and (weights % counts).any():
         return None
     return counts
+
+
+def row_weights(sample_weight: ArrayLike | None, kept: BoolArray) -> FloatArray:
+    """Return as how many rows each row counts where rows are counted, as in tests.
+
+    Weights of classes say how much mistakes matter, not how much has been seen, and have no part
+    in it.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,) or None
+        Weights of the rows.
+    kept : ndarray of bool, of shape (n_rows,)
+        Which rows have a positive weight.
+
+    Returns
+    -------
+    ndarray of shape (n_kept,)
+        The weights, if all of them are whole numbers. Otherwise their sum says nothing about
+        the number of rows, and they are brought to a mean of 1.
+    """
+    given = np.ones(len(kept)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    given = given[kept]
+    if _are_counts(given):
+        return given
+    with np.errstate(over="ignore"):  # NumPy 1.26 warns of denormal weights
+        relative = np.maximum(given / given.max(), _LEAST_SHARE)
+    return np.asarray(relative * (len(relative) / fsum(relative)))
+
+
+def row_unit(sample_weight: ArrayLike | None, kept: BoolArray, unit: float) -> float:
+    """Return as how many rows a grid unit of weight counts where rows are counted.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,) or None
+        Weights of the rows.
+    kept : ndarray of bool, of shape (n_rows,)
+        Which rows have a positive weight.
+    unit : float
+        What one unit weighs.
+
+    Returns
+    -------
+    float
+        The unit itself, if all weights of rows are whole numbers. Otherwise their sum says
+        nothing about the number of rows, and they count as if their mean were 1.
+    """
+    if sample_weight is None:
+        return unit
+    given = np.asarray(sample_weight, np.float64)[kept]
+    if _are_counts(given):
+        return unit
+    largest = float(given.max())
+    with np.errstate(over="ignore"):  # NumPy 1.26 warns of denormal weights
+        relative = given / largest
+    return unit / largest * (len(given) / fsum(relative))
+
+
+def _are_counts(weights: FloatArray) -> bool:
+    """Whether weights can be numbers of rows: whole, and not too large to be counted."""
+    return bool(weights.max() <= MAX_TOTAL and (weights == np.rint(weights)).all())
 
 
 def round_significant(values: ArrayLike, bits: int = 24) -> FloatArray:

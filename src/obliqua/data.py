@@ -27,7 +27,7 @@ from obliqua._table import (
     read_table,
 )
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, Rows
-from obliqua._weights import put_on_grid, row_counts
+from obliqua._weights import put_on_grid, row_counts, row_unit, row_weights
 
 __all__ = [
     "MAX_ROWS",
@@ -73,6 +73,14 @@ class Problem:
     row_counts : ndarray of int64, of shape (n_rows,), or None, default=None
         As how many rows each row counts, if its weight, but for that of its class, is a number
         of rows. None if weights are no such numbers, or there are none.
+    row_weights : ndarray of float64, of shape (n_rows,), or None, default=None
+        As how many rows each row counts in tests of significance: its weight without that of its
+        class, or, if such weights are not all whole numbers, the same with a mean of 1. None:
+        what it weighs.
+    row_unit : float, default=None
+        As how many rows a grid unit counts where rows are counted, as in limits and estimates of
+        errors: what it weighs, if the weights of rows are whole numbers; otherwise these count
+        as if their mean were 1. `unit` if it is left out.
     """
 
     Z: Rows
@@ -85,12 +93,16 @@ class Problem:
     has_missing: BoolArray = None  # type: ignore[assignment]
     fills: FloatArray | None = None
     row_counts: Int64Array | None = None
+    row_weights: FloatArray | None = None
+    row_unit: float = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         if self.n_levels is None:
             object.__setattr__(self, "n_levels", np.zeros(self.n_features, dtype=np.int32))
         if self.has_missing is None:
             object.__setattr__(self, "has_missing", np.zeros(self.n_features, dtype=bool))
+        if self.row_unit is None:
+            object.__setattr__(self, "row_unit", self.unit)
 
     @property
     def n_rows(self) -> int:
@@ -178,7 +190,14 @@ def encode(
     if sample_weight is not None or class_weight is not None:
         kept, weights, unit = put_on_grid(codes, n_classes, sample_weight, class_weight)
         counts = row_counts(sample_weight, kept, weights)
-        problem = replace(problem, weights=weights, unit=unit, row_counts=counts)
+        problem = replace(
+            problem,
+            weights=weights,
+            unit=unit,
+            row_counts=counts,
+            row_weights=row_weights(sample_weight, kept),
+            row_unit=row_unit(sample_weight, kept, unit),
+        )
         if not kept.all():
             Z, encoding = _with_levels_in_use(X.Z[kept], X.encoding)
             problem = replace(problem, Z=Z, y=codes[kept], encoding=encoding)

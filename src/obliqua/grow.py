@@ -391,6 +391,10 @@ class _Growth:
                 return np.full(len(rows), problem.unit)
             return np.asarray(problem.weights[rows] * problem.unit, dtype=np.float64)
 
+        def row_weights() -> FloatArray:
+            known = self.problem.row_weights
+            return weights() if known is None else known[self._rows(node)]
+
         def values() -> FloatArray:
             X = np.array(problem.Z[rows], dtype=np.float64)
             return X if self.scale is None else X * self.scale
@@ -409,7 +413,8 @@ class _Growth:
             n_levels=self.problem.n_levels,
             depth=node.depth,
             key=node.key,
-            encoded=encoded,
+            encoded=encoded if self.odd or self.scale is not None else None,
+            row_weight=row_weights,
         )
         try:
             said = self.proposals.ask(view)

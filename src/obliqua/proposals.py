@@ -47,6 +47,8 @@ class NodeView:
         The seed of `rng`.
     encoded : callable, default=None
         Makes `encoded`; None: it is `X`.
+    row_weight : callable, default=None
+        Makes `row_weight`; None: it is `sample_weight`.
 
     Attributes
     ----------
@@ -61,7 +63,11 @@ class NodeView:
     y : ndarray of int32, of shape (n_samples,)
         Class codes 0, 1, ..., n_classes - 1; not every class need be there.
     sample_weight : ndarray of shape (n_samples,)
-        Weights of the rows.
+        Weights of the rows, those of their classes included (priors and costs).
+    row_weight : ndarray of shape (n_samples,)
+        As how many rows each row counts, for tests of significance: its weight without that of
+        its class. Weights that are not all whole numbers are brought to a mean of 1 over all of
+        the data.
     counts : ndarray of shape (n_classes,)
         Weight of each class in the node.
     n_samples, n_features, n_classes, depth : int
@@ -80,13 +86,15 @@ class NodeView:
         depth: int,
         key: int,
         encoded: Callable[[], FloatArray] | None = None,
+        row_weight: Callable[[], FloatArray] | None = None,
     ) -> None:
         self._makers: dict[str, Callable[[], Any]] = {
             "X": rows,
-            "encoded": rows if encoded is None else encoded,
+            "encoded": (lambda: self.X) if encoded is None else encoded,
             "n_levels": n_levels.copy,
             "y": lambda: y,
             "sample_weight": sample_weight,
+            "row_weight": sample_weight if row_weight is None else row_weight,
             "counts": lambda: counts,
             "n_samples": lambda: len(y),
             "n_features": lambda: len(n_levels),
@@ -257,19 +265,19 @@ def read_directions(
     normals = said.normals
     if normals is None:
         return None
-    matrix = _as_csr(normals, n_features)
+    rows = _as_csr(normals, n_features)
+    k, coef = len(rows.ptr) - 1, rows.coef
     if scale is not None:
         with np.errstate(over="ignore"):  # a row that is not finite is passed over later
-            matrix.data *= scale[matrix.indices]
+            coef = coef * scale[rows.idx]
     # Noise in the last bits, from another BLAS or order of sums, hardly ever reaches a tree.
-    matrix.data = round_significant(matrix.data, SIGNIFICANT_BITS)
-    matrix.eliminate_zeros()
+    coef = round_significant(coef, SIGNIFICANT_BITS)
+    rows = _Rows(rows.ptr, rows.idx, coef).only(coef != 0)
     opened = None
-    if max_features is not None and np.diff(matrix.indptr).max(initial=0) > max_features:
+    if max_features is not None and np.diff(rows.ptr).max(initial=0) > max_features:
         assert spread is not None
-        opened = np.diff(matrix.indptr) > max_features
-        matrix = _sparse_version(matrix, max_features, spread())
-    k = matrix.shape[0]
+        opened = np.diff(rows.ptr) > max_features
+        rows = _sparse_version(rows, max_features, spread())
     thresholds = _checked_thresholds(said.thresholds, k)
     labels = None if said.labels is None else tuple(str(label) for label in said.labels)
     if labels is not None and len(labels) != k:
@@ -279,39 +287,54 @@ def read_directions(
         )
     if k == 0:
         return None
-    coef = matrix.data
-    sizes = np.diff(matrix.indptr)
-    number = np.repeat(np.arange(k), sizes)
     # A row that is not finite is passed over whole; its place in the order stays.
     bad = np.zeros(k, dtype=bool)
-    bad[number[~np.isfinite(coef)]] = True
-    keep = ~bad[number] & (coef != 0)
-    ptr = np.concatenate([[0], np.cumsum(np.bincount(number[keep], minlength=k))])
+    bad[rows.number[~np.isfinite(rows.coef)]] = True
+    rows = rows.only(~bad[rows.number])
     return Planes(
-        ptr.astype(np.int64),
-        matrix.indices[keep].astype(np.int32),
-        np.ascontiguousarray(coef[keep]),
+        rows.ptr.astype(np.int64),
+        rows.idx.astype(np.int32),
+        np.ascontiguousarray(rows.coef),
         thresholds,
         labels,
         None if thresholds is None else opened,
     )
 
 
-def _sparse_version(matrix: Any, most: int, spread: FloatArray) -> Any:
+class _Rows(NamedTuple):
+    """Sparse rows. SciPy's own kind costs as much to make as a small node's search."""
+
+    ptr: NDArray[Any]
+    idx: NDArray[Any]
+    coef: FloatArray
+
+    @property
+    def number(self) -> Int64Array:
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
+
+    def only(self, keep: BoolArray) -> _Rows:
+        """Return the rows with some of their entries."""
+        if keep.all():
+            return self
+        sizes = np.bincount(self.number[keep], minlength=len(self.ptr) - 1)
+        return _Rows(np.append(0, np.cumsum(sizes)), self.idx[keep], self.coef[keep])
+
+
+def _sparse_version(rows: _Rows, most: int, spread: FloatArray) -> _Rows:
     """Keep the `most` entries of each row that matter most; of equals the earlier ones."""
-    number = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    number = rows.number
     # A row that is not finite is passed over later; what makes it so must stay in it.
     with np.errstate(over="ignore", invalid="ignore"):
-        size = np.abs(matrix.data) * spread[matrix.indices]
-    order = np.lexsort((matrix.indices, -size, np.isfinite(matrix.data), number))
-    place = np.arange(len(order)) - matrix.indptr[:-1][number[order]]
+        size = np.abs(rows.coef) * spread[rows.idx]
+    order = np.lexsort((rows.idx, -size, np.isfinite(rows.coef), number))
+    place = np.arange(len(order)) - rows.ptr[:-1][number[order]]
     keep = np.zeros(len(order), dtype=bool)
     keep[order[place < most]] = True
-    ptr = np.concatenate([[0], np.cumsum(np.bincount(number[keep], minlength=matrix.shape[0]))])
-    return sparse.csr_array((matrix.data[keep], matrix.indices[keep], ptr), shape=matrix.shape)
+    return rows.only(keep)
 
 
-def _as_csr(normals: Any, n_features: int) -> Any:
+def _as_csr(normals: Any, n_features: int) -> _Rows:
     if not sparse.issparse(normals):
         try:
             dense: NDArray[Any] = np.asarray(normals)
@@ -325,7 +348,7 @@ def _as_csr(normals: Any, n_features: int) -> Any:
         if dense.ndim == 1 and dense.size:
             dense = dense[None, :]
         if dense.size == 0:
-            return sparse.csr_array((0, n_features))
+            return _Rows(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0))
         normals = dense
     if normals.dtype.kind == "c":
         raise ProposerError(
@@ -337,14 +360,14 @@ def _as_csr(normals: Any, n_features: int) -> Any:
             f"A proposer must return normals of shape (n_directions, {n_features}); got shape "
             f"{tuple(normals.shape)}. One row per direction, one column per feature."
         )
-    if not sparse.issparse(normals):  # by hand: SciPy's way costs as much as a small node's search
+    if not sparse.issparse(normals):
         rows, columns = np.nonzero(normals)
         ptr = np.searchsorted(rows, np.arange(len(normals) + 1))
-        return sparse.csr_array((normals[rows, columns], columns, ptr), shape=normals.shape)
+        return _Rows(ptr, columns, normals[rows, columns])
     matrix = sparse.csr_array(normals, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     matrix.sort_indices()
-    return matrix
+    return _Rows(matrix.indptr, matrix.indices, matrix.data)
 
 
 def _checked_thresholds(thresholds: ArrayLike | None, k: int) -> FloatArray | None:

@@ -243,7 +243,12 @@ def _score_given(
         for k in np.flatnonzero(~np.isnan(scores)).tolist():
             _, left = node.divide(*planes.row(k), planes.thresholds[k])
             scores[k] = by_function(criterion, left[None, :], counts, problem.unit)[0]
-    scores = np.where(np.isnan(scores), -np.inf, scores)
+    legal = ~np.isnan(scores)
+    if exhaustive and criterion.code >= 0:
+        # The split is somebody else's choice, and our measure of it has no veto. A criterion of
+        # the user's own may forbid it.
+        scores = np.maximum(scores, 0.0)
+    scores = np.where(legal, scores, -np.inf)
     d = int(np.argmax(scores))
     if not (scores[d] > 0.0 or (exhaustive and scores[d] == 0.0)):
         return None

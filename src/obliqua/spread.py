@@ -48,6 +48,13 @@ def measure_spread(
         The same tree with `spread` filled in, rounded to 24 significant bits. It stays NaN at
         nodes that no row reaches.
 
+    Raises
+    ------
+    TypeError
+        If `tree` is no tree.
+    TreeError
+        If there are no rows.
+
     Examples
     --------
     >>> import numpy as np
@@ -60,6 +67,11 @@ def measure_spread(
     >>> measure_spread(builder.build(), rows).spread
     array([2.23606801, 1.        ])
     """
+    if not isinstance(tree, Tree):
+        raise TypeError(
+            f"measure_spread() takes a Tree; got {type(tree).__name__}. That of an estimator is "
+            "`tree_`."
+        )
     wanted = np.diff(tree.table_ptr) == 0
     if not wanted.any():
         return tree

@@ -292,8 +292,17 @@ class Watch:
         X, weights = node.X[order] * factors, node.sample_weight[order].copy()
         y, counts = node.y[order].copy(), node.counts.copy()
         encoded = node.encoded[order] * factors
+        as_rows = node.row_weight[order].copy()
         copy = NodeView(
-            lambda: X, y, lambda: weights, counts, node.n_levels, node.depth, 0, lambda: encoded
+            lambda: X,
+            y,
+            lambda: weights,
+            counts,
+            node.n_levels,
+            node.depth,
+            0,
+            lambda: encoded,
+            lambda: as_rows,
         )
         copy.rng.bit_generator.state = state
         answer = self.attempt(copy, where)

@@ -169,6 +169,11 @@ def test_bad_settings(run: Run, data: Path, text: str, code: int, part: str) -> 
     assert not Path("model.obliqua").exists()
 
 
+def test_settings_that_exclude_each_other(run: Run, data: Path) -> None:
+    both = ["--set", "priors=equal", "--set", "class_weight=balanced"]
+    assert "leave one of them out" in run("fit", "data.csv", "-t", "y", *both, code=2).stderr
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -185,6 +185,11 @@ BAD_CLASS_WEIGHTS = {
     "another word": ("fair", "The 'class_weight' parameter of .* must be"),
     "a list": ([1.0, 2.0, 3.0], "The 'class_weight' parameter of .* must be"),
     "all zero": ({0: 0.0, 1: 0.0, 2: 0.0}, "zero|positive"),
+    "a row of costs": ({1: [1.0, 0.0, 2.0]}, r"one number.*got \[1.0, 0.0, 2.0\] for the class 1"),
+    "lists of one": ({0: [1.0], 1: [2.0], 2: [3.0]}, "one number per class.*for the class 0"),
+    "an array": ({2: np.ones((3, 3))}, "one number per class.*for the class 2"),
+    "a word": ({0: "heavy"}, "one number per class; got 'heavy' for the class 0"),
+    "nothing": ({0: None}, "one number per class; got None"),
     "too large to add up": ({0: 1e308}, "too large"),
 }
 

@@ -113,6 +113,29 @@ def test_columns_of_many_levels_are_no_measure() -> None:
     assert column_of(model.set_params(criterion="entropy").fit(flat, y)) == 0
 
 
+@pytest.mark.parametrize(("n_levels", "winner"), [(6, 1), (5, 0)])
+def test_how_many_levels_are_many(n_levels: int, winner: int) -> None:
+    """0.3 of the rows or more. Below that the column lifts the average above what `good` gains."""
+    y = np.repeat([0, 1], 10)
+    sizes = {6: [4, 3, 3, 4, 3, 3], 5: [5, 5, 4, 3, 3]}[n_levels]
+    table = pd.DataFrame(
+        {"levels": np.repeat(np.arange(n_levels), sizes), "good": np.arange(20) < 6}
+    )
+    assert column_of(c45(max_depth=1).fit(table.astype(str), y)) == winner
+
+
+@pytest.mark.parametrize(("n_levels", "n_classes"), [(50, 3), (1000, 10), (3000, 7)])
+@pytest.mark.parametrize("binary", [False, True])
+def test_many_branches_that_say_nothing(n_levels: int, n_classes: int, binary: bool) -> None:
+    """Every level has all classes equally often, whatever is lost by rounding."""
+    levels = np.repeat(np.arange(n_levels), 2 * n_classes)[:, None]
+    y = np.tile(np.repeat(np.arange(n_classes), 2), n_levels)
+    model = c45(binary=binary)
+    assert model.fit(levels.astype(float), y).get_n_leaves() == 1
+    model.set_params(categorical_features=[0])
+    assert model.fit(levels, y).get_n_leaves() == 1
+
+
 def test_of_equal_columns_the_first_wins() -> None:
     y = np.array([0, 0, 1, 1, 0, 1, 1, 0] * 3)
     one = np.arange(24) % 8
@@ -125,16 +148,18 @@ def test_of_equal_columns_the_first_wins() -> None:
 
 
 def test_what_a_threshold_costs() -> None:
-    """Seven thresholds cost log2(7) / 8 = 0.35 bits of 1; with weights of 1/4 four times that."""
-    column, y = np.arange(8.0)[:, None], np.repeat([0, 1], 4)
-    model = c45(mdl_correction=True)
-    assert model.fit(column, y).get_n_leaves() == 2
-    assert model.fit(column, y, sample_weight=np.full(8, 0.25)).get_n_leaves() == 1
-    free = c45().fit(column, y, sample_weight=np.full(8, 0.25))
-    assert free.get_n_leaves() == 2
+    """Three thresholds cost log2(3) / 4 = 0.40 bits of 0.31; with weights of 2 half of that."""
+    column, y = np.arange(4.0)[:, None], np.array([0, 1, 0, 0])
+    model = c45(mdl_correction=True, max_depth=1)
+    assert model.fit(column, y).get_n_leaves() == 1
+    assert model.fit(column, y, sample_weight=np.full(4, 2.0)).get_n_leaves() == 2
+    assert c45(max_depth=1).fit(column, y).get_n_leaves() == 2
+    # Halves are no numbers of rows: they count as if their mean were 1.
+    assert model.fit(column, y, sample_weight=np.full(4, 0.5)).get_n_leaves() == 1
+    assert model.fit(column, y, sample_weight=np.full(4, 2.5)).get_n_leaves() == 1
 
 
-@pytest.mark.parametrize(("weight", "rows"), [(1.0, 25), (0.5, 50), (25.0, 20)])
+@pytest.mark.parametrize(("weight", "rows"), [(1.0, 25), (0.5, 25), (5.0, 20), (25.0, 20)])
 def test_both_sides_keep_some_rows(weight: float, rows: int) -> None:
     """A tenth of the weight per class, but no more than 25."""
     column = np.arange(1200.0)[:, None]

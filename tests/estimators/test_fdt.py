@@ -1,5 +1,6 @@
 """FDT: Fisher's direction, groups of classes, what is singular, and its own limits."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 import reference.fisher as twin
 from estimators.registry import assert_sound, blobs, full_grown
 from obliqua import FisherTreeClassifier
-from obliqua.methods.fdt import fisher_direction
+from obliqua.criteria import get_criterion
+from obliqua.data import encode
+from obliqua.methods.fdt import Moments, fisher_direction, separating, two_groups
 from obliqua.prune import prune_pessimistic
 from obliqua.testing import check_proposer
 from problems import examples
@@ -143,6 +146,35 @@ def test_few_rows_get_the_pseudo_inverse() -> None:
         np.testing.assert_array_equal(only(fisher_direction(again)) * size, found)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_wide_rows_get_a_ridge(n_classes: int) -> None:
+    """With 30 features and 25 rows the mean variance within the classes is added to each."""
+    rng = np.random.default_rng(3)
+    y = np.arange(25) % n_classes
+    X = rng.normal(size=(25, 30)) * 10.0 ** rng.integers(-3, 4, 30)
+    X[:, :6] += 3 * y[:, None] * X[:, :6].std(axis=0)
+    Z = X / X.std(axis=0)
+    w = only(fisher_direction(node(X, y))) * X.std(axis=0)
+    if n_classes == 2:
+        apart = Z[y == 0].mean(axis=0) - Z[y == 1].mean(axis=0)
+        within = sum(np.cov(Z[y == c].T, bias=True) * (y == c).sum() for c in (0, 1))
+        ridge = np.trace(within) / 30 * np.eye(30)
+        assert parallel(w, np.linalg.solve(within + ridge, apart))
+    # The same rows twice, or with weights, tell no more.
+    again = fisher_direction(node(np.repeat(X, 3, axis=0), np.repeat(y, 3)))
+    assert parallel(only(again) * X.std(axis=0), w)
+
+
+def test_few_features_get_no_ridge() -> None:
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(12, 15)), np.arange(12) % 2
+    w = only(fisher_direction(node(X, y))) * X.std(axis=0)
+    Z = X / X.std(axis=0)
+    apart = Z[y == 0].mean(axis=0) - Z[y == 1].mean(axis=0)
+    within = sum(np.cov(Z[y == c].T, bias=True) for c in (0, 1))
+    assert parallel(w, np.linalg.pinv(within, rcond=1e-9) @ apart, 1e-3)
+
+
 def test_equal_means_leave_single_features() -> None:
     rows = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
     labels = rows[:, 0] ^ rows[:, 1]
@@ -150,6 +182,38 @@ def test_equal_means_leave_single_features() -> None:
     assert FisherTreeClassifier().fit(rows, labels).get_n_leaves() == 1
     patient = FisherTreeClassifier(zero_gain_splits=True, pruning=None).fit(rows, labels)
     assert patient.score(rows, labels) == 1.0
+
+
+def test_a_matrix_of_zeros_needs_no_rows() -> None:
+    """Nothing varies within the classes: whatever parts the means is certain."""
+    for n_times in (1, 5):
+        X, y = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 4.0]] * n_times), np.arange(2 * n_times) % 2
+        found = fisher_direction(node(X, y))
+        assert parallel(only(found) * X.std(axis=0), np.ones(3))
+
+
+def test_how_many_rows_are_enough() -> None:
+    """Two more different rows than features: with one less a direction without spread is luck."""
+    within = np.diag([1.0, 1.0, 0.0])
+    X = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.1, 1], [0.9, 0.3, 1]], dtype=float)
+    y = np.array([0, 0, 0, 1, 1])
+    enough = parallel(only(fisher_direction(node(X, y))), [0.0, 0.0, 1.0])
+    fewer = parallel(only(fisher_direction(node(X[1:], y[1:]))), [0.0, 0.0, 1.0])
+    assert enough
+    assert not fewer
+    apart = np.array([0.5, 0.0, 1.0])
+    assert separating(within, apart, lambda: True).tolist() == [0.0, 0.0, 1.0]
+    assert separating(within, apart, lambda: False).tolist() == [0.5, 0.0, 0.0]
+
+
+def test_rounding_is_no_distance() -> None:
+    """Where nothing varies, means that differ by rounding do not decide about the groups."""
+    little = 0.9e-5 * np.array([1.0, -1.0, 1.0, -1.0])
+    means = np.column_stack([[0.0, 0.8, 1.2, 2.0], little])
+    moments = Moments(np.ones(4), means, np.diag([1.0, 0.0]))
+    assert two_groups(moments).tolist() == [False, False, True, True]
+    apart = replace(moments, means=means * [1.0, 10.0])
+    assert two_groups(apart).tolist() == [False, True, False, True]
 
 
 # --- the tree -------------------------------------------------------------------------------
@@ -162,22 +226,27 @@ def test_every_split_is_oblique_and_the_tree_sound(n_classes: int) -> None:
     assert_sound(model, X, y)
     assert (np.diff(model.tree_.coef_ptr) == 4).all()
     grown = FisherTreeClassifier(pruning=None).fit(X, y)
-    pruned = prune_pessimistic(grown.tree_, 0.25, prune_root=True)
+    pruned = prune_pessimistic(grown.tree_, encode(X, y, n_classes), prune_root=True)
     assert model.get_n_leaves() == pruned.n_leaves
 
 
 def test_two_examples_are_a_weight_of_two() -> None:
     X, y = blobs(200, 3, 2, seed=5)
     y = np.where(np.arange(200) % 9 == 0, 1 - y, y)
+    smallest = []
     for least in (0.0, 2.0, 5.0):
         tree = FisherTreeClassifier(min_weight_leaf=least, pruning=None).fit(X, y).tree_
-        assert tree.n_samples[tree.is_leaf].min() >= least
-    heavy = FisherTreeClassifier(min_weight_leaf=2.0, pruning=None)
-    heavy.fit(X, y, sample_weight=np.full(200, 2.0))
-    assert heavy.tree_.n_samples.min() == 1
-    assert heavy.tree_ != FisherTreeClassifier(pruning=None).fit(X, y).tree_
+        smallest.append(int(tree.n_samples[tree.is_leaf].min()))
+    assert smallest == [1, 2, 5]
+    # two rows of weight 1 are one row of weight 2, so no leaf is too small any more
+    twice = np.full(200, 2.0)
+    heavy = FisherTreeClassifier(pruning=None).fit(X, y, sample_weight=twice).tree_
+    free = FisherTreeClassifier(min_weight_leaf=0.0, pruning=None).fit(X, y).tree_
+    np.testing.assert_array_equal(heavy.threshold, free.threshold)
+    np.testing.assert_array_equal(heavy.n_samples, free.n_samples)
+    # Weights that are not whole numbers count as if their mean were 1, however small they are.
     light = FisherTreeClassifier().fit(X, y, sample_weight=np.full(200, 1e-320))
-    assert light.get_n_leaves() == 1
+    np.testing.assert_array_equal(light.apply(X), FisherTreeClassifier().fit(X, y).apply(X))
 
 
 def test_sparse_splits() -> None:
@@ -187,14 +256,30 @@ def test_sparse_splits() -> None:
     assert model.score(X, y) > 0.9
 
 
-def test_gain_ratio_is_another_tree() -> None:
-    X, y = blobs(300, 4, 2, seed=3)
-    y = np.where(np.arange(300) % 5 == 0, 1 - y, y)
-    trees = [
-        FisherTreeClassifier(criterion=criterion, pruning=None).fit(X, y).tree_
-        for criterion in ("entropy", "gain_ratio")
-    ]
-    assert trees[0] != trees[1]
+def test_gain_ratio_takes_the_threshold_with_the_largest_ratio() -> None:
+    X, y = blobs(300, 2, 2, seed=3)
+    y = np.where(np.arange(300) % 3 == 0, 1 - y, y)
+    normals, thresholds = [], []
+    for criterion in ("entropy", "gain_ratio"):
+        stump = FisherTreeClassifier(
+            criterion=criterion, min_weight_leaf=0.0, max_depth=1, pruning=None
+        )
+        tree = stump.fit(X, y).tree_
+        values = X @ tree.coefficients(0)
+        cuts = np.unique(values)
+        middle = (cuts[:-1] + cuts[1:]) / 2
+        goodness = [
+            get_criterion(criterion).goodness(
+                np.bincount(y[values <= cut], minlength=2),
+                np.bincount(y[values > cut], minlength=2),
+            )
+            for cut in middle
+        ]
+        assert tree.threshold[0] == pytest.approx(middle[int(np.argmax(goodness))], abs=1e-9)
+        normals.append(tree.coefficients(0))
+        thresholds.append(tree.threshold[0])
+    np.testing.assert_array_equal(normals[0], normals[1])
+    assert thresholds[0] != thresholds[1]
 
 
 # --- levels and missing values --------------------------------------------------------------

@@ -17,7 +17,13 @@ from estimators.registry import (
     each_with_a_fill,
     full_grown,
 )
-from obliqua import CartClassifier, HHCartClassifier
+from obliqua import (
+    CartClassifier,
+    FisherTreeClassifier,
+    HHCartClassifier,
+    QuestClassifier,
+    export_text,
+)
 from obliqua.tree import NodeKind
 
 COLOURS = ["red", "green", "blue", "black", "white"]
@@ -211,3 +217,37 @@ def test_what_is_masked_is_missing(Estimator: Any, dtype: Any) -> None:
     one, two = full_grown(Estimator).fit(masked, Y), full_grown(Estimator).fit(plain, Y)
     assert one.tree_ == two.tree_
     np.testing.assert_array_equal(one.apply(masked), two.apply(plain))
+
+
+# --- units ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FisherTreeClassifier(max_depth=2, pruning=None),
+        QuestClassifier(split="linear", max_depth=2, pruning=None),
+    ],
+    ids=["FDT", "QUEST"],
+)
+def test_rounding_is_no_part_of_a_split(model: Any) -> None:
+    """Where the levels tell the classes apart, what else is in the direction is rounding."""
+    plain = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(10, 80))
+        town = rng.integers(0, 3, n)
+        y = town % 2
+        names = np.where(rng.random(n) < 0.2, None, np.array(["a", "b", "c"])[town])
+        x = np.round(rng.normal(size=n))
+        texts = []
+        for scale in (1.0, 1000.0):
+            tree = model.fit(pd.DataFrame({"town": names, "x": x * scale}), y).tree_
+            texts.append(export_text(model))
+            for plane in range(len(tree.threshold)):
+                part = np.abs(tree.coef * tree.spread)[slice(*tree.coef_ptr[plane : plane + 2])]
+                assert len(part) == 1 or part.min() > 1e-6 * part.max()
+        if 1 not in tree.coef_idx:
+            assert texts[0] == texts[1]
+            plain += 1
+    assert plain > 5

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 import sklearn
 from sklearn.base import clone, is_classifier
-from sklearn.ensemble import BaggingClassifier
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
@@ -20,6 +21,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 
 from estimators.registry import ESTIMATORS, blobs, each_estimator, full_grown
+from obliqua import QuestClassifier
 from obliqua import grow as growing
 from obliqua.estimators.base import BaseTreeClassifier
 
@@ -129,6 +131,28 @@ def test_sample_weights_count_rows(Estimator):
 
 
 @each_estimator
+@pytest.mark.parametrize("pruning", [None, "pessimistic", "cv"])
+def test_weights_that_add_up_to_one(Estimator, pruning):
+    # 150 of 1/150 are no numbers of rows; a seventh is none that adds up without rounding
+    params = {"pruning": pruning, "n_se": 1.0, "n_folds": 3, "random_state": 0}
+    plain = Estimator(**params).fit(X, Y)
+    for weight in (1 / len(Y), 1 / 7, 0.25):
+        weighted = Estimator(**params).fit(X, Y, np.full(len(Y), weight))
+        assert weighted.tree_.n_leaves == plain.tree_.n_leaves > 2
+        np.testing.assert_array_equal(weighted.apply(X), plain.apply(X))
+
+
+@each_estimator
+def test_boosting(Estimator):
+    rows, labels = load_breast_cancer(return_X_y=True)
+    base = Estimator(max_depth=2, pruning="pessimistic", random_state=0)
+    boosted = AdaBoostClassifier(base, n_estimators=10, random_state=0).fit(rows, labels)
+    assert len(boosted.estimators_) == 10 or boosted.score(rows, labels) == 1.0  # nothing is left
+    assert all(not tree.tree_.is_leaf[0] for tree in boosted.estimators_)
+    assert boosted.score(rows, labels) > 0.95
+
+
+@each_estimator
 def test_zero_weights_are_absent_rows(Estimator):
     keep = np.arange(len(Y)) % 5 > 0
     limits = {"min_samples_leaf": 0.05, "max_depth": 4}
@@ -136,22 +160,28 @@ def test_zero_weights_are_absent_rows(Estimator):
     assert same(weighted, full_grown(Estimator, **limits).fit(X[keep], Y[keep]))
 
 
+def untested(Estimator, **params):
+    """A tree without tests of significance, which count rows and not the weights of classes."""
+    more = {"split": "linear"} if Estimator is QuestClassifier else {}
+    return full_grown(Estimator, max_depth=3, **more, **params)
+
+
 @each_estimator
 @pytest.mark.parametrize("weight", [{0: 1.0, 1: 4.0, 2: 0.5}, {1: 4.0}, {0: 0.0}, "balanced"])
 def test_class_weights_are_sample_weights(Estimator, weight):
     rows, labels = X[10:], Y[10:]
-    by_class = full_grown(Estimator, class_weight=weight, max_depth=3).fit(rows, labels)
+    by_class = untested(Estimator, class_weight=weight).fit(rows, labels)
     expanded = compute_sample_weight(weight, labels)
-    by_row = full_grown(Estimator, max_depth=3).fit(rows, labels, sample_weight=expanded)
+    by_row = untested(Estimator).fit(rows, labels, sample_weight=expanded)
     np.testing.assert_allclose(by_class.predict_proba(X), by_row.predict_proba(X), rtol=1e-6)
 
 
 @each_estimator
 def test_class_weights_multiply_sample_weights(Estimator):
-    both = full_grown(Estimator, class_weight={0: 2.0, 1: 1.0, 2: 8.0}, max_depth=3)
+    both = untested(Estimator, class_weight={0: 2.0, 1: 1.0, 2: 8.0})
     both.fit(X, Y, sample_weight=WEIGHTS)
     product = WEIGHTS * np.array([2.0, 1.0, 8.0])[Y]
-    assert same(both, full_grown(Estimator, max_depth=3).fit(X, Y, sample_weight=product))
+    assert same(both, untested(Estimator).fit(X, Y, sample_weight=product))
 
 
 @each_estimator

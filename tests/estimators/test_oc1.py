@@ -196,3 +196,43 @@ def test_unscaled_data_are_as_good_as_scaled_ones() -> None:
     here = cross_val_score(grown(), MinMaxScaler().fit_transform(points), labels, cv=3).mean()
     there = cross_val_score(grown(), far, labels, cv=3).mean()
     assert there == pytest.approx(here, abs=0.03)
+
+
+@pytest.mark.parametrize("selection", [None, "backward", "forward"])
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_no_more_features_than_allowed(selection: Any, most: int) -> None:
+    model = grown(max_features_per_split=most, feature_selection=selection).fit(X, Y)
+    sizes = np.diff(model.tree_.coef_ptr)
+    assert sizes.max() == most
+    assert_sound(model, X, Y)
+
+
+@pytest.mark.parametrize("selection", ["backward", "forward"])
+def test_features_of_no_use_are_left_out(selection: str) -> None:
+    """Two of eight features tell the classes apart; the others are noise."""
+    rng = np.random.default_rng(0)
+    noisy = rng.uniform(size=(800, 8))
+    y = noisy[:, 2] + noisy[:, 5] > 1.0
+    found = grown(feature_selection=selection, max_depth=1).fit(noisy, y)
+    assert sorted(found.tree_.coef_idx) == [2, 5]
+    assert found.score(noisy, y) > 0.97
+    everything = grown(max_depth=1, n_restarts=2).fit(noisy, y)
+    assert len(everything.tree_.coef_idx) > 2
+
+
+def test_a_larger_beta_leaves_fewer_features() -> None:
+    sizes = [
+        np.diff(grown(feature_selection="backward", beta=beta).fit(X, Y).tree_.coef_ptr).mean()
+        for beta in (0.0, 0.2, 0.8)
+    ]
+    assert sizes[0] > sizes[1] > sizes[2]
+
+
+def test_a_feature_that_adds_nothing_does_not_join() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.uniform(size=(300, 3))
+    y = values[:, 1] > 0.4
+    y[:20] = ~y[:20]
+    one = grown(feature_selection="forward", beta=1.0, max_depth=1).fit(values, y)
+    many = grown(feature_selection="forward", beta=0.0, max_depth=1).fit(values, y)
+    assert len(one.tree_.coef_idx) == 1 < len(many.tree_.coef_idx)

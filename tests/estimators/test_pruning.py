@@ -89,7 +89,7 @@ def test_pessimistic(Estimator, factor, raising):
     tree = grow(problem)
     criterion = get_criterion(model.criterion)
     rows = problem if raising else None
-    pruned = prune_pessimistic(tree, factor, rows, criterion=criterion)
+    pruned = prune_pessimistic(tree, rows, confidence_factor=factor, criterion=criterion)
     assert model.tree_ == measure_spread(pruned, X)
     assert 2 <= model.get_n_leaves() < tree.n_leaves
     assert_sound(model, X, Y)

@@ -92,7 +92,10 @@ def test_classes_that_differ_in_spread_only():
     assert labels(unsure) == ["smallest p-value"]
 
 
-def test_many_values_give_no_advantage():
+@pytest.mark.parametrize(
+    "params", [{}, {"priors": "equal"}, {"class_weight": {0: 30.0, 1: 30.0}}], ids=str
+)
+def test_many_values_give_no_advantage(params):
     """No feature says anything. Those with more possible splits are not chosen more often."""
     chosen = np.zeros(3)
     for seed in range(300):
@@ -104,9 +107,67 @@ def test_many_values_give_no_advantage():
                 "levels": rng.choice(list("abcdefgh"), 80),
             }
         )
-        model = stump().fit(frame, rng.integers(0, 2, 80))
+        # With one class rarer than the other, equal priors weigh its rows nine times.
+        model = stump(**params).fit(frame, (rng.random(80) < 0.1).astype(int))
         chosen[model.tree_.coef_idx[0]] += 1
     assert chosen.min() > 60  # about 100 each; 60 is five standard deviations away
+
+
+def same_splits(one, other):
+    """Whether two trees ask the same questions, for the same reasons."""
+    return labels(one) == labels(other) and all(
+        np.array_equal(getattr(one.tree_, name), getattr(other.tree_, name))
+        for name in ("coef_idx", "coef", "threshold", "n_samples")
+    )
+
+
+def noisy(n=150, n_classes=2):
+    """Little to find: numbers, one of which differs in spread, and levels."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, n_classes, n)
+    frame = pd.DataFrame(rng.normal(size=(n, 2)), columns=["a", "b"])
+    frame["b"] *= 1 + (y == 1)
+    frame["c"] = np.where(rng.random(n) < 0.5 * (y == 1), "u", rng.choice(list("uvw"), n))
+    return frame, y
+
+
+@pytest.mark.parametrize("split", ["univariate", "linear"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_equal_costs_change_nothing(split, n_classes):
+    frame, y = noisy(n_classes=n_classes)
+    equal = dict.fromkeys(range(n_classes), 50.0)
+    for make in (full, QuestClassifier):
+        usual = make(split=split, random_state=0).fit(frame, y)
+        assert same_splits(
+            make(split=split, class_weight=equal, random_state=0).fit(frame, y), usual
+        )
+
+
+def test_priors_and_costs_choose_no_feature():
+    """They move the split point; what is significant does not depend on them."""
+    frame, y = noisy()
+    for params in ({"priors": [0.01, 0.99]}, {"class_weight": {0: 1e6, 1: 1.0}}):
+        one, other = stump().fit(frame, y), stump(**params).fit(frame, y)
+        assert labels(one) == labels(other)
+        assert one.tree_.coef_idx[0] == other.tree_.coef_idx[0]
+        assert one.tree_.threshold[0] != other.tree_.threshold[0]
+
+
+@pytest.mark.parametrize("factor", [1 / 150, 0.3, 1e-310, 1e160, 1e300])
+def test_weights_that_count_no_rows_have_no_unit(factor):
+    """If they add up to 1, or to nearly nothing, there are as many rows as there are."""
+    frame, y = noisy()
+    usual = full().fit(frame, y)
+    assert same_splits(full().fit(frame, y, np.full(150, factor)), usual)
+    assert {"F test", "chi-square test", "Levene's test"} < set(labels(usual))
+    uneven = 0.5 + np.arange(150) % 3
+    small = full().fit(frame, y, uneven * 2.0**-9)
+    assert same_splits(full().fit(frame, y, uneven), small)
+
+
+def test_the_smallest_level_of_significance():
+    frame, y = noisy()
+    assert labels(stump(alpha=5e-324).fit(frame, y)) == ["smallest p-value"]
 
 
 @pytest.mark.parametrize("split", ["univariate", "linear"])

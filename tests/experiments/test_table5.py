@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,8 +20,9 @@ from obliqua.experiments.protocol import (
     run_cell,
     stratified_folds,
 )
-from obliqua.experiments.store import Store
+from obliqua.experiments.store import ResultsError, Store
 from obliqua.experiments.table5 import PROTOTYPE_5, PUBLISHED_5, TABLE_5
+from obliqua.experiments.tables import Figure, Table, run_table
 
 
 def cloud(n_rows: int = 103) -> Rows:
@@ -37,14 +40,25 @@ def test_the_figures_are_complete() -> None:
         assert all(entry.accuracy.sd > 0 for entry in entries.values())
         # one tree has no standard deviation, so its size is not judged
         assert math.isnan(entries["FDT"].leaves.sd)
-    assert {len(entries) for entries in PROTOTYPE_5.values()} == {4}
+    # the prototype does not raise subtrees
+    assert {tuple(entries) for entries in PROTOTYPE_5.values()} == {
+        ("A", "D", "FDT-S", "FDT+ratio-S")
+    }
+    # as they are printed: some with two decimals
+    assert PUBLISHED_5["BH"]["D"].accuracy.mean == 81.96
+    assert PUBLISHED_5["BH"]["FDT"].accuracy == Figure(83.9, 0.76)
+    assert PUBLISHED_5["BUPA"]["D"].leaves.mean == 12.54
     assert TABLES["hhcart-table-5"] is TABLE_5
 
 
 def test_methods_have_names_of_their_own() -> None:
     names = [method.name for method in TABLE_5.methods]
     assert len(set(names)) == len(names)
-    assert set(TABLE_5.standard) <= set(names)
+    assert TABLE_5.standard == ("A", "D", "FDT", "FDT-S", "FDT+ratio", "FDT+ratio-S")
+    assert tuple(names[:6]) == TABLE_5.standard
+    assert "AP" in names
+    made = {method.name: method.make(0) for method in TABLE_5.methods[2:6]}
+    assert [tree.subtree_raising for tree in made.values()] == [True, False, True, False]
 
 
 @pytest.mark.parametrize("n_folds", [2, 5, 7])
@@ -98,3 +112,54 @@ def test_rows_may_have_a_number_of_folds_of_their_own(tmp_path: Path) -> None:
     run(sets, [method], repeats, store, n_folds=3, progress=lambda _: None)
     sizes = {name: len(store.cells(name, "m")[0]["leaves"]) for name in repeats}
     assert sizes == {"usual": 3, "own": 7}
+
+
+PLAIN = Method("m", "", "obliqua.CartClassifier", {"pruning": None})
+
+
+@pytest.mark.parametrize(
+    ("rows", "method", "n_folds", "what"),
+    [
+        ({"stratified": True}, PLAIN, 5, "'5 simple folds', now '5 stratified folds'"),
+        ({"n_folds": 7}, PLAIN, 5, "'5 simple folds', now '7 simple folds'"),
+        ({}, PLAIN, 4, "another division of the data set s: '5 simple folds', now '4 simple"),
+        ({}, replace(PLAIN, whole_tree=True), 5, "another setting of the method m"),
+        ({"missing": 0.2}, PLAIN, 5, "another checksum of the data set s"),
+    ],
+)
+def test_results_measured_in_another_way_are_never_mixed(
+    tmp_path: Path, rows: dict[str, Any], method: Method, n_folds: int, what: str
+) -> None:
+    def measure(change: dict[str, Any], method: Method, n_folds: int) -> None:
+        data_set = DataSet("s", "", lambda: replace(cloud(), **change))
+        store = Store(tmp_path / "x.json", "x", seed=0, resume=True)
+        run([data_set], [method], {"s": 1}, store, n_folds=n_folds, progress=lambda _: None)
+
+    for _ in range(2):
+        measure({}, PLAIN, 5)
+    with pytest.raises(ResultsError, match=what):
+        measure(rows, method, n_folds)
+
+
+def test_one_tree_has_no_standard_deviation(tmp_path: Path) -> None:
+    methods = (PLAIN, replace(PLAIN, name="whole", whole_tree=True))
+    data_sets = (DataSet("s", "", cloud),)
+    table = Table("t", "", data_sets, methods, ("m", "whole"), {}, {}, repeats=3)
+    store = Store(tmp_path / "x.json", "x", seed=0)
+    folds, whole = run_table(table, store, progress=lambda _: None).rows
+    assert folds.ours.leaves[1] > 0
+    assert math.isnan(whole.ours.leaves[1])
+    assert whole.ours.accuracy == folds.ours.accuracy
+
+
+def test_the_kept_results_are_those_of_this_table() -> None:
+    path = Path(__file__).parents[2] / "docs" / "results" / "hhcart-table-5.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    names = [(line["set"], line["method"]) for line in lines]
+    assert names == [(name, method) for name in PUBLISHED_5 for method in TABLE_5.standard]
+    for line in lines:
+        entry = PUBLISHED_5[line["set"]].get(line["method"])
+        assert line["accuracy_paper"] == ("" if entry is None else str(entry.accuracy.mean))
+        # one tree from all rows has no spread
+        assert (line["leaves_ours_sd"] == "") == line["method"].startswith("FDT")

@@ -56,7 +56,7 @@ def test_what_is_outside_two_is_marked_and_judged() -> None:
 def test_cells_without_a_published_figure_are_not_judged() -> None:
     compared = Comparison(TABLE_2, (row(93.0, 7.5, Entry()),))
     assert compared.judged() == []
-    assert "Within 2: 0 of 0 cells." in compared.markdown()
+    assert "Within" not in compared.markdown()
     assert "nan" not in compared.markdown() + compared.csv()
 
 

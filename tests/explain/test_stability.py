@@ -15,7 +15,13 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 
 from estimators.registry import each_estimator
-from obliqua import CartClassifier, HHCartClassifier, ObliqueTreeClassifier, TreeBuilder
+from obliqua import (
+    C45Classifier,
+    CartClassifier,
+    HHCartClassifier,
+    ObliqueTreeClassifier,
+    TreeBuilder,
+)
 from obliqua._core.rng import row_hashes
 from obliqua.errors import TreeError
 from obliqua.explain import split_stability
@@ -333,3 +339,14 @@ def test_progress_is_told() -> None:
     assert told == [(k, n) for k in range(1, n + 1)]
     with pytest.raises(TypeError, match="progress must be a function"):
         split_stability(model, X, y, progress=True)
+
+
+def test_a_split_need_not_save_errors_by_itself() -> None:
+    """C4.5 would collapse such a stump: both sides have the same largest class."""
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 3))
+    y = (X > 0.4).all(axis=1).astype(int)
+    tree = C45Classifier().fit(X, y)
+    assert tree.tree_.stats[tree.tree_.first_child[0] :][:2].argmax(axis=1).tolist() == [0, 0]
+    found = split_stability(tree, X, y, nodes=[0], n_resamples=10)
+    assert found.no_split.tolist() == [0.0]

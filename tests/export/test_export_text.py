@@ -147,6 +147,33 @@ def test_what_stands_in_is_written_for_shown_terms_only(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("coef", "fill", "written"),
+    [
+        (1.0, 5.0, ["missing goes on at: yes"]),
+        (1.0, 6.0, ["missing goes on at: no"]),
+        (-1.0, -6.0, ["missing goes on at: no"]),
+        (-1.0, -4.0, ["missing goes on at: yes"]),
+        (1.0, None, []),
+    ],
+)
+def test_where_a_missing_number_goes_on(
+    coef: float, fill: float | None, written: list[str]
+) -> None:
+    """Of one number no more than the side counts; the number that stands in says nothing."""
+    builder = TreeBuilder(1, 1)
+    filled = {} if fill is None else {0: fill}
+    builder.add_split("root", {0: coef}, 5.0, ("left", "right"), fill=filled)
+    builder.set_leaf("left", [1], 1)
+    builder.set_leaf("right", [1], 1)
+    tree = builder.build()
+    lines = export_text(tree, details=True).splitlines()
+    assert [line[5:] for line in lines if "missing" in line] == written
+    if fill is not None:
+        reached = int(tree.apply(np.array([[np.nan]]))[0])
+        assert reached == (1 if written[0].endswith("yes") else 2)
+
+
+@pytest.mark.parametrize(
     ("rows", "weight", "written"),
     [
         (569, 569.0000001, "569 rows"),

@@ -128,6 +128,10 @@ def assert_same(tree: Tree, node: int, expected: dict[str, Any], data: Problem) 
         assert tree.kind[node] == NodeKind.HYPERPLANE
         assert tree.threshold[plane] == expected["threshold"]
         assert (tree.fill[at] > tree.threshold[plane]) == (heaviest == 1)
+        there = np.array(expected["children"][heaviest]["rows"])
+        there = there[~np.isnan(data.Z[there, expected["column"]])]
+        mean = np.average(data.Z[there, expected["column"]], weights=weights[there])
+        assert tree.fill[at] == pytest.approx(mean)
     else:
         assert tree.kind[node] == NodeKind.LEVELS
         table = tree.table[tree.table_ptr[at] : tree.table_ptr[at + 1]]

@@ -81,15 +81,35 @@ def test_extreme_weights(n: float, bound: str) -> None:
     assert (found <= n).all()
 
 
-@pytest.mark.parametrize("factor", [0.0, -1.0, 0.6, 1.0, np.nan])
-def test_factors_that_mean_nothing(factor: float) -> None:
+@pytest.mark.parametrize("factor", [0.0, -1.0, 0.6, 1.0, np.nan, "a", None])
+def test_factors_that_mean_nothing(factor: Any) -> None:
     tree = grow_tree(problems.integers(20))
     for call in (
         lambda: pessimistic_errors(5, 1, factor),
-        lambda: prune_pessimistic(tree, factor),
+        lambda: prune_pessimistic(tree, confidence_factor=factor),
     ):
         with pytest.raises(ValueError, match=r"above 0 and at most 0\.5"):
             call()
+
+
+@pytest.mark.parametrize(
+    ("n", "e", "message"),
+    [
+        (np.nan, 0, "rows n must be finite and not negative; got nan"),
+        ([3, np.inf], 0, "rows n must be finite and not negative; got inf"),
+        (-1, 0, "rows n must be finite and not negative; got -1.0"),
+        (5, np.nan, "errors e must be finite and not negative; got nan"),
+        (5, [1, -2], "errors e must be finite and not negative; got -2.0"),
+        ([9, 5], 6, "more errors than rows: .* got n=5.0, e=6.0"),
+    ],
+)
+def test_numbers_that_mean_nothing(n: Any, e: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        pessimistic_errors(n, e)
+
+
+def test_errors_that_are_more_than_the_rows_by_rounding() -> None:
+    assert float(pessimistic_errors(3.0, 3.0 + 1e-12)) == 3.0
 
 
 def test_an_unknown_bound() -> None:
@@ -138,10 +158,21 @@ def test_pruning_a_grown_tree(
 ) -> None:
     problem = problem_of(case)
     tree = grow_tree(problem, rules={"zero_gain": True})
-    pruned = prune_pessimistic(tree, factor, problem if up else None, prune_root, bound)
+    pruned = prune_pessimistic(
+        tree,
+        problem,
+        confidence_factor=factor,
+        prune_root=prune_root,
+        bound=bound,
+        subtree_raising=up,
+    )
     top = twin.nested(tree, rows_of(problem))
-    expected = twin.Pruner(tree, factor, bound, up).prune(top, keep=not prune_root)
-    assert_is_the_twins(pruned, expected, tree, problem)
+    weight = case.sample_weight
+    per_weight = 1.0  # weights that are not all whole numbers count as if their mean were 1
+    if weight is not None and (weight % 1 != 0).any():
+        per_weight = np.count_nonzero(weight) / weight.sum()
+    pruner = twin.Pruner(tree, factor, bound, up, per_weight)
+    assert_is_the_twins(pruned, pruner.prune(top, keep=not prune_root), tree, problem)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -154,7 +185,7 @@ def test_much_noise(seed: int) -> None:
     problem = problem_of(case)
     tree = grow_tree(problem, "entropy")
     for factor in (0.5, 0.25, 0.05):
-        pruned = prune_pessimistic(tree, factor, problem, True)
+        pruned = prune_pessimistic(tree, problem, confidence_factor=factor, prune_root=True)
         top = twin.nested(tree, rows_of(problem))
         expected = twin.Pruner(tree, factor, "j48", True).prune(top)
         assert_is_the_twins(pruned, expected, tree, problem)
@@ -188,7 +219,13 @@ def test_pruning_a_tree_of_any_kind(
     plain = encode(np.zeros((len(Z), 1)), y, tree.n_stats, sample_weight=weight)
     problem = replace(plain, Z=Z)
     tree = counted(tree, problem)
-    pruned = prune_pessimistic(tree, factor, problem if up else None, prune_root, bound)
+    pruned = prune_pessimistic(
+        tree,
+        problem if up else None,
+        confidence_factor=factor,
+        prune_root=prune_root,
+        bound=bound,
+    )
     top = twin.nested(tree, rows_of(problem))
     expected = twin.Pruner(tree, factor, bound, up).prune(top, keep=not prune_root)
     assert_is_the_twins(pruned, expected, tree, problem)
@@ -214,7 +251,10 @@ def test_weights_and_order(
     def pruned(one: Case) -> Tree:
         problem = problem_of(one)
         return prune_pessimistic(
-            grow_tree(problem), factor, problem if up else None, prune_root, "j48"
+            grow_tree(problem),
+            problem if up else None,
+            confidence_factor=factor,
+            prune_root=prune_root,
         )
 
     assert_same_substance(pruned(case), pruned(repeated), but=("n_samples", "gain"))
@@ -274,12 +314,59 @@ def test_gains_after_raising(case: Case, factor: float) -> None:
     problem = problem_of(case)
     criterion = get_criterion("gini")
     tree = grow_tree(problem, "gini")
-    pruned = prune_pessimistic(tree, factor, problem, True, "j48", criterion)
+    pruned = prune_pessimistic(
+        tree, problem, confidence_factor=factor, prune_root=True, criterion=criterion
+    )
     for node in np.flatnonzero(~pruned.is_leaf):
         first = int(pruned.first_child[node])
         share = pruned.stats[node].sum() / pruned.stats[0].sum()
         goodness = float(criterion.goodness(pruned.stats[first], pruned.stats[first + 1]))
         assert pruned.gain[node] == pytest.approx(share * goodness, rel=1e-9)
+
+
+def test_a_function_measures_what_was_raised() -> None:
+    """It sees weights as they were given, and its answers are checked as while growing."""
+    case = replace(stripes(), sample_weight=np.full(400, 0.5))
+    problem, tree = problem_of(case), in_the_way(case)
+    seen = []
+
+    def difference(left: Any, right: Any) -> float:
+        seen.append((left.tolist(), right.tolist()))
+        return float(np.abs(left - right).sum())
+
+    ours = get_criterion(difference)
+    raised = prune_pessimistic(tree, problem, prune_root=True, criterion=ours)
+    sides = raised.stats[1:].tolist()
+    assert raised.stats[0].sum() == 200.0
+    assert seen[-1] == (sides[0], sides[1])
+    assert raised.gain[0] == 200.0
+    odd = get_criterion(lambda left, right: np.nan)
+    with pytest.raises(ValueError, match=r"must return a finite number .* got NaN"):
+        prune_pessimistic(tree, problem, prune_root=True, criterion=odd)
+
+
+def test_gains_come_from_rows_and_not_from_what_a_tree_remembers() -> None:
+    case = stripes()
+    tree, problem = in_the_way(case), problem_of(case)
+    stats = tree.stats.copy()
+    stats[1:] = 0.0
+    forgetful = prune_pessimistic(replace(tree, stats=stats), problem, prune_root=True)
+    assert forgetful.n_leaves == 2
+    assert forgetful == prune_pessimistic(tree, problem, prune_root=True)
+
+
+def test_other_rows_are_refused() -> None:
+    case = stripes()
+    tree, problem = in_the_way(case), problem_of(case)
+    cases = {
+        "2 classes, the rows have 3": (encode(case.X, case.y, 3), ValueError),
+        "rows that the tree was grown from": (encode(case.X[:300], case.y[:300], 2), ValueError),
+        "got float": (0.05, TypeError),
+    }
+    for message, (other, kind) in cases.items():
+        with pytest.raises(kind, match=message):
+            prune_pessimistic(tree, other)  # type: ignore[arg-type]
+    assert prune_pessimistic(tree, problem) == tree
 
 
 # --- large and odd --------------------------------------------------------------------------
@@ -296,32 +383,71 @@ def test_a_tree_without_counts() -> None:
 
 
 def test_weights_too_large_to_be_added() -> None:
-    builder = TreeBuilder(1, 3)
+    """Both sides are of the first class: one leaf errs no more than two."""
+    builder = TreeBuilder(1, 2)
     builder.add_split("root", {0: 1.0}, 0.0, ("low", "high"))
-    builder.set_leaf("low", [1.5e308, 0, 0])
-    builder.set_leaf("high", [0, 1e307, 0])
-    assert prune_pessimistic(builder.build(), prune_root=True).n_leaves == 2
+    builder.set_leaf("low", [1e308, 0.3e308])
+    builder.set_leaf("high", [0.7e308, 0.2e308])
+    for bound in ("j48", "c45", "exact"):
+        assert prune_pessimistic(builder.build(), prune_root=True, bound=bound).n_leaves == 1
+
+
+@pytest.mark.parametrize("weight", [1e200, 1e290, 1e305])
+def test_all_nodes_are_measured_in_one_scale(weight: float) -> None:
+    case = stripes()
+    wrong = np.arange(400) % 10 == 0
+    y = np.where(wrong, 1 - case.y, case.y)
+    case = replace(case, y=y, sample_weight=np.full(400, weight))
+    raised = prune_pessimistic(in_the_way(case), problem_of(case), prune_root=True)
+    assert raised.n_leaves == 2
+    assert raised.threshold.tolist() == [0.0]
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 0] + rng.normal(size=400) > 0).astype(np.int64)
+    problem = problem_of(Case(X, y, 2, np.full(400, weight)))
+    tree = grow_tree(problem, rules={"max_depth": 6})
+    assert prune_pessimistic(tree, problem, prune_root=True).n_leaves > 10
+
+
+def chain(labels: list[int]) -> tuple[Tree, Problem]:
+    """A tree of one long branch, with three rows of one label in each leaf."""
+    builder = TreeBuilder(1, 2)
+    *first, last = labels
+    for depth, label in enumerate(first):
+        builder.add_split(depth, {0: 1.0}, float(depth), (f"leaf {depth}", depth + 1))
+        builder.set_leaf(f"leaf {depth}", [3 * (1 - label), 3 * label], 3)
+    builder.set_leaf(len(first), [3 * (1 - last), 3 * last], 3)
+    Z = np.repeat(np.arange(float(len(labels))), 3)[:, None]
+    return builder.build(), encode(Z, np.repeat(labels, 3), 2)
 
 
 def test_deep_trees() -> None:
     """A tree of one long branch is deeper than Python's recursion."""
-    builder = TreeBuilder(1, 2)
-    for depth in range(3000):
-        builder.add_split(depth, {0: 1.0}, float(depth), (f"leaf {depth}", depth + 1))
-        builder.set_leaf(f"leaf {depth}", [depth % 2, 1 - depth % 2], 1)
-    builder.set_leaf(3000, [1, 0], 1)
-    tree = builder.build()
-    Z = np.append(np.arange(3000.0), 3001.0)[:, None]
-    y = np.append(1 - np.arange(3000) % 2, 0)
-    for problem in (None, encode(Z, y, 2)):
-        assert prune_pessimistic(tree, 0.25, problem, prune_root=True).n_leaves < 3001
+    labels = np.random.default_rng(0).integers(0, 2, 1501).tolist()
+    tree, problem = chain(labels)
+    plain = prune_pessimistic(tree, prune_root=True)
+    raised = prune_pessimistic(tree, problem, prune_root=True)
+    assert plain.n_leaves == 1501
+    # Pruning all that is below anew after each of so many raises would take minutes.
+    assert 600 < raised.n_leaves < 900
+    raised.validate()
+    assert raised.stats[0].tolist() == tree.stats[0].tolist()
+
+
+def test_a_long_branch_is_the_twins() -> None:
+    tree, problem = chain(np.random.default_rng(1).integers(0, 2, 51).tolist())
+    pruned = prune_pessimistic(tree, problem, prune_root=True)
+    assert pruned.n_leaves < 40
+    top = twin.nested(tree, rows_of(problem))
+    expected = twin.Pruner(tree, 0.25, "j48", True).prune(top)
+    assert_is_the_twins(pruned, expected, tree, problem)
 
 
 def test_large_trees() -> None:
-    """About a second; sending all rows down for each node anew would take hours."""
+    """Neither takes long, although each node sends rows down a branch."""
     case = problems.gaussians(20_000, n_columns=3, n_classes=5)
     problem = encode(case.X, case.y, 5)
     tree = grow_tree(problem)
     assert tree.n_leaves > 8_000
     for rows_to_send in (None, problem):
-        assert 2 <= prune_pessimistic(tree, problem=rows_to_send).n_leaves < tree.n_leaves
+        assert 2 <= prune_pessimistic(tree, rows_to_send).n_leaves < tree.n_leaves

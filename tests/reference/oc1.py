@@ -57,7 +57,7 @@ class SlowClimb:
         self.constant = settings.get("perturb_constant", False)
         self.n_picks = settings.get("n_picks") or 10 * (z.shape[1] + 1)
         self.min_rows = settings.get("min_rows", 1)
-        self.reach = (z * weight[:, None]).sum(axis=0) / weight.sum()
+        self.reach = np.array([self.mean_size(column) for column in z.T])
         self.tried = 0
         self.trail: list[tuple[Any, float]] = []
         self.top = self.best_division()
@@ -82,6 +82,15 @@ class SlowClimb:
         small = np.minimum(right.sum(axis=1), (~right).sum(axis=1)) < self.min_rows
         return np.where(small, -1.0, self.criterion.goodness(sums, self.counts - sums))
 
+    def mean_size(self, values: Any) -> float:
+        """The geometric mean of |values|, as a power of two; 0 if all are."""
+        there = values != 0
+        if not there.any():
+            return 0.0
+        exponents = np.frexp(values[there])[1].astype(int) - 1
+        weights = self.weight[there].astype(int)
+        return 2.0 ** int((exponents * weights).sum() // weights.sum())
+
     def place(self, a: Any) -> None:
         """Put the hyperplane somewhere."""
         self.a = a
@@ -89,7 +98,7 @@ class SlowClimb:
         for k in range(self.z.shape[1]):
             if a[k] != 0:
                 self.v += a[k] * self.z[:, k]
-        self.size = (np.abs(self.v) * self.weight).sum() / self.weight.sum()
+        self.size = self.mean_size(self.v)
         self.score = float(self.goodness(self.v[None, :] > 0)[0])
 
     def best_along(self, w: Any, scale: float) -> tuple[float, float] | None:
@@ -181,8 +190,9 @@ class SlowClimb:
             for k in range(self.z.shape[1]):
                 if r[k] != 0:
                     w += r[k] * self.z[:, k]
-            mean = (np.abs(w) * self.weight).sum() / self.weight.sum()
-            move = self.best_along(w, power_of_two(self.size / mean))
+            mean = self.mean_size(w)
+            scale = power_of_two(self.size / mean if mean else math.inf)
+            move = self.best_along(w, scale)
             if move and self.gains(move[1]):
                 amount, self.score = move
                 self.a += amount * r

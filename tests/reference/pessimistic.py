@@ -90,14 +90,17 @@ def counts(node: Node, n_classes: int) -> list[float]:
 class Pruner:
     """C4.5's pruning of a tree whose questions stand in `tree`."""
 
-    def __init__(self, tree: Any, factor: float, bound: str, raising: bool) -> None:
+    def __init__(
+        self, tree: Any, factor: float, bound: str, raising: bool, per_weight: float = 1.0
+    ) -> None:
         self.tree = tree
         self.factor = factor
         self.bound = bound
         self.raising = raising
+        self.per_weight = per_weight  # rows that a weight of 1 counts as
 
     def as_leaf(self, node: Node) -> float:
-        sums = counts(node, self.tree.n_stats)
+        sums = [weight * self.per_weight for weight in counts(node, self.tree.n_stats)]
         return expected(sum(sums), sum(sums) - max(sums), self.factor, self.bound)
 
     def errors(self, node: Node) -> float:

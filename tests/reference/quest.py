@@ -91,6 +91,17 @@ def direction(X: FloatArray, first: BoolArray) -> FloatArray:
     return np.linalg.solve(within, X[first].mean(axis=0) - X[~first].mean(axis=0))
 
 
+def log_densities(
+    x: float, means: tuple[float, float], variances: tuple[float, float], share: float
+) -> tuple[float, float]:
+    """Logarithms of two normal densities, times their shares."""
+    one, other = (
+        float(np.log(part) + stats.norm.logpdf(x, mean, np.sqrt(variance)))
+        for part, mean, variance in zip((share, 1 - share), means, variances, strict=True)
+    )
+    return one, other
+
+
 def crossings(
     means: tuple[float, float], variances: tuple[float, float], share: float
 ) -> list[float]:
@@ -98,8 +109,8 @@ def crossings(
     scales = np.sqrt(variances)
 
     def difference(x: float) -> float:
-        one = np.log(share) + stats.norm.logpdf(x, means[0], scales[0])
-        return float(one - np.log(1 - share) - stats.norm.logpdf(x, means[1], scales[1]))
+        one, other = log_densities(x, means, variances, share)
+        return one - other
 
     # The difference is a parabola, or a line. Its top divides what holds one root each.
     reach = 1e4 * (abs(means[0] - means[1]) + scales.sum())

@@ -15,18 +15,23 @@ from obliqua._core.position cimport Move, Position
 from obliqua._core.quick cimport quick_search
 from obliqua._core.rng cimport draw, draw_uniform
 from obliqua._core.search cimport tolerance_for
-from obliqua._core.types cimport Cut, Scorer, i32, i64, midpoint
+from obliqua._core.selecting cimport Selecting
+from obliqua._core.types cimport Cut, Scorer, i32, i64, midpoint, u64
 
 cdef enum:
     SEQUENTIAL = 0
     BEST = 1
     RANDOM = 2
 
+cdef enum:
+    BACKWARD = 1
+    FORWARD = 2
+
 cdef double NO_MOVE = 1e-9           # of a coefficient: a change this small is none
 cdef double NO_GAIN = 1e-12          # of a score
 
 
-cdef class Climb(Position):
+cdef class Climb(Selecting):
     """Climbs from several starts; `settings` is an `obliqua.methods.oc1.Climb`."""
 
     cdef int order
@@ -35,12 +40,15 @@ cdef class Climb(Position):
     cdef i64 most_equal      # moves without gain between two improvements
     cdef bint fading         # the paper's rule: they become less likely instead
     cdef bint axis_start
+    cdef int selection       # of features
+    cdef double forward_share    # of the gain so far, that one more feature must bring
     cdef bint constant       # whether the constant changes too
     cdef bint blind          # jumps take no heed of signs, as in the original program
     cdef i64 n_equal         # moves without gain since the last improvement
     cdef Planned guide       # None: no such start
     cdef bint has_guide      # and it has shown one at this node
     cdef double* best_a
+    cdef double* spare_a
     cdef double best_score
 
     def __cinit__(self, i64 n_features, int n_classes, i64 room, bint weighted,
@@ -52,6 +60,9 @@ cdef class Climb(Position):
         self.most_equal = settings.most_equal
         self.fading = settings.stagnation == "paper"
         self.axis_start = settings.axis_start
+        self.selection = (None, "backward", "forward").index(settings.selection)
+        self.beta = settings.beta if settings.selection == "backward" else -1.0
+        self.forward_share = settings.beta
         self.constant = settings.perturb_constant
         self.blind = settings.jump_search == "program"
         self.min_rows = settings.min_rows
@@ -61,32 +72,81 @@ cdef class Climb(Position):
         if self.has_deadline:
             self.deadline = settings.journal.deadline
         self.reserve_starts(settings.n_restarts, room, helper)
+        self.reserve_selection(room)
         self.guide = None if helper else settings.guide
         self.best_a = <double*> malloc((n_features + 1) * sizeof(double))
-        if self.best_a == NULL:
+        self.spare_a = <double*> malloc((n_features + 1) * sizeof(double))
+        if self.best_a == NULL or self.spare_a == NULL:
             raise MemoryError("no room to climb")
 
     def __dealloc__(self):
         free(self.best_a)
+        free(self.spare_a)
 
     cdef void improve(self, Position owner, i64 task, const Cut* best) noexcept nogil:
-        cdef i64 idle = 0
         cdef bint started = False
         if task == 0 and self.axis_start:
             started = self.start_at_axis(
                 owner, best.direction if best.direction < self.n_features else -1)
+        elif self.selection == FORWARD:
+            started = self.start_at_axis(owner, <i64> (draw(&self.stream) % <u64> self.n_features))
         elif task == self.axis_start:
             started = self.start_at_guide(<Climb> owner, (<Climb> owner).guide)
         if not started:
             self.start_anywhere(owner)
-        self.n_equal = 0
         if owner.trail is not None:
             self.note(owner)
+        self.activate(owner)
+        if self.selection == FORWARD and started:
+            self.add_features(owner)
+            return
+        self.climb(owner)
+        if (self.selection == BACKWARD or self.max_features < self.n_features) and self.leave_out(
+                owner):
+            self.climb(owner)
+
+    cdef void add_features(self, Position owner) noexcept nogil:
+        """Starts with the feature of a cut and lets others join, the one that gains most first."""
+        cdef i64 k, chosen, n_there = 0
+        cdef double alone = self.score, before
+        cdef Move move, best
+        for k in range(self.n_features):
+            self.active[k] = self.a[k] != 0.0
+            n_there += self.active[k]
+        while (n_there < self.max_features and self.score < owner.top
+               and not self.stopped(owner, owner.sheet.n * self.n_features)):
+            chosen = -1
+            best.score = self.score
+            for k in range(self.n_features):
+                if not self.active[k] and owner.reach[k] > 0.0:
+                    move = self.turn(owner, k, self.score)
+                    if move.found and self.gains(move.score) and move.score > best.score:
+                        best = move
+                        chosen = k
+            if chosen < 0:
+                return
+            before = self.score
+            memcpy(self.spare_a, self.a, (self.n_features + 1) * sizeof(double))
+            self.active[chosen] = True
+            n_there += 1
+            self.apply_turn(owner, chosen, &best)
+            self.place(owner)
+            self.climb(owner)
+            if self.score - before <= self.forward_share * (self.score - alone):
+                memcpy(self.a, self.spare_a, (self.n_features + 1) * sizeof(double))
+                self.place(owner)        # it is not worth one more feature
+                return
+
+    cdef void climb(self, Position owner) noexcept nogil:
+        """Moves the coefficients of active features until nothing helps."""
+        cdef i64 idle = 0
+        self.n_equal = 0
+        self.keep()
         if self.order == RANDOM:
             self.climb_at_random(owner)
             return
-        self.keep()
-        while self.score < owner.top and not self.stopped(owner):
+        while self.score < owner.top and not self.stopped(owner,
+                                                          owner.sheet.n * self.n_features):
             if not self.one_pass(owner) and not self.try_jumps(owner):
                 break
             self.place(owner)            # sums that were added to for long lose digits
@@ -163,16 +223,7 @@ cdef class Climb(Position):
         """Goes back to the best hyperplane, if this one is worse."""
         if self.score < self.best_score:
             memcpy(self.a, self.best_a, (self.n_features + 1) * sizeof(double))
-            self.score = self.best_score
-
-    cdef bint stopped(self, Position owner) noexcept nogil:
-        """Whether the user or the clock says stop; lets Ctrl-C through."""
-        cdef i64 work = owner.sheet.n * self.n_features
-        if self.columns is not None:
-            self.columns.mind_signals(work)
-            if self.columns.stop:
-                return True
-        return self.is_late(work) or owner.trouble is not None
+            self.place(owner)
 
     cdef bint gains(self, double score) noexcept nogil:
         """Whether a score is higher, by more than entropies of equal splits may differ."""
@@ -208,6 +259,8 @@ cdef class Climb(Position):
         cdef Move move, best
         if self.order == SEQUENTIAL:
             for k in range(last):
+                if k < self.n_features and not self.active[k]:
+                    continue
                 move = self.turn(owner, k, self.score)
                 if self.accepts(&move) and self.change(owner, k, &move):
                     moved = True
@@ -216,11 +269,21 @@ cdef class Climb(Position):
             return moved
         best.score = -1.0
         for k in range(last):
+            if k < self.n_features and not self.active[k]:
+                continue
             move = self.turn(owner, k, self.score)
             if move.found and move.score > best.score:
                 best = move
                 chosen = k
         return chosen >= 0 and self.accepts(&best) and self.change(owner, chosen, &best)
+
+    cdef void draw_coefficients(self, Position owner, double* a) noexcept nogil:
+        cdef i64 k
+        Position.draw_coefficients(self, owner, a)
+        if a == self.jump:
+            for k in range(self.n_features):
+                if not self.active[k]:
+                    a[k] = 0.0
 
     cdef bint try_jumps(self, Position owner) noexcept nogil:
         """Up to so many random directions; stops at the first that is better."""
@@ -262,12 +325,13 @@ cdef class Climb(Position):
     cdef void climb_at_random(self, Position owner) noexcept nogil:
         cdef i64 pick, k
         cdef Move move
-        self.keep()
         for pick in range(self.n_picks):
-            if self.score >= owner.top or self.stopped(owner):
+            if self.score >= owner.top or self.stopped(owner, owner.sheet.n * self.n_features):
                 break
-            k = <i64> (draw(&self.stream) % <unsigned long long> (self.n_features + 1))
-            move = self.turn(owner, k, self.score)
+            k = <i64> (draw(&self.stream) % <u64> (self.n_features + 1))
+            move.found = False
+            if k == self.n_features or self.active[k]:
+                move = self.turn(owner, k, self.score)
             if not (self.accepts(&move) and self.change(owner, k, &move)):
                 self.try_jumps(owner)
             if pick % 16 == 15 or pick == self.n_picks - 1:

@@ -111,20 +111,6 @@ OB_VERSIONS static int64_t ob_count_positive(const double *v, int64_t n) {
     return count;
 }
 
-/* The sum of |v[i]|, good to many digits; only its order of magnitude is used. */
-OB_VERSIONS static double ob_sum_sizes(const double *v, int64_t n) {
-    double sum[OB_LANES] = {0};
-    int64_t i = 0;
-    for (; i + OB_LANES <= n; i += OB_LANES)
-        for (int k = 0; k < OB_LANES; k++)
-            sum[k] += v[i + k] < 0 ? -v[i + k] : v[i + k];
-    for (; i < n; i++)
-        sum[0] += v[i] < 0 ? -v[i] : v[i];
-    for (int k = 1; k < OB_LANES; k++)
-        sum[0] += sum[k];
-    return sum[0];
-}
-
 /* The bin of each number: (z - low) * scale, brought into 0 .. last. Never decreasing in z. */
 OB_VERSIONS static void ob_places(const double *z, int32_t *place, int64_t n, double low,
                                   double scale, double last) {

@@ -33,7 +33,6 @@ cdef extern from "loops.h" nogil:
     void ob_add_multiple(double* v, const double* z, double d, i64 n)
     void ob_add_constant(double* v, double d, i64 n)
     i64 ob_count_positive(const double* v, i64 n)
-    double ob_sum_sizes(const double* v, i64 n)
 
 cdef enum:
     MOST_CLASSES = 12        # whose divisions are all looked at, to know the best one
@@ -135,14 +134,26 @@ cdef class Position(Planned):
             self.spread[k] = column_spread(&self.sheet, k)
 
     cdef double mean_size(self, Position owner, const double* values) noexcept nogil:
-        """The mean of |values| over the rows, by weight."""
-        cdef i64 i
-        cdef double total = 0.0
-        if not owner.sheet.weighted:
-            return ob_sum_sizes(values, owner.sheet.n) / (<double> owner.sheet.n)
+        """The geometric mean of |values|, as a power of two.
+
+        Exponents are whole numbers: their sum does not depend on the order of the rows, and a
+        weight of two is the same as two rows.
+        """
+        cdef i64 i, exponent, weight, count = 0, total = 0
+        cdef u64 bits
         for i in range(owner.sheet.n):
-            total += fabs(values[i]) * (<double> owner.sheet.weights[i])
-        return total / (<double> owner.scorer.weight)
+            memcpy(&bits, values + i, sizeof(double))
+            exponent = <i64> (bits >> 52 & 0x7FF)
+            if exponent:                     # neither 0 nor next to it
+                weight = owner.sheet.weights[i] if owner.sheet.weighted else 1
+                count += weight
+                total += weight * (exponent - 1023)
+        if count == 0:
+            return 0.0
+        exponent = total // count
+        if total % count != 0 and total < 0:
+            exponent -= 1                    # C divides towards 0
+        return ldexp(1.0, <int> exponent)
 
     cdef void find_top(self) noexcept nogil:
         """The best that any split can do: whole classes on either side (of a convex measure)."""

@@ -88,8 +88,8 @@ and it is not pruned.""",
         "float",
         """\
 The share of the weight that is held out for 'holdout' and 'reduced_error'. Which rows
-these are depends on the seed and on what is in the rows, not on their order. Equal rows
-stay together.""",
+these are depends on the seed and on what is in the rows, not on their order. Of equal rows,
+and of a row whose weight counts rows, some may be held out and others not.""",
     ),
     "n_folds": (
         "int",
@@ -101,12 +101,13 @@ The number of folds for `pruning='cv'`.""",
         """\
 'holdout' and 'cv' take the smallest tree whose errors are at most so many standard errors
 above the fewest. 0 asks for the fewest; 1 is the rule of Breiman et al. The standard
-error takes weights for numbers of rows.""",
+error takes weights for numbers of rows, as for `confidence_factor`.""",
     ),
     "prune_root": (
         "bool",
         """\
-Whether the root's split may be cut too. The papers never cut it.""",
+Whether the root's split may be cut too. C4.5 cuts it if it is not worth having, and so do the
+methods that prune as C4.5 does; the papers on the others never do.""",
     ),
     "ccp_alpha": (
         "float or None",
@@ -121,13 +122,14 @@ decide.""",
         """\
 For `pruning='pessimistic'`: how likely it is that a leaf errs as rarely as it does on the
 training rows, if its true rate is the estimated one. Smaller values prune more; at most 0.5.
-Weights count as numbers of rows.""",
+Weights count as numbers of rows if those of the rows are all whole numbers, and otherwise as
+if their mean were 1.""",
     ),
     "subtree_raising": (
         "bool",
         """\
 For `pruning='pessimistic'`: whether the largest branch of a split may take the place of the
-split, with all its rows.""",
+split, with all its rows, if it promises no more errors.""",
     ),
     "max_features_per_split": (
         "int or None",

@@ -1,6 +1,7 @@
 """Looking at what a user gives: rows, labels and limits."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import ceil
 from numbers import Integral
 from typing import Any
@@ -10,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_X_y, validate_data
 
 from obliqua._encoding import Encoding
+from obliqua._rules import Rules
 from obliqua._table import (
     FROM_DTYPE,
     Table,
@@ -19,6 +21,7 @@ from obliqua._table import (
     read_table,
 )
 from obliqua._typing import AnyArray, Rows
+from obliqua.data import Problem
 
 # Both widths go through the engine as they are; anything else becomes the first.
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -105,3 +108,12 @@ def number_of_rows(limit: float, n_rows: int) -> int:
     """Turn a limit that may be a fraction of the rows into a number of rows."""
     number = int(limit) if isinstance(limit, Integral) else ceil(limit * n_rows)
     return min(number, n_rows + 1)
+
+
+def with_least_weight(rules: Rules, problem: Problem, weight: float) -> Rules:
+    """Return rules by which each side of a split also holds a weight, as a number of rows."""
+    # Weights such as a seventh add up to less than they should, by rounding.
+    units = float(weight) / problem.row_unit * (1.0 - 1e-9)
+    # No more than nothing can have: the unit may be tiny.
+    least = ceil(min(units, problem.total_weight + 1.0))
+    return replace(rules, min_weight_leaf=max(rules.min_weight_leaf, least))

@@ -153,12 +153,27 @@ def class_weights(
             f"The labels {unknown} in class_weight are not in y, whose labels {unweighted} "
             "have no weight. Write the labels as they are in y, with their type."
         )
-    weights = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
+    weights = np.array([_one_number(class_weight.get(label, 1.0), label) for label in labels])
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise ValueError(
             f"The weights in class_weight must be finite and not negative. Got {class_weight}."
         )
     return weights
+
+
+def _one_number(value: Any, label: Any) -> float:
+    """Return the weight of a class as a float; a row of a matrix of costs is none."""
+    try:
+        if not isinstance(value, str | bytes) and np.ndim(value) == 0:
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    shown = " ".join(repr(value).split())  # a matrix on one line
+    raise ValueError(
+        f"class_weight must give one number per class; got {shown} for the class {label!r}. "
+        "Costs that depend on the predicted class too cannot be given: add up what the mistakes "
+        "on a class cost, and give it the sum."
+    )
 
 
 def prior_weights(

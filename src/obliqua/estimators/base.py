@@ -89,53 +89,35 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     #: Fitted attributes beside the model: what a fit has noted, kept in files too.
     _notes: ClassVar[tuple[str, ...]] = ()
 
-    @abstractmethod
-    def __init__(
-        self,
-        *,
-        criterion: CriterionLike,
-        max_depth: int | None,
-        max_leaf_nodes: int | None,
-        min_samples_split: float,
-        min_samples_leaf: float,
-        min_weight_fraction_leaf: float,
-        min_impurity_decrease: float,
-        max_leaf_error: float,
-        zero_gain_splits: bool,
-        pruning: str | None,
-        prune_fraction: float,
-        n_folds: int,
-        n_se: float,
-        prune_root: bool,
-        ccp_alpha: float | None,
-        confidence_factor: float,
-        subtree_raising: bool,
-        class_weight: dict[object, float] | str | None,
-        priors: Priors,
-        random_state: SeedLike,
-        n_jobs: int | None,
-    ) -> None:
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_impurity_decrease = min_impurity_decrease
-        self.max_leaf_error = max_leaf_error
-        self.zero_gain_splits = zero_gain_splits
-        self.pruning = pruning
-        self.prune_fraction = prune_fraction
-        self.n_folds = n_folds
-        self.n_se = n_se
-        self.prune_root = prune_root
-        self.ccp_alpha = ccp_alpha
-        self.confidence_factor = confidence_factor
-        self.subtree_raising = subtree_raising
-        self.class_weight = class_weight
-        self.priors = priors
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    # Parameters of all methods. Constructors name them, as scikit-learn wants it, each with its
+    # own defaults, and hand them over in one piece.
+    criterion: CriterionLike
+    max_depth: int | None
+    max_leaf_nodes: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_fraction_leaf: float
+    min_impurity_decrease: float
+    max_leaf_error: float
+    zero_gain_splits: bool
+    pruning: str | None
+    prune_fraction: float
+    n_folds: int
+    n_se: float
+    prune_root: bool
+    ccp_alpha: float | None
+    confidence_factor: float
+    subtree_raising: bool
+    class_weight: dict[object, float] | str | None
+    priors: Priors
+    random_state: SeedLike
+    n_jobs: int | None
+
+    def _take_shared(self, given: dict[str, Any]) -> None:
+        """Keep the parameters that all methods have; `given`: a constructor's variables."""
+        for name in BaseTreeClassifier.__annotations__:
+            if not name.startswith("_"):
+                setattr(self, name, given[name])
 
     @abstractmethod
     def _proposer(self) -> object:
@@ -145,6 +127,7 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Check the parameters; scikit-learn calls it before a fit, unless told to skip it."""
         self._check_saved()
         super()._validate_params()
+        self._check_shares()
 
     def _check_saved(self) -> None:
         """Refuse to fit without a parameter that a model file could not keep."""
@@ -178,7 +161,10 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             The class labels: integers, strings or bools.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. Rows of weight 0 count as absent; a weight of 2 is the
-            same as having the row twice. Negative weights are an error.
+            same as having the row twice, unless all weights share the factor: where rows are
+            held out or divided into folds, that is a unit. Where rows are counted, weights
+            that are not all whole numbers count as if their mean were 1. Negative weights are
+            an error.
 
         Returns
         -------
@@ -257,16 +243,19 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         )
         return seen, problem, classes
 
-    def _weights_of_classes(
-        self, classes: AnyArray, codes: Int32Array, weights: FloatArray | None
-    ) -> FloatArray | None:
-        """Return what priors and class weights make of each class: altered priors."""
+    def _check_shares(self) -> None:
         if self.priors is not None and isinstance(self.class_weight, str):
             raise ValueError(
                 "priors and class_weight='balanced' both set the shares of the classes. Got "
                 f"priors={self.priors!r}; leave one of them out, or give class_weight as a "
                 "dictionary of costs."
             )
+
+    def _weights_of_classes(
+        self, classes: AnyArray, codes: Int32Array, weights: FloatArray | None
+    ) -> FloatArray | None:
+        """Return what priors and class weights make of each class: altered priors."""
+        self._check_shares()
         costs = class_weights(self.class_weight, classes, codes, weights)
         shares = prior_weights(self.priors, classes, codes, weights)
         if costs is None or shares is None:

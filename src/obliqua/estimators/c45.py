@@ -1,20 +1,23 @@
 """C4.5: gain ratio, branches for levels, pessimistic pruning."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from math import ceil
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from obliqua.estimators._docs import document
-from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
+from obliqua.estimators._docs import PARAMETERS, document
+from obliqua.estimators._input import (
+    TABLE_CONSTRAINTS,
+    CategoricalFeatures,
+    with_least_weight,
+)
 from obliqua.estimators.base import BaseTreeClassifier, Priors, SeedLike
 
 if TYPE_CHECKING:
     from obliqua.data import Problem
     from obliqua.grow import Rules
+    from obliqua.methods.c45 import C45
     from obliqua.tree import Tree
 
 
@@ -35,13 +38,40 @@ node`, as in release 8. It keeps columns of many different numbers from winning 
         "bool",
         """\
 Whether a split on a qualitative column puts one level against all others, as J48 does with its
-option `-B`. By default each level at the node has a branch of its own.""",
+option `-B`: the level with the largest gain ratio, or with `criterion='entropy'` the largest gain.
+By default each level at the node has a branch of its own.""",
     ),
     min_weight_leaf=(
         "float",
         """\
 The smallest weight that each side of a threshold must hold, and that at least two branches of a
-split on levels must hold. A row without a weight counts 1, so this is C4.5's option `-m`.""",
+split on levels must hold. A row without a weight counts 1, so this is C4.5's option `-m`.
+Weights that are not all whole numbers count as if their mean were 1.""",
+    ),
+    min_weight_fraction_leaf=(
+        "float",
+        """\
+The same as a fraction of the total weight, at most 0.5; the larger one counts. A branch of a
+split on levels may hold less.""",
+    ),
+    max_leaf_nodes=(
+        "int or None",
+        """\
+The most leaves. Nodes are split in order of their gain; `None` grows all of them. A split with
+more branches than there is room for is left out, so there may be fewer leaves.""",
+    ),
+    pruning=(
+        "{'holdout', 'cv', 'reduced_error', 'pessimistic'} or None",
+        PARAMETERS["pruning"][1]
+        + """
+Whatever it is, subtrees that save no error on the training rows become leaves before; only
+`collapse=False` leaves the tree as it has grown.""",
+    ),
+    ccp_alpha=(
+        "float or None",
+        PARAMETERS["ccp_alpha"][1]
+        + """
+The tree is collapsed before, also for 0, unless `collapse=False`.""",
     ),
     min_class_share=(
         "float",
@@ -99,7 +129,8 @@ class C45Classifier(BaseTreeClassifier):
     equal; C4.5 asks for a difference of 1e-5. Grouping of levels, rules and windows are left out.
 
     Weights count as numbers of rows in `min_weight_leaf`, in the MDL correction and in the
-    pruning, so multiplying all of them by a number changes the tree.
+    pruning, if all of them are whole numbers: then multiplying them by a number changes the tree.
+    Otherwise, as in boosting, they count as if their mean were 1.
 
     `random_state`, `prune_fraction`, `n_folds` and `n_se` matter for other kinds of pruning only.
 
@@ -167,29 +198,7 @@ class C45Classifier(BaseTreeClassifier):
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(
-            criterion=criterion,
-            max_depth=max_depth,
-            max_leaf_nodes=max_leaf_nodes,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_weight_fraction_leaf=min_weight_fraction_leaf,
-            min_impurity_decrease=min_impurity_decrease,
-            max_leaf_error=max_leaf_error,
-            zero_gain_splits=zero_gain_splits,
-            pruning=pruning,
-            prune_fraction=prune_fraction,
-            n_folds=n_folds,
-            n_se=n_se,
-            prune_root=prune_root,
-            ccp_alpha=ccp_alpha,
-            confidence_factor=confidence_factor,
-            subtree_raising=subtree_raising,
-            class_weight=class_weight,
-            priors=priors,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
+        self._take_shared(locals())
         self.mdl_correction = mdl_correction
         self.binary = binary
         self.min_weight_leaf = min_weight_leaf
@@ -197,7 +206,8 @@ class C45Classifier(BaseTreeClassifier):
         self.collapse = collapse
         self.categorical_features = categorical_features
 
-    def _proposer(self) -> object:
+    def _proposer(self) -> "C45":
+        """Return what kind of tree to grow; this method proposes nothing to the engine."""
         from obliqua.methods.c45 import C45
 
         return C45(
@@ -210,14 +220,10 @@ class C45Classifier(BaseTreeClassifier):
 
     def _grower(self, key: int) -> "Callable[[Problem], Tree]":
         """Return what grows a tree; this method has an engine of its own and no chance."""
-        from obliqua.methods.c45 import C45, grow_c45
+        from obliqua.methods.c45 import grow_c45
 
         method = self._proposer()
-        assert isinstance(method, C45)
         return lambda problem: grow_c45(problem, method, self._rules(problem))
 
     def _rules(self, problem: "Problem") -> "Rules":
-        rules = super()._rules(problem)
-        # No more than nothing can have: the unit may be tiny.
-        least = min(float(self.min_weight_leaf) / problem.unit, problem.total_weight + 1.0)
-        return replace(rules, min_weight_leaf=max(rules.min_weight_leaf, ceil(least)))
+        return with_least_weight(super()._rules(problem), problem, self.min_weight_leaf)

@@ -1,14 +1,16 @@
 """FDT: one split along Fisher's direction at each node."""
 
-from dataclasses import replace
-from math import ceil
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
 from obliqua.estimators._docs import document
-from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
+from obliqua.estimators._input import (
+    TABLE_CONSTRAINTS,
+    CategoricalFeatures,
+    with_least_weight,
+)
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
 
 if TYPE_CHECKING:
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
         "float",
         """\
 The smallest weight that each side of a split must hold; a row without a weight counts 1. This is
-what C4.5 means by two examples.""",
+what C4.5 means by two examples. Weights that are not all whole numbers count as if their mean
+were 1.""",
     ),
 )
 class FisherTreeClassifier(BaseTreeClassifier):
@@ -30,7 +33,8 @@ class FisherTreeClassifier(BaseTreeClassifier):
     At each node all features are made one: the projection to Fisher's direction, along which the
     two classes lie apart the furthest, compared with their own width. The node is divided by the
     threshold with the largest information gain. More than two classes are made two groups first.
-    The tree grows until its leaves are pure, and is pruned as C4.5 does it. Nothing is random.
+    The tree grows until its leaves are pure, and is pruned as C4.5 does it, with subtree raising.
+    Nothing is random.
 
     [parameters]
 
@@ -48,9 +52,12 @@ class FisherTreeClassifier(BaseTreeClassifier):
     of squares between both sides is largest.
 
     A singular scatter matrix is inverted by its pseudo-inverse, with one exception, which is ours:
-    where the means differ in a direction in which no class varies although there are more rows
-    than features, this direction is taken, for the classes are certainly apart there. Where all
-    classes have the same mean, splits along single features are tried.
+    where the means differ in a direction in which no class varies although there are rows enough,
+    this direction is taken, for the classes are certainly apart there. Rows are enough if there
+    are at least two more different ones than features that vary at the node. Where all classes
+    have the same mean, splits along single features are tried. With 20 features or more, a node
+    whose rows are not enough adds the mean variance within the classes to that of each feature,
+    a ridge, which is ours too.
 
     Takes qualitative features and missing values. The paper has numbers only, so this is ours: at
     each node the levels of a column become numbers found from the node's rows (CRIMCOORD, as for
@@ -102,7 +109,7 @@ class FisherTreeClassifier(BaseTreeClassifier):
         prune_root: bool = True,
         ccp_alpha: float | None = None,
         confidence_factor: float = 0.25,
-        subtree_raising: bool = False,
+        subtree_raising: bool = True,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
         categorical_features: CategoricalFeatures = "from_dtype",
@@ -110,29 +117,7 @@ class FisherTreeClassifier(BaseTreeClassifier):
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(
-            criterion=criterion,
-            max_depth=max_depth,
-            max_leaf_nodes=max_leaf_nodes,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_weight_fraction_leaf=min_weight_fraction_leaf,
-            min_impurity_decrease=min_impurity_decrease,
-            max_leaf_error=max_leaf_error,
-            zero_gain_splits=zero_gain_splits,
-            pruning=pruning,
-            prune_fraction=prune_fraction,
-            n_folds=n_folds,
-            n_se=n_se,
-            prune_root=prune_root,
-            ccp_alpha=ccp_alpha,
-            confidence_factor=confidence_factor,
-            subtree_raising=subtree_raising,
-            class_weight=class_weight,
-            priors=priors,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
+        self._take_shared(locals())
         self.categorical_features = categorical_features
         self.fill = fill
         self.max_features_per_split = max_features_per_split
@@ -147,7 +132,4 @@ class FisherTreeClassifier(BaseTreeClassifier):
         )
 
     def _rules(self, problem: "Problem") -> "Rules":
-        rules = super()._rules(problem)
-        # No more than nothing can have: the unit may be tiny.
-        least = min(float(self.min_weight_leaf) / problem.unit, problem.total_weight + 1.0)
-        return replace(rules, min_weight_leaf=max(rules.min_weight_leaf, ceil(least)))
+        return with_least_weight(super()._rules(problem), problem, self.min_weight_leaf)

@@ -24,6 +24,7 @@ __all__ = ["NotSaved", "load", "save"]
 _CLASSES = {
     "C45Classifier": "obliqua.estimators.c45",
     "CartClassifier": "obliqua.estimators.cart",
+    "CartLCClassifier": "obliqua.estimators.cart_lc",
     "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "LMDTClassifier": "obliqua.estimators.lmdt",

@@ -89,6 +89,27 @@ Where nodes get oblique splits: a float asks for more rows than this number time
 features (the paper has 2), an int for at least so many rows. `None` sets no limit. Smaller nodes
 get axis-parallel splits.""",
     ),
+    feature_selection=(
+        "{'backward', 'forward'} or None",
+        """\
+Whether a split does without features that matter little. 'backward': after a climb the feature
+whose loss costs least is left out as long as that is less than `beta` times what the loss of the
+most important one would cost, as in CART; then the climb goes on with the others. 'forward': a
+climb starts with one feature, and the one that gains most joins as long as it brings more than
+`beta` times what was gained so far. The paper wishes for it; the original program has none.""",
+    ),
+    beta=(
+        "float",
+        """\
+How little a feature may matter for `feature_selection`.""",
+    ),
+    max_features_per_split=(
+        "int or None",
+        """\
+The most features that a split may use. After a climb those that matter least are left out one by
+one, and the climb goes on with the others; with `feature_selection='forward'` no more than these
+join. `None` sets no limit; 1 leaves only axis-parallel splits.""",
+    ),
     time_limit=TIME_LIMIT,
     scale=(
         "{'standard', 'robust', 'minmax'} or None",
@@ -186,6 +207,8 @@ class OC1Classifier(SearchingTreeClassifier):
             Interval(RealNotInt, 0.0, None, closed="left"),
             None,
         ],
+        "feature_selection": [StrOptions({"backward", "forward"}), None],
+        "beta": [Interval(Real, 0.0, 1.0, closed="both")],
         "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
         "scale": [StrOptions({"standard", "robust", "minmax"}), None],
     }
@@ -204,6 +227,8 @@ class OC1Classifier(SearchingTreeClassifier):
         oblique_only: bool = False,
         axis_bias: float = 1.0,
         oblique_min_samples: float | None = 2.0,
+        feature_selection: str | None = None,
+        beta: float = 0.2,
         max_features_per_split: int | None = None,
         scale: str | None = "minmax",
         time_limit: float | None = None,
@@ -231,29 +256,7 @@ class OC1Classifier(SearchingTreeClassifier):
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(
-            criterion=criterion,
-            max_depth=max_depth,
-            max_leaf_nodes=max_leaf_nodes,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_weight_fraction_leaf=min_weight_fraction_leaf,
-            min_impurity_decrease=min_impurity_decrease,
-            max_leaf_error=max_leaf_error,
-            zero_gain_splits=zero_gain_splits,
-            pruning=pruning,
-            prune_fraction=prune_fraction,
-            n_folds=n_folds,
-            n_se=n_se,
-            prune_root=prune_root,
-            ccp_alpha=ccp_alpha,
-            confidence_factor=confidence_factor,
-            subtree_raising=subtree_raising,
-            class_weight=class_weight,
-            priors=priors,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
+        self._take_shared(locals())
         self.n_restarts = n_restarts
         self.n_jumps = n_jumps
         self.order = order
@@ -265,6 +268,8 @@ class OC1Classifier(SearchingTreeClassifier):
         self.oblique_only = oblique_only
         self.axis_bias = axis_bias
         self.oblique_min_samples = oblique_min_samples
+        self.feature_selection = feature_selection
+        self.beta = beta
         self.max_features_per_split = max_features_per_split
         self.scale = scale
         self.time_limit = time_limit
@@ -289,6 +294,8 @@ class OC1Classifier(SearchingTreeClassifier):
                 axis_start=not self.oblique_only,
                 min_rows=0 if fewest is None else fewest,
                 from_zero=self.scale is not None,
+                selection=self.feature_selection,
+                beta=float(self.beta),
                 journal=self._open_journal(self.time_limit),
             ),
             max_features=self.max_features_per_split,

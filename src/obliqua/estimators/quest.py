@@ -39,13 +39,14 @@ significant feature is split all the same. Only for `split='univariate'`.""",
 What the gain of a split is measured by. It does not choose the splits; importances,
 `max_leaf_nodes` and `min_impurity_decrease` need it. A function is called with two vectors, the
 weighted class counts left and right of the split, and returns a number; where it is negative
-there is no split.""",
+there is no split. A criterion given by name that is negative counts as 0.""",
     ),
     zero_gain_splits=(
         "bool",
         """\
-Whether a split is made also if it leaves the shares of the classes exactly as they were. QUEST
-does not look at them; without such splits a pattern such as exclusive or may end the tree.""",
+Whether a split is made also if `criterion` says that nothing is gained, for instance because the
+shares of the classes stay exactly as they were. QUEST does not look at them; without such splits a
+pattern such as exclusive or may end the tree.""",
     ),
     max_features_per_split=(
         "int or None",
@@ -87,8 +88,9 @@ class QuestClassifier(BaseTreeClassifier):
     its levels (CRIMCOORD). A missing number does not count in the tests; elsewhere `fill` stands
     in for it.
 
-    Priors and misclassification costs are `priors` and `class_weight`; they weigh the rows.
-    Sample weights count as numbers of rows in the tests.
+    Priors and misclassification costs are `priors` and `class_weight`; they weigh the rows, but
+    not in the tests. Sample weights that are whole numbers count as numbers of rows there; others
+    are brought to a mean of 1.
 
     Everything is deterministic; the seed only chooses the folds on which the tree is pruned.
 
@@ -150,29 +152,7 @@ class QuestClassifier(BaseTreeClassifier):
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(
-            criterion=criterion,
-            max_depth=max_depth,
-            max_leaf_nodes=max_leaf_nodes,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_weight_fraction_leaf=min_weight_fraction_leaf,
-            min_impurity_decrease=min_impurity_decrease,
-            max_leaf_error=max_leaf_error,
-            zero_gain_splits=zero_gain_splits,
-            pruning=pruning,
-            prune_fraction=prune_fraction,
-            n_folds=n_folds,
-            n_se=n_se,
-            prune_root=prune_root,
-            ccp_alpha=ccp_alpha,
-            confidence_factor=confidence_factor,
-            subtree_raising=subtree_raising,
-            class_weight=class_weight,
-            priors=priors,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
+        self._take_shared(locals())
         self.categorical_features = categorical_features
         self.fill = fill
         self.split = split

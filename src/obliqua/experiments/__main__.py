@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from obliqua.errors import ObliquaError
-from obliqua.experiments.c45 import TABLE_C45
+from obliqua.experiments.c45 import TABLE_C45, TABLE_MISSING, TABLE_MORE
 from obliqua.experiments.hhcart import TABLE_2, TABLE_7
 from obliqua.experiments.missing import MISSING
 from obliqua.experiments.oc1 import TABLE_1 as OC1_TABLE_1
@@ -25,8 +25,16 @@ from obliqua.experiments.tables import Table, run_table
 TABLES: dict[str, Table] = {
     table.name: table
     for table in (
-        *(TABLE_2, TABLE_5, TABLE_7, TABLE_C45, MISSING),
-        *(OC1_TABLE_1, OC1_TABLE_2, OC1_HHCART),
+        TABLE_2,
+        TABLE_5,
+        TABLE_7,
+        OC1_TABLE_1,
+        OC1_TABLE_2,
+        OC1_HHCART,
+        TABLE_C45,
+        TABLE_MORE,
+        TABLE_MISSING,
+        MISSING,
     )
 }
 

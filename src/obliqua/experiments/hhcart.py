@@ -110,6 +110,12 @@ METHODS_7 = (
         {**_QUEST, "pruning": "holdout"},
     ),
     Method(
+        "QUEST/10",
+        "QUEST, nodes of fewer than ten rows are leaves",
+        "obliqua.QuestClassifier",
+        {**_QUEST, "pruning": "holdout", "min_samples_split": 10},
+    ),
+    Method(
         "QUEST+cv",
         "QUEST, pruned by cross-validation",
         "obliqua.QuestClassifier",

@@ -48,6 +48,13 @@ METHODS: dict[str, Method] = {
             "obliqua.QuestClassifier",
             {"split": "linear"},
         ),
+        Method("cart-lc", "CART-LC: linear combinations", "obliqua.CartLCClassifier"),
+        Method(
+            "cart-lc-oc1",
+            "CART-LC as in the OC1 program",
+            "obliqua.CartLCClassifier",
+            {"variant": "oc1"},
+        ),
         Method("lmdt", "LMDT: linear machines, a branch per class", "obliqua.LMDTClassifier"),
         Method("oc1", "OC1: climbing, with restarts and jumps", "obliqua.OC1Classifier"),
         Method("sadt", "SADT: simulated annealing", "obliqua.SADTClassifier"),

@@ -47,6 +47,9 @@ __all__ = [
     "METHODS",
     "MISSING",
     "Imputer",
+    "MissingTable",
+    "filled_before",
+    "holed",
     "imputed",
 ]
 
@@ -173,7 +176,23 @@ def _native(name: str, fill: str, tree: str, params: dict[str, Any]) -> Method:
     return Method(f"{name}/{fill}", title, tree, {**params, "fill": fill})
 
 
-def _after(name: str, tree: str, params: dict[str, Any]) -> Method:
+def filled_before(name: str, tree: str, params: dict[str, Any]) -> Method:
+    """Return the method that grows a tree after filling in what is missing.
+
+    Parameters
+    ----------
+    name : str
+        What the tree is called.
+    tree : str
+        Its class, with its module.
+    params : dict
+        Its parameters.
+
+    Returns
+    -------
+    Method
+        The method, called ``name/imputed``.
+    """
     title = f"{name} after filling in by mean and most frequent level"
     return Method(f"{name}/imputed", title, _IMPUTED, {"tree": tree, **params})
 
@@ -182,7 +201,7 @@ def _methods() -> tuple[Method, ...]:
     found = []
     for name, (tree, params) in TREES.items():
         found += [_native(name, fill, tree, params) for fill in HANDLINGS[:2]]
-        found.append(_after(name, tree, params))
+        found.append(filled_before(name, tree, params))
     return tuple(found)
 
 
@@ -197,7 +216,7 @@ def _extra_methods() -> tuple[Method, ...]:
         tree, params = TREES[name]
         params = {**params, "criterion": "entropy"}
         longer = name.replace("CART", "CART+entropy")
-        found += [_native(longer, "node", tree, params), _after(longer, tree, params)]
+        found += [_native(longer, "node", tree, params), filled_before(longer, tree, params)]
     return tuple(found)
 
 
@@ -206,7 +225,20 @@ METHODS = _methods()
 EXTRA_METHODS = _extra_methods()
 
 
-def _holed(load: Callable[..., Any]) -> Callable[[], Rows]:
+def holed(load: Callable[..., Any]) -> Callable[[], Rows]:
+    """Return a loader of the same rows, with a fifth of all entries to be removed.
+
+    Parameters
+    ----------
+    load : callable
+        The loader.
+
+    Returns
+    -------
+    callable
+        Returns `Rows`.
+    """
+
     def rows() -> Rows:
         X, y = load(return_X_y=True)
         return Rows(X, y, missing=SHARE)
@@ -239,9 +271,9 @@ class Handled(Comparison):
         return "\n".join([*lines, "", _MEANING]) + "\n"
 
     def _handlings(self) -> list[str]:
-        """The usual ones, and others that were run."""
-        run = {row.method.rpartition("/")[2] for row in self.rows}
-        return [*HANDLINGS, *(handling for handling in FURTHER if handling in run)]
+        """Those that were run, the usual ones first."""
+        run = [row.method.rpartition("/")[2] for row in self.rows]
+        return list(dict.fromkeys([*(h for h in (*HANDLINGS, *FURTHER) if h in run), *run]))
 
     def _compared(self) -> list[str]:
         return [handling for handling in self._handlings() if handling != HANDLINGS[-1]]
@@ -359,8 +391,8 @@ MISSING = MissingTable(
     name="missing-values",
     title="A fifth of all entries missing: handled by the tree, or filled in before",
     data_sets=(
-        DataSet("pima", "Pima Indians diabetes", _holed(datasets.load_pima)),
-        DataSet("wine", "Wine", _holed(datasets.load_wine)),
+        DataSet("pima", "Pima Indians diabetes", holed(datasets.load_pima)),
+        DataSet("wine", "Wine", holed(datasets.load_wine)),
         DataSet("Income", "Income (Adult), fixed test rows", _income),
     ),
     methods=METHODS + EXTRA_METHODS,

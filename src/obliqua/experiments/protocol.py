@@ -119,6 +119,24 @@ class Rows:
                 digest.update(repr(plain.shape).encode() + np.ascontiguousarray(plain).tobytes())
         return digest.hexdigest()
 
+    def division(self, n_folds: int) -> str:
+        """Say how these rows are divided to train and to test.
+
+        Parameters
+        ----------
+        n_folds : int
+            Folds of a cross-validation, unless these rows have a number of their own.
+
+        Returns
+        -------
+        str
+            It differs where the folds do.
+        """
+        if self.X_test is not None and self.y_test is not None:
+            return "fixed test rows"
+        kind = "stratified" if self.stratified else "simple"
+        return f"{self.n_folds or n_folds} {kind} folds"
+
     def with_holes(self, rng: np.random.Generator) -> Rows:
         """Remove the share of the entries that is to be missing.
 
@@ -428,11 +446,12 @@ def run(
     say = progress or (lambda line: print(line, file=sys.stderr, flush=True))
     for method in methods:
         method.make(0)  # a method that does not exist is found now, not hours later
-        store.expect_method(method.name, method.estimator, method.params)
+        store.expect_method(method.name, method.estimator, method.params, method.whole_tree)
     tasks: list[tuple[CellKey, Rows, Method]] = []
     for data_set in data_sets:
         rows = data_set.load()
         store.expect_data(data_set.name, rows.checksum)
+        store.expect_division(data_set.name, rows.division(n_folds))
         for repeat in range(repeats[data_set.name]):
             keys = ((CellKey(data_set.name, method.name, repeat), method) for method in methods)
             tasks += [(key, rows, method) for key, method in keys if key not in store]

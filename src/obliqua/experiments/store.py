@@ -47,8 +47,8 @@ class Store:
 
     The file is replaced as a whole after each cell, so it is complete at any moment. It also
     holds what the cells depend on: the seed, the parameters of the methods, the checksums of
-    the data, the version of the library and a digest of its files. Results that depend on
-    other things are never mixed.
+    the data and how they are divided, the version of the library and a digest of its files.
+    Results that depend on other things are never mixed.
 
     Parameters
     ----------
@@ -75,6 +75,7 @@ class Store:
             "code": code_digest(),
         }
         self._content: dict[str, Any] = {**header, "methods": {}, "data": {}, "cells": {}}
+        self._content["divisions"] = {}
         if not self.path.exists():
             return
         if not resume:
@@ -82,7 +83,7 @@ class Store:
                 f"{self.path} holds results already; go on with them (--resume), or choose "
                 "another folder, or remove the file"
             )
-        self._content = self._read()
+        self._content = {"divisions": {}, **self._read()}
         for key, ours in header.items():
             self._agree(key, self._content.get(key), ours)
 
@@ -104,7 +105,9 @@ class Store:
                 "choose another folder for the new results, or remove the file"
             )
 
-    def expect_method(self, name: str, estimator: str, params: Mapping[str, Any]) -> None:
+    def expect_method(
+        self, name: str, estimator: str, params: Mapping[str, Any], whole_tree: bool = False
+    ) -> None:
         """Say how a method is set; results with another setting are refused.
 
         Parameters
@@ -115,8 +118,12 @@ class Store:
             The class, with its module.
         params : mapping
             Its parameters.
+        whole_tree : bool, default=False
+            Whether the size that is noted is that of one tree from all rows.
         """
-        setting = {"estimator": estimator, "params": dict(params)}
+        setting: dict[str, Any] = {"estimator": estimator, "params": dict(params)}
+        if whole_tree:
+            setting["whole_tree"] = True
         kept = self._content["methods"].setdefault(name, setting)
         self._agree(f"setting of the method {name}", kept, setting)
 
@@ -132,6 +139,19 @@ class Store:
         """
         kept = self._content["data"].setdefault(name, checksum)
         self._agree(f"checksum of the data set {name}", kept, checksum)
+
+    def expect_division(self, name: str, division: str) -> None:
+        """Say how rows are divided to train and to test; results of another way are refused.
+
+        Parameters
+        ----------
+        name : str
+            What the table calls the data set.
+        division : str
+            How many folds of what kind.
+        """
+        kept = self._content["divisions"].setdefault(name, division)
+        self._agree(f"division of the data set {name}", kept, division)
 
     def __contains__(self, key: CellKey) -> bool:
         return str(key.repeat) in self._repeats(key.data_set, key.method)

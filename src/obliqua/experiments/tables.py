@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -274,6 +274,8 @@ class Comparison:
 
     def _verdict(self) -> list[str]:
         judged = self.judged()
+        if not judged:
+            return []
         outside = [cell for cell in judged if abs(cell[2]) > LIMIT]
         within = f"{len(judged) - len(outside)} of {len(judged)} cells"
         meaning = "z = (ours - paper) / standard deviation in the paper."
@@ -428,11 +430,17 @@ def run_table(
                 method.name,
                 table.published.get(data_set.name, {}).get(method.name, Entry()),
                 table.prototype.get(data_set.name, {}).get(method.name, Entry()),
-                summarise(cells),
+                _summary(cells, method.whole_tree),
                 cells,
             )
             rows.append(row)
     return table.compared(rows)
+
+
+def _summary(cells: tuple[Cell, ...], whole_tree: bool) -> Summary:
+    """Sum up repeats; the same tree from all rows, counted once in each, has no spread."""
+    found = summarise(cells)
+    return replace(found, leaves=(found.leaves[0], math.nan)) if whole_tree else found
 
 
 def _cells(store: Store, data_set: str, method: str, repeats: int) -> tuple[Cell, ...]:

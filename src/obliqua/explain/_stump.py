@@ -81,7 +81,7 @@ class _Stumps:
         if self.means is not None:
             seen = np.where(np.isnan(seen), self.means, seen)
         seen = seen if self.scale is None else seen * self.scale
-        stump.fit(seen, drawn, None if self.class_weight is None else self._weights_of(drawn))
+        stump.fit(seen, drawn)
         if stump.tree_.kind[0] != NodeKind.HYPERPLANE:
             return None
         return _in_own_terms(stump.model_, self.subject, self.scale, self.means)
@@ -90,6 +90,10 @@ class _Stumps:
         """Return the weight of each row's class."""
         return np.ones(len(codes)) if self.class_weight is None else self.class_weight[codes]
 
+    def _by_code(self) -> dict[int, float] | None:
+        """Return the weights of the classes by their codes, which are a stump's labels."""
+        return None if self.class_weight is None else dict(enumerate(self.class_weight.tolist()))
+
     def _params(self, share: float) -> dict[str, Any]:
         """Make limits that refer to the whole tree refer to a share of its weight."""
         known = self.estimator.get_params(deep=False)
@@ -97,8 +101,9 @@ class _Stumps:
             "max_depth": 1,
             "max_leaf_nodes": None,
             "pruning": None,
+            "collapse": False,
             "ccp_alpha": None,
-            "class_weight": None,
+            "class_weight": self._by_code(),
             "priors": None,
             "scale": None,
             "n_jobs": 1,

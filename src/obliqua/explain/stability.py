@@ -207,7 +207,8 @@ def split_stability(
     Limits that are shares of all rows stay what they were in the whole tree, and so do class
     weights, priors and the factors of `scale`: they are found from all rows given here. (A tree
     with ``pruning="holdout"`` found its factors without the rows that it held out, which are
-    not known here; so for it they are nearly the same.) Nothing is pruned.
+    not known here; so for it they are nearly the same.) Nothing is pruned or collapsed. A resample
+    that is divided into levels (C4.5) has no plane to compare, and counts as one without a split.
 
     A resample lacks about a third of the rows and has others twice, so it knows a little less
     than new rows would tell. The angles say roughly how a split varies; they are no test.

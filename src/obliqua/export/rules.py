@@ -140,8 +140,9 @@ def export_rules(
     exact : bool, default=False
         Whether to write the conditions to the last digit, with the tree's own coefficients in
         the order in which the tree adds them up, instead of scaled to a leading coefficient of
-        1 and rounded, and to say what missing numbers count. `digits` and `max_terms` are not
-        used then.
+        1 and rounded, and to say what missing numbers count in a sum, and which conditions on
+        one number hold where it is missing (the conditions' attribute `missing` says it in any
+        case). `digits` and `max_terms` are not used then.
 
     Returns
     -------

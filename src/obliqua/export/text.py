@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -77,10 +78,10 @@ def export_text(
         How many significant digits to show. A threshold gets more where a hundredth of its
         feature's standard deviation would not be seen otherwise.
     details : bool, default=False
-        Whether to say under each question what it gained, beside the best axis-parallel one,
-        and which proposal it came from, and what stands in for missing numbers; under an oblique
-        one also what a unit of each feature counts in units of the leading one, and how far one
-        standard deviation of each moves a row.
+        Whether to say under each question what it gained, beside the best axis-parallel one, and
+        which proposal it came from, and where rows go whose number is missing, or what stands in
+        for missing numbers in a sum; under an oblique one also what a unit of each feature counts
+        in units of the leading one, and how far one standard deviation of each moves a row.
     style : {"unicode", "ascii"}, default="unicode"
         The characters that the lines of the tree are drawn with.
     width : int, default=100
@@ -273,9 +274,20 @@ class _Writer:
             if effects:
                 ended = [f"{effect}," for effect in effects[:-1]] + effects[-1:]
                 notes.append(["per standard deviation:", *ended])
-        if self.details:
+        if self.details and oblique:
             notes += question_here.missing(self.digits, self.max_terms)
+        elif self.details:
+            notes += self._missing(node)
         return pieces, list(YES_NO), notes, oblique
+
+    def _missing(self, node: int) -> list[list[str]]:
+        """Write where rows go whose one number is missing; what stands in says no more."""
+        plane = int(self.tree.plane_ptr[node])
+        start, end = self.tree.coef_ptr[plane : plane + 2].tolist()
+        if end - start != 1 or math.isnan(self.tree.fill[start]):
+            return []
+        value = self.tree.coef[start] * self.tree.fill[start]
+        return [["missing goes on at:", "yes" if value <= self.tree.threshold[plane] else "no"]]
 
     @property
     def _shown(self) -> int:

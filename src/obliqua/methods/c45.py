@@ -14,19 +14,21 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
 from obliqua._assemble import AXIS_LABEL
+from obliqua._core.node import threshold_between
 from obliqua._core.spread import column_means
 from obliqua._core.steps import leaf_without_search
 from obliqua._rules import Rules
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data import Problem
 from obliqua.methods._value_sums import Values, ValueSums
-from obliqua.tree import Tree, TreeBuilder, collapse
+from obliqua.prune import cost_complexity_path
+from obliqua.tree import Tree, TreeBuilder
 
 __all__ = ["C45", "grow_c45"]
 
@@ -73,7 +75,7 @@ def grow_c45(problem: Problem, method: C45 | None = None, rules: Rules | None = 
     Parameters
     ----------
     problem : Problem
-        The data. Weights count as numbers of rows.
+        The data. Weights count as numbers of rows, as `row_unit` of the problem says.
     method : C45, default=None
         What kind of tree; the defaults for None.
     rules : Rules, default=None
@@ -89,24 +91,8 @@ def grow_c45(problem: Problem, method: C45 | None = None, rules: Rules | None = 
     method = C45() if method is None else method
     rules = Rules() if rules is None else rules
     tree = _Growth(problem, method, rules).run()
-    return _collapsed(tree) if method.collapse else tree
-
-
-def _collapsed(tree: Tree) -> Tree:
-    """Cut each split below which there are no fewer errors on the training rows than above."""
-    errors = (tree.stats.sum(axis=1) - tree.stats.max(axis=1)).tolist()
-    parent, is_leaf = tree.parent.tolist(), tree.is_leaf.tolist()
-    below = [0.0] * tree.n_nodes
-    cut = []
-    # Children have larger numbers than their parent, so they are settled before it.
-    for t in range(tree.n_nodes - 1, -1, -1):
-        if not is_leaf[t] and errors[t] <= below[t]:
-            cut.append(t)
-        elif not is_leaf[t]:
-            errors[t] = below[t]
-        if t > 0:
-            below[parent[t]] += errors[t]
-    return collapse(tree, np.array(cut, dtype=np.int64))
+    # The best tree at a price of nothing per leaf: what saves no error is cut.
+    return cost_complexity_path(tree).at_alpha(0.0) if method.collapse else tree
 
 
 # --- formulas ------------------------------------------------------------------------------------
@@ -117,23 +103,26 @@ def _x_log_x(shares: FloatArray) -> FloatArray:
     return np.asarray(shares * np.log2(np.maximum(shares, 1e-300)))
 
 
-def _gain(parts: FloatArray) -> FloatArray:
-    """Return the information gain in bits, from shares.
+def _gain(counts: Int64Array) -> FloatArray:
+    """Return the information gain in bits.
 
     Parameters
     ----------
-    parts : ndarray of shape (..., n_branches, n_classes)
-        The share of all weight that is in each branch and class; they add up to 1.
+    counts : ndarray of int64, of shape (..., n_branches, n_classes)
+        The class sums of the branches.
 
     Returns
     -------
     ndarray of shape (...)
         Entropy of the classes, minus that in the branches.
     """
-    inside = _x_log_x(parts).sum(axis=(-2, -1))
-    branches = _x_log_x(parts.sum(axis=-1)).sum(axis=-1)
-    classes = _x_log_x(parts.sum(axis=-2)).sum(axis=-1)
-    return np.asarray(inside - branches - classes)
+    branches, classes = counts.sum(axis=-1, keepdims=True), counts.sum(axis=-2, keepdims=True)
+    total = branches.sum(axis=-2, keepdims=True)
+    # Each share against what it would be by chance: where a split says nothing all quotients are
+    # 1, and rounding does not grow with the number of branches.
+    quotient = (counts / np.maximum(branches, 1)) * (total / np.maximum(classes, 1))
+    bits = np.log2(np.where(counts > 0, quotient, 1.0))
+    return np.asarray((counts / total * bits).sum(axis=(-2, -1)))
 
 
 def _branch_entropy(weight: Int64Array, total: int) -> FloatArray:
@@ -153,7 +142,7 @@ def _branch_entropy(weight: Int64Array, total: int) -> FloatArray:
 def _goodness(counts: Int64Array, criterion: str) -> float:
     """Return how good a division is, from the class sums of its branches."""
     total = int(counts.sum())
-    gain = max(float(_gain(counts / total)), 0.0)
+    gain = max(float(_gain(counts)), 0.0)
     if criterion == "entropy":
         return gain
     return gain / float(_branch_entropy(counts.sum(axis=1)[None], total)[0])
@@ -162,12 +151,6 @@ def _goodness(counts: Int64Array, criterion: str) -> float:
 def _first_of_the_best(values: FloatArray) -> int:
     best = values.max()
     return int(np.argmax(values >= best - ROUNDING - TIE * abs(best)))
-
-
-def _midpoint(below: float, above: float) -> float:
-    gap = above - below
-    middle = below + gap / 2.0 if isfinite(gap) else below / 2.0 + above / 2.0
-    return middle if below <= middle < above else below
 
 
 # --- what columns offer --------------------------------------------------------------------------
@@ -223,7 +206,7 @@ class _Growth:
         self.best_first = rules.best_first or rules.max_leaf_nodes is not None
         self.columns = ValueSums(problem)
         self.y = problem.y.astype(np.int64)
-        few = MANY_LEVELS * problem.total_weight * problem.unit
+        few = MANY_LEVELS * problem.total_weight * problem.row_unit
         usual = [n_levels < few for n_levels in self.columns.n_levels]
         # If all columns have many levels, all of them make the average.
         self.usual = usual if any(usual) else [True] * len(usual)
@@ -369,8 +352,9 @@ class _Growth:
         weight = left.sum(axis=1), right.sum(axis=1)
         # Both sides keep a part of the rows that grows with the node, up to 25.
         share = self.method.min_class_share * (weight[0] + weight[1]) / self.problem.n_classes
-        least = np.minimum(share, MOST_AT_THE_EDGE / self.problem.unit)
-        least = np.maximum(least, self.rules.min_weight_leaf)
+        least = np.minimum(share, MOST_AT_THE_EDGE / self.problem.row_unit)
+        # Weights such as a seventh add up to less than they should, by rounding.
+        least = np.maximum(least * (1.0 - TIE), self.rules.min_weight_leaf)
         fewest = self.rules.min_samples_leaf
         legal = (np.minimum(*weight) >= least) & (np.minimum(rows_left, rows_right) >= fewest)
         legal[last] = False
@@ -384,7 +368,7 @@ class _Growth:
             return {}
         total = int(values.sums[: values.start[1]].sum())
         known = cuts.sides.sum(axis=(1, 2))
-        gain = _gain(cuts.sides / known[:, None, None]) * (known / total)
+        gain = _gain(cuts.sides) * (known / total)
         start = np.flatnonzero(np.diff(cuts.column, prepend=-1))
         tries = np.diff(start, append=len(gain))
         best = np.maximum.reduceat(gain, start)
@@ -392,7 +376,7 @@ class _Growth:
         chosen = np.minimum.reduceat(np.where(good, np.arange(len(gain)), len(gain)), start)
         gain = gain[chosen]
         if self.method.mdl_correction:
-            gain = gain - np.log2(tries) / (total * self.problem.unit)
+            gain = gain - np.log2(tries) / (total * self.problem.row_unit)
         branches = cuts.sides[chosen].sum(axis=2)
         spread = _branch_entropy(branches, total)
         return {
@@ -429,7 +413,7 @@ class _Growth:
             return None
         parts, weight = parts[legal], weight[legal]
         share = weight[0].sum() / total
-        gain = _gain(parts / weight[0].sum()) * share
+        gain = _gain(parts) * share
         ratio = gain / _branch_entropy(weight, total)
         best = _first_of_the_best(gain if self.method.criterion == "entropy" else ratio)
         cut = int(code[legal[best]]) if self.method.binary else -1
@@ -447,9 +431,9 @@ class _Growth:
             table = np.full(n_levels, -1, dtype=np.int64)
             levels = np.unique(code[~missing])
             table[levels] = np.arange(len(levels)) if offer.cut < 0 else levels != offer.cut
+            branches = np.where(missing, 0, table[np.where(missing, 0, code)])
         else:
-            table = (np.arange(len(self.columns.numbers[column])) > offer.cut).astype(np.int64)
-        branches = np.where(missing, 0, table[np.where(missing, 0, code)])
+            branches = (~missing & (code > offer.cut)).astype(np.int64)
         n_branches = int(branches.max()) + 1
         known = self._sums(node.rows[~missing], branches[~missing], n_branches)
         heaviest = int(np.argmax(known.sum(axis=1)))
@@ -474,4 +458,4 @@ class _Growth:
         problem = self.problem
         weights = None if problem.weights is None else problem.weights[there].astype(np.float64)
         mean = float(column_means(problem.Z[there, column][:, None], weights)[0]) + 0.0  # no -0
-        return _midpoint(low, high), max(mean, high) if heaviest else min(mean, low)
+        return threshold_between(low, high), max(mean, high) if heaviest else min(mean, low)

@@ -22,6 +22,7 @@ from scipy import sparse
 from obliqua._assemble import AXIS_LABEL
 from obliqua._core.eigen import py_eigen
 from obliqua._core.rng import row_hashes
+from obliqua._core.solve import py_solve
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data import encode
 from obliqua.proposals import Directions
@@ -39,6 +40,11 @@ NO_SPREAD = 1e-10
 NO_DISTANCE = 1e-5
 # The engine does not tell values along a direction apart that are closer than this share.
 NO_WIDTH = 1e-10
+# A feature whose part in a direction varies by less than this share of the whole is left out: it
+# is rounding, and would depend on units.
+NO_PART = 1e-6
+# With so many features, a node with fewer rows than features gets a ridge.
+MANY_FEATURES = 20
 # A label names no more than this number of classes.
 MANY_CLASSES = 5
 
@@ -87,16 +93,20 @@ def fisher_direction(node: NodeView) -> Directions:
         moments.means[:, used] / size[used],
         moments.within[np.ix_(used, used)] / np.outer(size[used], size[used]),
     )
+    n_used = int(np.count_nonzero(used))
+    wide = n_used >= MANY_FEATURES and distinct_rows(node) < n_used + 2
+    if wide:
+        moments = with_ridge(moments)
     label = "Fisher"
     if len(present) > 2:
         second = two_groups(moments)
         label = f"Fisher, {naming(present[~second])} against {naming(present[second])}"
         moments = merged(moments, second)
-    w = separating(
-        moments.within,
-        moments.means[0] - moments.means[1],
-        lambda: distinct_rows(node) >= int(np.count_nonzero(used)) + 2,
-    )
+    apart = moments.means[0] - moments.means[1]
+    w = py_solve(moments.within, apart) if wide else None
+    if w is None:
+        w = separating(moments.within, apart, lambda: distinct_rows(node) >= n_used + 2)
+    w = without_noise(w, total_scatter(moments))
     if not w.any():
         return every_feature(node)
     normal = np.zeros(node.n_features)
@@ -167,6 +177,33 @@ def total_scatter(moments: Moments) -> FloatArray:
     mean = moments.weights @ moments.means / moments.weights.sum()
     apart = moments.means - mean
     return np.asarray(moments.within + (apart.T * moments.weights) @ apart)
+
+
+def with_ridge(moments: Moments) -> Moments:
+    """Add the mean variance within the classes to each (ours: with few rows most are unknown)."""
+    within = moments.within
+    ridge = within.diagonal().mean() * np.eye(len(within))
+    return Moments(moments.weights, moments.means, within + ridge)
+
+
+def without_noise(w: FloatArray, total: FloatArray) -> FloatArray:
+    """Leave out features whose part in a direction is nothing beside the spread along it.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n_features,)
+        The direction.
+    total : ndarray of shape (n_features, n_features)
+        The scatter of all rows.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        The direction, with zeros for these features.
+    """
+    along = np.sqrt(max(float(w @ total @ w), 0.0))
+    part = np.abs(w) * np.sqrt(total.diagonal())
+    return np.asarray(np.where(part > NO_PART * along, w, 0.0))
 
 
 def merged(moments: Moments, second: BoolArray) -> Moments:

@@ -62,6 +62,10 @@ class Climb:
         Whether features count from their smallest value at the node, also where all are positive.
     guided : {"fisher", "householder"} or None, default=None
         Whether one start is the best of Fisher's directions, or of HHCART(D)'s.
+    selection : {"backward", "forward"} or None, default=None
+        Whether features that matter little are left out after a climb, or join one by one.
+    beta : float, default=0.2
+        How little that is, as a share of what matters most, or of what was gained so far.
     journal : Journal
         Who is told how much was tried.
     """
@@ -78,6 +82,8 @@ class Climb:
     min_rows: float = 2.0
     from_zero: bool = False
     guided: str | None = None
+    selection: str | None = None
+    beta: float = 0.2
     journal: Journal = field(default_factory=Journal)
 
     def __post_init__(self) -> None:
@@ -86,6 +92,7 @@ class Climb:
             ("stagnation", ("program", "paper")),
             ("jump_search", ("exact", "program")),
             ("guided", ("fisher", "householder", None)),
+            ("selection", ("backward", "forward", None)),
         ):
             if getattr(self, name) not in known:
                 raise ValueError(

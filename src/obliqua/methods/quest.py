@@ -22,7 +22,7 @@ import numpy as np
 from obliqua._core.node import threshold_between
 from obliqua._core.rng import row_hashes
 from obliqua._significance import log_chi_square_tail, log_f_tail
-from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
+from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua._weights import round_significant
 from obliqua.proposals import SIGNIFICANT_BITS, Directions
 
@@ -39,6 +39,7 @@ CLOSE = 1e-12
 NEGLIGIBLE = 1e-8
 GRID = 2.0**24  # split points lie on so many steps of a column's range
 MOVES = 100
+MOST_ROWS = 1e15  # more rows than this prove no more
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Quest:
         return self._univariate(node, rows)
 
     def _univariate(self, node: NodeView, rows: _Rows) -> Directions:
-        column, test = choose_column(rows, node.n_levels, self.alpha)
+        column, test = choose_column(rows, self.alpha)
         groups = two_groups(rows.means[:, [column]], rows.mass)
         values = rows.values[:, column]
         cut = self._cut(values, rows, groups)
@@ -121,7 +122,8 @@ class Quest:
             pooled = share * var_a + (1 - share) * var_b
             cut = linear_cut(mean_a, mean_b, pooled, share)
         elif min(var_a, var_b) <= NOISE < max(var_a, var_b):
-            return _beside(values, first if var_a <= var_b else ~first)
+            point, other = (first, mean_b) if var_a <= var_b else (~first, mean_a)
+            return _beside(values, point, other)
         else:
             cut = quadratic_cut(mean_a, mean_b, var_a, var_b, share)
         # On a grid, the noise in the last digits of means and variances is gone. Half a step
@@ -141,24 +143,33 @@ class _Rows:
 
     def __init__(self, node: NodeView) -> None:
         codes = node.y.astype(np.int64)
-        order = np.lexsort((node.sample_weight, row_hashes(node.X, codes, 0), codes))
+        hashes = row_hashes(node.X, codes, 0)
+        order = np.lexsort((node.row_weight, node.sample_weight, hashes, codes))
+        self._node, self._order = node, order
         self.X = node.X[order]
         low, high = self.X.min(axis=0), self.X.max(axis=0)
         self.columns = np.flatnonzero(low < high)
         with np.errstate(over="ignore"):
             self.reach = (high - low)[self.columns]
         self.values = _unit_range(self.X[:, self.columns])
-        self.encoded = node.encoded[order][:, self.columns]
         self.n_levels = node.n_levels[self.columns]
-        # Relative to the largest, so that no sum of squares overflows; tests count the rows.
-        self.unit = float(node.sample_weight.max())
+        self.n_features, self.n_numeric = node.n_features, int((node.n_levels == 0).sum())
+        # Relative to the largest, so that no sum of squares overflows.
         with np.errstate(over="ignore"):  # NumPy 1.26 warns of denormal weights
-            self.weight = node.sample_weight[order] / self.unit
+            self.weight = node.sample_weight[order] / node.sample_weight.max()
+            # Tests count rows: priors and costs are no evidence.
+            self.counts = node.row_weight[order] / node.row_weight.max()
+        self.unit = min(float(node.row_weight.max()), MOST_ROWS)
         ordered = codes[order]
         ends = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, len(ordered))
         self.starts: Int64Array = np.append(0, ends[:-1])
         self.sizes: Int64Array = ends - self.starts
         self.mass: FloatArray = np.add.reduceat(self.weight, self.starts)
+
+    @cached_property
+    def encoded(self) -> FloatArray:
+        """Codes of levels, and gaps, in the columns that vary."""
+        return np.asarray(self._node.encoded[self._order][:, self.columns])
 
     @cached_property
     def means(self) -> FloatArray:
@@ -170,45 +181,57 @@ class _Rows:
 # --- which column ------------------------------------------------------------------------------
 
 
-def choose_column(rows: _Rows, n_levels: Int32Array, alpha: float) -> tuple[int, str]:
-    """Return the place of the column to split among those that vary, and what chose it."""
+def choose_column(rows: _Rows, alpha: float) -> tuple[int, str]:
+    """Return the place of the column to split among those that vary, and what chose it.
+
+    Bonferroni's correction counts all columns, also those that do not vary.
+    """
     numeric = rows.n_levels == 0
     known = ~np.isnan(rows.encoded)
-    weight = rows.weight[:, None] * known[:, numeric]
+    counts = rows.counts[:, None] * known[:, numeric]
     logs = np.zeros(len(rows.columns))
-    logs[numeric], deviations = analyse_variance(rows.values[:, numeric], weight, rows)
+    logs[numeric], deviations = analyse_variance(rows.values[:, numeric], counts, rows)
     for k in np.flatnonzero(~numeric):
         logs[k] = log_p_of_levels(rows.encoded[:, k], int(rows.n_levels[k]), rows)
     best = _smallest(logs)
-    if logs[best] < np.log(alpha / len(n_levels)):
+    if logs[best] < np.log(alpha) - np.log(rows.n_features):
         return best, "F test" if numeric[best] else "chi-square test"
     if numeric.any():
-        spreads, _ = analyse_variance(deviations, weight, rows)
+        spreads, _ = analyse_variance(deviations, counts, rows)
         widest = _smallest(spreads)
-        tests = len(n_levels) + int((n_levels == 0).sum())
-        if spreads[widest] < np.log(alpha / tests):
+        if spreads[widest] < np.log(alpha) - np.log(rows.n_features + rows.n_numeric):
             return int(np.flatnonzero(numeric)[widest]), "Levene's test"
     return best, "smallest p-value"
 
 
 def analyse_variance(
-    values: FloatArray, weight: FloatArray, rows: _Rows
+    values: FloatArray, counts: FloatArray, rows: _Rows
 ) -> tuple[FloatArray, FloatArray]:
-    """Return logarithms of the p-values of F, per column, and distances from class means."""
-    mass = np.add.reduceat(weight, rows.starts)
+    """Return logarithms of the p-values of F, per column, and distances from class means.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_columns)
+        The columns, each from 0 to 1.
+    counts : ndarray of shape (n_rows, n_columns)
+        As how many units of rows each value counts; 0 if it is missing.
+    rows : _Rows
+        The rows.
+    """
+    mass = np.add.reduceat(counts, rows.starts)
     there = mass > 0
-    sums = np.add.reduceat(weight * values, rows.starts)
+    sums = np.add.reduceat(counts * values, rows.starts)
     means = np.divide(sums, mass, out=np.zeros_like(sums), where=there)
     deviations = np.abs(values - np.repeat(means, rows.sizes, axis=0))
     total = mass.sum(axis=0)
     grand = np.divide(sums.sum(axis=0), total, out=np.zeros_like(total), where=total > 0)
     between = (mass * (means - grand) ** 2).sum(axis=0)
-    within = (weight * deviations**2).sum(axis=0)
+    within = (counts * deviations**2).sum(axis=0)
     top = there.sum(axis=0) - 1.0
-    # Weights count rows. Too few of them prove nothing; if that is so everywhere, F still counts.
+    # Too few rows prove nothing; if that is so everywhere, F still counts.
     bottom = total * rows.unit - there.sum(axis=0)
     few = bottom <= 0
-    bottom = np.clip(bottom, 1.0, 1e15)
+    bottom = np.clip(bottom, 1.0, MOST_ROWS)
     within[within <= NOISE * total] = 0.0
     nothing = (between <= NOISE * total) | (top == 0) | (few & ~few.all())
     between[nothing] = 0.0
@@ -225,13 +248,13 @@ def log_p_of_levels(codes: FloatArray, n_levels: int, rows: _Rows) -> float:
     n_classes = len(rows.sizes)
     level = np.where(np.isnan(codes), n_levels, codes).astype(np.int64)
     place = np.repeat(np.arange(n_classes), rows.sizes) * (n_levels + 1) + level
-    counts = np.bincount(place, rows.weight, minlength=n_classes * (n_levels + 1))
-    table = counts.reshape(n_classes, n_levels + 1) * rows.unit
+    counts = np.bincount(place, rows.counts, minlength=n_classes * (n_levels + 1))
+    table = counts.reshape(n_classes, n_levels + 1)
     table = table[:, table.sum(axis=0) > 0]
     if table.shape[1] < 2:
         return 0.0
     expected = table.sum(axis=1, keepdims=True) * (table.sum(axis=0) / table.sum())
-    statistic = float(((table - expected) ** 2 / expected).sum())
+    statistic = float(((table - expected) ** 2 / expected).sum()) * rows.unit
     return log_chi_square_tail(statistic, (n_classes - 1.0) * (table.shape[1] - 1))
 
 
@@ -257,9 +280,10 @@ def two_groups(means: FloatArray, mass: FloatArray) -> BoolArray:
     Returns
     -------
     ndarray of bool, of shape (n_classes,)
-        Who is in the one superclass. At first two classes that are far apart collect those
-        nearer to them; then the class moves that most shortens the squared distances from both
-        centres, until none does.
+        Who is in the one superclass. With one feature, all cuts between sorted means are
+        compared, and the squared distances from both centres are the shortest that there are.
+        With more, at first two classes that are far apart collect those nearer to them; then
+        the class moves that most shortens these distances, until none does.
     """
     n_classes = len(means)
     if n_classes == 2:
@@ -268,6 +292,8 @@ def two_groups(means: FloatArray, mass: FloatArray) -> BoolArray:
     total = _squares(means).sum()
     if total <= NOISE * n_classes:
         return np.asarray(np.arange(n_classes) == int(np.argmax(mass)))
+    if means.shape[1] == 1:
+        return _lower_group(means[:, 0])
     one = _largest(_squares(means))
     other = _largest(_squares(means - means[one]))
     near = _squares(means - means[one]) <= _squares(means - means[other])
@@ -284,6 +310,16 @@ def two_groups(means: FloatArray, mass: FloatArray) -> BoolArray:
             break
         near[best] = not near[best]
     return near
+
+
+def _lower_group(means: FloatArray) -> BoolArray:
+    """Cut sorted numbers, with a sum of 0, where the squares within both parts are smallest."""
+    order = np.argsort(means, kind="stable")
+    sums = np.cumsum(means[order])[:-1]
+    size = np.arange(1, len(means))
+    lower = np.zeros(len(means), dtype=bool)
+    lower[order[: 1 + _largest(sums**2 / (size * (len(means) - size)))]] = True
+    return lower
 
 
 def discriminant(rows: _Rows) -> tuple[BoolArray, FloatArray]:
@@ -312,7 +348,9 @@ def discriminant(rows: _Rows) -> tuple[BoolArray, FloatArray]:
     largest = np.abs(inside).max(initial=0.0)
     if np.abs(between).max(initial=0.0) <= 1e-9 or largest == 0:
         return groups, np.zeros(len(spread))
-    inside[np.abs(inside) <= 1e-9 * largest] = 0.0
+    # What varies by less than a millionth of the spread along the direction is rounding.
+    along = float(np.linalg.norm(centred @ inside))
+    inside[np.abs(inside) <= max(1e-6 * along, 1e-9 * largest)] = 0.0
     inside /= spread
     return groups, np.asarray(inside / np.abs(inside).max())
 
@@ -392,12 +430,11 @@ def _moments(values: FloatArray, weight: FloatArray) -> tuple[float, float, floa
     return float(mass), float(mean), float((weight * (values - mean) ** 2).sum() / mass)
 
 
-def _beside(values: FloatArray, point: BoolArray) -> float:
-    """The split point beside a superclass whose values are all equal, towards the other one."""
+def _beside(values: FloatArray, point: BoolArray, other: float) -> float:
+    """The split point beside a superclass whose values are all equal, towards the other's mean."""
     low, high = values[point].min(), values[point].max()
     above, below = values > high, values < low
-    up = values[~point].mean() > high
-    if (up and above.any()) or not below.any():
+    if (other > high and above.any()) or not below.any():
         return float(threshold_between(high, values[above].min()))
     return float(threshold_between(values[below].max(), low))
 

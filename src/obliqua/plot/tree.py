@@ -92,10 +92,11 @@ def plot_tree(
     with the cut as a line, its number of rows and its gain; in brackets stands, for an oblique
     split, the gain of the best axis-parallel one. Rows left of the line go to the first branch,
     ``yes``. A split on the levels of one feature has a bar per level, in the order of the scores
-    by which the node divides them. The box of a leaf holds its class, its number of rows and a bar
-    of their classes. Lines between boxes are the wider the more rows take them. A large tree lies
-    on its side, and with more than eight classes a node names those that mostly take either
-    branch.
+    by which the node divides them; one into several branches has one bar, of the classes of its
+    rows. A row whose number is missing stands where what stands in for it does. The box of a leaf
+    holds its class, its number of rows and a bar of their classes. Lines between boxes are the
+    wider the more rows take them. A large tree lies on its side, and with more than eight classes
+    a node names those that mostly take either branch.
 
     Parameters
     ----------

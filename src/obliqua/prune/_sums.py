@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from obliqua._surgery import collapse
 from obliqua._typing import FloatArray
 from obliqua.data import Problem
 from obliqua.tree import Tree
@@ -58,3 +59,37 @@ def node_errors(tree: Tree, problem: Problem) -> FloatArray:
     counts = add_upwards(tree, counts.reshape(tree.n_nodes, tree.n_stats))
     right: FloatArray = counts[np.arange(tree.n_nodes), tree.leaf_label]
     return np.asarray(counts.sum(axis=1) - right)
+
+
+def cut_upwards(tree: Tree, as_leaf: FloatArray, prune_root: bool, slack: float = 0.0) -> Tree:
+    """Cut, from the bottom up, each split whose leaves together err no less than the node.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    as_leaf : ndarray of shape (n_nodes,)
+        The errors of each node as a leaf.
+    prune_root : bool
+        Whether the root's split may be cut.
+    slack : float, default=0
+        So many errors less than those of the node still count as no less.
+
+    Returns
+    -------
+    Tree
+        The tree without these splits.
+    """
+    errors = as_leaf.tolist()
+    parent, is_leaf = tree.parent.tolist(), tree.is_leaf.tolist()
+    below = [0.0] * tree.n_nodes
+    cut = []
+    # Children have larger numbers than their parent, so they are settled before it.
+    for t in range(tree.n_nodes - 1, -1, -1):
+        if not is_leaf[t] and errors[t] <= below[t] + slack and (t > 0 or prune_root):
+            cut.append(t)
+        elif not is_leaf[t]:
+            errors[t] = below[t]
+        if t > 0:
+            below[parent[t]] += errors[t]
+    return collapse(tree, np.array(cut, dtype=np.int64))

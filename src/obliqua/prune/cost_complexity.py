@@ -228,7 +228,7 @@ def best_step(errors: FloatArray, total: int, unit: float, n_se: float) -> int:
     total : int
         The weight of all rows that were classified, in grid units.
     unit : float
-        What a grid unit weighs. A weight of 1 counts as one row.
+        As how many rows a grid unit counts.
     n_se : float
         How many standard errors to allow; 0 takes the smallest tree with the fewest errors.
 
@@ -271,7 +271,7 @@ def prune_on_rows(
         return tree
     path = cost_complexity_path(tree, prune_root)
     errors = step_errors(path, problem)
-    return path.at(best_step(errors, problem.total_weight, problem.unit, n_se))
+    return path.at(best_step(errors, problem.total_weight, problem.row_unit, n_se))
 
 
 def prune_by_folds(
@@ -316,4 +316,4 @@ def prune_by_folds(
         out = number == fold
         other = cost_complexity_path(grow(take(divided, ~out)), prune_root)
         errors += step_errors(other, take(divided, out))[other.step_of(prices)]
-    return path.at(best_step(errors, problem.total_weight, problem.unit, n_se))
+    return path.at(best_step(errors, problem.total_weight, problem.row_unit, n_se))

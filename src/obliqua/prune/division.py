@@ -85,8 +85,16 @@ def _divided(problem: Problem, parts: _Parts, label: Int64Array) -> tuple[Proble
         piece = (ends - starts)[back]
         assert problem.row_counts is not None
         counts = piece // (weights // problem.row_counts)[row]
+        as_rows = problem.row_weights
+        if as_rows is not None:
+            as_rows = as_rows[row] * (piece / weights[row])
         problem = replace(
-            problem, Z=problem.Z[row], y=problem.y[row], weights=piece, row_counts=counts
+            problem,
+            Z=problem.Z[row],
+            y=problem.y[row],
+            weights=piece,
+            row_counts=counts,
+            row_weights=as_rows,
         )
     return problem, found[back]
 
@@ -169,6 +177,12 @@ def take(problem: Problem, rows: BoolArray) -> Problem:
     """Return the problem of some of the rows."""
     weights = None if problem.weights is None else problem.weights[rows]
     counts = None if problem.row_counts is None else problem.row_counts[rows]
+    as_rows = None if problem.row_weights is None else problem.row_weights[rows]
     return replace(
-        problem, Z=problem.Z[rows], y=problem.y[rows], weights=weights, row_counts=counts
+        problem,
+        Z=problem.Z[rows],
+        y=problem.y[rows],
+        weights=weights,
+        row_counts=counts,
+        row_weights=as_rows,
     )

@@ -96,9 +96,14 @@ def grow_pruned(
     if kind == "cv":
         tree = prune_by_folds(problem, grow, pruning.n_folds, pruning.n_se, root, seed)
     elif kind == "pessimistic":
-        rows = problem if pruning.subtree_raising else None
-        factor, criterion = pruning.confidence_factor, pruning.criterion
-        tree = prune_pessimistic(grow(problem), factor, rows, root, criterion=criterion)
+        tree = prune_pessimistic(
+            grow(problem),
+            problem,
+            confidence_factor=pruning.confidence_factor,
+            prune_root=root,
+            criterion=pruning.criterion,
+            subtree_raising=pruning.subtree_raising,
+        )
     elif kind is not None and (divided := hold_out(problem, pruning.fraction, seed))[1].any():
         whole, held = divided
         problem, rows = take(whole, ~held), take(whole, held)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from obliqua._surgery import collapse
 from obliqua.data import Problem
-from obliqua.prune._sums import node_errors
+from obliqua.prune._sums import cut_upwards, node_errors
 from obliqua.tree import Tree
 
 __all__ = ["prune_reduced_error"]
@@ -32,20 +29,4 @@ def prune_reduced_error(tree: Tree, problem: Problem, prune_root: bool = False) 
     """
     if problem.n_rows == 0:
         return tree
-    errors = node_errors(tree, problem).tolist()
-    parent, is_leaf = tree.parent.tolist(), tree.is_leaf.tolist()
-    below = [0.0] * tree.n_nodes
-    cut = []
-    # Children have larger numbers than their parent, so they are settled before it.
-    for t in range(tree.n_nodes - 1, 0, -1):
-        if is_leaf[t]:
-            fewest = errors[t]
-        elif errors[t] <= below[t]:
-            fewest = errors[t]
-            cut.append(t)
-        else:
-            fewest = below[t]
-        below[parent[t]] += fewest
-    if prune_root and errors[0] <= below[0]:
-        cut.append(0)
-    return collapse(tree, np.array(cut, dtype=np.int64))
+    return cut_upwards(tree, node_errors(tree, problem), prune_root)

@@ -1,0 +1,3 @@
+from obliqua._core.position import Position
+
+class LinearCombination(Position): ...
