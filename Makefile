@@ -19,7 +19,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs figures bench bench-quick bench-growth bench-tables bench-methods reproduce sanitize clean
+.PHONY: help demo test lint docs figures bench bench-quick bench-growth bench-oc1 bench-tables bench-methods reproduce sanitize clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -53,6 +53,7 @@ bench: $(VENV)/.package $(VENV)/.peers ## measure against other libraries, write
 bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to see that it runs
 	@$(RUN) -m benchmarks.run --quick $(ARGS)
 	@$(RUN) -m benchmarks.growth --quick
+	@$(RUN) -m benchmarks.oc1 --quick
 	@$(RUN) -m benchmarks.tables --quick
 
 reproduce: $(VENV)/.package ## make a paper's table again: ARGS="hhcart-table-2 --repeats 10"
@@ -60,6 +61,9 @@ reproduce: $(VENV)/.package ## make a paper's table again: ARGS="hhcart-table-2 
 
 bench-growth: $(VENV)/.package ## how HHCART's time grows with rows, features and classes
 	@$(RUN) -m benchmarks.growth $(ARGS)
+
+bench-oc1: $(VENV)/.package ## OC1's time beside the original program's, and how it grows
+	@$(RUN) -m benchmarks.oc1 $(ARGS)
 
 bench-tables: $(VENV)/.package $(VENV)/.group-test ## qualitative columns against one-hot columns
 	@$(RUN) -m benchmarks.tables $(ARGS)

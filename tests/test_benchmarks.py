@@ -298,3 +298,49 @@ def test_the_page_has_the_times_of_the_methods() -> None:
     assert [problem["name"] for problem in result["problems"]] == list(methods.FULL)
     page = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
     assert methods.place(page, methods.text(result)) == page, "run python -m benchmarks.methods"
+
+
+# --- OC1 --------------------------------------------------------------------------------------
+
+
+def test_oc1_is_measured_beside_the_original_program(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from benchmarks import oc1
+
+    monkeypatch.setattr(oc1, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(oc1, "RESULT", tmp_path / "results" / "oc1.json")
+    oc1.PAGE.write_text(f"above\n{oc1.BEGIN}\nold\n{oc1.END}\nbelow\n", "utf-8")
+    assert oc1.main(["--quick"]) == 0
+    quick = capsys.readouterr().out
+    assert not oc1.RESULT.exists()
+    assert "| iris OC1 | 7.34 |" in quick
+    assert "| POL 0:0 | 12.9 |" in quick
+    monkeypatch.setattr(oc1, "CASES", oc1.QUICK[1:])
+    monkeypatch.setattr(oc1, "SERIES", {"rows": ("n", [200, 400], {"p": 5})})
+    assert oc1.main(["--rounds", "1"]) == 0
+    result = json.loads(oc1.RESULT.read_text("utf-8"))
+    (run,) = result["tables"]
+    for key in ("program", "same", "ours"):
+        assert run[key]["cpu_ms"] > 0
+        assert run[key]["hyperplanes"] > 100
+        assert run[key]["leaves"] > 10
+    assert [point["n"] for point in result["growth"]["rows"]["points"]] == [200, 400]
+    page = oc1.PAGE.read_text("utf-8")
+    assert page.startswith(f"above\n{oc1.BEGIN}\n")
+    assert page.endswith(f"\n{oc1.END}\nbelow\n")
+    assert oc1.text(result) in page
+    assert "old" not in page
+
+
+def test_the_page_has_the_times_of_oc1() -> None:
+    from benchmarks import oc1
+
+    result = json.loads(oc1.RESULT.read_text("utf-8"))
+    assert [(run["set"], run["mode"]) for run in result["tables"]] == [
+        (name, mode) for _, name, mode, _ in oc1.CASES
+    ]
+    points = result["growth"]["rows"]["points"]
+    assert (points[-1]["n"], points[-1]["p"]) == (100_000, 20)
+    page = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
+    assert oc1.place(page, oc1.text(result)) == page, "run python -m benchmarks.oc1"

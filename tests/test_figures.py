@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import runpy
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -39,13 +41,24 @@ def script() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def drawn(script: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def of_oc1() -> Iterator[dict[str, Any]]:
+    # Scripts may import each other: Python finds what lies beside the one that it is given.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FIGURES))
+        yield runpy.run_path(str(FIGURES / "oc1.py"))
+
+
+@pytest.fixture(scope="module")
+def drawn(
+    script: dict[str, Any], of_oc1: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     folder = tmp_path_factory.mktemp("figures")
     script["write"](folder)
+    of_oc1["write"](folder)
     return folder
 
 
-@pytest.mark.parametrize("kept", sorted(FIGURES.glob("hhcart-*.svg")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("kept", sorted(FIGURES.glob("*-*.svg")), ids=lambda p: p.stem)
 def test_a_figure_is_what_its_script_draws(kept: Path, drawn: Path) -> None:
     now, before = geometry(drawn / kept.name), geometry(kept)
     assert len(before) >= 6
@@ -83,3 +96,16 @@ def test_cells_fill_the_box_and_hold_their_rows(script: dict[str, Any]) -> None:
         x, z = corners.T
         area += abs(x @ np.roll(z, 1) - z @ np.roll(x, 1)) / 2
     assert area == pytest.approx(81.0)
+
+
+def test_the_climb_is_what_the_text_says(of_oc1: dict[str, Any]) -> None:
+    """It comes to rest at the first band, jumps, and ends at the third one; it is never worse."""
+    way = of_oc1["climb_on_pol"]()
+    jump = of_oc1["jump_of"](way)
+    assert np.flatnonzero(way[0].normal).tolist() == [1]
+    for step, band in ((way[jump - 1], 0.3125), (way[-1], 1.0625)):
+        normal = step.normal / step.normal.mean()
+        np.testing.assert_allclose(normal, 1.0, atol=0.01)
+        assert step.threshold / step.normal.mean() == pytest.approx(band, abs=0.005)
+    goodness = [step.goodness for step in way]
+    assert all(b >= a - 1e-12 for a, b in pairwise(goodness))

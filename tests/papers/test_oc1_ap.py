@@ -73,7 +73,9 @@ def test_splits_of_no_use_do_not_occur_in_these_data(name: str) -> None:
 
 def check_table_1(name: str, folder: Path) -> None:
     store = Store(folder / "oc1.json", TABLE_1.name, seed=0)
-    (row,) = run_table(TABLE_1, store, data_sets=[name], progress=lambda line: None).rows
+    (row,) = run_table(
+        TABLE_1, store, data_sets=[name], methods=["OC1-AP"], progress=lambda line: None
+    ).rows
     assert row.published == PUBLISHED_1[name]["OC1-AP"]
     assert row.prototype == PROGRAM_1[name]["OC1-AP"]
     for ours, paper, program in (
@@ -102,7 +104,8 @@ def test_the_tables_are_known_and_their_figures_plausible() -> None:
         names = {data_set.name for data_set in table.data_sets}
         assert names == set(table.published) == set(table.prototype)
         entries = [e for row in (table.published, table.prototype) for e in row.values()]
-        for entry in (entry for row in entries for entry in row.values()):
+        for name, entry in (pair for row in entries for pair in row.items()):
             assert 70 < entry.accuracy.mean < 100
             assert 2 <= entry.leaves.mean < 200
-            assert np.isfinite([entry.accuracy.sd, entry.leaves.sd]).all()
+            if name not in ("OC1+blind", "10:200", "10:200+program"):
+                assert np.isfinite([entry.accuracy.sd, entry.leaves.sd]).all()

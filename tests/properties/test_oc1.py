@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,9 +15,10 @@ from tests.reference.oc1 import SlowClimb, Stream
 from obliqua._core.swing import best_place
 from obliqua.criteria import CRITERIA, get_criterion, vectorized
 from obliqua.data import encode
+from obliqua.datasets import make_pol, make_rcb
 from obliqua.finders import Measure
 from obliqua.grow import Proposals, Rules, grow
-from obliqua.methods.oc1 import Climb
+from obliqua.methods.oc1 import Climb, follow_climb
 from obliqua.scatter import weight_shift
 
 # Entropy is left out: NumPy's logarithm may differ from the compiled one in the last bit.
@@ -199,3 +201,36 @@ def test_threads_change_no_bit(n_threads: int, monkeypatch: pytest.MonkeyPatch) 
     assert grow(problem, Proposals(many), n_threads=n_threads, key=7) == tree
     assert many.journal.tried == one.journal.tried > 0
     assert grow(problem, Proposals(Climb(n_restarts=5)), key=8) != tree
+
+
+@pytest.mark.parametrize("scale", ["minmax", None])
+def test_what_is_followed_is_what_a_root_does(scale: str | None) -> None:
+    X, y = make_pol(1000, return_X_y=True)
+    problem = encode(X, (y == "2").astype(np.int32), 2)
+    climb = Climb(n_restarts=1, n_jumps=20, from_zero=scale is not None)
+    way = follow_climb(problem, climb, scale=scale, criterion="gini", key=11)
+    rules = Rules(max_depth=1)
+    tree = grow(problem, Proposals(climb, scale=scale), "gini", rules, key=11)
+    normal = tree.coefficients(0)
+    direction = way[-1].normal / np.abs(way[-1].normal).max()
+    np.testing.assert_allclose(normal / np.abs(normal).max(), direction, rtol=1e-6)
+    assert len(way) > 3
+    right = X @ way[-1].normal > way[-1].threshold
+    counts = np.bincount(problem.y[right], minlength=2), np.bincount(problem.y[~right])
+    assert way[-1].goodness == pytest.approx(float(CRITERIA["gini"].goodness(*counts)))
+    assert tree.gain[0] >= way[-1].goodness - 1e-12
+
+
+def test_following_says_what_is_wrong() -> None:
+    X, y = make_rcb(40, return_X_y=True)
+    codes = (y.astype(int) % 2).astype(np.int32)
+    problem = encode(X, codes, 2)
+    with pytest.raises(ValueError, match="start must be from 0 to 4; got 5"):
+        follow_climb(problem, Climb(n_restarts=5), 5)
+    with pytest.raises(ValueError, match="too few to climb"):
+        follow_climb(problem, Climb(min_rows=50))
+    with pytest.raises(ValueError, match="own criteria by name"):
+        follow_climb(problem, Climb(), criterion=lambda left, right: 0.0)
+    holed = replace(problem, has_missing=np.array([False, True]))
+    with pytest.raises(ValueError, match="takes numbers only"):
+        follow_climb(holed, Climb())

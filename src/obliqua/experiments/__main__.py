@@ -17,6 +17,7 @@ from obliqua.experiments.hhcart import TABLE_2, TABLE_7
 from obliqua.experiments.missing import MISSING
 from obliqua.experiments.oc1 import TABLE_1 as OC1_TABLE_1
 from obliqua.experiments.oc1 import TABLE_2 as OC1_TABLE_2
+from obliqua.experiments.oc1_hhcart import TABLE as OC1_HHCART
 from obliqua.experiments.repeated import TABLE_REPEATED
 from obliqua.experiments.store import Store
 from obliqua.experiments.table5 import TABLE_5
@@ -30,6 +31,7 @@ TABLES: dict[str, Table] = {
         TABLE_7,
         OC1_TABLE_1,
         OC1_TABLE_2,
+        OC1_HHCART,
         TABLE_REPEATED,
         TABLE_C45,
         TABLE_MORE,

@@ -28,6 +28,8 @@ __all__ = ["Cell", "DataSet", "Method", "Rows", "Summary", "folds", "run", "run_
 
 N_FOLDS = 5
 
+UNKNOWN = (float("nan"), float("nan"))
+
 
 @dataclass(frozen=True)
 class Method:
@@ -194,13 +196,22 @@ class Cell:
     leaves : list of int
         Leaves of each tree of the repeat.
     seconds : float
-        Time of fitting and predicting. It is the only thing that varies between runs.
+        Time of fitting and predicting. Times are all that varies between runs.
+    hyperplanes : list of int
+        Hyperplanes that the fit of each tree has tried, if the method counts them.
+    features : list of float
+        Features per split of each tree, if the estimator has a tree of ours.
+    cpu_ms : float
+        CPU milliseconds of a fit, the mean over the trees.
     """
 
     classes: list[str]
     confusion: list[list[int]]
     leaves: list[int]
     seconds: float
+    hyperplanes: list[int] = field(default_factory=list)
+    features: list[float] = field(default_factory=list)
+    cpu_ms: float = float("nan")
 
     @property
     def matrix(self) -> Int64Array:
@@ -212,13 +223,16 @@ class Cell:
 class Summary:
     """Mean and sample standard deviation over the repeats; NaN for the latter if there is one.
 
-    Accuracies are per cent, as in the papers.
+    Accuracies are per cent, as in the papers. What a method does not tell is NaN.
     """
 
     repeats: int
     accuracy: tuple[float, float]
     leaves: tuple[float, float]
     macro_f: tuple[float, float]
+    hyperplanes: tuple[float, float] = UNKNOWN
+    features: tuple[float, float] = UNKNOWN
+    cpu_ms: tuple[float, float] = UNKNOWN
 
 
 def folds(n_rows: int, rng: np.random.Generator, n_folds: int = N_FOLDS) -> list[Int64Array]:
@@ -307,28 +321,38 @@ def run_cell(
     rng = _random(seed, data_set, repeat)
     rows = rows.with_holes(rng)
     started = time.perf_counter()
-    leaves: list[int] = []
+    trees: list[Any] = []
+    cpu = 0.0
     true: list[AnyArray] = []
     predicted: list[AnyArray] = []
     for X, y, X_test, y_test in _divisions(rows, rng, rows.n_folds or n_folds):
         model = method.make(int(rng.integers(2**31)))
+        begun = time.process_time()
         model.fit(X, y)
-        leaves.append(_leaves(model))
+        cpu += time.process_time() - begun
+        trees.append(_tree(model))
         true.append(y_test)
         predicted.append(model.predict(X_test))
+    cpu_ms = round(1000.0 * cpu / len(trees), 3)
     if method.whole_tree:
-        model = method.make(int(rng.integers(2**31))).fit(rows.X, rows.y)
-        leaves = [_leaves(model)]
+        trees = [_tree(method.make(int(rng.integers(2**31))).fit(rows.X, rows.y))]
     classes = np.unique(np.concatenate([rows.y, *true]))
     matrix = measures.confusion_matrix(np.concatenate(true), np.concatenate(predicted), classes)
     seconds = round(time.perf_counter() - started, 3)
-    return Cell([str(label) for label in classes], matrix.tolist(), leaves, seconds)
+    return Cell(
+        [str(label) for label in classes],
+        matrix.tolist(),
+        [int(tree.get_n_leaves()) for tree in trees],
+        seconds,
+        [int(tree.n_hyperplanes_) for tree in trees if hasattr(tree, "n_hyperplanes_")],
+        [float(tree.tree_.features_per_split) for tree in trees if hasattr(tree, "model_")],
+        cpu_ms,
+    )
 
 
-def _leaves(model: Any) -> int:
-    """Of a tree, or of the tree at the end of a pipeline."""
-    tree = model if hasattr(model, "get_n_leaves") else model[-1]
-    return int(tree.get_n_leaves())
+def _tree(model: Any) -> Any:
+    """Return a fitted tree, or the tree at the end of a pipeline."""
+    return model if hasattr(model, "get_n_leaves") else model[-1]
 
 
 def _divisions(
@@ -370,7 +394,19 @@ def summarise(cells: Sequence[Cell]) -> Summary:
         mean_and_sd([100.0 * measures.accuracy(cell.matrix) for cell in cells]),
         mean_and_sd([float(np.mean(cell.leaves)) for cell in cells]),
         mean_and_sd([measures.macro_f(cell.matrix) for cell in cells]),
+        _known([_mean(cell.hyperplanes) for cell in cells]),
+        _known([_mean(cell.features) for cell in cells]),
+        _known([cell.cpu_ms for cell in cells]),
     )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def _known(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and standard deviation, if every repeat has a value."""
+    return UNKNOWN if np.isnan(values).any() else mean_and_sd(values)
 
 
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:

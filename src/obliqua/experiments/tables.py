@@ -11,6 +11,12 @@ from typing import TypeVar
 
 import numpy as np
 
+from obliqua.experiments.effort import (
+    effort_names,
+    effort_table,
+    effort_values,
+    mean_effort,
+)
 from obliqua.experiments.protocol import (
     N_FOLDS,
     Cell,
@@ -50,10 +56,12 @@ NOTHING = Figure(math.nan)
 
 @dataclass(frozen=True)
 class Entry:
-    """Accuracy in per cent and number of leaves."""
+    """Accuracy in per cent, number of leaves, and what a tree took, where that is known."""
 
     accuracy: Figure = NOTHING
     leaves: Figure = NOTHING
+    hyperplanes: Figure = NOTHING
+    cpu_ms: Figure = NOTHING
 
 
 Entries = Mapping[str, Mapping[str, Entry]]
@@ -81,6 +89,10 @@ class Table:
         Repeats in the paper.
     n_folds : int
         Folds of a cross-validation.
+    reference : str
+        What the figures of `prototype` are, if they are not those of a prototype.
+    effort : bool
+        Whether a second table says what the trees took: hyperplanes, CPU time, and features.
     """
 
     name: str
@@ -92,6 +104,8 @@ class Table:
     prototype: Entries
     repeats: int = 10
     n_folds: int = N_FOLDS
+    reference: str = "prototype"
+    effort: bool = False
 
     def compared(self, rows: Sequence[Row]) -> Comparison:
         """Return the table with our figures filled in.
@@ -234,13 +248,17 @@ class Comparison:
 
     def markdown(self) -> str:
         """The table, what is outside the limit, and means per method, as Markdown."""
+        other = self.table.reference
         head = (
-            "| set | method | repeats | accuracy: paper | prototype | ours | z "
-            "| leaves: paper | prototype | ours | z |"
+            f"| set | method | repeats | accuracy: paper | {other} | ours | z "
+            f"| leaves: paper | {other} | ours | z |"
         )
         lines = [f"## {self.table.title}", "", head, "|--|--|--:" + "|--:" * 8 + "|"]
         lines += [_markdown_row(row, self.table.digits(row.data_set)) for row in self.rows]
-        return "\n".join([*lines, "", *self._verdict(), "", *self._means()]) + "\n"
+        lines += ["", *self._verdict(), ""]
+        if self.table.effort:
+            lines += [*effort_table(self.rows, other), ""]
+        return "\n".join([*lines, *self._means()]) + "\n"
 
     def judged(self) -> list[tuple[Row, str, float, bool]]:
         """Each cell with a published figure: row, quantity, z, and whether ours is better."""
@@ -265,6 +283,26 @@ class Comparison:
         for row, what, z, better in outside:
             verdict = "better" if better else "worse"
             lines.append(f"- {row.data_set} {row.method}, {what}: z = {z:+.2f} ({verdict})")
+        return lines + (self._verdict_by_reference() if self.table.effort else [])
+
+    def _verdict_by_reference(self) -> list[str]:
+        """The same in the reference's standard deviations, for the methods that it has."""
+        whose = self.table.reference
+        judged = [
+            (row, what, _z(ours.mean, theirs))
+            for row in self.rows
+            for what, (_, theirs, ours, _) in zip(
+                ("accuracy", "leaves"), _quantities(row), strict=True
+            )
+        ]
+        known = [(row, what, z) for row, what, z in judged if not math.isnan(z)]
+        outside = [(row, what, z) for row, what, z in known if abs(z) > LIMIT]
+        lines = ["", f"Within {LIMIT:g} standard deviations of the {whose}: "]
+        lines[-1] += f"{len(known) - len(outside)} of {len(known)} cells."
+        lines.append("")
+        for row, what, z in outside:
+            verdict = "better" if (z > 0) == (what == "accuracy") else "worse"
+            lines.append(f"- {row.data_set} {row.method}, {what}: {z:+.2f} ({verdict})")
         return lines
 
     def _means(self) -> list[str]:
@@ -279,18 +317,20 @@ class Comparison:
         ]
         if not common:
             return ["No data set was run with every method, so there are no means."]
+        more = " features per split | CPU ms per fit |" if self.table.effort else ""
         lines = [
             f"Means over {', '.join(common)}:",
             "",
-            "| method | accuracy | leaves | macro F |",
-            "|--|--:|--:|--:|",
+            "| method | accuracy | leaves | macro F |" + more,
+            "|--|--:|--:|--:|" + ("--:|--:|" if more else ""),
         ]
         for method, rows in by_method.items():
             ours = [rows[name].ours for name in common]
             accuracy = np.mean([found.accuracy[0] for found in ours])
             leaves = np.mean([found.leaves[0] for found in ours])
             f = np.mean([found.macro_f[0] for found in ours])
-            lines.append(f"| {method} | {accuracy:.2f} | {leaves:.2f} | {f:.3f} |")
+            line = f"| {method} | {accuracy:.2f} | {leaves:.2f} | {f:.3f} |"
+            lines.append(line + (mean_effort(ours) if more else ""))
         return lines
 
     def csv(self) -> str:
@@ -299,15 +339,18 @@ class Comparison:
         writer = csv.writer(text, lineterminator="\n")
         head = ["set", "method", "repeats"]
         for what in ("accuracy", "leaves"):
-            for whose in ("paper", "prototype", "ours"):
+            for whose in ("paper", self.table.reference, "ours"):
                 head += [f"{what}_{whose}", f"{what}_{whose}_sd"]
             head.append(f"{what}_z")
-        writer.writerow([*head, "macro_f_ours", "macro_f_ours_sd"])
+        head += ["macro_f_ours", "macro_f_ours_sd"]
+        effort = self.table.effort
+        writer.writerow([*head, *(effort_names(self.table.reference) if effort else ())])
         for row in self.rows:
             out: list[object] = [row.data_set, row.method, row.ours.repeats]
             for paper, prototype, ours, z in _quantities(row):
                 out += [paper.mean, paper.sd, prototype.mean, prototype.sd, ours.mean, ours.sd, z]
             out += row.ours.macro_f
+            out += effort_values(row) if effort else ()
             writer.writerow(["" if _is_nan(value) else value for value in out])
         return text.getvalue()
 

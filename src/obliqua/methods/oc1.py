@@ -11,17 +11,22 @@ The work is compiled (`obliqua._core.climb`); what is decided here is what is lo
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from obliqua._core.climb import Climb as Finder
+from obliqua.criteria import get_criterion
 from obliqua.methods._journal import Journal
 from obliqua.methods.hhcart import Householder
+from obliqua.scale import feature_scale
+from obliqua.scatter import weight_shift
 
 if TYPE_CHECKING:
     from obliqua._typing import FloatArray
     from obliqua.data import Problem
 
-__all__ = ["Climb"]
+__all__ = ["Climb", "Step", "follow_climb"]
 
 GUIDES = {"fisher": "Fisher's direction", "householder": "HHCART's direction"}
 
@@ -178,3 +183,106 @@ class _Settings(Climb):
     """What the compiled side reads: a climb, and who shows it where to start."""
 
     guide: Any = None
+
+
+class Step(NamedTuple):
+    """Where a hyperplane is: the rows with ``x @ normal > threshold`` are on its right side.
+
+    Parameters
+    ----------
+    normal : ndarray of shape (n_features,)
+        Its coefficients, of the features as they are in the data.
+    threshold : float
+        The negative of its constant.
+    goodness : float
+        What it is worth as a split, by the criterion; -1 with all rows on one side.
+    """
+
+    normal: FloatArray
+    threshold: float
+    goodness: float
+
+
+def follow_climb(
+    problem: Problem,
+    climb: Climb,
+    start: int = 0,
+    *,
+    criterion: str = "twoing",
+    scale: str | None = None,
+    key: int = 0,
+) -> list[Step]:
+    """Run one start of a climb on all rows and tell the way of the hyperplane.
+
+    It is what a tree that is grown from the same problem with the same `key` does at its root.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data: numbers only, none missing.
+    climb : Climb
+        How to climb.
+    start : int, default=0
+        The number of the start; 0 is the best axis-parallel split.
+    criterion : str, default="twoing"
+        What makes a split good; one of the library's own.
+    scale : {"standard", "robust", "minmax"} or None, default=None
+        What the features are divided by. With any of them `climb` should have `from_zero`, as the
+        estimator does it.
+    key : int, default=0
+        Seed of the random numbers.
+
+    Returns
+    -------
+    list of Step
+        Where the hyperplane starts, and where each change of a coefficient and each jump leads;
+        a goodness of -1 stands for a hyperplane with all rows on one side.
+
+    Raises
+    ------
+    ValueError
+        If there is no such start, if the node is too small to climb, if features are qualitative
+        or have missing values, or if the criterion is a function.
+
+    Examples
+    --------
+    >>> from obliqua.data import encode
+    >>> from obliqua.datasets import make_pol
+    >>> from obliqua.methods.oc1 import Climb, follow_climb
+    >>> X, y = make_pol(2000, return_X_y=True)
+    >>> way = follow_climb(encode(X, (y == "2").astype("int32"), 2), Climb())
+    >>> way[0].normal
+    array([0., 1.])
+    >>> way[-1].goodness > way[0].goodness
+    True
+    """
+    if not 0 <= start < climb.n_restarts:
+        raise ValueError(f"start must be from 0 to {climb.n_restarts - 1}; got {start}.")
+    if problem.odd.any():
+        raise ValueError(
+            "follow_climb takes numbers only; this problem has qualitative features or missing "
+            "values. Leave these columns out."
+        )
+    measure = get_criterion(criterion)
+    if measure.code < 0:
+        raise ValueError("follow_climb takes the library's own criteria by name, no function.")
+    shift = weight_shift(problem.total_weight)
+    factors = feature_scale(problem, scale)
+    counts = np.zeros(problem.n_classes, dtype=np.int64)
+    np.add.at(counts, problem.y, 1 if problem.weights is None else problem.weights)
+    finder = climb.finder(problem, problem.n_rows, shift, factors, None)
+    n_tasks = finder.load(
+        problem.Z,
+        np.arange(problem.n_rows, dtype=np.int32),
+        problem.y,
+        problem.weights,
+        counts,
+        (measure.code, 1, 0),
+        key,
+    )
+    if start >= n_tasks:
+        raise ValueError(
+            f"{problem.n_rows} rows of {problem.n_features} features are too few to climb; see "
+            "min_rows."
+        )
+    return [Step(*step) for step in finder.follow(start)]
