@@ -68,8 +68,9 @@ class Measure:
         self.rules = rules
 
     def score(self, sums: Int64Array) -> float:
-        """Return how good it is to have these class sums on one side."""
-        return float(by_function(self.criterion, sums[None, :], self.counts, self.unit)[0])
+        """Return how good it is to have these class sums on the right side."""
+        left = (self.counts - sums)[None, :]
+        return float(by_function(self.criterion, left, self.counts, self.unit)[0])
 
     def best(
         self,
@@ -78,11 +79,13 @@ class Measure:
         classes: Int32Array,
         weights: Int64Array | None,
         tolerance: float,
+        right: bool,
         bar: float,
     ) -> tuple[float, float, float] | None:
         """Find the best place between values where rows enter the counted side, or leave it.
 
-        Returns how good it is and its two neighbours, or None if it does not reach `bar`.
+        That side is the right one if `right` says so. Returns how good it is and its two
+        neighbours, or None if it does not reach `bar`.
         """
         order = np.argsort(values, kind="stable")
         step = np.ones(len(values), dtype=np.int64) if weights is None else weights
@@ -107,7 +110,8 @@ class Measure:
         places = np.flatnonzero(legal)
         if len(places) == 0:
             return None
-        scores = by_function(self.criterion, sums[places], self.counts, self.unit)
+        left = self.counts - sums[places] if right else sums[places]
+        scores = by_function(self.criterion, left, self.counts, self.unit)
         k = int(np.argmax(scores))
         if scores[k] < bar:
             return None
@@ -209,7 +213,10 @@ class CompiledMethod:
             return cut
 
         shares = self._shares(tasks, n_threads if pool else 1)
-        looks = pool.map(task, shares) if pool else map(task, shares)
+        looks = list(pool.map(task, shares) if pool else map(task, shares))
+        if hasattr(owner, "last_direction"):  # the others would not have been tried by one thread
+            last = owner.last_direction()
+            looks = [cut for cut in looks if cut[1] <= last]
         best = min((bar, *looks), key=lambda cut: (-cut[0], cut[1]))
         decided = None
         if best[1] != least[1]:

@@ -213,6 +213,8 @@ class _Growth:
             self._best_first(root)
         else:
             self._depth_first(root, hand_over=not self.in_python)
+        if self.method is not None:
+            self.method.close()
         describe = str if self.method is None else self.method.describe
         return assemble(self.records, self.blocks, problem, describe)
 

@@ -236,3 +236,54 @@ def test_a_feature_that_adds_nothing_does_not_join() -> None:
     one = grown(feature_selection="forward", beta=1.0, max_depth=1).fit(values, y)
     many = grown(feature_selection="forward", beta=0.0, max_depth=1).fit(values, y)
     assert len(one.tree_.coef_idx) == 1 < len(many.tree_.coef_idx)
+
+
+@pytest.mark.parametrize("guide", ["fisher", "householder"])
+def test_a_guide_takes_weights_for_rows(guide: str) -> None:
+    counts = np.random.default_rng(0).integers(1, 4, size=60)
+    for limit in (2.0, 35, 20.0):
+        params = {"guided_start": guide, "oblique_min_samples": limit}
+        weighted = grown(**params).fit(X[:60], Y[:60], sample_weight=counts)
+        repeated = grown(**params).fit(np.repeat(X[:60], counts, 0), np.repeat(Y[:60], counts))
+        np.testing.assert_array_equal(weighted.tree_.stats, repeated.tree_.stats)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"guided_start": "fisher", "n_restarts": 1},
+        {"guided_start": "fisher", "feature_selection": "forward"},
+        {"oblique_only": True, "max_features_per_split": 1},
+        {"oblique_only": True, "axis_bias": 2.0},
+    ],
+    ids=str,
+)
+def test_options_that_make_no_sense_together(params: Any) -> None:
+    with pytest.raises(ValueError, match="make no sense together"):
+        grown(**params).fit(X, Y)
+
+
+def test_constant_columns_do_not_disturb_a_forward_choice() -> None:
+    wide = np.column_stack([X, np.full((300, 10), 7.0)])
+    params = {"feature_selection": "forward", "beta": 0.5}
+    alone, beside = grown(**params).fit(X, Y), grown(**params).fit(wide, Y)
+    sizes = [np.diff(model.tree_.coef_ptr).mean() for model in (alone, beside)]
+    assert sizes[1] == pytest.approx(sizes[0], abs=0.3)
+
+
+@pytest.mark.parametrize(
+    "params", [{"n_jumps": 10**6, "n_restarts": 1}, {"n_restarts": 10**6}], ids=str
+)
+def test_a_limit_of_time_ends_long_searches(params: Any) -> None:
+    """What is left of so many jumps or starts is not tried."""
+    model = grown(time_limit=0.2, **params).fit(X, Y)
+    assert model.timed_out_
+    assert 0 < model.n_hyperplanes_ < 500_000
+
+
+def test_a_slow_criterion_heeds_the_clock() -> None:
+    def slow(left: Any, right: Any) -> float:
+        return float(left.max() / left.sum() + right.max() / right.sum())
+
+    model = grown(criterion=slow, time_limit=0.3, n_restarts=50).fit(X, Y)
+    assert model.timed_out_

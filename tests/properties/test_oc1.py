@@ -28,7 +28,7 @@ CODES = [name for name in CRITERIA if name not in ("gain_ratio", "entropy")]
 def draw_problem(seed: int, n_classes: int, weighted: bool, ties: bool) -> Any:
     """Some rows with a constant column, duplicates and, if wanted, many equal values."""
     rng = np.random.default_rng(seed)
-    n, p = int(rng.integers(6, 100)), int(rng.integers(2, 5))
+    n, p = int(rng.integers(6, 100)), int(rng.integers(3, 6))
     X = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-2, 3, size=p)
     if ties:
         X = np.round(X / X.std(axis=0))
@@ -175,9 +175,9 @@ def test_a_criterion_in_python_leads_the_same_way(seed: int, weighted: bool, tie
 
     @vectorized
     def own(left: Any, right: Any) -> Any:
-        return CRITERIA["sum_variances"].goodness(left, right)  # not convex: no end is known
+        return CRITERIA["max_minority"].goodness(left, right)  # not convex: no end is known
 
-    compiled = load(problem, climb, CRITERIA["sum_variances"].code, 1, seed)
+    compiled = load(problem, climb, CRITERIA["max_minority"].code, 1, seed)
     asked = load(problem, climb, -1, 1, seed)
     weight = np.ones(problem.n_rows) if problem.weights is None else problem.weights
     counts = np.bincount(problem.y, weights=weight, minlength=3).astype(np.int64)
@@ -234,3 +234,65 @@ def test_following_says_what_is_wrong() -> None:
     holed = replace(problem, has_missing=np.array([False, True]))
     with pytest.raises(ValueError, match="takes numbers only"):
         follow_climb(holed, Climb())
+
+
+@pytest.mark.parametrize(("criterion", "offset"), [("entropy", 0.0), ("twoing", 2.0**27)])
+def test_threads_find_what_one_finds(
+    criterion: str, offset: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a climb promises may differ from what its direction keeps, in the last digits."""
+    monkeypatch.setattr("obliqua.grow.SERIAL_ROWS", 64)
+    monkeypatch.setattr("obliqua.sorted_columns.SERIAL_ROWS", 64)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = offset + rng.uniform(size=(120, 3))
+        y = (np.argsort(np.argsort((X - offset) @ [1, 2, -1])) // 30).astype(np.int32)
+        problem = encode(X, y, 4)
+        one, many = Climb(n_restarts=9), Climb(n_restarts=9)
+        tree = grow(problem, Proposals(one), criterion, Rules(max_depth=2), key=seed)
+        other = grow(problem, Proposals(many), criterion, Rules(max_depth=2), 3, seed)
+        assert other == tree
+        assert one.journal.tried == many.journal.tried
+
+
+def test_a_criterion_in_python_sees_left_and_right() -> None:
+    """One that asks for a pure left side finds what one that asks for the right side does."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(150, 2))
+    y = ((X @ [1.0, 1.0] > 0.7) & (X @ [1.0, -0.4] < 0.6)).astype(np.int32)
+    problem = encode(X, y, 2)
+
+    def left_pure(left: Any, right: Any) -> float:
+        return float(left[0] * (left[1] == 0) / (left.sum() + right.sum()))
+
+    def right_pure(left: Any, right: Any) -> float:
+        return left_pure(right, left)
+
+    gains = [
+        grow(
+            problem,
+            Proposals(Climb(n_restarts=8), axis_bias=0.0),
+            criterion,
+            Rules(max_depth=1),
+            key=3,
+        ).gain[0]
+        for criterion in (left_pure, right_pure)
+    ]
+    assert min(gains) > 0.8 * max(gains) > 0.1
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_best_first_growth_counts_too(n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("obliqua.grow.SERIAL_ROWS", 64)
+    problem = draw_problem(5, 3, False, False)
+    climb = Climb(n_restarts=3, min_rows=0)
+    grow(problem, Proposals(climb), rules=Rules(max_leaf_nodes=4), n_threads=n_threads)
+    assert climb.journal.tried > 0
+
+
+def test_one_feature_needs_no_climb() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=60), np.full(60, 2.0)])
+    climb = Climb(min_rows=0)
+    grow(encode(X, rng.integers(0, 2, 60).astype(np.int32), 2), Proposals(climb))
+    assert climb.journal.tried == 0

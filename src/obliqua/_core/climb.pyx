@@ -7,8 +7,9 @@ finder, whose best direction is the start.
 
 from libc.math cimport fabs
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
+from obliqua._core.criterion cimport TWOING
 from obliqua._core.finder cimport Data
 from obliqua._core.planned cimport Planned
 from obliqua._core.position cimport Move, Position
@@ -17,6 +18,9 @@ from obliqua._core.rng cimport draw, draw_uniform
 from obliqua._core.search cimport tolerance_for
 from obliqua._core.selecting cimport Selecting
 from obliqua._core.types cimport Cut, Scorer, i32, i64, midpoint, u64
+
+cdef extern from "loops.h" nogil:
+    void ob_add_multiple(double* v, const double* z, double d, i64 n)
 
 cdef enum:
     SEQUENTIAL = 0
@@ -89,21 +93,33 @@ cdef class Climb(Selecting):
             started = self.start_at_axis(
                 owner, best.direction if best.direction < self.n_features else -1)
         elif self.selection == FORWARD:
-            started = self.start_at_axis(owner, <i64> (draw(&self.stream) % <u64> self.n_features))
+            started = self.start_at_some_axis(owner)
         elif task == self.axis_start:
             started = self.start_at_guide(<Climb> owner, (<Climb> owner).guide)
+        if not started and self.selection == FORWARD:
+            memset(self.a, 0, (self.n_features + 1) * sizeof(double))
+            return                           # no feature to begin with
         if not started:
             self.start_anywhere(owner)
         if owner.trail is not None:
             self.note(owner)
         self.activate(owner)
-        if self.selection == FORWARD and started:
+        if self.selection == FORWARD:
             self.add_features(owner)
             return
         self.climb(owner)
         if (self.selection == BACKWARD or self.max_features < self.n_features) and self.leave_out(
                 owner):
             self.climb(owner)
+
+    cdef bint start_at_some_axis(self, Position owner) noexcept nogil:
+        """Places the hyperplane at the best cut of a random feature, or of the next with one."""
+        cdef i64 _, k = <i64> (draw(&self.stream) % <u64> self.n_features)
+        for _ in range(self.n_features):
+            if owner.reach[k] > 0.0 and self.start_at_axis(owner, k):
+                return True
+            k = (k + 1) % self.n_features
+        return False
 
     cdef void add_features(self, Position owner) noexcept nogil:
         """Starts with the feature of a cut and lets others join, the one that gains most first."""
@@ -178,9 +194,12 @@ cdef class Climb(Selecting):
 
     cdef void read(self, const Data* data, const i32* rows, i64 n,
                    const Scorer* scorer) noexcept nogil:
+        cdef Scorer plain = scorer[0]
         Planned.read(self, data, rows, n, scorer)
         if self.guide is not None and not self.is_small(rows, n):
-            self.guide.read(data, rows, n, scorer)
+            if plain.code < 0:               # a criterion in Python: the guide takes twoing
+                plain.code = TWOING
+            self.guide.read(data, rows, n, &plain)
 
     def set_coding(self, const i32[::1] columns, const i32[::1] n_levels,
                    const double[::1] usual, bint by_node, bint only):
@@ -203,7 +222,7 @@ cdef class Climb(Selecting):
         cut.direction = -1
         cut.rows_left = 0
         quick_search(&guide.bench, &guide.sheet, tolerance_for(largest, guide.n_coef),
-                     &owner.scorer, 0, &cut)
+                     &guide.scorer, 0, &cut)
         if cut.direction < 0:
             return False
         self.a[p] = -midpoint(cut.below, cut.above)
@@ -290,6 +309,8 @@ cdef class Climb(Selecting):
         cdef i64 _
         cdef Move move
         for _ in range(self.n_jumps):
+            if self.stopped(owner, owner.sheet.n * self.n_features):
+                return False
             if self.blind:
                 if self.jump_blindly(owner):
                     self.n_equal = 0
@@ -309,18 +330,23 @@ cdef class Climb(Selecting):
         """
         cdef Move move
         cdef double before = self.score
+        cdef i64 k, n = owner.sheet.n
         self.draw_jump(owner)
         move = self.best_along(owner, False, self.reach_of_jump(owner), -1.0)
         if not move.found:
             return False
-        self.apply_swing(owner, &move)
+        memcpy(self.trial, self.v, n * sizeof(double))
+        ob_add_multiple(self.v, self.w, move.amount, n)
         self.assess(owner)
-        if self.score > before:
-            return True
-        move.amount = -move.amount
-        self.apply_swing(owner, &move)
-        self.score = before
-        return False
+        if not self.score > before:
+            memcpy(self.v, self.trial, n * sizeof(double))
+            self.score = before
+            return False
+        for k in range(self.n_features + 1):
+            self.a[k] += move.amount * self.jump[k]
+        if owner.trail is not None:
+            self.note(owner)
+        return True
 
     cdef void climb_at_random(self, Position owner) noexcept nogil:
         cdef i64 pick, k

@@ -23,7 +23,8 @@ cdef class Position(Planned):
     cdef double top          # no split of these classes is better; infinite if not known
     cdef i64 n_starts        # tasks: each is a hyperplane that starts somewhere and moves
     cdef i64* tried          # per task: hyperplanes that were tried
-    cdef i64 done            # the first task that has reached `top`
+    cdef u8* topped          # per task: whether its cut has reached `top`
+    cdef i64 done            # a task that has reached `top`; later ones need not be tried
     # Of a hyperplane, in the object that moves it:
     cdef double* a           # coefficients of z, then the constant
     cdef double* v           # its value at each row: above 0 on the right side
@@ -68,6 +69,7 @@ cdef class Position(Planned):
     cdef double mean_size(self, Position owner, const double* values) noexcept nogil
     cdef void ask_score(self, Position owner) noexcept nogil
     cdef void ask_best(self, Position owner, bint swings, i64 direction, double tolerance,
-                       Cut* cut) noexcept nogil
+                       bint right, Cut* cut) noexcept nogil
+    cdef void look_at(self, Position owner, i64 task, Cut* best) noexcept nogil
     cdef void run(self, Position owner, i64 task, const Cut* best) noexcept nogil
     cdef void improve(self, Position owner, i64 task, const Cut* best) noexcept nogil

@@ -73,6 +73,7 @@ cdef class Position(Planned):
         self.shift = <double*> malloc(p * sizeof(double))
         self.reach = <double*> malloc(p * sizeof(double))
         self.tried = <i64*> calloc(n_starts, sizeof(i64))
+        self.topped = <u8*> calloc(n_starts, sizeof(u8))
         self.a = <double*> calloc(p + 1, sizeof(double))
         self.v = <double*> malloc(room * sizeof(double))
         self.jump = <double*> malloc((p + 1) * sizeof(double))
@@ -80,6 +81,7 @@ cdef class Position(Planned):
         self.leaves = <u8*> malloc(2 * room * sizeof(u8))
         self.right = <i64*> malloc(3 * self.n_classes * sizeof(i64))
         if (self.z == NULL or self.shift == NULL or self.reach == NULL or self.tried == NULL
+                or self.topped == NULL
                 or self.a == NULL or self.v == NULL or self.jump == NULL or self.w == NULL
                 or self.leaves == NULL or self.right == NULL
                 or not swing_init(&self.swings, self.n_classes)):
@@ -91,6 +93,7 @@ cdef class Position(Planned):
         free(self.shift)
         free(self.reach)
         free(self.tried)
+        free(self.topped)
         free(self.a)
         free(self.v)
         free(self.jump)
@@ -103,7 +106,7 @@ cdef class Position(Planned):
 
     cdef void plan(self) noexcept nogil:
         """Each start is a task; its direction is found when it is looked at."""
-        cdef i64 k, i, n = self.sheet.n
+        cdef i64 k, i, n = self.sheet.n, n_varying = 0
         cdef const double* x
         cdef double* z
         if self.is_late(0):
@@ -119,12 +122,16 @@ cdef class Position(Planned):
             for i in range(n):
                 z[i] = (x[i] - self.shift[k]) * self.scale[k]
             self.reach[k] = self.mean_size(self, z)
+            n_varying += self.reach[k] > 0.0
+        if n_varying < 2:
+            return                           # there is nothing to turn
         if self.max_features < self.n_features:
             self.measure_spread()
         self.find_top()
         self.done = self.n_starts
         for k in range(self.n_starts):
             self.tried[k] = 0
+            self.topped[k] = False
             memset(self.vectors + k * self.n_features, 0, self.n_features * sizeof(double))
             self.add_task(self.n_features + k, False)
 
@@ -177,9 +184,18 @@ cdef class Position(Planned):
         """Adds up what the tasks of the last node have tried, those that counted."""
         cdef i64 k
         for k in range(self.n_tasks):
-            if k <= self.done:
-                self.total_tried += self.tried[k]
+            self.total_tried += self.tried[k]
+            if self.topped[k]:
+                break
         self.n_tasks = 0
+
+    def last_direction(self):
+        """The last direction that counts: later ones may have been tried, by other threads."""
+        cdef i64 k
+        for k in range(self.n_tasks):
+            if self.topped[k]:
+                return self.n_features + k
+        return self.n_features + self.n_tasks
 
     def finished(self):
         """Reports what was tried."""
@@ -196,7 +212,7 @@ cdef class Position(Planned):
         self.work += work
         if self.late or not self.has_deadline:
             return self.late
-        if self.work >= WORK_BETWEEN_LOOKS or work == 0:
+        if self.work >= WORK_BETWEEN_LOOKS or work == 0 or self.measure is not None:
             self.work = 0
             with gil:
                 self.late = monotonic() > self.deadline
@@ -257,7 +273,7 @@ cdef class Position(Planned):
                 if owner.measure is None:
                     quick_search(&self.bench, &owner.sheet, 0.0, &owner.scorer, k, &cut)
                 else:
-                    self.ask_best(owner, False, k, 0.0, &cut)
+                    self.ask_best(owner, False, k, 0.0, False, &cut)
         if cut.direction == self.n_features:
             return False
         column = cut.direction
@@ -296,7 +312,7 @@ cdef class Position(Planned):
         cut.below = cut.above = 0.0
         self.n_tried += 1
         if owner.measure is not None:
-            self.ask_best(owner, swings, 0, TIE, &cut)
+            self.ask_best(owner, swings, 0, TIE, True, &cut)
         elif swings:
             swing_search(&self.swings, &self.bench, &owner.sheet, self.leaves, TIE,
                          &owner.scorer, &cut)
@@ -376,9 +392,23 @@ cdef class Position(Planned):
     cdef void search_normals(self, Planned owner, i64 task, i64 first, i64 last,
                              Cut* best) noexcept nogil:
         """Moves a hyperplane, and offers its direction: all its cuts, so also the one it has."""
-        if first == 0 and task <= (<Position> owner).done:
-            self.run(<Position> owner, task, best)
-            Planned.search_normals(self, owner, task, first, last, best)
+        if first == 0:
+            self.look_at(<Position> owner, task, best)
+
+    cdef void look_at(self, Position owner, i64 task, Cut* best) noexcept nogil:
+        """Runs a task, unless an earlier one leaves nothing to find, or the time is over.
+
+        What counts is the cut that is offered, not what the climb promised.
+        """
+        if task > owner.done or owner.late or self.late:
+            return
+        self.run(owner, task, best)
+        owner.late |= self.late
+        Planned.search_normals(self, owner, task, 0, 1, best)
+        if best.direction == self.n_features + task and best.score >= owner.top:
+            owner.topped[task] = True
+            if task < owner.done:            # threads may miss a smaller one, and try too much
+                owner.done = task
 
     cdef void run(self, Position owner, i64 task, const Cut* best) noexcept nogil:
         """Moves a hyperplane from its start to its end, and notes the end."""
@@ -387,8 +417,6 @@ cdef class Position(Planned):
         self.score = -1.0
         self.improve(owner, task, best)
         owner.tried[task] = self.n_tried
-        if self.score >= owner.top and task < owner.done:
-            owner.done = task                # what later starts find cannot be better
         memcpy(owner.vectors + task * self.n_features, self.a, self.n_features * sizeof(double))
 
     def directions(self):
@@ -453,7 +481,7 @@ cdef class Position(Planned):
                 self.score = -1.0
 
     cdef void ask_best(self, Position owner, bint swings, i64 direction, double tolerance,
-                       Cut* cut) noexcept nogil:
+                       bint right, Cut* cut) noexcept nogil:
         cdef i64 n = owner.sheet.n
         cdef double score, below, above
         if owner.trouble is not None:
@@ -466,6 +494,7 @@ cdef class Position(Planned):
                     np.asarray(<i32[:n]> self.bench.work.classes),
                     np.asarray(<i64[:n]> owner.sheet.weights) if owner.sheet.weighted else None,
                     tolerance,
+                    right,
                     cut.score,
                 )
                 if found is not None:

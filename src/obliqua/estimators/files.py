@@ -37,6 +37,8 @@ _CLASSES = {
 }
 
 _NOT_SAVED = "not_saved"
+
+_KINDS = {"n_hyperplanes_": int, "timed_out_": bool}  # of what a fit has noted
 _ESTIMATOR = "estimator"
 
 
@@ -232,9 +234,13 @@ def _estimator(model: Model, about: dict[str, Any]) -> Any:
         )
     names = np.array(model.encoding.names, dtype=object) if about["named"] is True else None
     estimator._hold(model, names)
-    for note, value in about.get("notes", {}).items():
-        if note in estimator._notes:
-            setattr(estimator, note, from_json(value))
+    notes = about.get("notes", {})
+    for note in estimator._notes:
+        if note in notes:
+            value = from_json(notes[note])
+            if type(value) is not _KINDS.get(note, type(value)):
+                raise TypeError(f"{note} is a {type(value).__name__}")
+            setattr(estimator, note, value)
     return estimator
 
 

@@ -163,6 +163,9 @@ class OC1Classifier(SearchingTreeClassifier):
     - When a climb is over, the constant is searched once more, with the direction that was found.
     - The axis-parallel start is the axis-parallel split, also where features are negative and are
       shifted; there the program starts somewhere else.
+    - `axis_bias` multiplies the goodness of a split; the program multiplies the impurity, which is
+      the same for twoing and information gain, whose impurities are 1 / goodness there.
+    - There is no limit of 50 to the depth.
     - A search ends as soon as no better split exists: each side has whole classes, and no other
       division of the classes is worth more.
     - A missing number is replaced by the mean of those that are known. The program counts missing
@@ -192,10 +195,10 @@ class OC1Classifier(SearchingTreeClassifier):
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
         **SEARCH_CONSTRAINTS,
-        "n_restarts": [Interval(Integral, 1, None, closed="left")],
-        "n_jumps": [Interval(Integral, 0, None, closed="left")],
+        "n_restarts": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "n_jumps": [Interval(Integral, 0, 2**31 - 1, closed="both")],
         "order": [StrOptions({"sequential", "best", "random"})],
-        "n_picks": [Interval(Integral, 1, None, closed="left"), None],
+        "n_picks": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
         "stagnation": [StrOptions({"program", "paper"})],
         "guided_start": [StrOptions({"fisher", "householder"}), None],
         "jump_search": [StrOptions({"exact", "program"})],
@@ -275,6 +278,27 @@ class OC1Classifier(SearchingTreeClassifier):
         self.time_limit = time_limit
         self.categorical_features = categorical_features
         self.fill = fill
+
+    def _validate_params(self) -> None:
+        """Check the parameters, and those that make no sense together."""
+        super()._validate_params()
+        for name, other, why in (
+            ("guided_start", "n_restarts", "it is the second start, and there is only one"),
+            ("guided_start", "feature_selection", "a forward choice starts with single features"),
+            ("oblique_only", "max_features_per_split", "one feature is no oblique split"),
+            ("oblique_only", "axis_bias", "there are no axis-parallel splits to favour"),
+        ):
+            clash = {
+                "n_restarts": self.n_restarts == 1,
+                "feature_selection": self.feature_selection == "forward",
+                "max_features_per_split": self.max_features_per_split == 1,
+                "axis_bias": self.axis_bias != 1.0,
+            }[other]
+            if getattr(self, name) and clash:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} and {other}={getattr(self, other)!r} make no "
+                    f"sense together: {why}. Leave one of them out."
+                )
 
     def _proposer(self) -> object:
         from obliqua.methods.oc1 import Climb

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from obliqua._core.lincomb import LinearCombination as Finder
 from obliqua.methods._journal import Journal
+from obliqua.methods._limits import fewest_rows
 
 if TYPE_CHECKING:
     from obliqua._typing import FloatArray
@@ -104,9 +105,6 @@ class LinearCombination:
         Finder
             What moves a hyperplane at a node, in compiled code.
         """
-        fewest = self.min_rows
-        if isinstance(fewest, float):
-            fewest = int(fewest * problem.n_features) + 1
         return Finder(
             problem.n_features,
             problem.n_classes,
@@ -116,7 +114,7 @@ class LinearCombination:
             scale,
             replace(
                 self,
-                min_rows=min(fewest, problem.n_rows + 1),
+                min_rows=fewest_rows(self.min_rows, problem),
                 root_rows=problem.n_rows if self.variant == "oc1" else 0,
             ),
             None if max_features is None else min(max_features, problem.n_features),

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from obliqua._core.householder import Householder as Finder
+from obliqua.methods._limits import fewest_rows
 
 if TYPE_CHECKING:
     from obliqua._typing import FloatArray
@@ -92,7 +93,6 @@ class Householder:
         Finder
             What proposes and searches at a node, in compiled code.
         """
-        fewest = 2 * problem.n_features + 1 if self.min_rows == "2p" else int(self.min_rows or 0)
         return Finder(
             problem.n_features,
             problem.n_classes,
@@ -100,7 +100,7 @@ class Householder:
             problem.weights is not None,
             weight_shift,
             scale,
-            replace(self, min_rows=min(fewest, problem.n_rows + 1)),
+            replace(self, min_rows=fewest_rows(self.min_rows, problem)),
             None if max_features is None else min(max_features, problem.n_features),
             helper,
         )

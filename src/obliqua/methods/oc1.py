@@ -18,6 +18,7 @@ import numpy as np
 from obliqua._core.climb import Climb as Finder
 from obliqua.criteria import get_criterion
 from obliqua.methods._journal import Journal
+from obliqua.methods._limits import fewest_rows
 from obliqua.methods.hhcart import Householder
 from obliqua.scale import feature_scale
 from obliqua.scatter import weight_shift
@@ -131,17 +132,11 @@ class Climb:
         Finder
             What climbs at a node, in compiled code.
         """
-        fewest = self.min_rows
-        if isinstance(fewest, float):
-            fewest = int(fewest * problem.n_features) + 1
-        fewest = min(fewest, problem.n_rows + 1)
         guide = None
         if self.guided is not None and not helper:
             # No mirror is farther from an axis than tau = 2, so Fisher's directions are alone.
             fisher = self.guided == "fisher"
-            shown = Householder(
-                "dominant", 2.0 if fisher else 0.05, fisher=fisher, min_rows=fewest
-            )
+            shown = Householder("dominant", 2.0 if fisher else 0.05, fisher=fisher)
             guide = shown.finder(problem, room, weight_shift, scale, max_features)
         return Finder(
             problem.n_features,
@@ -150,7 +145,9 @@ class Climb:
             problem.weights is not None,
             weight_shift,
             scale,
-            _Settings(**vars(replace(self, min_rows=fewest)), guide=guide),
+            _Settings(
+                **vars(replace(self, min_rows=fewest_rows(self.min_rows, problem))), guide=guide
+            ),
             None if max_features is None else min(max_features, problem.n_features),
             helper,
         )

@@ -1,0 +1,34 @@
+"""From how many rows on a node gets oblique splits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from obliqua.data import Problem
+
+__all__ = ["fewest_rows"]
+
+
+def fewest_rows(limit: float | str | None, problem: Problem) -> int:
+    """Return the smallest number of rows of a node with oblique splits.
+
+    Parameters
+    ----------
+    limit : int, float, "2p" or None
+        A number of rows; a float: more rows than so many per feature; "2p": the float 2.
+    problem : Problem
+        The data. Whole weights count rows, as at the nodes.
+
+    Returns
+    -------
+    int
+        At most one more than there are rows: then no node has oblique splits.
+    """
+    if limit == "2p":
+        limit = 2.0
+    fewest = float(limit or 0)
+    if isinstance(limit, float):
+        fewest = fewest * problem.n_features + 1
+    counts = problem.row_counts
+    return int(min(fewest, (problem.n_rows if counts is None else int(counts.sum())) + 1))
