@@ -230,15 +230,8 @@ class _Growth:
             None if self.method is None else self.method.finder(node.rows),
             self.row_numbers,
         )
-        grown = subtree.grow(
-            node.start,
-            node.end,
-            node.depth,
-            node.counts,
-            node.active,
-            self.best_first,
-            node.key,
-        )
+        window = (node.start, node.end, node.depth)
+        grown = subtree.grow(*window, node.counts, node.active, self.best_first, node.key)
         self.blocks.append(Block(node.parent, *grown))
 
     def _depth_first(self, root: _Pending, *, hand_over: bool) -> None:

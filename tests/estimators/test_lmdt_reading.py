@@ -68,13 +68,14 @@ def test_a_file_with_a_strange_count() -> None:
     save(LMDTClassifier(random_state=0).fit(X, Y), file)
     file.seek(0)
     model, about = read_model(file)
-    about["counts"] = {"n_hyperplanes_": "many", "classes_": 3}
-    changed = io.BytesIO()
-    write_model(model, changed, about)
-    changed.seek(0)
-    with pytest.raises(ModelFileError, match="cannot be made again"):
-        load(changed)
-    about["counts"] = {"n_hyperplanes_": 5, "classes_": 3}
+    for strange in ("many", -3, True, [1]):
+        about["notes"] = {"n_hyperplanes_": strange, "classes_": 3}
+        changed = io.BytesIO()
+        write_model(model, changed, about)
+        changed.seek(0)
+        with pytest.raises(ModelFileError, match="cannot be made again"):
+            load(changed)
+    about["notes"] = {"n_hyperplanes_": 5, "classes_": 3}
     changed = io.BytesIO()
     write_model(model, changed, about)
     changed.seek(0)

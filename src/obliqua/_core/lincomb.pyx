@@ -11,9 +11,10 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from obliqua._core.criterion cimport goodness
+from obliqua._core.crossing cimport power_of_two
 from obliqua._core.finder cimport Data
 from obliqua._core.planned cimport Planned
-from obliqua._core.position cimport Move, Position, power_of_two
+from obliqua._core.position cimport Move, Position
 from obliqua._core.rng cimport draw_uniform
 from obliqua._core.selecting cimport Selecting
 from obliqua._core.sort cimport sort_order

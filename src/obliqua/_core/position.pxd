@@ -12,9 +12,6 @@ cdef struct Move:
     bint found
 
 
-cdef double power_of_two(double x) noexcept nogil
-
-
 cdef class Position(Planned):
     # Of a node, in the object that has read it:
     cdef double* z           # per feature: scaled values, counted from a point where none is < 0

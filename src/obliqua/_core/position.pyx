@@ -11,7 +11,7 @@ All crossings d are mapped to t = d / (scale + |d|), between -1 and 1, which nee
 rows that never cross and keeps far outliers from making the search's bins useless.
 """
 
-from libc.math cimport INFINITY, fabs, frexp, ldexp
+from libc.math cimport INFINITY, ldexp
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
@@ -21,6 +21,7 @@ import numpy as np
 
 from obliqua._core.coding cimport column_spread
 from obliqua._core.criterion cimport goodness, is_convex
+from obliqua._core.crossing cimport amount_between, power_of_two
 from obliqua._core.quick cimport quick_search
 from obliqua._core.rng cimport draw_uniform, mix
 from obliqua._core.swing cimport swing_free, swing_init, swing_search
@@ -39,26 +40,6 @@ cdef enum:
     WORK_BETWEEN_LOOKS = 1 << 20     # at the clock
 
 cdef double TIE = 1e-12      # crossings that are this near, in t, are one
-
-
-cdef double power_of_two(double x) noexcept nogil:
-    """The power of two next to a positive number, 1 for any other."""
-    cdef int exponent = 0
-    if not x > 0.0 or x - x != 0.0:
-        return 1.0
-    frexp(x, &exponent)
-    return ldexp(1.0, exponent)
-
-
-cdef double amount_between(double below, double above, double scale) noexcept nogil:
-    """How far to go so as to end between two neighbouring crossings."""
-    cdef double low = below / (1.0 - fabs(below))
-    cdef double high = above / (1.0 - fabs(above))
-    cdef double middle
-    if low - low == 0.0 and high - high == 0.0:
-        return scale * midpoint(low, high)
-    middle = (below + above) / 2         # one of them is infinitely far
-    return scale * (middle / (1.0 - fabs(middle)))
 
 
 cdef class Position(Planned):

@@ -42,7 +42,7 @@ class CountingTreeClassifier(BaseTreeClassifier):
     _notes: ClassVar[tuple[str, ...]] = ("n_hyperplanes_",)
     _journal: "Journal"
 
-    def _open_journal(self, time_limit: float | None = None) -> "Journal":
+    def _open_journal(self, time_limit: float | None) -> "Journal":
         """Begin to count, and to look at the clock."""
         from obliqua.methods._journal import Journal
 

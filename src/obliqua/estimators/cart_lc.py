@@ -215,7 +215,7 @@ class CartLCClassifier(SearchingTreeClassifier):
                 epsilon=float(self.epsilon),
                 max_cycles=int(min(self.max_cycles, 2**62)),
                 min_rows=0 if fewest is None else fewest,
-                journal=self._open_journal(),
+                journal=self._open_journal(self.time_limit),
             ),
             max_features=self.max_features_per_split,
             scale=self.scale if program else None,

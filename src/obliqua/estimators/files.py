@@ -238,8 +238,10 @@ def _estimator(model: Model, about: dict[str, Any]) -> Any:
     for note in estimator._notes:
         if note in notes:
             value = from_json(notes[note])
-            if type(value) is not _KINDS.get(note, type(value)):
-                raise TypeError(f"{note} is a {type(value).__name__}")
+            if type(value) is not _KINDS.get(note, type(value)) or (
+                type(value) is int and value < 0
+            ):
+                raise TypeError(f"{note} is {value!r:.60}")
             setattr(estimator, note, value)
     return estimator
 

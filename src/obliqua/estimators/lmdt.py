@@ -255,7 +255,7 @@ class LMDTClassifier(CountingTreeClassifier):
         from obliqua.methods.lmdt import grow_lmdt
 
         method, criterion = self._proposer(), get_criterion(self.criterion)
-        n_threads, journal = effective_n_jobs(self.n_jobs), self._open_journal()
+        n_threads, journal = effective_n_jobs(self.n_jobs), self._open_journal(None)
 
         def grown(problem: "Problem") -> "Tree":
             # Limits that are fractions refer to the rows that grow this very tree.
