@@ -418,3 +418,26 @@ def test_ten_features_at_once() -> None:
     model = full_grown(LMDTClassifier).fit(X[:1600], y[:1600])
     assert model.get_n_leaves() <= 5
     assert model.score(X[1600:], y[1600:]) > 0.985
+
+
+def test_a_criterion_of_ones_own_sees_the_weights_that_were_given() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 3))
+    labels = (rows.sum(axis=1) + rng.normal(size=200) > 0).astype(int)
+    seen = []
+
+    def saved(left: Any, right: Any) -> float:
+        seen.append(left.sum() + right.sum())
+        return float(left.max() + right.max() - (left + right).max())
+
+    weights = rng.random(200)
+    model = LMDTClassifier(criterion=saved, pruning=None, random_state=0, max_depth=3)
+    model.fit(rows, labels, sample_weight=weights)
+    assert max(seen) == pytest.approx(weights.sum())
+    assert model.tree_.gain.max() < weights.sum()
+
+
+def test_a_criterion_that_is_not_finite_is_refused() -> None:
+    model = LMDTClassifier(criterion=lambda left, right: np.nan, pruning=None, random_state=0)
+    with pytest.raises(ValueError, match="must return a finite number"):
+        model.fit([[0.0, 0.0], [0.0, 1.0], [5.0, 5.0], [5.0, 6.0]], [0, 0, 1, 1])

@@ -29,6 +29,7 @@ from obliqua.data import Problem
 from obliqua.grow import grow
 from obliqua.methods._machine import LMDT, Planes, Standard, best_machine, different_rows
 from obliqua.odd import CodedNode, OddColumns
+from obliqua.search import by_function
 from obliqua.tree import Tree, TreeBuilder
 
 __all__ = ["LMDT", "Grown", "grow_lmdt"]
@@ -84,7 +85,7 @@ def grow_lmdt(
         return growth.run(key)
 
 
-def chained_goodness(counts: Int64Array, criterion: Criterion) -> float:
+def chained_goodness(counts: Int64Array, criterion: Criterion, unit: float = 1.0) -> float:
     """Return how good a division into several branches is.
 
     The first branch is divided from all others, then the second from the rest, and so on; each
@@ -97,6 +98,8 @@ def chained_goodness(counts: Int64Array, criterion: Criterion) -> float:
         The class sums of the branches.
     criterion : Criterion
         Measures divisions in two.
+    unit : float, default=1.0
+        What a unit of the sums weighs, for a criterion in Python.
 
     Returns
     -------
@@ -107,7 +110,11 @@ def chained_goodness(counts: Int64Array, criterion: Criterion) -> float:
     for k in range(len(counts) - 1):
         rest = counts[k + 1 :].sum(axis=0)
         share = (int(counts[k].sum()) + int(rest.sum())) / total
-        goodness += share * float(criterion.goodness(counts[k], rest))
+        if criterion.code >= 0:
+            goodness += share * float(criterion.goodness(counts[k], rest))
+        else:
+            both = counts[k] + rest
+            goodness += share * float(by_function(criterion, counts[k : k + 1], both, unit)[0])
     return goodness
 
 
@@ -281,7 +288,7 @@ class _Growth:
             return None, tried
         counts = self._sums(rows, branches, len(kept))
         share = int(counts.sum()) / problem.total_weight
-        gain = share * chained_goodness(counts, self.criterion)
+        gain = share * chained_goodness(counts, self.criterion, problem.unit)
         if gain <= ROUNDING and not self.rules.zero_gain:
             return None, tried
         terms = self._terms(coded, planes.columns)
