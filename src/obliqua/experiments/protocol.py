@@ -345,7 +345,7 @@ def run_cell(
         [int(tree.get_n_leaves()) for tree in trees],
         seconds,
         [int(tree.n_hyperplanes_) for tree in trees if hasattr(tree, "n_hyperplanes_")],
-        [float(tree.tree_.features_per_split) for tree in trees if hasattr(tree, "model_")],
+        [_features(tree.model_) for tree in trees if hasattr(tree, "model_")],
         cpu_ms,
     )
 
@@ -471,3 +471,8 @@ def _task(
     key: CellKey, rows: Rows, method: Method, seed: int, n_folds: int
 ) -> tuple[CellKey, Cell]:
     return key, run_cell(key.data_set, rows, method, key.repeat, seed, n_folds)
+
+
+def _features(model: Any) -> float:
+    """Return the mean number of features of a split; of several trees the mean of all."""
+    return float(np.mean([tree.features_per_split for tree in model.trees]))
