@@ -77,10 +77,10 @@ class Problem:
         As how many rows each row counts in tests of significance: its weight without that of its
         class, or, if such weights are not all whole numbers, the same with a mean of 1. None:
         what it weighs.
-    row_unit : float, default=None
+    row_unit : float, default=0.0
         As how many rows a grid unit counts where rows are counted, as in limits and estimates of
         errors: what it weighs, if the weights of rows are whole numbers; otherwise these count
-        as if their mean were 1. `unit` if it is left out.
+        as if their mean were 1. 0 stands for `unit`.
     """
 
     Z: Rows
@@ -94,14 +94,14 @@ class Problem:
     fills: FloatArray | None = None
     row_counts: Int64Array | None = None
     row_weights: FloatArray | None = None
-    row_unit: float = None  # type: ignore[assignment]
+    row_unit: float = 0.0
 
     def __post_init__(self) -> None:
         if self.n_levels is None:
             object.__setattr__(self, "n_levels", np.zeros(self.n_features, dtype=np.int32))
         if self.has_missing is None:
             object.__setattr__(self, "has_missing", np.zeros(self.n_features, dtype=bool))
-        if self.row_unit is None:
+        if self.row_unit == 0.0:
             object.__setattr__(self, "row_unit", self.unit)
 
     @property
