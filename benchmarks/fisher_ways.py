@@ -96,7 +96,7 @@ class Classes:
         return masks
 
 
-class Way(FisherTreeClassifier):  # type: ignore[misc]
+class Way(FisherTreeClassifier):
     """Fisher's tree with other directions at nodes with more than two classes."""
 
     def _pairs(self, k: Classes) -> Iterator[Pair]:
@@ -127,7 +127,7 @@ class Discriminants(Way):
         return normals / np.maximum(np.abs(normals).max(axis=1, keepdims=True), 1e-300)
 
 
-class WithoutLimit(FisherTreeClassifier):  # type: ignore[misc]
+class WithoutLimit(FisherTreeClassifier):
     """Trusts directions in which nothing varies, however few rows there are."""
 
     def _proposer(self) -> object:

@@ -87,53 +87,35 @@ class BaseTreeClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     #: Whether the method takes qualitative columns and missing values.
     _takes_odd: ClassVar[bool] = False
 
-    @abstractmethod
-    def __init__(
-        self,
-        *,
-        criterion: CriterionLike,
-        max_depth: int | None,
-        max_leaf_nodes: int | None,
-        min_samples_split: float,
-        min_samples_leaf: float,
-        min_weight_fraction_leaf: float,
-        min_impurity_decrease: float,
-        max_leaf_error: float,
-        zero_gain_splits: bool,
-        pruning: str | None,
-        prune_fraction: float,
-        n_folds: int,
-        n_se: float,
-        prune_root: bool,
-        ccp_alpha: float | None,
-        confidence_factor: float,
-        subtree_raising: bool,
-        class_weight: dict[object, float] | str | None,
-        priors: Priors,
-        random_state: SeedLike,
-        n_jobs: int | None,
-    ) -> None:
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_impurity_decrease = min_impurity_decrease
-        self.max_leaf_error = max_leaf_error
-        self.zero_gain_splits = zero_gain_splits
-        self.pruning = pruning
-        self.prune_fraction = prune_fraction
-        self.n_folds = n_folds
-        self.n_se = n_se
-        self.prune_root = prune_root
-        self.ccp_alpha = ccp_alpha
-        self.confidence_factor = confidence_factor
-        self.subtree_raising = subtree_raising
-        self.class_weight = class_weight
-        self.priors = priors
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    # Parameters of all methods. Constructors name them, as scikit-learn wants it, each with its
+    # own defaults, and hand them over in one piece.
+    criterion: CriterionLike
+    max_depth: int | None
+    max_leaf_nodes: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_fraction_leaf: float
+    min_impurity_decrease: float
+    max_leaf_error: float
+    zero_gain_splits: bool
+    pruning: str | None
+    prune_fraction: float
+    n_folds: int
+    n_se: float
+    prune_root: bool
+    ccp_alpha: float | None
+    confidence_factor: float
+    subtree_raising: bool
+    class_weight: dict[object, float] | str | None
+    priors: Priors
+    random_state: SeedLike
+    n_jobs: int | None
+
+    def _take_shared(self, given: dict[str, Any]) -> None:
+        """Keep the parameters that all methods have; `given`: a constructor's variables."""
+        for name in BaseTreeClassifier.__annotations__:
+            if not name.startswith("_"):
+                setattr(self, name, given[name])
 
     @abstractmethod
     def _proposer(self) -> object:

@@ -161,29 +161,7 @@ class HHCartClassifier(BaseTreeClassifier):
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(
-            criterion=criterion,
-            max_depth=max_depth,
-            max_leaf_nodes=max_leaf_nodes,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_weight_fraction_leaf=min_weight_fraction_leaf,
-            min_impurity_decrease=min_impurity_decrease,
-            max_leaf_error=max_leaf_error,
-            zero_gain_splits=zero_gain_splits,
-            pruning=pruning,
-            prune_fraction=prune_fraction,
-            n_folds=n_folds,
-            n_se=n_se,
-            prune_root=prune_root,
-            ccp_alpha=ccp_alpha,
-            confidence_factor=confidence_factor,
-            subtree_raising=subtree_raising,
-            class_weight=class_weight,
-            priors=priors,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
+        self._take_shared(locals())
         self.categorical_features = categorical_features
         self.fill = fill
         self.variant = variant
