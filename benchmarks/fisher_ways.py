@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
@@ -96,15 +97,12 @@ class Classes:
         return masks
 
 
-class Way(FisherTreeClassifier):  # type: ignore[misc]
+class Way(FisherTreeClassifier):
     """Fisher's tree with other directions at nodes with more than two classes."""
 
-    def _pairs(self, k: Classes) -> Iterator[Pair]:
-        raise NotImplementedError
-
+    @abstractmethod
     def _normals(self, node: Any) -> np.ndarray:
-        k = Classes(node)
-        return np.array([k.normal(*pair) for pair in self._pairs(k)])
+        """Return the directions, one per row."""
 
     def _directions(self, node: Any) -> Directions:
         if len(np.unique(node.y)) < 3 or not np.ptp(node.X, axis=0).any():
@@ -117,6 +115,18 @@ class Way(FisherTreeClassifier):  # type: ignore[misc]
         return Proposals(self._directions, axis_parallel=False)
 
 
+class PairsWay(Way):
+    """Fisher's directions of some pairs of a scatter matrix and a difference of means."""
+
+    @abstractmethod
+    def _pairs(self, k: Classes) -> Iterator[Pair]:
+        """Return the pairs."""
+
+    def _normals(self, node: Any) -> np.ndarray:
+        k = Classes(node)
+        return np.array([k.normal(*pair) for pair in self._pairs(k)])
+
+
 class Discriminants(Way):
     """All discriminants: as many as classes less one."""
 
@@ -127,7 +137,7 @@ class Discriminants(Way):
         return normals / np.maximum(np.abs(normals).max(axis=1, keepdims=True), 1e-300)
 
 
-class WithoutLimit(FisherTreeClassifier):  # type: ignore[misc]
+class WithoutLimit(FisherTreeClassifier):
     """Trusts directions in which nothing varies, however few rows there are."""
 
     def _proposer(self) -> object:
@@ -138,14 +148,14 @@ class WithoutLimit(FisherTreeClassifier):  # type: ignore[misc]
         return Proposals(direction, axis_parallel=False)
 
 
-class TwoGroups(Way):
+class TwoGroups(PairsWay):
     """Two groups, as in the library."""
 
     def _pairs(self, k: Classes) -> Iterator[Pair]:
         yield k.groups(fdt.two_groups(k.moments))
 
 
-class LargestRatio(Way):
+class LargestRatio(PairsWay):
     """The cut of the order whose groups lie apart the furthest along their own direction."""
 
     def _pairs(self, k: Classes) -> Iterator[Pair]:
@@ -160,7 +170,7 @@ class LargestRatio(Way):
         yield pairs[int(np.argmax(ratios))]
 
 
-class TwoMeans(Way):
+class TwoMeans(PairsWay):
     """Two groups of means by 2-means."""
 
     def _pairs(self, k: Classes) -> Iterator[Pair]:
@@ -168,14 +178,14 @@ class TwoMeans(Way):
         yield k.groups(means.labels_ == 1)
 
 
-class AllCuts(Way):
+class AllCuts(PairsWay):
     """Every cut of the order."""
 
     def _pairs(self, k: Classes) -> Iterator[Pair]:
         yield from (k.groups(second) for second in k.cuts())
 
 
-class EachClass(Way):
+class EachClass(PairsWay):
     """Each class against the rest."""
 
     def _pairs(self, k: Classes) -> Iterator[Pair]:
@@ -183,14 +193,14 @@ class EachClass(Way):
         yield from (k.groups(every == one) for one in every)
 
 
-class EachPair(Way):
+class EachPair(PairsWay):
     """Each pair of classes."""
 
     def _pairs(self, k: Classes) -> Iterator[Pair]:
         yield from (k.pair(*two) for two in combinations(range(len(k.weights)), 2))
 
 
-class PairsOneMatrix(Way):
+class PairsOneMatrix(PairsWay):
     """Each pair of means, with the scatter of all classes."""
 
     def _pairs(self, k: Classes) -> Iterator[Pair]:

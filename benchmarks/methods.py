@@ -31,7 +31,7 @@ REFERENCE = "scikit-learn"
 def _letter() -> tuple[Any, Any]:
     from obliqua.datasets import load_letter
 
-    return load_letter(as_frame=True, return_X_y=True)  # type: ignore[no-any-return]
+    return load_letter(as_frame=True, return_X_y=True)
 
 
 PROBLEMS: dict[str, tuple[str, Callable[[], tuple[Any, Any]]]] = {

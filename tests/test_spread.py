@@ -237,6 +237,6 @@ def test_an_estimator_is_no_tree() -> None:
     X, y = np.arange(4.0)[:, None], [0, 0, 1, 1]
     model = CartClassifier().fit(X, y)
     with pytest.raises(TypeError, match=r"measure_spread\(\) takes a Tree; got CartClassifier"):
-        measure_spread(model, X)  # type: ignore[arg-type]
+        measure_spread(model, X)
     with pytest.raises(TypeError, match=r"fold\(\) takes a Tree; got CartClassifier"):
-        fold(model, shift=1.0)  # type: ignore[arg-type]
+        fold(model, shift=1.0)

@@ -365,7 +365,7 @@ def test_other_rows_are_refused() -> None:
     }
     for message, (other, kind) in cases.items():
         with pytest.raises(kind, match=message):
-            prune_pessimistic(tree, other)  # type: ignore[arg-type]
+            prune_pessimistic(tree, other)
     assert prune_pessimistic(tree, problem) == tree
 
 
