@@ -122,7 +122,7 @@ def test_long_searches(moves: str, kind: str | None) -> None:
     """Many moves are kept: values are added to, and computed afresh now and then."""
     case = gaussians(90, 5, 3, seed=1)
     problem = problem_of(case if kind is None else weighted(case, kind))
-    schedule = twin.Schedule(moves, temperature=0.2, cooling=0.998, patience=1500)
+    schedule = twin.Schedule(moves, temperature=0.1, cooling=0.998, patience=2000)
     found = assert_equals_twin(problem, schedule, key=7)
     assert found is not None and found.n_tried > 2000
     assert found.goodness is not None and found.goodness > 0.5
@@ -278,3 +278,11 @@ def test_time_is_limited() -> None:
 def test_settings_are_checked(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Anneal(**wrong)
+
+
+def test_many_features() -> None:
+    """The usual start has all rows on one side there, and the search begins in their middle."""
+    problem = problem_of(gaussians(200, 100, 2, seed=4))
+    found = assert_equals_twin(problem, twin.Schedule(patience=0))
+    assert found is not None and found.n_tried == 2
+    assert found.started is not None and found.started > 0

@@ -65,7 +65,9 @@ def rows_of(tree: Tree, problem: Problem) -> list[twin.Row]:
 
 
 def hashes_of(problem: Problem, seed: int) -> list[int]:
-    return row_hashes(problem.Z, problem.y.astype(np.int64), seed).tolist()
+    present = sorted(set(problem.y.tolist()))
+    ranks = np.array([present.index(c) for c in problem.y.tolist()], dtype=np.int64)
+    return row_hashes(problem.Z, ranks, seed).tolist()
 
 
 def parts_of(problem: Problem, seed: int) -> list[twin.Part]:

@@ -139,8 +139,14 @@ def anneal(node: Node, schedule: Schedule, key: int) -> Annealed | None:
     a = [1.0] * len(vary) + [-1.0]
     v = values(a)
     score = started = node.score(v)
+    n_tried = 1
+    if score is None:  # all rows are beyond it: the middle of the values instead
+        a[-1] -= float(v.min() + (v.max() - v.min()) / 2)
+        v = values(a)
+        score = started = node.score(v)
+        n_tried = 2
     best, best_score = list(a), score
-    idle, accepted, n_tried = 0, 0, 1
+    idle, accepted = 0, 0
     heat, top = schedule.temperature, node.top()
 
     def reached(score: float | None) -> bool:

@@ -12,13 +12,14 @@ from libc.string cimport memcpy, memset
 
 from obliqua._core.position cimport Position
 from obliqua._core.rng cimport draw, draw_uniform
-from obliqua._core.types cimport Cut, i64
+from obliqua._core.types cimport Cut, i64, midpoint
 
 cdef extern from "loops.h" nogil:
     void ob_reflect(double* z, const double* x, const double* along, double scale, double factor,
                     i64 n)
     void ob_add_multiple(double* v, const double* z, double d, i64 n)
     void ob_add_constant(double* v, double d, i64 n)
+    void ob_range(const double* values, i64 n, double* low, double* high)
 
 cdef enum:
     MOVES_BETWEEN_LOOKS = 64         # at the clock, and for Ctrl-C
@@ -55,11 +56,7 @@ cdef class Anneal(Position):
         self.temperature = settings.temperature
         self.cooling = settings.cooling
         self.patience = settings.patience
-        self.journal = settings.journal
-        self.has_deadline = settings.journal.deadline is not None
-        if self.has_deadline:
-            self.deadline = settings.journal.deadline
-        self.reserve_starts(1, room, helper)
+        self.reserve_starts(1, room, helper, settings.journal)
         self.width = <double*> malloc(n_features * sizeof(double))
         self.free_ = <i64*> malloc((n_features + 1) * sizeof(i64))
         self.best = <double*> malloc((n_features + 1) * sizeof(double))
@@ -152,7 +149,8 @@ cdef class Anneal(Position):
         best_score = self.score
         memcpy(self.best, self.a, (self.n_features + 1) * sizeof(double))
         while idle < self.patience and best_score + TIE * fabs(best_score) < owner.top:
-            if self.n_tried % MOVES_BETWEEN_LOOKS == 0 and self.stopped(owner):
+            if self.n_tried % MOVES_BETWEEN_LOOKS == 0 and self.stopped(
+                    owner, owner.sheet.n * MOVES_BETWEEN_LOOKS):
                 break
             idle += 1
             if self.move(<Anneal> owner, heat):
@@ -167,24 +165,26 @@ cdef class Anneal(Position):
         memcpy(self.a, self.best, (self.n_features + 1) * sizeof(double))
         self.score = best_score
 
-    cdef bint stopped(self, Position owner) noexcept nogil:
-        """Whether the user or the clock says stop; lets Ctrl-C through."""
-        cdef i64 work = owner.sheet.n * MOVES_BETWEEN_LOOKS
-        if self.columns is not None:
-            self.columns.mind_signals(work)
-            if self.columns.stop:
-                return True
-        return self.is_late(work) or owner.trouble is not None
-
     cdef void start(self, Anneal node) noexcept nogil:
-        """The usual place: through the ends of all axes, the sum of all features being 1."""
+        """The usual place: through the ends of all axes, the sum of all features being 1.
+
+        With many features all rows may be beyond it, or too few on one side. Then the constant is
+        changed so that the middle of the values is 0.
+        """
         cdef i64 k
+        cdef double low, high
         memset(self.a, 0, (self.n_features + 1) * sizeof(double))
         for k in range(node.n_free):
             self.a[node.free_[k]] = 1.0
         self.a[self.n_features] = -1.0
         self.place(node)
         self.n_tried = 1
+        if self.score == -1.0:
+            low = high = self.v[0]
+            ob_range(self.v, node.sheet.n, &low, &high)
+            self.a[self.n_features] -= midpoint(low, high)
+            self.place(node)
+            self.n_tried = 2
 
     cdef bint move(self, Anneal node, double heat) noexcept nogil:
         """Makes a random move; False if it was taken back."""

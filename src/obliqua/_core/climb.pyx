@@ -71,11 +71,7 @@ cdef class Climb(Selecting):
         self.blind = settings.jump_search == "program"
         self.min_rows = settings.min_rows
         self.from_zero = settings.from_zero
-        self.journal = settings.journal
-        self.has_deadline = settings.journal.deadline is not None
-        if self.has_deadline:
-            self.deadline = settings.journal.deadline
-        self.reserve_starts(settings.n_restarts, room, helper)
+        self.reserve_starts(settings.n_restarts, room, helper, settings.journal)
         self.reserve_selection(room)
         self.guide = None if helper else settings.guide
         self.best_a = <double*> malloc((n_features + 1) * sizeof(double))

@@ -12,13 +12,12 @@ from libc.string cimport memset
 
 from obliqua._core.criterion cimport goodness
 from obliqua._core.crossing cimport power_of_two
-from obliqua._core.finder cimport Data
 from obliqua._core.planned cimport Planned
 from obliqua._core.position cimport Move, Position
 from obliqua._core.rng cimport draw_uniform
 from obliqua._core.selecting cimport Selecting
 from obliqua._core.sort cimport sort_order
-from obliqua._core.types cimport Cut, Scorer, i32, i64, midpoint, u8
+from obliqua._core.types cimport Cut, i32, i64, midpoint, u8
 
 cdef extern from "loops.h" nogil:
     void ob_crossings(double* t, const double* v, const double* z, double scale, i64 n)
@@ -61,11 +60,7 @@ cdef class LinearCombination(Selecting):
         self.beta = -1.0 if settings.beta is None else settings.beta
         self.min_rows = settings.min_rows
         self.root_rows = settings.root_rows
-        self.journal = settings.journal
-        self.has_deadline = settings.journal.deadline is not None
-        if self.has_deadline:
-            self.deadline = settings.journal.deadline
-        self.reserve_starts(1, room, helper)
+        self.reserve_starts(1, room, helper, settings.journal)
         self.reserve_selection(room)
         self.node_scale = <double*> malloc(n_features * sizeof(double))
         self.lowest = <double*> malloc(n_features * sizeof(double))
@@ -87,25 +82,9 @@ cdef class LinearCombination(Selecting):
 
     # -- the node ----------------------------------------------------------------------------
 
-    cdef bint find(self, const Data* data, const i32* rows, i64 n, const Scorer* scorer,
-                   Cut* best, u8* side) noexcept nogil:
-        cdef i64 fewest = self.min_rows
-        cdef bint found
-        if n == self.root_rows:
-            self.min_rows = 0
-        found = Planned.find(self, data, rows, n, scorer, best, side)
-        self.min_rows = fewest
-        return found
-
-    def load(self, Z, rows, classes, weights, counts, limits, key=0):
-        """As `Planned.load`; the root is never too small where the method says so."""
-        cdef i64 fewest = self.min_rows
-        if rows.shape[0] == self.root_rows:
-            self.min_rows = 0
-        try:
-            return Planned.load(self, Z, rows, classes, weights, counts, limits, key)
-        finally:
-            self.min_rows = fewest
+    cdef bint is_small(self, const i32* rows, i64 n) noexcept nogil:
+        """As for every method; but the root is never too small where the method says so."""
+        return n != self.root_rows and Planned.is_small(self, rows, n)
 
     cdef void plan(self) noexcept nogil:
         """One task: the hyperplane that starts at the best axis-parallel cut."""
@@ -271,7 +250,7 @@ cdef class LinearCombination(Selecting):
         cdef i64 n = owner.sheet.n
         cdef double scale
         self.fill_line(owner, k, gamma)
-        scale = power_of_two(self.size / self.mean_size(owner, self.w))
+        scale = power_of_two(self.mean_value / self.mean_size(owner, self.w))
         if owner.lowest[k] + gamma >= 0.0:   # all rows cross the same way
             ob_crossings(self.bench.work.values, self.v, self.w, scale, n)
             return self.best_along(owner, False, scale, 0.0)

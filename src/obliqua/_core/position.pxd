@@ -31,7 +31,7 @@ cdef class Position(Planned):
     cdef Swing swings
     cdef i64* right          # class sums on the right side
     cdef double score        # goodness; -1 where a side is too small
-    cdef double size         # the mean of |v|
+    cdef double mean_value   # the mean of |v|
     cdef u64 stream          # random numbers
     cdef i64 n_tried
     # Of all nodes:
@@ -46,7 +46,7 @@ cdef class Position(Planned):
     cdef bint late
     cdef i64 total_tried     # at the nodes before this one
 
-    cdef int reserve_starts(self, i64 n_starts, i64 room, bint helper) except -1
+    cdef int reserve_starts(self, i64 n_starts, i64 room, bint helper, journal) except -1
     cdef void place(self, Position owner) noexcept nogil
     cdef void assess(self, Position owner) noexcept nogil
     cdef bint start_at_axis(self, Position owner, i64 column) noexcept nogil
@@ -61,6 +61,7 @@ cdef class Position(Planned):
     cdef void apply_turn(self, Position owner, i64 k, const Move* move) noexcept nogil
     cdef void apply_swing(self, Position owner, const Move* move) noexcept nogil
     cdef void note(self, Position owner) noexcept nogil
+    cdef bint stopped(self, Position owner, i64 work) noexcept nogil
     cdef bint is_late(self, i64 work) noexcept nogil
     cdef void find_top(self) noexcept nogil
     cdef double mean_size(self, Position owner, const double* values) noexcept nogil

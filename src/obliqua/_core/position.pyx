@@ -45,9 +45,13 @@ cdef double TIE = 1e-12      # crossings that are this near, in t, are one
 cdef class Position(Planned):
     """Base of methods that move hyperplanes; `improve` says how."""
 
-    cdef int reserve_starts(self, i64 n_starts, i64 room, bint helper) except -1:
+    cdef int reserve_starts(self, i64 n_starts, i64 room, bint helper, journal) except -1:
         """Makes room for so many hyperplanes that start somewhere and move."""
         cdef i64 p = self.n_features
+        self.journal = journal
+        self.has_deadline = journal.deadline is not None
+        if self.has_deadline:
+            self.deadline = journal.deadline
         self.n_starts = n_starts
         self.reserve(n_starts)
         self.z = <double*> malloc((1 if helper else room) * p * sizeof(double))
@@ -112,7 +116,6 @@ cdef class Position(Planned):
         self.done = self.n_starts
         for k in range(self.n_starts):
             self.tried[k] = 0
-            self.topped[k] = False
             memset(self.vectors + k * self.n_features, 0, self.n_features * sizeof(double))
             self.add_task(self.n_features + k, False)
 
@@ -168,6 +171,7 @@ cdef class Position(Planned):
             self.total_tried += self.tried[k]
             if self.topped[k]:
                 break
+        memset(self.topped, 0, self.n_starts * sizeof(u8))
         self.n_tasks = 0
 
     def last_direction(self):
@@ -187,6 +191,14 @@ cdef class Position(Planned):
         self.total_tried = 0
         if self.trouble is not None:
             raise self.trouble
+
+    cdef bint stopped(self, Position owner, i64 work) noexcept nogil:
+        """Whether the user or the clock says stop; lets Ctrl-C through. work: rows x moves."""
+        if self.columns is not None:
+            self.columns.mind_signals(work)
+            if self.columns.stop:
+                return True
+        return self.is_late(work) or owner.trouble is not None
 
     cdef bint is_late(self, i64 work) noexcept nogil:
         """Whether the time is over."""
@@ -210,7 +222,7 @@ cdef class Position(Planned):
         for k in range(p):
             if self.a[k] != 0.0:
                 ob_add_multiple(self.v, owner.z + k * n, self.a[k], n)
-        self.size = self.mean_size(owner, self.v)
+        self.mean_value = self.mean_size(owner, self.v)
         self.assess(owner)
 
     cdef void assess(self, Position owner) noexcept nogil:
@@ -311,13 +323,13 @@ cdef class Position(Planned):
         cdef double scale
         cdef Move none
         if k == self.n_features:
-            scale = power_of_two(self.size)
+            scale = power_of_two(self.mean_value)
             ob_shifts(self.bench.work.values, self.v, scale, n)
         else:
             if owner.reach[k] == 0.0:        # all rows are 0 there
                 none.found = False
                 return none
-            scale = power_of_two(self.size / owner.reach[k])
+            scale = power_of_two(self.mean_value / owner.reach[k])
             ob_crossings(self.bench.work.values, self.v, owner.z + k * n, scale, n)
         return self.best_along(owner, False, scale, bar)
 
@@ -341,7 +353,7 @@ cdef class Position(Planned):
 
     cdef double reach_of_jump(self, Position owner) noexcept nogil:
         """Finds where the rows cross along the jump; returns the scale of these numbers."""
-        cdef double scale = power_of_two(self.size / self.mean_size(owner, self.w))
+        cdef double scale = power_of_two(self.mean_value / self.mean_size(owner, self.w))
         ob_swings(self.bench.work.values, self.leaves, self.v, self.w, scale, owner.sheet.n)
         return scale
 

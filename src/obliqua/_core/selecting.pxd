@@ -11,7 +11,6 @@ cdef class Selecting(Position):
 
     cdef int reserve_selection(self, i64 room) except -1
     cdef void activate(self, Position owner) noexcept nogil
-    cdef bint stopped(self, Position owner, i64 work) noexcept nogil
     cdef bint move_constant(self, Position owner) noexcept nogil
     cdef bint leave_out(self, Position owner) noexcept nogil
     cdef double score_without(self, Position owner, i64 k) noexcept nogil

@@ -27,14 +27,6 @@ cdef class Selecting(Position):
         for k in range(self.n_features):
             self.active[k] = owner.reach[k] > 0.0
 
-    cdef bint stopped(self, Position owner, i64 work) noexcept nogil:
-        """Whether the user or the clock says stop; lets Ctrl-C through. work: rows x moves."""
-        if self.columns is not None:
-            self.columns.mind_signals(work)
-            if self.columns.stop:
-                return True
-        return self.is_late(work) or owner.trouble is not None
-
     cdef bint move_constant(self, Position owner) noexcept nogil:
         cdef Move move = self.turn(owner, self.n_features, 0.0)
         if move.found:
@@ -82,15 +74,15 @@ cdef class Selecting(Position):
         """How good the hyperplane is without a feature, with the best constant for that."""
         cdef i64 n = owner.sheet.n
         cdef double* here = self.v
-        cdef double size = self.size
+        cdef double mean_value = self.mean_value
         cdef i64 i
         cdef const double* z = owner.z + k * n
         cdef Move move
         for i in range(n):
             self.trial[i] = here[i] - self.a[k] * z[i]
         self.v = self.trial
-        self.size = self.mean_size(owner, self.trial)
+        self.mean_value = self.mean_size(owner, self.trial)
         move = self.turn(owner, self.n_features, 0.0)
         self.v = here
-        self.size = size
+        self.mean_value = mean_value
         return move.score if move.found else 0.0

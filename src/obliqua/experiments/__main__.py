@@ -19,6 +19,7 @@ from obliqua.experiments.oc1 import TABLE_1 as OC1_TABLE_1
 from obliqua.experiments.oc1 import TABLE_2 as OC1_TABLE_2
 from obliqua.experiments.oc1_hhcart import TABLE as OC1_HHCART
 from obliqua.experiments.repeated import TABLE_REPEATED
+from obliqua.experiments.sadt import TABLE_SCHEDULES
 from obliqua.experiments.store import Store
 from obliqua.experiments.table5 import TABLE_5
 from obliqua.experiments.tables import Table, run_table
@@ -33,6 +34,7 @@ TABLES: dict[str, Table] = {
         OC1_TABLE_2,
         OC1_HHCART,
         TABLE_REPEATED,
+        TABLE_SCHEDULES,
         TABLE_C45,
         TABLE_MORE,
         TABLE_MISSING,

@@ -46,7 +46,9 @@ def _parts(problem: Problem, seed: int) -> _Parts:
     A part is a row, or what counts as one. Where weights are no numbers of rows, each group is
     one part.
     """
-    hashes = row_hashes(problem.Z, problem.y.astype(np.int64), seed & (2**64 - 1))
+    # Classes are counted among those that are there: one whose rows all have weight 0 is none.
+    classes = np.unique(problem.y, return_inverse=True)[1]
+    hashes = row_hashes(problem.Z, classes.astype(np.int64), seed & (2**64 - 1))
     keys, group = np.unique(hashes, return_inverse=True)
     total = np.zeros(len(keys), dtype=np.int64)
     np.add.at(total, group, 1 if problem.weights is None else problem.weights)
