@@ -296,6 +296,8 @@ class Comparison:
             )
         ]
         known = [(row, what, z) for row, what, z in judged if not math.isnan(z)]
+        if not known:
+            return []
         outside = [(row, what, z) for row, what, z in known if abs(z) > LIMIT]
         lines = ["", f"Within {LIMIT:g} standard deviations of the {whose}: "]
         lines[-1] += f"{len(known) - len(outside)} of {len(known)} cells."
