@@ -267,7 +267,7 @@ def test_time_is_limited() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"moves": "some"}, "moves must be 'one' or 'all'; got 'some'"),
+        ({"moves": "some"}, "moves must be one of 'one', 'all'; got 'some'"),
         ({"temperature": -1.0}, "temperature must be a number from 0 on; got -1.0"),
         ({"temperature": float("nan")}, "temperature must be"),
         ({"cooling": 0.0}, "cooling must be above 0 and at most 1; got 0.0"),

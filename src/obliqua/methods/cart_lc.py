@@ -15,18 +15,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from obliqua._core.lincomb import LinearCombination as Finder
+from obliqua.methods._compiled import CompiledSide, Task
 from obliqua.methods._journal import Journal
 from obliqua.methods._limits import fewest_rows
 
 if TYPE_CHECKING:
-    from obliqua._typing import FloatArray
-    from obliqua.data import Problem
+    pass
 
 __all__ = ["LinearCombination"]
 
 
 @dataclass(frozen=True)
-class LinearCombination:
+class LinearCombination(CompiledSide):
     """What CART-LC proposes at a node. The engine asks its compiled side.
 
     Parameters
@@ -57,6 +57,8 @@ class LinearCombination:
         The number of rows of a node that is never too small; set by `finder`.
     """
 
+    _finder = Finder
+
     variant: str = "breiman"
     sign: str = "exact"
     beta: float | None = 0.2
@@ -67,73 +69,14 @@ class LinearCombination:
     root_rows: int = 0
 
     def __post_init__(self) -> None:
-        for name, known in (("variant", ("breiman", "oc1")), ("sign", ("exact", "ignored"))):
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(map(repr, known))}; got "
-                    f"{getattr(self, name)!r}."
-                )
+        self._check_choices(variant=("breiman", "oc1"), sign=("exact", "ignored"))
 
-    def finder(
-        self,
-        problem: Problem,
-        room: int,
-        weight_shift: int,
-        scale: FloatArray,
-        max_features: int | None,
-        helper: bool = False,
-    ) -> Finder:
-        """Return the compiled side.
-
-        Parameters
-        ----------
-        problem : Problem
-            The data.
-        room : int
-            The number of rows of the largest node.
-        weight_shift : int
-            By how many bits weights are shortened, see `FixedPoint`.
-        scale : ndarray of shape (n_features,)
-            Factors of the features.
-        max_features : int or None
-            The most features of a split.
-        helper : bool, default=False
-            Whether it only looks at nodes that another one has read.
-
-        Returns
-        -------
-        Finder
-            What moves a hyperplane at a node, in compiled code.
-        """
-        return Finder(
-            problem.n_features,
-            problem.n_classes,
-            room,
-            problem.weights is not None,
-            weight_shift,
-            scale,
-            replace(
-                self,
-                min_rows=fewest_rows(self.min_rows, problem),
-                root_rows=problem.n_rows if self.variant == "oc1" else 0,
-            ),
-            None if max_features is None else min(max_features, problem.n_features),
-            helper,
+    def _settings(self, task: Task) -> LinearCombination:
+        return replace(
+            self,
+            min_rows=fewest_rows(self.min_rows, task.problem),
+            root_rows=task.problem.n_rows if self.variant == "oc1" else 0,
         )
 
-    def label(self, number: int, n_features: int, n_classes: int) -> str:
-        """Say what a direction is.
-
-        Parameters
-        ----------
-        number : int
-            The number of the direction; those of the axes come first.
-        n_features, n_classes : int
-            Sizes of the problem.
-
-        Returns
-        -------
-        str
-            The label.
-        """
+    def _label(self, number: int, n_features: int, n_classes: int) -> str:
         return "linear combination"

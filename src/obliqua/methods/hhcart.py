@@ -14,17 +14,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from obliqua._core.householder import Householder as Finder
+from obliqua.methods._compiled import CompiledSide, Task
 from obliqua.methods._limits import fewest_rows
 
 if TYPE_CHECKING:
-    from obliqua._typing import FloatArray
-    from obliqua.data import Problem
+    pass
 
 __all__ = ["Householder"]
 
 
 @dataclass(frozen=True)
-class Householder:
+class Householder(CompiledSide):
     """What HHCART proposes at a node. The engine asks its compiled side.
 
     Parameters
@@ -44,6 +44,8 @@ class Householder:
         The share of each class's rows, the farthest from its mean, that covariances ignore.
     """
 
+    _finder = Finder
+
     variant: str = "all"
     tau: float = 0.05
     target: str = "first"
@@ -52,75 +54,16 @@ class Householder:
     trim: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, known in (("variant", ("all", "dominant")), ("target", ("first", "nearest"))):
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"{name} must be {known[0]!r} or {known[1]!r}; got {getattr(self, name)!r}."
-                )
+        self._check_choices(variant=("all", "dominant"), target=("first", "nearest"))
         if not self.tau >= 0:
             raise ValueError(f"tau must be 0 or positive; got {self.tau!r}.")
         if not 0 <= self.trim < 1:
             raise ValueError(f"trim must be at least 0 and below 1; got {self.trim!r}.")
 
-    def finder(
-        self,
-        problem: Problem,
-        room: int,
-        weight_shift: int,
-        scale: FloatArray,
-        max_features: int | None,
-        helper: bool = False,
-    ) -> Finder:
-        """Return the compiled side.
+    def _settings(self, task: Task) -> Householder:
+        return replace(self, min_rows=fewest_rows(self.min_rows, task.problem))
 
-        Parameters
-        ----------
-        problem : Problem
-            The data.
-        room : int
-            The number of rows of the largest node.
-        weight_shift : int
-            By how many bits weights are shortened, see `FixedPoint`.
-        scale : ndarray of shape (n_features,)
-            Factors of the features.
-        max_features : int or None
-            The most features of a split.
-        helper : bool, default=False
-            Whether it only looks along directions that another one has planned.
-
-        Returns
-        -------
-        Finder
-            What proposes and searches at a node, in compiled code.
-        """
-        return Finder(
-            problem.n_features,
-            problem.n_classes,
-            room,
-            problem.weights is not None,
-            weight_shift,
-            scale,
-            replace(self, min_rows=fewest_rows(self.min_rows, problem)),
-            None if max_features is None else min(max_features, problem.n_features),
-            helper,
-        )
-
-    def label(self, number: int, n_features: int, n_classes: int) -> str:
-        """Say what a direction is: classes, eigenvectors and columns are counted from 0.
-
-        Parameters
-        ----------
-        number : int
-            The number of the direction; those of the axes come first.
-        n_features, n_classes : int
-            Sizes of the problem.
-
-        Returns
-        -------
-        str
-            The label.
-        """
-        number -= n_features
+    def _label(self, number: int, n_features: int, n_classes: int) -> str:
         if number >= n_classes * n_features * n_features:
             return f"Fisher, class {number - n_classes * n_features * n_features} against the rest"
         pair, column = divmod(number, n_features)

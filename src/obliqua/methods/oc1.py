@@ -17,6 +17,7 @@ import numpy as np
 
 from obliqua._core.climb import Climb as Finder
 from obliqua.criteria import get_criterion
+from obliqua.methods._compiled import CompiledSide, Task
 from obliqua.methods._journal import Journal
 from obliqua.methods._limits import fewest_rows
 from obliqua.methods.hhcart import Householder
@@ -33,7 +34,7 @@ GUIDES = {"fisher": "Fisher's direction", "householder": "HHCART's direction"}
 
 
 @dataclass(frozen=True)
-class Climb:
+class Climb(CompiledSide):
     """What OC1 proposes at a node. The engine asks its compiled side.
 
     Parameters
@@ -71,6 +72,8 @@ class Climb:
         Who is told how much was tried.
     """
 
+    _finder = Finder
+
     n_restarts: int = 20
     n_jumps: int = 5
     order: str = "sequential"
@@ -88,91 +91,30 @@ class Climb:
     journal: Journal = field(default_factory=Journal)
 
     def __post_init__(self) -> None:
-        for name, known in (
-            ("order", ("sequential", "best", "random")),
-            ("stagnation", ("program", "paper")),
-            ("jump_search", ("exact", "program")),
-            ("guided", ("fisher", "householder", None)),
-            ("selection", ("backward", "forward", None)),
-        ):
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(map(repr, known))}; got "
-                    f"{getattr(self, name)!r}."
-                )
+        self._check_choices(
+            order=("sequential", "best", "random"),
+            stagnation=("program", "paper"),
+            jump_search=("exact", "program"),
+            guided=("fisher", "householder", None),
+            selection=("backward", "forward", None),
+        )
 
-    def finder(
-        self,
-        problem: Problem,
-        room: int,
-        weight_shift: int,
-        scale: FloatArray,
-        max_features: int | None,
-        helper: bool = False,
-    ) -> Finder:
-        """Return the compiled side.
-
-        Parameters
-        ----------
-        problem : Problem
-            The data.
-        room : int
-            The number of rows of the largest node.
-        weight_shift : int
-            By how many bits weights are shortened, see `FixedPoint`.
-        scale : ndarray of shape (n_features,)
-            Factors of the features.
-        max_features : int or None
-            The most features of a split.
-        helper : bool, default=False
-            Whether it only climbs at nodes that another one has read.
-
-        Returns
-        -------
-        Finder
-            What climbs at a node, in compiled code.
-        """
+    def _settings(self, task: Task) -> _Settings:
         guide = None
-        if self.guided is not None and not helper:
+        if self.guided is not None and not task.helper:
             # No mirror is farther from an axis than tau = 2, so Fisher's directions are alone.
             fisher = self.guided == "fisher"
             shown = Householder("dominant", 2.0 if fisher else 0.05, fisher=fisher)
-            guide = shown.finder(problem, room, weight_shift, scale, max_features)
-        return Finder(
-            problem.n_features,
-            problem.n_classes,
-            room,
-            problem.weights is not None,
-            weight_shift,
-            scale,
-            _Settings(
-                **vars(replace(self, min_rows=fewest_rows(self.min_rows, problem))), guide=guide
-            ),
-            None if max_features is None else min(max_features, problem.n_features),
-            helper,
-        )
+            guide = shown.finder(*task)
+        fewest = fewest_rows(self.min_rows, task.problem)
+        return _Settings(**vars(replace(self, min_rows=fewest)), guide=guide)
 
-    def label(self, number: int, n_features: int, n_classes: int) -> str:
-        """Say what a direction is.
-
-        Parameters
-        ----------
-        number : int
-            The number of the direction; those of the axes come first.
-        n_features, n_classes : int
-            Sizes of the problem.
-
-        Returns
-        -------
-        str
-            The label.
-        """
-        start = number - n_features
-        if start == 0 and self.axis_start:
+    def _label(self, number: int, n_features: int, n_classes: int) -> str:
+        if number == 0 and self.axis_start:
             return "climb from the best axis-parallel split"
-        if start == int(self.axis_start) and self.guided is not None:
+        if number == int(self.axis_start) and self.guided is not None:
             return f"climb from {GUIDES[self.guided]}"
-        return f"climb from start {start} of {self.n_restarts}"
+        return f"climb from start {number} of {self.n_restarts}"
 
 
 @dataclass(frozen=True)

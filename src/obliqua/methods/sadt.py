@@ -14,17 +14,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from obliqua._core.anneal import Anneal as Finder
+from obliqua.methods._compiled import CompiledSide
 from obliqua.methods._journal import Journal
 
 if TYPE_CHECKING:
-    from obliqua._typing import FloatArray
-    from obliqua.data import Problem
+    pass
 
 __all__ = ["Anneal"]
 
 
 @dataclass(frozen=True)
-class Anneal:
+class Anneal(CompiledSide):
     """What SADT proposes at a node. The engine asks its compiled side.
 
     Parameters
@@ -41,6 +41,8 @@ class Anneal:
         Who is told how much was tried.
     """
 
+    _finder = Finder
+
     moves: str = "one"
     temperature: float = 0.03
     cooling: float = 0.9999
@@ -48,8 +50,7 @@ class Anneal:
     journal: Journal = field(default_factory=Journal)
 
     def __post_init__(self) -> None:
-        if self.moves not in ("one", "all"):
-            raise ValueError(f"moves must be 'one' or 'all'; got {self.moves!r}.")
+        self._check_choices(moves=("one", "all"))
         if not 0.0 <= self.temperature < float("inf"):
             raise ValueError(f"temperature must be a number from 0 on; got {self.temperature!r}.")
         if not 0.0 < self.cooling <= 1.0:
@@ -57,62 +58,5 @@ class Anneal:
         if self.patience < 0:
             raise ValueError(f"patience must be 0 or more moves; got {self.patience!r}.")
 
-    def finder(
-        self,
-        problem: Problem,
-        room: int,
-        weight_shift: int,
-        scale: FloatArray,
-        max_features: int | None,
-        helper: bool = False,
-    ) -> Finder:
-        """Return the compiled side.
-
-        Parameters
-        ----------
-        problem : Problem
-            The data.
-        room : int
-            The number of rows of the largest node.
-        weight_shift : int
-            By how many bits weights are shortened, see `FixedPoint`.
-        scale : ndarray of shape (n_features,)
-            Factors of the features; of no account, for the search scales them itself.
-        max_features : int or None
-            The most features of a split.
-        helper : bool, default=False
-            Whether it only anneals at nodes that another one has read.
-
-        Returns
-        -------
-        Finder
-            What anneals at a node, in compiled code.
-        """
-        return Finder(
-            problem.n_features,
-            problem.n_classes,
-            room,
-            problem.weights is not None,
-            weight_shift,
-            scale,
-            self,
-            None if max_features is None else min(max_features, problem.n_features),
-            helper,
-        )
-
-    def label(self, number: int, n_features: int, n_classes: int) -> str:
-        """Say what a direction is.
-
-        Parameters
-        ----------
-        number : int
-            The number of the direction; those of the axes come first.
-        n_features, n_classes : int
-            Sizes of the problem.
-
-        Returns
-        -------
-        str
-            The label.
-        """
+    def _label(self, number: int, n_features: int, n_classes: int) -> str:
         return "simulated annealing"
