@@ -10,7 +10,12 @@ from sklearn.utils._param_validation import Interval
 from obliqua.criteria import get_criterion
 from obliqua.estimators._docs import PARAMETERS, document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
-from obliqua.estimators._searching import CountingTreeClassifier
+from obliqua.estimators._searching import (
+    ATTRIBUTES,
+    SEARCH_CONSTRAINTS,
+    TIME_LIMIT,
+    SearchingTreeClassifier,
+)
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
 
 if TYPE_CHECKING:
@@ -20,6 +25,15 @@ if TYPE_CHECKING:
 
 
 @document(
+    {
+        **ATTRIBUTES,
+        "n_hyperplanes_": (
+            "int",
+            """\
+How many positions of linear machines were tried: one per correction of weights, in all trainings
+of all trees that `fit` has grown. Splits of single features are not counted.""",
+        ),
+    },
     beta=(
         "float",
         """\
@@ -58,7 +72,8 @@ Training ends after so many passes over the rows in any case. Most trainings nee
         "bool",
         """\
 Whether variables are eliminated: the one whose weights differ least between the classes is left
-out, the machine is trained again from the weights that it has, and so on.""",
+out, the machine is trained again from the weights that it has, and so on. So there may be as many
+trainings at a node as there are features.""",
     ),
     elimination_stop=(
         "float",
@@ -85,6 +100,7 @@ does nothing without `eliminate`.""",
 The most features that a machine may use. Variables are eliminated down to this number, also
 without `eliminate`. `None` sets no limit.""",
     ),
+    time_limit=TIME_LIMIT,
     criterion=(
         PARAMETERS["criterion"][0],
         """\
@@ -105,7 +121,7 @@ Whether a node is also divided by a machine that gains nothing, or, where there 
 first split of a single feature.""",
     ),
 )
-class LMDTClassifier(CountingTreeClassifier):
+class LMDTClassifier(SearchingTreeClassifier):
     """Classification tree of linear machines (LMDT).
 
     At each node a linear machine is trained. It has a weight vector per class, and a row takes the
@@ -118,9 +134,6 @@ class LMDTClassifier(CountingTreeClassifier):
     [parameters]
 
     [attributes]
-    n_hyperplanes_ : int
-        How many positions of linear machines were tried: one per correction of weights, in all
-        trainings of all trees that `fit` has grown. Splits of single features are not counted.
 
     See Also
     --------
@@ -166,6 +179,7 @@ class LMDTClassifier(CountingTreeClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
+        **SEARCH_CONSTRAINTS,
         "beta": [Interval(Real, 0.0, None, closed="neither")],
         "beta_limit": [Interval(Real, 0.0, None, closed="neither")],
         "cooling_rate": [Interval(Real, 0.0, 1.0, closed="both")],
@@ -193,6 +207,7 @@ class LMDTClassifier(CountingTreeClassifier):
         elimination_loss: float = 0.0,
         capacity: float = 2.0,
         max_features_per_split: int | None = None,
+        time_limit: float | None = None,
         criterion: CriterionLike = "entropy",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
@@ -231,6 +246,7 @@ class LMDTClassifier(CountingTreeClassifier):
         self.elimination_loss = elimination_loss
         self.capacity = capacity
         self.max_features_per_split = max_features_per_split
+        self.time_limit = time_limit
 
     def _proposer(self) -> "LMDT":
         from obliqua.methods.lmdt import LMDT
@@ -248,20 +264,19 @@ class LMDTClassifier(CountingTreeClassifier):
             elimination_loss=float(self.elimination_loss),
             capacity=float(self.capacity),
             max_features=None if most is None else int(most),
+            journal=self._open_journal(self.time_limit),
         )
 
     def _grower(self, key: int) -> "Callable[[Problem], Tree]":
-        """Return what grows a tree and counts the positions that were tried."""
+        """Return what grows a tree and tells the journal what was tried."""
         from obliqua.methods.lmdt import grow_lmdt
 
         method, criterion = self._proposer(), get_criterion(self.criterion)
-        n_threads, journal = effective_n_jobs(self.n_jobs), self._open_journal(None)
+        n_threads = effective_n_jobs(self.n_jobs)
 
         def grown(problem: "Problem") -> "Tree":
             # Limits that are fractions refer to the rows that grow this very tree.
-            made = grow_lmdt(problem, method, criterion, self._rules(problem), n_threads, key)
-            journal.tried += made.n_hyperplanes
-            return made.tree
+            return grow_lmdt(problem, method, criterion, self._rules(problem), n_threads, key)
 
         return grown
 

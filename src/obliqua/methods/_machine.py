@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from obliqua._core.machine import train, winners
+from obliqua._core.machine import Watch, train, winners
 from obliqua._core.rng import child_key, row_hashes
 from obliqua._core.spread import column_means, node_spread
 from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array
+from obliqua.methods._journal import Journal
 
 __all__ = ["LMDT", "Machine", "Planes", "Standard", "best_machine", "different_rows"]
 
@@ -45,6 +46,8 @@ class LMDT:
         Machines with fewer rows than this times the length of a weight vector are avoided.
     max_features : int or None
         The most variables that a machine may have.
+    journal : Journal
+        Who is told how much was tried, and who knows until when that may go on.
     """
 
     beta: float = 2.0
@@ -58,6 +61,7 @@ class LMDT:
     elimination_loss: float = 0.0
     capacity: float = 2.0
     max_features: int | None = None
+    journal: Journal = field(default_factory=Journal)
 
     @property
     def schedule(self) -> tuple[float, float, float, float, float]:
@@ -162,7 +166,6 @@ class Machine(NamedTuple):
     W: FloatArray  # a weight vector per class: the constant, then one weight per variable
     variables: Int64Array  # which columns of the standardised rows, without the first, it has
     accuracy: float
-    corrections: int  # of all machines that were trained on the way
 
 
 def times_shown(weights: Int64Array) -> FloatArray:
@@ -195,9 +198,16 @@ def least_telling(W: FloatArray) -> int:
 
 
 def best_machine(
-    Y: FloatArray, classes: Int32Array, weights: Int64Array, key: int, method: LMDT
-) -> Machine:
+    Y: FloatArray,
+    classes: Int32Array,
+    weights: Int64Array,
+    key: int,
+    method: LMDT,
+    watch: Watch,
+) -> tuple[Machine | None, int]:
     """Train a machine, and again with fewer and fewer variables; return the one to use.
+
+    With elimination that may be as many trainings as there are variables.
 
     Parameters
     ----------
@@ -211,11 +221,15 @@ def best_machine(
         The node's random key.
     method : LMDT
         How to train.
+    watch : Watch
+        Where it says so, training and elimination end with what they have.
 
     Returns
     -------
-    Machine
-        The machine.
+    machine : Machine or None
+        The machine; None if time is over before there was one that is small enough.
+    corrections : int
+        Of all machines that were trained on the way.
     """
     times, total = times_shown(weights), int(weights.sum())
     variables = np.arange(Y.shape[1] - 1)
@@ -225,21 +239,25 @@ def best_machine(
     while True:
         part = np.ascontiguousarray(Y[:, np.concatenate([[0], variables + 1])])
         key = child_key(key, len(variables))
-        tried, _, _ = train(part, classes, times, W, key, method.schedule, method.max_passes)
+        tried, _, _ = train(
+            part, classes, times, W, key, method.schedule, method.max_passes, watch
+        )
         corrections += tried
         accuracy = int(weights[winners(part, W) == classes].sum()) / total
         if method.may_have(len(variables), len(Y)):
             best = max(best, accuracy)
-            found.append(Machine(W.copy(), variables, accuracy, 0))
+            found.append(Machine(W.copy(), variables, accuracy))
         lost = accuracy < best - method.elimination_stop - TIE
         if len(variables) == 1 or (found and (lost or not method.eliminate)):
+            break
+        if watch.stop or watch.late:
             break
         gone = least_telling(W)
         variables = np.delete(variables, gone)
         W = np.ascontiguousarray(np.delete(W, gone + 1, axis=1))
     least = best - method.elimination_loss - TIE
     good = [machine for machine in found if machine.accuracy >= least]
-    return good[-1]._replace(corrections=corrections)
+    return good[-1] if good else None, corrections
 
 
 class Planes(NamedTuple):

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from obliqua._assemble import AXIS_LABEL
+from obliqua._core.machine import Watch
 from obliqua._core.rng import child_key
 from obliqua._core.steps import leaf_without_search
 from obliqua._rules import Rules
@@ -32,17 +33,10 @@ from obliqua.odd import CodedNode, OddColumns
 from obliqua.search import by_function
 from obliqua.tree import Tree, TreeBuilder
 
-__all__ = ["LMDT", "Grown", "grow_lmdt"]
+__all__ = ["LMDT", "grow_lmdt"]
 
 LABEL = "linear machine"
 ROUNDING = 1e-14  # gains that are not larger are 0
-
-
-class Grown(NamedTuple):
-    """A tree, and how many positions of its machines were tried."""
-
-    tree: Tree
-    n_hyperplanes: int
 
 
 def grow_lmdt(
@@ -52,7 +46,7 @@ def grow_lmdt(
     rules: Rules | None = None,
     n_threads: int = 1,
     key: int = 0,
-) -> Grown:
+) -> Tree:
     """Grow a tree of linear machines.
 
     Parameters
@@ -60,7 +54,8 @@ def grow_lmdt(
     problem : Problem
         The data.
     method : LMDT, default=None
-        How machines are trained; the defaults for None.
+        How machines are trained; the defaults for None. Its journal is told how many positions
+        of machines were tried. From its deadline on nodes are divided by single features.
     criterion : str or Criterion, default="entropy"
         Measures the gain of splits, and chooses one where a machine does not divide a node.
     rules : Rules, default=None
@@ -72,8 +67,8 @@ def grow_lmdt(
 
     Returns
     -------
-    Grown
-        The tree, not pruned, and the number of corrections of all machines.
+    Tree
+        The tree, not pruned.
     """
     method = LMDT() if method is None else method
     rules = Rules() if rules is None else rules
@@ -82,7 +77,11 @@ def grow_lmdt(
         return growth.run(key)
     with ThreadPoolExecutor(n_threads) as pool:
         growth.pool = pool
-        return growth.run(key)
+        try:
+            return growth.run(key)
+        except BaseException:
+            growth.watch.stop = True  # or leaving the pool would wait for its trainings
+            raise
 
 
 def chained_goodness(counts: Int64Array, criterion: Criterion, unit: float = 1.0) -> float:
@@ -162,20 +161,21 @@ class _Growth:
         self.odd = OddColumns(problem) if problem.odd.any() else None
         self.usual_fill = problem.means if problem.fills is None else problem.fills
         self.builder = TreeBuilder(problem.n_features, problem.n_classes)
+        self.watch = Watch(method.journal.deadline)
         self.n_nodes = 0
 
     # -- the whole tree ---------------------------------------------------------------------
 
-    def run(self, key: int) -> Grown:
+    def run(self, key: int) -> Tree:
         every = np.arange(self.problem.n_rows)
         counts = self._sums(every, np.zeros(len(every), dtype=np.int64), 1)[0]
         new = [self._new(every, 0, counts, key & (2**64 - 1), ())]
         most = self.rules.max_leaf_nodes or self.problem.n_rows
-        leaves, tried = 1, 0
+        leaves, journal = 1, self.method.journal
         waiting: list[tuple[float, tuple[int, ...], _Node, _Division]] = []
         while new or waiting:
             for node, (division, corrections) in zip(new, self._each(new), strict=True):
-                tried += corrections
+                journal.tried += corrections
                 if division is None:
                     self._leaf(node)
                 elif self.best_first:
@@ -191,7 +191,8 @@ class _Growth:
                 else:
                     leaves += more
                     new += self._split(node, division)
-        return Grown(self.builder.build(), tried)
+        journal.timed_out |= self.watch.late
+        return self.builder.build()
 
     def _each(self, nodes: list[_Node]) -> Iterable[tuple[_Division | None, int]]:
         """Find the divisions of nodes, side by side if there are threads."""
@@ -253,7 +254,8 @@ class _Growth:
         """Find how a node is divided, and how many positions of its machine were tried."""
         if leaf_without_search(self.rules, node.counts, len(node.rows), node.depth):
             return None, 0
-        division, tried = self._by_machine(node)
+        # With time over, what is left is divided as CART does it, which takes next to none.
+        division, tried = (None, 0) if self.watch.late else self._by_machine(node)
         if division is None:
             division = self._by_column(node)
         if division is not None and division.gain < self.rules.min_gain:
@@ -272,8 +274,11 @@ class _Growth:
         classes: Int64Array = np.searchsorted(np.flatnonzero(node.counts), problem.y[rows])
         chosen, weights = different_rows(Z, classes, weights)
         few = classes[chosen].astype(np.int32)
-        machine = best_machine(standard.rows(Z[chosen]), few, weights, node.key, self.method)
-        tried = machine.corrections
+        machine, tried = best_machine(
+            standard.rows(Z[chosen]), few, weights, node.key, self.method, self.watch
+        )
+        if machine is None:
+            return None, tried
         planes = Planes.of(machine, standard)
         scores = planes.values(Z)
         if not np.isfinite(scores).all():
