@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import entropy
 from sklearn.datasets import load_iris, load_wine
 
 from estimators.registry import assert_sound, blobs, full_grown
 from obliqua import CartClassifier, LMDTClassifier
 from obliqua._core.machine import Watch
 from obliqua._rules import Rules
-from obliqua.criteria import CRITERIA, get_criterion
 from obliqua.data import encode
 from obliqua.methods._machine import (
     LMDT,
@@ -26,7 +24,7 @@ from obliqua.methods._machine import (
     least_telling,
     times_shown,
 )
-from obliqua.methods.lmdt import chained_goodness, grow_lmdt
+from obliqua.methods.lmdt import grow_lmdt
 from obliqua.tree import NodeKind
 from problems import examples
 from reference import lmdt as twin
@@ -257,26 +255,6 @@ def test_the_fallback_is_carts_split() -> None:
     assert frozen.journal.tried == 0
     for name in ("threshold", "stats", "gain", "coef", "n_samples"):
         np.testing.assert_array_equal(getattr(grown, name), getattr(cart, name))
-
-
-@pytest.mark.parametrize("name", list(CRITERIA))
-def test_gains(name: str) -> None:
-    criterion = get_criterion(name)
-    two = np.array([[5, 1, 0], [0, 4, 6]])
-    assert chained_goodness(two, criterion) == criterion.goodness(*two)
-    three = np.array([[5, 1, 0], [0, 4, 1], [2, 0, 6]])
-    first = criterion.goodness(three[0], three[1] + three[2])
-    second = criterion.goodness(three[1], three[2])
-    assert chained_goodness(three, criterion) == pytest.approx(first + 13 / 19 * second)
-
-
-def test_the_gain_of_a_machine_is_the_information_gain() -> None:
-    rng = np.random.default_rng(0)
-    parts = rng.integers(0, 9, (4, 3)) + 1
-    total = parts.sum()
-    inside = sum(part.sum() / total * entropy(part, base=2) for part in parts)
-    expected = entropy(parts.sum(axis=0), base=2) - inside
-    assert chained_goodness(parts, get_criterion("entropy")) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("most", [2, 3, 5, 9])

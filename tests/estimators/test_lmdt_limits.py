@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import obliqua._core.machine as machine
-from estimators.registry import blobs, full_grown
+from estimators.registry import assert_sound, blobs, full_grown
 from obliqua import CartClassifier, LMDTClassifier
 from obliqua.data import encode
 from obliqua.methods._journal import Journal
 from obliqua.methods.lmdt import LMDT, grow_lmdt
+from trees_to_read import people
 
 X, Y = blobs(200, 3, 4, seed=2)
 
@@ -86,3 +87,60 @@ def test_ctrl_c_ends_a_fit(n_jobs: int) -> None:
     assert model.timed_out_ is True
     assert model.n_hyperplanes_ > 100
     model.tree_.validate()
+
+
+# --- leaves ---------------------------------------------------------------------------------
+
+
+def apart(n_classes: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Classes on a circle, of different sizes, which one machine divides."""
+    sizes = 10 * np.arange(3, 3 + n_classes)
+    y = np.repeat(np.arange(n_classes), sizes)
+    angle = 2 * np.pi * y / n_classes
+    noise = np.random.default_rng(0).normal(size=(len(y), 2)) * 0.05
+    return np.column_stack([np.cos(angle), np.sin(angle)]) + noise, y
+
+
+@pytest.mark.parametrize("most", [2, 3, 4, 5, 6])
+def test_a_machine_with_too_many_branches_keeps_the_heaviest(most: int) -> None:
+    rows, y = apart()
+    tree = full_grown(LMDTClassifier, max_leaf_nodes=most).fit(rows, y).tree_
+    assert tree.n_leaves == min(most, 5)
+    assert tree.n_children[0] == min(most, 5)
+    assert set(tree.origin_labels) == {"linear machine"}
+    # The last classes are the heaviest; theirs are the branches, all of them with rows.
+    heaviest = np.arange(5)[-most:]
+    leaves = tree.stats[tree.is_leaf]
+    assert (leaves[np.arange(len(leaves)), heaviest] == 10 * (3 + heaviest)).all()
+    assert leaves.sum() == len(y)
+
+
+def test_as_many_leaves_as_there_may_be() -> None:
+    """Two circles of three classes, far from each other."""
+    rows, y = apart(3)
+    both = np.concatenate([rows, rows * 0.8 + [40.0, 0.0]])
+    labels = np.concatenate([y, y + 3])
+    counts = []
+    for most in range(2, 8):
+        tree = full_grown(LMDTClassifier, max_leaf_nodes=most).fit(both, labels).tree_
+        tree.validate()
+        counts.append(tree.n_leaves)
+    assert counts == [2, 3, 4, 5, 6, 6]
+
+
+@pytest.mark.parametrize("most", [2, 3, 7])
+def test_tables_stay_within_the_limit(most: int) -> None:
+    """Levels and holes become the same numbers when a machine is narrowed."""
+    frame, _ = people(400)
+    value = frame["pay"].fillna(0) + 2.0 * frame["town"].isin(["Oslo", "Rome"])
+    labels = np.digitize(value, [-0.5, 0.3, 1.4, 2.2])
+    model = full_grown(LMDTClassifier, max_leaf_nodes=most).fit(frame, labels)
+    assert model.get_n_leaves() == most
+    assert_sound(model, frame, labels)
+
+
+def test_a_limit_of_leaves_and_of_gain() -> None:
+    rows, y = apart()
+    model = full_grown(LMDTClassifier, max_leaf_nodes=2, min_impurity_decrease=1.5)
+    assert model.fit(rows, y).get_n_leaves() == 1  # two of five classes are at most 1 bit
+    assert model.set_params(max_leaf_nodes=5).fit(rows, y).get_n_leaves() == 5

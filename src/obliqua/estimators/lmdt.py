@@ -107,6 +107,12 @@ without `eliminate`. `None` sets no limit.""",
 What measures the gain of a split. Machines are trained without it. It says how much a split has
 gained, orders best-first growth, and chooses the split where a machine does not divide a node.""",
     ),
+    max_leaf_nodes=(
+        PARAMETERS["max_leaf_nodes"][0],
+        PARAMETERS["max_leaf_nodes"][1]
+        + """ A machine with more branches than there is room for keeps the heaviest ones; the
+other rows take the branch with the next largest score.""",
+    ),
     min_samples_leaf=(
         "int or float",
         """\
