@@ -235,6 +235,16 @@ def test_the_hyperplane_between_two_planes_divides_as_they_do(seed: int, p: int)
     assert p > 1 or one.coef.tolist() == [[1.0]]
 
 
+def test_some_planes_have_the_columns_that_tell_them_apart() -> None:
+    coef = np.array([[1.0, 2.0, 3.0], [1.0, -2.0, 3.0], [4.0, 0.0, 3.0], [1.0, 5.0, 3.0]])
+    planes = Planes(np.array([2, 5, 7]), coef, np.arange(4.0))
+    every, three = planes.some(np.arange(4)), planes.some(np.array([0, 1, 3]))
+    assert every.columns.tolist() == [2, 5]
+    assert three.columns.tolist() == [5]
+    assert three.coef.tolist() == [[2.0], [-2.0], [5.0]]
+    assert three.threshold.tolist() == [0.0, 1.0, 3.0]
+
+
 def test_where_a_machine_fails_a_single_feature_divides() -> None:
     """An interval of one class: the machine gives all rows to the larger class."""
     X = np.linspace(-1, 1, 41)[:, None]

@@ -321,8 +321,10 @@ class Planes(NamedTuple):
             return np.asarray(sums - self.threshold)
 
     def some(self, kept: Int64Array) -> Planes:
-        """Return some of the planes."""
-        return Planes(self.columns, self.coef[kept], self.threshold[kept])
+        """Return some of the planes, without the columns that tell none of them from another."""
+        coef = self.coef[kept]
+        use = (coef != coef[0]).any(axis=0)
+        return Planes(self.columns[use], coef[:, use], self.threshold[kept])
 
     def as_hyperplane(self) -> Planes:
         """Return the plane between the first two; with one column its coefficient is 1."""

@@ -348,7 +348,7 @@ class _Growth:
             return None
         kept = self._kept(scores, rows)
         planes = planes.some(kept)
-        branches = np.argmax(scores[:, kept], axis=1)
+        branches = np.argmax(planes.values(Z), axis=1)
         if len(kept) == 2:
             planes = planes.as_hyperplane()
             branches = (planes.values(Z)[:, 0] > 0).astype(np.int64)
