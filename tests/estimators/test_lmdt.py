@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 
+import obliqua.methods.lmdt as lmdt
 from estimators.registry import assert_sound, blobs, full_grown
 from obliqua import CartClassifier, LMDTClassifier
 from obliqua._core.machine import Watch
@@ -58,7 +59,7 @@ def test_planes_say_the_same_in_other_units(seed: int) -> None:
     y = rng.integers(0, 3, 30).astype(np.int32)
     y[:3] = [0, 1, 2]
     weights = np.ones(30, dtype=np.int64)
-    method = LMDT(capacity=0.0)
+    method = LMDT(rows_per_weight=0.0)
     machine, _ = best_machine(standard.rows(Z), y, weights, seed, method, Watch())
     assert machine is not None
     planes = Planes.of(machine, standard)
@@ -151,11 +152,11 @@ def test_few_rows_have_few_variables() -> None:
     """Seven rows of six columns can always be separated; the guard asks for fewer columns."""
     rng = np.random.default_rng(8)
     Z, y = rng.normal(size=(7, 6)), np.array([0, 1, 0, 1, 1, 0, 1])
-    loose = full_grown(LMDTClassifier, capacity=0.0, elimination_stop=0.0).fit(Z, y).tree_
+    loose = full_grown(LMDTClassifier, rows_per_weight=0.0, elimination_stop=0.0).fit(Z, y).tree_
     assert loose.n_node_features[0] == 4
-    guarded = full_grown(LMDTClassifier, capacity=2.0).fit(Z, y).tree_
+    guarded = full_grown(LMDTClassifier, rows_per_weight=2.0).fit(Z, y).tree_
     assert guarded.n_node_features[0] == 2  # 7 >= 2 * (2 + 1)
-    full = full_grown(LMDTClassifier, eliminate=False, capacity=2.0).fit(Z, y).tree_
+    full = full_grown(LMDTClassifier, eliminate=False, rows_per_weight=2.0).fit(Z, y).tree_
     assert full.n_node_features[0] == 6
 
 
@@ -259,7 +260,7 @@ def test_the_fallback_is_carts_split() -> None:
     X = np.linspace(-1, 1, 41)[:, None]
     y = (np.abs(X[:, 0]) < 0.2).astype(int)
     problem = encode(X, y, 2)
-    frozen = LMDT(beta=0.01)  # nothing is ever corrected: all rows go to the first class
+    frozen = LMDT(temperature=0.01)  # nothing is ever corrected: all rows go to the first class
     grown = grow_lmdt(problem, frozen, "gini")
     cart = CartClassifier(criterion="gini", pruning=None).fit(X, y).tree_
     assert frozen.journal.tried == 0
@@ -328,16 +329,35 @@ def test_the_seed_decides() -> None:
 
 
 def test_what_is_counted() -> None:
-    """Separable at once: the number of corrections is the twin's, of one training."""
-    Z, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
-    model = LMDTClassifier(pruning=None, random_state=0).fit(Z, y)
-    standard = Standard.of(Z, np.ones(4, dtype=np.int64))
+    """Separable at once: the number of corrections is the twin's, at the root alone."""
+    Z, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 4.0], [3.0, 1.0]]), np.array([0, 0, 1, 1])
+    model = LMDTClassifier(pruning=None, random_state=0, rows_per_weight=0.0).fit(Z, y)
     assert model.get_n_leaves() == 2
-    assert 0 < model.n_hyperplanes_ < 20
+    weights = np.ones(4, dtype=np.int64)
+    chosen, _ = different_rows(Z, y, weights)
+    rows = Standard.of(Z, weights).rows(Z[chosen])
+    method = LMDT(rows_per_weight=0.0)
+    expected = machine_of_the_twin(rows, y[chosen], [1] * 4, model._key(), method)[2]
+    assert model.n_hyperplanes_ == expected > 0
     assert LMDTClassifier(pruning=None).fit(Z, [1, 1, 1, 1]).n_hyperplanes_ == 0
-    assert len(standard.columns) == 1
-    folds = LMDTClassifier(pruning="cv", n_folds=3, random_state=0).fit(X, Y)
-    alone = full_grown(LMDTClassifier).fit(X, Y)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_machines_of_all_trees_are_counted(
+    n_jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def counted(*args: Any) -> Any:
+        machine, corrections = best_machine(*args)
+        tried.append(corrections)
+        return machine, corrections
+
+    monkeypatch.setattr(lmdt, "best_machine", counted)
+    alone = full_grown(LMDTClassifier, n_jobs=n_jobs).fit(X, Y)
+    assert alone.n_hyperplanes_ == sum(tried)
+    folds = LMDTClassifier(pruning="cv", n_folds=3, random_state=0, n_jobs=n_jobs).fit(X, Y)
+    assert alone.n_hyperplanes_ + folds.n_hyperplanes_ == sum(tried)
     assert folds.n_hyperplanes_ > 2 * alone.n_hyperplanes_
 
 
@@ -351,7 +371,7 @@ def test_elimination_is_the_twins(seed: int) -> None:
     y = rng.integers(0, n_classes, n).astype(np.int32)
     y[:n_classes] = np.arange(n_classes)
     weights = rng.integers(1, 4, n)
-    method = LMDT(max_passes=30, capacity=float(rng.choice([0.0, 2.0, 4.0])))
+    method = LMDT(max_passes=30, rows_per_weight=float(rng.choice([0.0, 2.0, 4.0])))
     machine, corrections = best_machine(Y, y, weights, seed, method, Watch())
     assert machine is not None
     expected = machine_of_the_twin(Y, y, weights.tolist(), seed, method)
@@ -379,7 +399,7 @@ def machine_of_the_twin(
             w for w, row, c in zip(weights, rows, y, strict=True) if twin.winner(W, row) == c
         )
         accuracy = right / sum(weights)
-        if len(variables) == 1 or len(Y) >= method.capacity * (len(variables) + 1):
+        if len(variables) == 1 or len(Y) >= method.rows_per_weight * (len(variables) + 1):
             found.append((accuracy, list(variables), [list(v) for v in W]))
         best = max((entry[0] for entry in found), default=0.0)
         if len(variables) == 1 or (found and accuracy < best - method.elimination_stop - twin.TIE):

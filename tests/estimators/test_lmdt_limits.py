@@ -75,7 +75,12 @@ def test_ctrl_c_ends_a_fit(n_jobs: int) -> None:
     """With these settings a training would take hours."""
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(500, 3)), rng.integers(0, 3, 500)
-    endless = {"cooling_rate": 1.0, "cooling_step": 0.0, "epsilon": 0.0, "max_passes": 2**40}
+    endless = {
+        "cooling_rate": 1.0,
+        "cooling_step": 0.0,
+        "extra_distance": 0.0,
+        "max_passes": 2**40,
+    }
     model = LMDTClassifier(n_jobs=n_jobs, random_state=0, **endless)
     timer = Timer(0.2, signal.pthread_kill, (main_thread().ident, signal.SIGINT))
     timer.start()
@@ -144,3 +149,26 @@ def test_a_limit_of_leaves_and_of_gain() -> None:
     model = full_grown(LMDTClassifier, max_leaf_nodes=2, min_impurity_decrease=1.5)
     assert model.fit(rows, y).get_n_leaves() == 1  # two of five classes are at most 1 bit
     assert model.set_params(max_leaf_nodes=5).fit(rows, y).get_n_leaves() == 5
+
+
+# --- parameters -----------------------------------------------------------------------------
+
+HEAT = ("temperature", "lowest_temperature", "cooling_step", "extra_distance")
+
+
+@pytest.mark.parametrize("name", HEAT)
+@pytest.mark.parametrize("size", [1.0, 1e300, 1e-300])
+def test_the_largest_numbers_make_finite_trees(name: str, size: float) -> None:
+    """Warnings are errors here, and rows may be as large or small as numbers are."""
+    noisy = np.where(np.arange(len(Y)) % 5 == 0, (Y + 1) % 4, Y)
+    tree = full_grown(LMDTClassifier, **{name: 1e50}).fit(X * size, noisy).tree_
+    tree.validate()
+    assert np.isfinite(tree.coef).all() and np.isfinite(tree.threshold).all()
+    assert (tree.stats[tree.is_leaf] > 0).sum(axis=1).max() == 1
+
+
+@pytest.mark.parametrize("name", HEAT)
+@pytest.mark.parametrize("value", [1e51, 1e308, np.inf, np.nan, -1.0])
+def test_numbers_that_are_too_large_are_refused(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=rf"'{name}' parameter .* in the range .* 1e\+50\]"):
+        LMDTClassifier(**{name: value}).fit(X, Y)

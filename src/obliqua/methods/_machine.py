@@ -27,11 +27,11 @@ class LMDT:
 
     Parameters
     ----------
-    beta, beta_limit : float
+    temperature, lowest_temperature : float
         The temperature at the start, and the one below which training ends.
     cooling_rate, cooling_step : float
-        Cooling turns beta into ``cooling_rate * beta - cooling_step``.
-    epsilon : float
+        Cooling turns the temperature into ``cooling_rate`` times itself minus ``cooling_step``.
+    extra_distance : float
         What is added to the distance of a misclassified row.
     max_passes : int
         After so many passes training ends in any case.
@@ -42,7 +42,7 @@ class LMDT:
     elimination_loss : float
         The machine with the fewest variables is taken whose accuracy is lower than the best one
         by at most this.
-    capacity : float
+    rows_per_weight : float
         Machines with fewer rows than this times the length of a weight vector are avoided.
     max_features : int or None
         The most variables that a machine may have.
@@ -50,16 +50,16 @@ class LMDT:
         Who is told how much was tried, and who knows until when that may go on.
     """
 
-    beta: float = 2.0
-    beta_limit: float = 0.001
+    temperature: float = 2.0
+    lowest_temperature: float = 0.001
     cooling_rate: float = 0.995
     cooling_step: float = 0.0005
-    epsilon: float = 0.1
+    extra_distance: float = 0.1
     max_passes: int = 300
     eliminate: bool = True
     elimination_stop: float = 0.1
     elimination_loss: float = 0.0
-    capacity: float = 2.0
+    rows_per_weight: float = 2.0
     max_features: int | None = None
     journal: Journal = field(default_factory=Journal)
 
@@ -67,11 +67,11 @@ class LMDT:
     def schedule(self) -> tuple[float, float, float, float, float]:
         """What the compiled side takes."""
         return (
-            self.beta,
-            self.beta_limit,
+            self.temperature,
+            self.lowest_temperature,
             self.cooling_rate,
             self.cooling_step,
-            self.epsilon,
+            self.extra_distance,
         )
 
     def may_have(self, n_variables: int, n_rows: int) -> bool:
@@ -81,7 +81,7 @@ class LMDT:
         if self.max_features is not None and n_variables > self.max_features:
             return False
         # With few rows anything can be separated, and that says nothing.
-        return not self.eliminate or n_rows >= self.capacity * (n_variables + 1)
+        return not self.eliminate or n_rows >= self.rows_per_weight * (n_variables + 1)
 
 
 class Standard(NamedTuple):
