@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import entropy
 from sklearn.datasets import load_iris, load_wine
 
+import obliqua.methods.lmdt as lmdt
 from estimators.registry import assert_sound, blobs, full_grown
 from obliqua import CartClassifier, LMDTClassifier
+from obliqua._core.machine import Watch
 from obliqua._rules import Rules
-from obliqua.criteria import CRITERIA, get_criterion
 from obliqua.data import encode
 from obliqua.methods._machine import (
     LMDT,
@@ -25,7 +25,7 @@ from obliqua.methods._machine import (
     least_telling,
     times_shown,
 )
-from obliqua.methods.lmdt import chained_goodness, grow_lmdt
+from obliqua.methods.lmdt import grow_lmdt
 from obliqua.tree import NodeKind
 from problems import examples
 from reference import lmdt as twin
@@ -59,7 +59,9 @@ def test_planes_say_the_same_in_other_units(seed: int) -> None:
     y = rng.integers(0, 3, 30).astype(np.int32)
     y[:3] = [0, 1, 2]
     weights = np.ones(30, dtype=np.int64)
-    machine = best_machine(standard.rows(Z), y, weights, seed, LMDT(capacity=0.0))
+    method = LMDT(rows_per_weight=0.0)
+    machine, _ = best_machine(standard.rows(Z), y, weights, seed, method, Watch())
+    assert machine is not None
     planes = Planes.of(machine, standard)
     inside = standard.rows(Z)[:, np.r_[0, machine.variables + 1]] @ machine.W.T
     scores = planes.values(Z)
@@ -150,11 +152,11 @@ def test_few_rows_have_few_variables() -> None:
     """Seven rows of six columns can always be separated; the guard asks for fewer columns."""
     rng = np.random.default_rng(8)
     Z, y = rng.normal(size=(7, 6)), np.array([0, 1, 0, 1, 1, 0, 1])
-    loose = full_grown(LMDTClassifier, capacity=0.0, elimination_stop=0.0).fit(Z, y).tree_
+    loose = full_grown(LMDTClassifier, rows_per_weight=0.0, elimination_stop=0.0).fit(Z, y).tree_
     assert loose.n_node_features[0] == 4
-    guarded = full_grown(LMDTClassifier, capacity=2.0).fit(Z, y).tree_
+    guarded = full_grown(LMDTClassifier, rows_per_weight=2.0).fit(Z, y).tree_
     assert guarded.n_node_features[0] == 2  # 7 >= 2 * (2 + 1)
-    full = full_grown(LMDTClassifier, eliminate=False, capacity=2.0).fit(Z, y).tree_
+    full = full_grown(LMDTClassifier, eliminate=False, rows_per_weight=2.0).fit(Z, y).tree_
     assert full.n_node_features[0] == 6
 
 
@@ -234,6 +236,16 @@ def test_the_hyperplane_between_two_planes_divides_as_they_do(seed: int, p: int)
     assert p > 1 or one.coef.tolist() == [[1.0]]
 
 
+def test_some_planes_have_the_columns_that_tell_them_apart() -> None:
+    coef = np.array([[1.0, 2.0, 3.0], [1.0, -2.0, 3.0], [4.0, 0.0, 3.0], [1.0, 5.0, 3.0]])
+    planes = Planes(np.array([2, 5, 7]), coef, np.arange(4.0))
+    every, three = planes.some(np.arange(4)), planes.some(np.array([0, 1, 3]))
+    assert every.columns.tolist() == [2, 5]
+    assert three.columns.tolist() == [5]
+    assert three.coef.tolist() == [[2.0], [-2.0], [5.0]]
+    assert three.threshold.tolist() == [0.0, 1.0, 3.0]
+
+
 def test_where_a_machine_fails_a_single_feature_divides() -> None:
     """An interval of one class: the machine gives all rows to the larger class."""
     X = np.linspace(-1, 1, 41)[:, None]
@@ -248,40 +260,20 @@ def test_the_fallback_is_carts_split() -> None:
     X = np.linspace(-1, 1, 41)[:, None]
     y = (np.abs(X[:, 0]) < 0.2).astype(int)
     problem = encode(X, y, 2)
-    frozen = LMDT(beta=0.01)  # nothing is ever corrected: all rows go to the first class
+    frozen = LMDT(temperature=0.01)  # nothing is ever corrected: all rows go to the first class
     grown = grow_lmdt(problem, frozen, "gini")
     cart = CartClassifier(criterion="gini", pruning=None).fit(X, y).tree_
-    assert grown.n_hyperplanes == 0
+    assert frozen.journal.tried == 0
     for name in ("threshold", "stats", "gain", "coef", "n_samples"):
-        np.testing.assert_array_equal(getattr(grown.tree, name), getattr(cart, name))
-
-
-@pytest.mark.parametrize("name", list(CRITERIA))
-def test_gains(name: str) -> None:
-    criterion = get_criterion(name)
-    two = np.array([[5, 1, 0], [0, 4, 6]])
-    assert chained_goodness(two, criterion) == criterion.goodness(*two)
-    three = np.array([[5, 1, 0], [0, 4, 1], [2, 0, 6]])
-    first = criterion.goodness(three[0], three[1] + three[2])
-    second = criterion.goodness(three[1], three[2])
-    assert chained_goodness(three, criterion) == pytest.approx(first + 13 / 19 * second)
-
-
-def test_the_gain_of_a_machine_is_the_information_gain() -> None:
-    rng = np.random.default_rng(0)
-    parts = rng.integers(0, 9, (4, 3)) + 1
-    total = parts.sum()
-    inside = sum(part.sum() / total * entropy(part, base=2) for part in parts)
-    expected = entropy(parts.sum(axis=0), base=2) - inside
-    assert chained_goodness(parts, get_criterion("entropy")) == pytest.approx(expected)
+        np.testing.assert_array_equal(getattr(grown, name), getattr(cart, name))
 
 
 @pytest.mark.parametrize("most", [2, 3, 5, 9])
 def test_best_first_growth_stays_within_the_limit(most: int) -> None:
-    grown = grow_lmdt(encode(X, Y, 4), rules=Rules(max_leaf_nodes=most)).tree
+    grown = grow_lmdt(encode(X, Y, 4), rules=Rules(max_leaf_nodes=most))
     assert 1 <= grown.n_leaves <= most
-    free = grow_lmdt(encode(X, Y, 4)).tree
-    assert grow_lmdt(encode(X, Y, 4), rules=Rules(max_leaf_nodes=10**6)).tree == free
+    free = grow_lmdt(encode(X, Y, 4))
+    assert grow_lmdt(encode(X, Y, 4), rules=Rules(max_leaf_nodes=10**6)) == free
 
 
 @pytest.mark.parametrize("n_jobs", [2, 5])
@@ -337,16 +329,35 @@ def test_the_seed_decides() -> None:
 
 
 def test_what_is_counted() -> None:
-    """Separable at once: the number of corrections is the twin's, of one training."""
-    Z, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
-    model = LMDTClassifier(pruning=None, random_state=0).fit(Z, y)
-    standard = Standard.of(Z, np.ones(4, dtype=np.int64))
+    """Separable at once: the number of corrections is the twin's, at the root alone."""
+    Z, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 4.0], [3.0, 1.0]]), np.array([0, 0, 1, 1])
+    model = LMDTClassifier(pruning=None, random_state=0, rows_per_weight=0.0).fit(Z, y)
     assert model.get_n_leaves() == 2
-    assert 0 < model.n_hyperplanes_ < 20
+    weights = np.ones(4, dtype=np.int64)
+    chosen, _ = different_rows(Z, y, weights)
+    rows = Standard.of(Z, weights).rows(Z[chosen])
+    method = LMDT(rows_per_weight=0.0)
+    expected = machine_of_the_twin(rows, y[chosen], [1] * 4, model._key(), method)[2]
+    assert model.n_hyperplanes_ == expected > 0
     assert LMDTClassifier(pruning=None).fit(Z, [1, 1, 1, 1]).n_hyperplanes_ == 0
-    assert len(standard.columns) == 1
-    folds = LMDTClassifier(pruning="cv", n_folds=3, random_state=0).fit(X, Y)
-    alone = full_grown(LMDTClassifier).fit(X, Y)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_machines_of_all_trees_are_counted(
+    n_jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def counted(*args: Any) -> Any:
+        machine, corrections = best_machine(*args)
+        tried.append(corrections)
+        return machine, corrections
+
+    monkeypatch.setattr(lmdt, "best_machine", counted)
+    alone = full_grown(LMDTClassifier, n_jobs=n_jobs).fit(X, Y)
+    assert alone.n_hyperplanes_ == sum(tried)
+    folds = LMDTClassifier(pruning="cv", n_folds=3, random_state=0, n_jobs=n_jobs).fit(X, Y)
+    assert alone.n_hyperplanes_ + folds.n_hyperplanes_ == sum(tried)
     assert folds.n_hyperplanes_ > 2 * alone.n_hyperplanes_
 
 
@@ -360,12 +371,13 @@ def test_elimination_is_the_twins(seed: int) -> None:
     y = rng.integers(0, n_classes, n).astype(np.int32)
     y[:n_classes] = np.arange(n_classes)
     weights = rng.integers(1, 4, n)
-    method = LMDT(max_passes=30, capacity=float(rng.choice([0.0, 2.0, 4.0])))
-    machine = best_machine(Y, y, weights, seed, method)
+    method = LMDT(max_passes=30, rows_per_weight=float(rng.choice([0.0, 2.0, 4.0])))
+    machine, corrections = best_machine(Y, y, weights, seed, method, Watch())
+    assert machine is not None
     expected = machine_of_the_twin(Y, y, weights.tolist(), seed, method)
     assert machine.variables.tolist() == expected[0]
     np.testing.assert_array_equal(machine.W, expected[1])
-    assert machine.corrections == expected[2]
+    assert corrections == expected[2]
 
 
 def machine_of_the_twin(
@@ -387,7 +399,7 @@ def machine_of_the_twin(
             w for w, row, c in zip(weights, rows, y, strict=True) if twin.winner(W, row) == c
         )
         accuracy = right / sum(weights)
-        if len(variables) == 1 or len(Y) >= method.capacity * (len(variables) + 1):
+        if len(variables) == 1 or len(Y) >= method.rows_per_weight * (len(variables) + 1):
             found.append((accuracy, list(variables), [list(v) for v in W]))
         best = max((entry[0] for entry in found), default=0.0)
         if len(variables) == 1 or (found and accuracy < best - method.elimination_stop - twin.TIE):

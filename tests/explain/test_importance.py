@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -26,26 +28,44 @@ from strategies import trees
 
 
 def twin(tree: Tree) -> list[float]:
-    """The shares, node by node and coefficient by coefficient."""
+    """The shares, node by node and column by column, in fractions."""
     shares = [0.0] * tree.n_features
     for node in range(tree.n_nodes):
-        size: dict[int, float] = {}
-        effect: dict[int, float] = {}
-        for plane in range(tree.plane_ptr[node], tree.plane_ptr[node + 1]):
+        columns: dict[int, list[int]] = {}
+        planes = range(tree.plane_ptr[node], tree.plane_ptr[node + 1])
+        for plane in planes:
             for k in range(tree.coef_ptr[plane], tree.coef_ptr[plane + 1]):
-                column = int(tree.coef_idx[k])
-                size[column] = size.get(column, 0.0) + abs(float(tree.coef[k]))
-                effect[column] = effect.get(column, 0.0) + abs(
-                    float(tree.coef[k]) * float(tree.spread[k])
-                )
-        if len(effect) == 1:
-            shares[next(iter(effect))] += float(tree.gain[node])
+                columns.setdefault(int(tree.coef_idx[k]), []).append(k)
+        if len(columns) == 1:
+            shares[next(iter(columns))] += float(tree.gain[node])
             continue
+        sized = {column: sizes(tree, ks, len(planes)) for column, ks in columns.items()}
+        spread = {column: [Fraction(tree.spread[k]) for k in ks] for column, ks in columns.items()}
+        size = {column: sum(own) for column, own in sized.items()}
+        effect = {
+            # Planes without the column come last; its spread is what the first one says.
+            column: sum(
+                a * s for a, s in zip_longest(own, spread[column], fillvalue=spread[column][0])
+            )
+            for column, own in sized.items()
+        }
         if sum(effect.values()) == 0:
             effect = size
+        if sum(effect.values()) == 0:
+            effect = {column: Fraction(len(ks)) for column, ks in columns.items()}
         for column, value in effect.items():
-            shares[column] += float(tree.gain[node]) * value / sum(effect.values())
+            shares[column] += float(tree.gain[node]) * float(value / sum(effect.values()))
     return shares
+
+
+def sizes(tree: Tree, ks: list[int], n_planes: int) -> list[Fraction]:
+    """How large the coefficients of a column at a node are; at a machine, from their mean on."""
+    coef = [Fraction(tree.coef[k]) for k in ks]
+    tables = {tuple(tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]) for k in ks}
+    if n_planes == 1 or len(tables) > 1:
+        return [abs(a) for a in coef]
+    coef += [Fraction(0)] * (n_planes - len(coef))
+    return [abs(a - sum(coef) / n_planes) for a in coef]
 
 
 @st.composite
@@ -206,3 +226,57 @@ def test_scikit_learn_selects_features_by_it() -> None:
     shares = selector.estimator_.feature_importances_
     np.testing.assert_array_equal(selector.get_support(), shares >= shares.mean())
     assert 0 < selector.get_support().sum() < 13
+
+
+# --- linear machines --------------------------------------------------------------------------
+
+
+def machine(planes: list[dict[int, float]], spread: dict[int, float], **how: Any) -> Tree:
+    """A tree of one linear machine with gain 0.6."""
+    builder = TreeBuilder(4, 1)
+    names = [f"leaf {k}" for k in range(len(planes))]
+    builder.add_machine("m", planes, [0.0] * len(planes), names, **how)
+    for name in names:
+        builder.set_leaf(name, [1])
+    used = {column: spread[column] for column in sorted(set().union(*planes))}
+    builder.annotate("m", gain=0.6, spread=used)
+    return builder.build()
+
+
+PLANES = [{0: 1.0, 1: 3.0}, {0: -2.0, 1: 5.0, 2: 1.5}, {1: 1.0, 2: -1.5}]
+SPREAD = {0: 1.0, 1: 0.5, 2: 2.0, 3: 9.0}
+
+
+def test_the_planes_of_a_machine_count_from_their_mean() -> None:
+    """By hand: columns 0, 1 and 2 have the means -1/3, 3 and 0."""
+    effects = np.array([(4 + 5 + 1) / 3 * 1.0, (0 + 2 + 2) * 0.5, (0 + 1.5 + 1.5) * 2.0, 0.0])
+    found = importances(machine(PLANES, SPREAD), normalize=False)
+    np.testing.assert_allclose(found, 0.6 * effects / effects.sum())
+
+
+@pytest.mark.parametrize(
+    "common", [{0: 7.0}, {0: -1.0, 1: -3.0}, {0: 0.5, 1: 1e5, 2: -3.0}, {3: 4.0}], ids=str
+)
+def test_a_plane_added_to_all_changes_nothing(common: dict[int, float]) -> None:
+    moved = [
+        {k: plane.get(k, 0.0) + common.get(k, 0.0) for k in plane | common} for plane in PLANES
+    ]
+    found = importances(machine(moved, SPREAD))
+    np.testing.assert_allclose(found, importances(machine(PLANES, SPREAD)), rtol=1e-9)
+    assert found[3] == 0.0
+
+
+def test_huge_planes_of_a_machine() -> None:
+    planes = [{k: v * 2.0**1021 for k, v in plane.items()} for plane in PLANES]
+    np.testing.assert_allclose(
+        importances(machine(planes, SPREAD)), importances(machine(PLANES, SPREAD))
+    )
+
+
+def test_levels_of_a_machine_count_from_their_mean_too() -> None:
+    tables = {1: np.array([-1.0, 0.0, 1.0])}
+    moved = [{k: v + 4.0 * (k == 1) for k, v in plane.items()} for plane in PLANES]
+    np.testing.assert_allclose(
+        importances(machine(moved, SPREAD, tables=tables)),
+        importances(machine(PLANES, SPREAD, tables=tables)),
+    )

@@ -270,7 +270,8 @@ def test_linear_machines_and_level_sets() -> None:
         assert len(boxes(ax)) == 7
         assert not by_gid(ax, r"node-\d+-histogram")
         text = words(ax)
-        assert "1: largest: length + 0.5*width" in text
+        assert "which score is largest?" in text
+        assert "1: length + 0.5·width" in text
         assert "1: colour in {red, green}" in text
         assert_tidy(ax)
 

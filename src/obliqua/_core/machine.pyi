@@ -1,5 +1,11 @@
 from obliqua._typing import FloatArray, Int32Array
 
+class Watch:
+    stop: bool
+    @property
+    def late(self) -> bool: ...
+    def __init__(self, deadline: float | None = None) -> None: ...
+
 def train(
     Y: FloatArray,
     classes: Int32Array,
@@ -8,5 +14,6 @@ def train(
     key: int,
     schedule: tuple[float, float, float, float, float],
     max_passes: int,
+    watch: Watch | None = None,
 ) -> tuple[int, int, float]: ...
 def winners(Y: FloatArray, W: FloatArray) -> Int32Array: ...

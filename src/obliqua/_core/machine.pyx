@@ -6,13 +6,18 @@ less the further away the row lies. The temperature, beta, falls while the vecto
 The twin in `tests/reference/lmdt.py` is the specification; results are equal bit for bit.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport sqrt
+
+from time import monotonic
 
 import numpy as np
 
+from obliqua._core.rng cimport draw, draw_uniform
 from obliqua._core.types cimport i32, i64, u64
 
-cdef double TO_UNIT = 1.0 / 9007199254740992.0       # 2**-53
+cdef enum:
+    WORK_BETWEEN_LOOKS = 1 << 20     # rows x variables x classes
 
 
 cdef struct Heat:
@@ -26,14 +31,37 @@ cdef struct Heat:
     bint rose                # whether the magnitude rose at the last correction
 
 
-cdef inline u64 draw(u64* state) noexcept nogil:
-    """The next random number (splitmix64)."""
-    cdef u64 x
-    state[0] += 0x9E3779B97F4A7C15ULL
-    x = state[0]
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL
-    return x ^ (x >> 31)
+cdef class Watch:
+    """Who says when training is to end: the clock, or Ctrl-C. Threads may share one.
+
+    Parameters
+    ----------
+    deadline : float or None
+        When time is over, on the clock `time.monotonic`.
+    """
+
+    cdef public bint stop        # whoever sets it ends all trainings that look here
+    cdef readonly bint late
+    cdef bint has_deadline
+    cdef double deadline
+    cdef object reason           # the exception that came with Ctrl-C
+
+    def __init__(self, deadline=None):
+        self.has_deadline = deadline is not None
+        if self.has_deadline:
+            self.deadline = deadline
+
+    cdef bint look(self) noexcept nogil:
+        """Lets Ctrl-C through (on the main thread) and looks at the clock; whether to end."""
+        with gil:
+            try:
+                PyErr_CheckSignals()
+            except BaseException as error:
+                self.reason = error
+                self.stop = True
+            if self.has_deadline and monotonic() >= self.deadline:
+                self.late = True
+        return self.stop or self.late
 
 
 cdef i64 draw_order(const double[::1] times, i64[::1] order, u64* state) noexcept nogil:
@@ -50,7 +78,7 @@ cdef i64 draw_order(const double[::1] times, i64[::1] order, u64* state) noexcep
             order[n] = row
             n += 1
             left -= 1.0
-        if (draw(state) >> 11) * TO_UNIT < left:
+        if draw_uniform(state) < left:
             order[n] = row
             n += 1
     for k in range(n - 1, 0, -1):
@@ -128,12 +156,24 @@ cdef void correct(double* W, i64 d, i64 n_classes, double* length, const double*
     heat.magnitude = magnitude
 
 
+cdef inline bint over(Watch watch, i64* work, i64 more) noexcept nogil:
+    """Whether training is to end, which is asked now and then."""
+    work[0] += more
+    if work[0] < WORK_BETWEEN_LOOKS:
+        return False
+    work[0] = 0
+    return watch.look()
+
+
 cdef bint settled(const double[:, ::1] Y, const i32[::1] classes, const double[::1] square,
-                  const double* W, double[::1] score, const Heat* heat) noexcept nogil:
+                  const double* W, double[::1] score, const Heat* heat, Watch watch,
+                  i64* work) noexcept nogil:
     """Whether no row is wrong, or none of those that are is near enough to be corrected."""
     cdef i64 row, winner
     cdef double far
     for row in range(Y.shape[0]):
+        if over(watch, work, Y.shape[1] * score.shape[0]):
+            return True
         winner = largest(W, &Y[row, 0], Y.shape[1], score.shape[0], &score[0])
         if winner != classes[row]:
             far = distance(score[winner], score[classes[row]], square[row], heat.epsilon)
@@ -143,14 +183,16 @@ cdef bint settled(const double[:, ::1] Y, const i32[::1] classes, const double[:
 
 
 def train(const double[:, ::1] Y, const i32[::1] classes, const double[::1] times,
-          double[:, ::1] W, u64 key, schedule, i64 max_passes):
+          double[:, ::1] W, u64 key, schedule, i64 max_passes, Watch watch=None):
     """Trains a machine in place; returns the number of corrections, of passes, and beta.
 
     Rows of `Y` begin with a 1, rows of `W` are the weight vectors of the classes. `times` says how
-    often a row is shown in a pass; `schedule` is (beta, limit, rate, step, epsilon).
+    often a row is shown in a pass; `schedule` is (beta, limit, rate, step, epsilon). Where `watch`
+    says so, training ends with the machine as it is.
     """
     cdef i64 n = Y.shape[0], d = Y.shape[1], n_classes = W.shape[0]
     cdef i64 row, k, c, own, shown, winner, at_start, corrections = 0, passes = 0
+    cdef i64 work = WORK_BETWEEN_LOOKS       # small trainings look once, too
     cdef double far
     cdef u64 state = key
     cdef Heat heat
@@ -163,17 +205,22 @@ def train(const double[:, ::1] Y, const i32[::1] classes, const double[::1] time
     cdef double[::1] square = squares, length = lengths, score = scores
     cdef i64[::1] order = orders
     cdef double[:, ::1] V = turned
+    if watch is None:
+        watch = Watch()
     with nogil:
         for row in range(n):
             square[row] = dot(&Y[row, 0], &Y[row, 0], d)
         for c in range(n_classes):
             length[c] = length_of(&V[0, 0], d, n_classes, c)
             heat.magnitude += length[c]
-        while passes < max_passes and not heat.beta < heat.limit:
+        while (passes < max_passes and not heat.beta < heat.limit
+               and not watch.stop and not watch.late):
             passes += 1
             at_start = corrections
             shown = draw_order(times, order, &state)
             for k in range(shown):
+                if over(watch, &work, d * n_classes):
+                    break
                 row = order[k]
                 own = classes[row]
                 winner = largest(&V[0, 0], &Y[row, 0], d, n_classes, &score[0])
@@ -186,9 +233,12 @@ def train(const double[:, ::1] Y, const i32[::1] classes, const double[::1] time
                 corrections += 1
                 if heat.beta < heat.limit:
                     break
-            if corrections == at_start and settled(Y, classes, square, &V[0, 0], score, &heat):
+            if corrections == at_start and settled(Y, classes, square, &V[0, 0], score, &heat,
+                                                   watch, &work):
                 break
     np.asarray(W)[:] = turned.T
+    if watch.reason is not None:
+        raise watch.reason
     return corrections, passes, heat.beta
 
 

@@ -36,10 +36,10 @@ once, and so does each random start. Axis-parallel splits are not counted.""",
 }
 
 
-class CountingTreeClassifier(BaseTreeClassifier):
-    """Base of the classifiers that count in a journal what they try."""
+class SearchingTreeClassifier(BaseTreeClassifier):
+    """Base of the classifiers that count what they try, and may be cut short by the clock."""
 
-    _notes: ClassVar[tuple[str, ...]] = ("n_hyperplanes_",)
+    _notes: ClassVar[tuple[str, ...]] = ("n_hyperplanes_", "timed_out_")
     _journal: "Journal"
 
     def _open_journal(self, time_limit: float | None) -> "Journal":
@@ -53,13 +53,4 @@ class CountingTreeClassifier(BaseTreeClassifier):
         """Make the model of a fit and keep it, with what its search has noted."""
         super()._keep(seen, tree, problem, classes)
         self.n_hyperplanes_ = seen._journal.tried
-
-
-class SearchingTreeClassifier(CountingTreeClassifier):
-    """Base of the classifiers whose search may be cut short by the clock."""
-
-    _notes: ClassVar[tuple[str, ...]] = ("n_hyperplanes_", "timed_out_")
-
-    def _keep(self, seen: Any, tree: "Tree", problem: "Problem", classes: Any) -> None:
-        super()._keep(seen, tree, problem, classes)
         self.timed_out_ = seen._journal.timed_out

@@ -10,7 +10,12 @@ from sklearn.utils._param_validation import Interval
 from obliqua.criteria import get_criterion
 from obliqua.estimators._docs import PARAMETERS, document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
-from obliqua.estimators._searching import CountingTreeClassifier
+from obliqua.estimators._searching import (
+    ATTRIBUTES,
+    SEARCH_CONSTRAINTS,
+    TIME_LIMIT,
+    SearchingTreeClassifier,
+)
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
 
 if TYPE_CHECKING:
@@ -19,14 +24,26 @@ if TYPE_CHECKING:
     from obliqua.tree import Tree
 
 
+HOTTEST = 1e50  # of all that temperatures are made of; weights and their squares stay finite
+
+
 @document(
-    beta=(
+    {
+        **ATTRIBUTES,
+        "n_hyperplanes_": (
+            "int",
+            """\
+How many positions of linear machines were tried: one per correction of weights, in all trainings
+of all trees that `fit` has grown. Splits of single features are not counted.""",
+        ),
+    },
+    temperature=(
         "float",
         """\
-The temperature at which the training of a machine starts. A row that is misclassified by more
-than this, measured in multiples of itself, is passed over.""",
+The temperature at which the training of a machine starts, beta in the literature. A row that is
+misclassified by more than this, measured in multiples of itself, is passed over.""",
     ),
-    beta_limit=(
+    lowest_temperature=(
         "float",
         """\
 The temperature below which training ends.""",
@@ -34,20 +51,21 @@ The temperature below which training ends.""",
     cooling_rate=(
         "float",
         """\
-Cooling turns `beta` into `cooling_rate * beta - cooling_step`. It happens at each correction that
-makes the machine's weight vectors shorter after one that has made them longer. Slower cooling
-needs more passes: raise `max_passes` with it.""",
+Cooling turns the temperature into `cooling_rate` times itself minus `cooling_step`. It happens at
+each correction that makes the machine's weight vectors shorter after one that has made them
+longer. Slower cooling needs more passes: raise `max_passes` with it.""",
     ),
     cooling_step=(
         "float",
         """\
 See `cooling_rate`.""",
     ),
-    epsilon=(
+    extra_distance=(
         "float",
         """\
 What is added to the distance by which a row is misclassified. Below this temperature nothing is
-corrected any more, so with the default training ends at 0.1, whatever `beta_limit` says.""",
+corrected any more, so with the default training ends at 0.1, whatever `lowest_temperature` says.
+The literature calls it epsilon.""",
     ),
     max_passes=(
         "int",
@@ -58,7 +76,8 @@ Training ends after so many passes over the rows in any case. Most trainings nee
         "bool",
         """\
 Whether variables are eliminated: the one whose weights differ least between the classes is left
-out, the machine is trained again from the weights that it has, and so on.""",
+out, the machine is trained again from the weights that it has, and so on. So there may be as many
+trainings at a node as there are features.""",
     ),
     elimination_stop=(
         "float",
@@ -72,12 +91,12 @@ share of the rows, or with one variable.""",
 Of all machines that were trained, the one with the fewest variables is taken whose accuracy on
 the node's rows is lower than the best one by at most this share of the rows.""",
     ),
-    capacity=(
+    rows_per_weight=(
         "float",
         """\
 The guard against under-fitting: a machine with v variables is not taken at a node with fewer than
-`capacity * (v + 1)` different rows if one with fewer variables can be had. 0 leaves it out. It
-does nothing without `eliminate`.""",
+`rows_per_weight * (v + 1)` different rows, v + 1 being the length of its weight vectors, if one
+with fewer variables can be had. 0 leaves it out. It does nothing without `eliminate`.""",
     ),
     max_features_per_split=(
         "int or None",
@@ -85,11 +104,18 @@ does nothing without `eliminate`.""",
 The most features that a machine may use. Variables are eliminated down to this number, also
 without `eliminate`. `None` sets no limit.""",
     ),
+    time_limit=TIME_LIMIT,
     criterion=(
         PARAMETERS["criterion"][0],
         """\
 What measures the gain of a split. Machines are trained without it. It says how much a split has
 gained, orders best-first growth, and chooses the split where a machine does not divide a node.""",
+    ),
+    max_leaf_nodes=(
+        PARAMETERS["max_leaf_nodes"][0],
+        PARAMETERS["max_leaf_nodes"][1]
+        + """ A machine with more branches than there is room for keeps the heaviest ones; the
+other rows take the branch with the next largest score.""",
     ),
     min_samples_leaf=(
         "int or float",
@@ -105,7 +131,7 @@ Whether a node is also divided by a machine that gains nothing, or, where there 
 first split of a single feature.""",
     ),
 )
-class LMDTClassifier(CountingTreeClassifier):
+class LMDTClassifier(SearchingTreeClassifier):
     """Classification tree of linear machines (LMDT).
 
     At each node a linear machine is trained. It has a weight vector per class, and a row takes the
@@ -118,9 +144,6 @@ class LMDTClassifier(CountingTreeClassifier):
     [parameters]
 
     [attributes]
-    n_hyperplanes_ : int
-        How many positions of linear machines were tried: one per correction of weights, in all
-        trainings of all trees that `fit` has grown. Splits of single features are not counted.
 
     See Also
     --------
@@ -166,33 +189,35 @@ class LMDTClassifier(CountingTreeClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
-        "beta": [Interval(Real, 0.0, None, closed="neither")],
-        "beta_limit": [Interval(Real, 0.0, None, closed="neither")],
+        **SEARCH_CONSTRAINTS,
+        "temperature": [Interval(Real, 0.0, HOTTEST, closed="right")],
+        "lowest_temperature": [Interval(Real, 0.0, HOTTEST, closed="right")],
         "cooling_rate": [Interval(Real, 0.0, 1.0, closed="both")],
-        "cooling_step": [Interval(Real, 0.0, None, closed="left")],
-        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+        "cooling_step": [Interval(Real, 0.0, HOTTEST, closed="both")],
+        "extra_distance": [Interval(Real, 0.0, HOTTEST, closed="both")],
         "max_passes": [Interval(Integral, 1, None, closed="left")],
         "eliminate": ["boolean"],
         "elimination_stop": [Interval(Real, 0.0, 1.0, closed="both")],
         "elimination_loss": [Interval(Real, 0.0, 1.0, closed="both")],
-        "capacity": [Interval(Real, 0.0, None, closed="left")],
+        "rows_per_weight": [Interval(Real, 0.0, None, closed="left")],
         "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
         self,
         *,
-        beta: float = 2.0,
-        beta_limit: float = 0.001,
+        temperature: float = 2.0,
+        lowest_temperature: float = 0.001,
         cooling_rate: float = 0.995,
         cooling_step: float = 0.0005,
-        epsilon: float = 0.1,
+        extra_distance: float = 0.1,
         max_passes: int = 300,
         eliminate: bool = True,
         elimination_stop: float = 0.1,
         elimination_loss: float = 0.0,
-        capacity: float = 2.0,
+        rows_per_weight: float = 2.0,
         max_features_per_split: int | None = None,
+        time_limit: float | None = None,
         criterion: CriterionLike = "entropy",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
@@ -220,48 +245,48 @@ class LMDTClassifier(CountingTreeClassifier):
         self._take_shared(locals())
         self.categorical_features = categorical_features
         self.fill = fill
-        self.beta = beta
-        self.beta_limit = beta_limit
+        self.temperature = temperature
+        self.lowest_temperature = lowest_temperature
         self.cooling_rate = cooling_rate
         self.cooling_step = cooling_step
-        self.epsilon = epsilon
+        self.extra_distance = extra_distance
         self.max_passes = max_passes
         self.eliminate = eliminate
         self.elimination_stop = elimination_stop
         self.elimination_loss = elimination_loss
-        self.capacity = capacity
+        self.rows_per_weight = rows_per_weight
         self.max_features_per_split = max_features_per_split
+        self.time_limit = time_limit
 
     def _proposer(self) -> "LMDT":
         from obliqua.methods.lmdt import LMDT
 
         most = self.max_features_per_split
         return LMDT(
-            beta=float(self.beta),
-            beta_limit=float(self.beta_limit),
+            temperature=float(self.temperature),
+            lowest_temperature=float(self.lowest_temperature),
             cooling_rate=float(self.cooling_rate),
             cooling_step=float(self.cooling_step),
-            epsilon=float(self.epsilon),
+            extra_distance=float(self.extra_distance),
             max_passes=min(int(self.max_passes), 2**62),
             eliminate=bool(self.eliminate),
             elimination_stop=float(self.elimination_stop),
             elimination_loss=float(self.elimination_loss),
-            capacity=float(self.capacity),
+            rows_per_weight=float(self.rows_per_weight),
             max_features=None if most is None else int(most),
+            journal=self._open_journal(self.time_limit),
         )
 
     def _grower(self, key: int) -> "Callable[[Problem], Tree]":
-        """Return what grows a tree and counts the positions that were tried."""
+        """Return what grows a tree and tells the journal what was tried."""
         from obliqua.methods.lmdt import grow_lmdt
 
         method, criterion = self._proposer(), get_criterion(self.criterion)
-        n_threads, journal = effective_n_jobs(self.n_jobs), self._open_journal(None)
+        n_threads = effective_n_jobs(self.n_jobs)
 
         def grown(problem: "Problem") -> "Tree":
             # Limits that are fractions refer to the rows that grow this very tree.
-            made = grow_lmdt(problem, method, criterion, self._rules(problem), n_threads, key)
-            journal.tried += made.n_hyperplanes
-            return made.tree
+            return grow_lmdt(problem, method, criterion, self._rules(problem), n_threads, key)
 
         return grown
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from obliqua._layout import KIND_NAMES, NodeKind
+from obliqua._levels import table_of
 from obliqua._subject import subjects_of
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.errors import TreeError
@@ -46,7 +47,8 @@ def importances(model: Any, *, normalize: bool = True) -> FloatArray:
     -----
     If no feature of a split varies among the node's rows, the coefficients alone decide. The
     gain of a set of levels belongs to its column. At a linear machine the effects of a feature
-    are added up over the planes.
+    are added up over the planes. The same plane may be added to all of them and the machine says
+    the same, so what counts is how far a coefficient is from its mean over the planes.
 
     Look at permutation importance on other rows beside it
     (:func:`sklearn.inspection.permutation_importance`). The shares are computed on training
@@ -100,7 +102,7 @@ def _effects(tree: Tree, node: Int64Array) -> FloatArray:
             "and their spread at the node is not known, so its gain cannot be shared out. Use "
             "measure_spread with the training rows to find it."
         )
-    size = _relative(np.abs(tree.coef), node, tree.n_nodes)
+    size = _sizes(tree, node)
     spread = _relative(np.where(np.isnan(tree.spread), 1.0, tree.spread), node, tree.n_nodes)
     effect = np.where(alone, 1.0, size * spread)
     # Where nothing moves rows the coefficients decide, and if they are all 0, nobody does.
@@ -108,6 +110,35 @@ def _effects(tree: Tree, node: Int64Array) -> FloatArray:
         idle = np.bincount(node, weights=effect, minlength=tree.n_nodes)[node] == 0
         effect = np.where(idle, instead, effect)
     return effect
+
+
+def _sizes(tree: Tree, node: Int64Array) -> FloatArray:
+    """Return the sizes of coefficients; those of a linear machine from their mean on."""
+    size = _relative(np.abs(tree.coef), node, tree.n_nodes)
+    machine = tree.kind[node] == NodeKind.MACHINE
+    if not machine.any():
+        return size
+    coef = np.copysign(size, tree.coef)
+    # One group: the coefficients of a column at a node. In planes without the column it is 0.
+    _, first, group, n_there = np.unique(
+        node * tree.n_features + tree.coef_idx,
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
+    )
+    n_planes = np.bincount(tree.node_of_plane, minlength=tree.n_nodes)[node[first]]
+    n_zero = n_planes - n_there
+    # Counted from the first one, so that equal coefficients are exactly as far as their mean.
+    coef -= coef[first][group]
+    zero = -np.copysign(size, tree.coef)[first]
+    mean = (np.bincount(group, weights=coef) + n_zero * zero) / n_planes
+    apart = np.abs(coef - mean[group])
+    apart[first] += n_zero * np.abs(zero - mean)
+    # Levels that count differently in each plane are columns of their own.
+    tables = [table_of(tree, k).tobytes() for k in range(len(coef))]
+    other = [tables[k] != tables[first[g]] for k, g in enumerate(group.tolist())]
+    alike = np.bincount(group, weights=other)[group] == 0
+    return np.where(machine & alike, apart, size)
 
 
 def _relative(values: FloatArray, node: Int64Array, n_nodes: int) -> FloatArray:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from obliqua._core.machine import train, winners
+from obliqua._core.machine import Watch, train, winners
 from obliqua._core.rng import child_key, row_hashes
 from obliqua._core.spread import column_means, node_spread
 from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array
+from obliqua.methods._journal import Journal
 
 __all__ = ["LMDT", "Machine", "Planes", "Standard", "best_machine", "different_rows"]
 
@@ -26,11 +27,11 @@ class LMDT:
 
     Parameters
     ----------
-    beta, beta_limit : float
+    temperature, lowest_temperature : float
         The temperature at the start, and the one below which training ends.
     cooling_rate, cooling_step : float
-        Cooling turns beta into ``cooling_rate * beta - cooling_step``.
-    epsilon : float
+        Cooling turns the temperature into ``cooling_rate`` times itself minus ``cooling_step``.
+    extra_distance : float
         What is added to the distance of a misclassified row.
     max_passes : int
         After so many passes training ends in any case.
@@ -41,33 +42,36 @@ class LMDT:
     elimination_loss : float
         The machine with the fewest variables is taken whose accuracy is lower than the best one
         by at most this.
-    capacity : float
+    rows_per_weight : float
         Machines with fewer rows than this times the length of a weight vector are avoided.
     max_features : int or None
         The most variables that a machine may have.
+    journal : Journal
+        Who is told how much was tried, and who knows until when that may go on.
     """
 
-    beta: float = 2.0
-    beta_limit: float = 0.001
+    temperature: float = 2.0
+    lowest_temperature: float = 0.001
     cooling_rate: float = 0.995
     cooling_step: float = 0.0005
-    epsilon: float = 0.1
+    extra_distance: float = 0.1
     max_passes: int = 300
     eliminate: bool = True
     elimination_stop: float = 0.1
     elimination_loss: float = 0.0
-    capacity: float = 2.0
+    rows_per_weight: float = 2.0
     max_features: int | None = None
+    journal: Journal = field(default_factory=Journal)
 
     @property
     def schedule(self) -> tuple[float, float, float, float, float]:
         """What the compiled side takes."""
         return (
-            self.beta,
-            self.beta_limit,
+            self.temperature,
+            self.lowest_temperature,
             self.cooling_rate,
             self.cooling_step,
-            self.epsilon,
+            self.extra_distance,
         )
 
     def may_have(self, n_variables: int, n_rows: int) -> bool:
@@ -77,7 +81,7 @@ class LMDT:
         if self.max_features is not None and n_variables > self.max_features:
             return False
         # With few rows anything can be separated, and that says nothing.
-        return not self.eliminate or n_rows >= self.capacity * (n_variables + 1)
+        return not self.eliminate or n_rows >= self.rows_per_weight * (n_variables + 1)
 
 
 class Standard(NamedTuple):
@@ -162,7 +166,6 @@ class Machine(NamedTuple):
     W: FloatArray  # a weight vector per class: the constant, then one weight per variable
     variables: Int64Array  # which columns of the standardised rows, without the first, it has
     accuracy: float
-    corrections: int  # of all machines that were trained on the way
 
 
 def times_shown(weights: Int64Array) -> FloatArray:
@@ -195,9 +198,16 @@ def least_telling(W: FloatArray) -> int:
 
 
 def best_machine(
-    Y: FloatArray, classes: Int32Array, weights: Int64Array, key: int, method: LMDT
-) -> Machine:
+    Y: FloatArray,
+    classes: Int32Array,
+    weights: Int64Array,
+    key: int,
+    method: LMDT,
+    watch: Watch,
+) -> tuple[Machine | None, int]:
     """Train a machine, and again with fewer and fewer variables; return the one to use.
+
+    With elimination that may be as many trainings as there are variables.
 
     Parameters
     ----------
@@ -211,11 +221,15 @@ def best_machine(
         The node's random key.
     method : LMDT
         How to train.
+    watch : Watch
+        Where it says so, training and elimination end with what they have.
 
     Returns
     -------
-    Machine
-        The machine.
+    machine : Machine or None
+        The machine; None if time is over before there was one that is small enough.
+    corrections : int
+        Of all machines that were trained on the way.
     """
     times, total = times_shown(weights), int(weights.sum())
     variables = np.arange(Y.shape[1] - 1)
@@ -225,21 +239,25 @@ def best_machine(
     while True:
         part = np.ascontiguousarray(Y[:, np.concatenate([[0], variables + 1])])
         key = child_key(key, len(variables))
-        tried, _, _ = train(part, classes, times, W, key, method.schedule, method.max_passes)
+        tried, _, _ = train(
+            part, classes, times, W, key, method.schedule, method.max_passes, watch
+        )
         corrections += tried
         accuracy = int(weights[winners(part, W) == classes].sum()) / total
         if method.may_have(len(variables), len(Y)):
             best = max(best, accuracy)
-            found.append(Machine(W.copy(), variables, accuracy, 0))
+            found.append(Machine(W.copy(), variables, accuracy))
         lost = accuracy < best - method.elimination_stop - TIE
         if len(variables) == 1 or (found and (lost or not method.eliminate)):
+            break
+        if watch.stop or watch.late:
             break
         gone = least_telling(W)
         variables = np.delete(variables, gone)
         W = np.ascontiguousarray(np.delete(W, gone + 1, axis=1))
     least = best - method.elimination_loss - TIE
     good = [machine for machine in found if machine.accuracy >= least]
-    return good[-1]._replace(corrections=corrections)
+    return good[-1] if good else None, corrections
 
 
 class Planes(NamedTuple):
@@ -303,8 +321,10 @@ class Planes(NamedTuple):
             return np.asarray(sums - self.threshold)
 
     def some(self, kept: Int64Array) -> Planes:
-        """Return some of the planes."""
-        return Planes(self.columns, self.coef[kept], self.threshold[kept])
+        """Return some of the planes, without the columns that tell none of them from another."""
+        coef = self.coef[kept]
+        use = (coef != coef[0]).any(axis=0)
+        return Planes(self.columns[use], coef[:, use], self.threshold[kept])
 
     def as_hyperplane(self) -> Planes:
         """Return the plane between the first two; with one column its coefficient is 1."""

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from obliqua._assemble import AXIS_LABEL
+from obliqua._core.machine import Watch
 from obliqua._core.rng import child_key
 from obliqua._core.steps import leaf_without_search
 from obliqua._rules import Rules
@@ -32,17 +33,10 @@ from obliqua.odd import CodedNode, OddColumns
 from obliqua.search import by_function
 from obliqua.tree import Tree, TreeBuilder
 
-__all__ = ["LMDT", "Grown", "grow_lmdt"]
+__all__ = ["LMDT", "grow_lmdt"]
 
 LABEL = "linear machine"
 ROUNDING = 1e-14  # gains that are not larger are 0
-
-
-class Grown(NamedTuple):
-    """A tree, and how many positions of its machines were tried."""
-
-    tree: Tree
-    n_hyperplanes: int
 
 
 def grow_lmdt(
@@ -52,7 +46,7 @@ def grow_lmdt(
     rules: Rules | None = None,
     n_threads: int = 1,
     key: int = 0,
-) -> Grown:
+) -> Tree:
     """Grow a tree of linear machines.
 
     Parameters
@@ -60,7 +54,8 @@ def grow_lmdt(
     problem : Problem
         The data.
     method : LMDT, default=None
-        How machines are trained; the defaults for None.
+        How machines are trained; the defaults for None. Its journal is told how many positions
+        of machines were tried. From its deadline on nodes are divided by single features.
     criterion : str or Criterion, default="entropy"
         Measures the gain of splits, and chooses one where a machine does not divide a node.
     rules : Rules, default=None
@@ -72,8 +67,8 @@ def grow_lmdt(
 
     Returns
     -------
-    Grown
-        The tree, not pruned, and the number of corrections of all machines.
+    Tree
+        The tree, not pruned.
     """
     method = LMDT() if method is None else method
     rules = Rules() if rules is None else rules
@@ -82,15 +77,21 @@ def grow_lmdt(
         return growth.run(key)
     with ThreadPoolExecutor(n_threads) as pool:
         growth.pool = pool
-        return growth.run(key)
+        try:
+            return growth.run(key)
+        except BaseException:
+            growth.watch.stop = True  # or leaving the pool would wait for its trainings
+            raise
 
 
-def chained_goodness(counts: Int64Array, criterion: Criterion, unit: float = 1.0) -> float:
-    """Return how good a division into several branches is.
+def goodness_of_branches(counts: Int64Array, criterion: Criterion, unit: float = 1.0) -> float:
+    """Return how good a division into several branches is, in whatever order they stand.
 
-    The first branch is divided from all others, then the second from the rest, and so on; each
-    step counts with its share of the weight. For entropy and Gini that is the decrease of
-    impurity itself.
+    Of two branches it is the criterion itself. Of more it is what the measure says of all of them
+    together, if it can: entropy, Gini, sum_minority and sum_variances are the decrease of an
+    impurity, the gain ratio is the information gain over the information of the division, and
+    max_minority looks at the worst branch. Twoing and functions know two sides only: they judge
+    each branch against all others together, and the best of these divisions counts.
 
     Parameters
     ----------
@@ -106,15 +107,45 @@ def chained_goodness(counts: Int64Array, criterion: Criterion, unit: float = 1.0
     float
         The goodness.
     """
+    total = counts.sum(axis=0)
+    if len(counts) > 2 and criterion.code >= 0 and criterion.name != "twoing":
+        if criterion.name == "max_minority":
+            worst = (counts.sum(axis=1) - counts.max(axis=1)).max()
+            return float((total.sum() - total.max() - worst) / total.sum())
+        if criterion.name == "gain_ratio":
+            entropy = get_criterion("entropy")
+            sizes = np.diag(counts.sum(axis=1))  # as if each branch were a class
+            return chained_goodness(counts, entropy) / chained_goodness(sizes, entropy)
+        return chained_goodness(counts, criterion)
+    sides = counts if len(counts) > 2 else counts[:1]
+    if criterion.code < 0:
+        return float(by_function(criterion, sides, total, unit).max())
+    return float(criterion.goodness(sides, total - sides).max())
+
+
+def chained_goodness(counts: Int64Array, criterion: Criterion) -> float:
+    """Return the decrease of an impurity by a division into several branches.
+
+    The first branch is divided from all others, then the second from the rest, and so on; each
+    step counts with its share of the weight. What lies between two steps cancels out.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_branches, n_classes)
+        The class sums of the branches.
+    criterion : Criterion
+        One whose goodness is the decrease of an impurity.
+
+    Returns
+    -------
+    float
+        The goodness.
+    """
     total, goodness = int(counts.sum()), 0.0
     for k in range(len(counts) - 1):
         rest = counts[k + 1 :].sum(axis=0)
         share = (int(counts[k].sum()) + int(rest.sum())) / total
-        if criterion.code >= 0:
-            goodness += share * float(criterion.goodness(counts[k], rest))
-        else:
-            both = counts[k] + rest
-            goodness += share * float(by_function(criterion, counts[k : k + 1], both, unit)[0])
+        goodness += share * float(criterion.goodness(counts[k], rest))
     return goodness
 
 
@@ -148,6 +179,9 @@ class _Division(NamedTuple):
     label: str
 
 
+_Waiting = tuple[float, tuple[int, ...], _Node, _Division]  # in the order of a heap
+
+
 class _Growth:
     """A growing tree."""
 
@@ -162,36 +196,46 @@ class _Growth:
         self.odd = OddColumns(problem) if problem.odd.any() else None
         self.usual_fill = problem.means if problem.fills is None else problem.fills
         self.builder = TreeBuilder(problem.n_features, problem.n_classes)
+        self.watch = Watch(method.journal.deadline)
         self.n_nodes = 0
 
     # -- the whole tree ---------------------------------------------------------------------
 
-    def run(self, key: int) -> Grown:
+    def run(self, key: int) -> Tree:
         every = np.arange(self.problem.n_rows)
         counts = self._sums(every, np.zeros(len(every), dtype=np.int64), 1)[0]
         new = [self._new(every, 0, counts, key & (2**64 - 1), ())]
         most = self.rules.max_leaf_nodes or self.problem.n_rows
-        leaves, tried = 1, 0
-        waiting: list[tuple[float, tuple[int, ...], _Node, _Division]] = []
+        leaves, journal = 1, self.method.journal
+        waiting: list[_Waiting] = []
         while new or waiting:
             for node, (division, corrections) in zip(new, self._each(new), strict=True):
-                tried += corrections
+                journal.tried += corrections
                 if division is None:
                     self._leaf(node)
-                elif self.best_first:
-                    heapq.heappush(waiting, (-division.gain, node.path, node, division))
                 else:
-                    waiting.append((0.0, (), node, division))
+                    self._wait(waiting, node, division)
             new = []
             while waiting and not (new and self.best_first):
                 _, _, node, division = (heapq.heappop if self.best_first else list.pop)(waiting)
-                more = len(division.counts) - 1
-                if self.best_first and leaves + more > most:
-                    self._leaf(node)  # a node with fewer branches may still fit
-                else:
-                    leaves += more
+                room = most - leaves + 1
+                if not self.best_first or len(division.counts) <= room:
+                    leaves += len(division.counts) - 1
                     new += self._split(node, division)
-        return Grown(self.builder.build(), tried)
+                elif room > 1 and (narrow := self._narrowed(node, division, room)) is not None:
+                    # It gains less now, so another node may come before it.
+                    self._wait(waiting, node, narrow)
+                else:
+                    self._leaf(node)
+        journal.timed_out |= self.watch.late
+        return self.builder.build()
+
+    def _wait(self, waiting: list[_Waiting], node: _Node, division: _Division) -> None:
+        """Let a node wait for its turn."""
+        if self.best_first:
+            heapq.heappush(waiting, (-division.gain, node.path, node, division))
+        else:
+            waiting.append((0.0, (), node, division))
 
     def _each(self, nodes: list[_Node]) -> Iterable[tuple[_Division | None, int]]:
         """Find the divisions of nodes, side by side if there are threads."""
@@ -253,18 +297,33 @@ class _Growth:
         """Find how a node is divided, and how many positions of its machine were tried."""
         if leaf_without_search(self.rules, node.counts, len(node.rows), node.depth):
             return None, 0
-        division, tried = self._by_machine(node)
+        # With time over, what is left is divided as CART does it, which takes next to none.
+        division, tried = (None, 0) if self.watch.late else self._by_machine(node)
+        return self._useful(node, division), tried
+
+    def _useful(self, node: _Node, division: _Division | None) -> _Division | None:
+        """Return a division, or without one that of a column; None if it gains too little."""
         if division is None:
             division = self._by_column(node)
-        if division is not None and division.gain < self.rules.min_gain:
-            division = None
-        return division, tried
+        return None if division is None or division.gain < self.rules.min_gain else division
+
+    def _narrowed(self, node: _Node, division: _Division, room: int) -> _Division | None:
+        """Divide a node as before, but with so many branches at most: the heaviest ones."""
+        order = np.argsort(-division.counts.sum(axis=1), kind="stable")
+        planes = division.planes.some(np.sort(order[:room]))
+        return self._useful(node, self._by_planes(node, *self._numbers(node), planes))
+
+    def _numbers(self, node: _Node) -> tuple[CodedNode | None, AnyArray]:
+        """Return a node's rows, with numbers in the place of levels and holes."""
+        if self.odd is None:
+            return None, self.problem.Z[node.rows]
+        coded = self.odd.at(node.rows.astype(np.int32), node.counts)
+        return coded, np.ascontiguousarray(coded.problem.Z)
 
     def _by_machine(self, node: _Node) -> tuple[_Division | None, int]:
-        """Train a machine; it must divide the rows and gain something."""
+        """Train a machine and see how it divides the rows."""
         problem, rows = self.problem, node.rows
-        coded = None if self.odd is None else self.odd.at(rows.astype(np.int32), node.counts)
-        Z = problem.Z[rows] if coded is None else np.ascontiguousarray(coded.problem.Z)
+        coded, Z = self._numbers(node)
         weights = self._weights(rows)
         standard = Standard.of(Z, weights)
         if len(standard.columns) == 0:
@@ -272,27 +331,36 @@ class _Growth:
         classes: Int64Array = np.searchsorted(np.flatnonzero(node.counts), problem.y[rows])
         chosen, weights = different_rows(Z, classes, weights)
         few = classes[chosen].astype(np.int32)
-        machine = best_machine(standard.rows(Z[chosen]), few, weights, node.key, self.method)
-        tried = machine.corrections
-        planes = Planes.of(machine, standard)
+        machine, tried = best_machine(
+            standard.rows(Z[chosen]), few, weights, node.key, self.method, self.watch
+        )
+        if machine is None:
+            return None, tried
+        return self._by_planes(node, coded, Z, Planes.of(machine, standard)), tried
+
+    def _by_planes(
+        self, node: _Node, coded: CodedNode | None, Z: AnyArray, planes: Planes
+    ) -> _Division | None:
+        """Return how planes divide a node's rows; None if they do not, or gain nothing."""
+        problem, rows = self.problem, node.rows
         scores = planes.values(Z)
         if not np.isfinite(scores).all():
-            return None, tried
+            return None
         kept = self._kept(scores, rows)
         planes = planes.some(kept)
-        branches = np.argmax(scores[:, kept], axis=1)
+        branches = np.argmax(planes.values(Z), axis=1)
         if len(kept) == 2:
             planes = planes.as_hyperplane()
             branches = (planes.values(Z)[:, 0] > 0).astype(np.int64)
         if len(kept) < 2 or not self._large(branches, rows, len(kept)).all():
-            return None, tried
+            return None
         counts = self._sums(rows, branches, len(kept))
         share = int(counts.sum()) / problem.total_weight
-        gain = share * chained_goodness(counts, self.criterion, problem.unit)
+        gain = share * goodness_of_branches(counts, self.criterion, problem.unit)
         if gain <= ROUNDING and not self.rules.zero_gain:
-            return None, tried
+            return None
         terms = self._terms(coded, planes.columns)
-        return _Division(planes, terms, branches, counts, gain, LABEL), tried
+        return _Division(planes, terms, branches, counts, gain, LABEL)
 
     def _large(self, branches: Int64Array, rows: Int64Array, n_branches: int) -> BoolArray:
         """Which branches keep enough rows and weight."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from obliqua._layout import NodeKind
 from obliqua._levels import LevelBranch
-from obliqua._question import Question, conditions, write_number
+from obliqua._question import Question, Term, conditions, read_plane, write_number
 from obliqua._scores import Scores
 from obliqua._subject import Subject
 from obliqua._typing import FloatArray
@@ -26,6 +26,8 @@ MAX_BRANCHES = 4
 MAX_LEVELS, LEVEL_LINES = 12, 4  # of a split on levels
 LEGEND_LINE, MAX_LEGEND_LINES = 0.2, 4
 HAIR = 0.016  # the least height of a bar
+SCORE_LINES = 2  # of a branch of a linear machine
+FURTHER = "   "  # before the second of them
 SWATCH = 0.19  # how far a name stands from the left of its swatch
 
 
@@ -37,10 +39,7 @@ def question_lines(
         return _level_lines(scale.levels, font, width, size)
     question, parts = scale.question, []
     for k, term in enumerate(question.terms[:max_terms]):
-        number = minus(question.written_coefficient(term, DIGITS))
-        sign = "−" if term.coefficient < 0 else "+"
-        before = sign if k == 0 and sign == "−" else "" if k == 0 else f"{sign} "
-        before = font.writable(before if number == "1" else f"{before}{number}·")
+        before = font.writable(_factor(question, term, k == 0))
         room = width - font.width(before, size)
         if room < width / 2 < font.width(font.writable(term.name), size):
             parts += [before, font.fit(term.name, width, size)]  # a long number, a long name
@@ -59,6 +58,14 @@ def question_lines(
     for term in question.terms[:max_terms]:
         lines += _score_lines(term.scores, font, width, size)
     return lines
+
+
+def _factor(question: Question, term: Term, first: bool) -> str:
+    """Write what stands before the name of a feature: its sign, and its coefficient unless 1."""
+    number = minus(question.written_coefficient(term, DIGITS))
+    sign = "−" if term.coefficient < 0 else "+"
+    before = f"{sign} " if not first else sign if sign == "−" else ""
+    return before if number == "1" else f"{before}{number}·"
 
 
 def _level_lines(branch: LevelBranch, font: Font, width: float, size: float) -> list[str]:
@@ -97,14 +104,56 @@ def minus(number: str) -> str:
 
 
 def node_lines(
-    subject: Subject, node: int, font: Font, width: float, size: float, max_terms: int
+    subject: Subject,
+    node: int,
+    font: Font,
+    width: float,
+    size: float,
+    max_terms: int,
+    taken: int = 0,
 ) -> list[str]:
-    """Write what a node asks that is no hyperplane: a condition per branch."""
-    written = conditions(subject.tree, node, subject.encoding, DIGITS, max_terms)
-    lines = [f"{k}: {text}" for k, text in enumerate(written, start=1)]
-    if len(lines) > MAX_BRANCHES:
-        lines = [*lines[: MAX_BRANCHES - 1], f"({len(lines) - MAX_BRANCHES + 1} more branches)"]
-    return [font.fit(line, width, size) for line in lines]
+    """Write what a node asks that is no hyperplane: a line per branch, `taken` among them."""
+    tree, encoding = subject.tree, subject.encoding
+    n_branches = int(tree.n_children[node])
+    named = list(range(n_branches))
+    if n_branches > MAX_BRANCHES:
+        named = [*named[: MAX_BRANCHES - 2], max(taken, MAX_BRANCHES - 2)]
+    lines = []
+    if tree.kind[node] == NodeKind.MACHINE:
+        lines.append("which score is largest?")
+        first = int(tree.plane_ptr[node])
+        for k in named:
+            score = read_plane(tree, first + k, encoding, scaled=False)
+            lines += _score_of(score, f"{k + 1}: ", font, width, size, max_terms)
+    else:
+        written = conditions(tree, node, encoding, DIGITS, max_terms)
+        lines += [font.fit(f"{k + 1}: {written[k]}", width, size) for k in named]
+    if len(named) < n_branches:
+        lines.append(f"({n_branches - len(named)} more branches)")
+    return lines
+
+
+def _score_of(
+    score: Question, name: str, font: Font, width: float, size: float, max_terms: int
+) -> list[str]:
+    """Write a sum minus its threshold: as many terms, whole ones, as a few lines hold."""
+    away, room = score.threshold, width - font.width(name, size)
+    end = "" if away == 0 else f"{'+' if away < 0 else '−'} {score.write(abs(away), DIGITS)}"
+    if not score.terms:
+        return [font.writable(f"{name}{end.replace(' ', '').removeprefix('+') or '0'}")]
+    lines: list[str] = []
+    for shown in range(min(max_terms, len(score.terms)), 0, -1):
+        parts = []
+        for k, term in enumerate(score.terms[:shown]):
+            before = font.writable(_factor(score, term, k == 0))
+            parts.append(before + font.fit(term.name, room - font.width(before, size), size))
+        hidden = len(score.terms) - shown
+        parts += [f"+ ({hidden} more)"] if hidden else []
+        parts += [font.writable(end)] if end else []
+        lines = font.wrap(parts, room, size)
+        if len(lines) <= SCORE_LINES:
+            break
+    return [f"{name}{lines[0]}", *(f"{FURTHER}{line}" for line in lines[1:])]
 
 
 def branch_name(subject: Subject, node: int, branch: int) -> str:

@@ -17,6 +17,7 @@ from obliqua._wording import written_counted
 from obliqua.plot._canvas import Canvas, check_ax
 from obliqua.plot._nodes import (
     DIGITS,
+    FURTHER,
     Legend,
     Palette,
     Place,
@@ -61,6 +62,7 @@ MOVE_WIDTH = MOVED - NAME_WIDTH - NUMBER_WIDTH - 0.12
 BAR = 0.17  # the height of a bar with its gap
 SKIPPED = 0.3  # the height of the note on questions that are left out
 GAIN = 1.7  # the room for a gain
+BOLD = 0.87  # how much of a line bold text may be long
 NARROWEST_LEVEL = 0.52  # the room for the name of a level under its bar
 
 
@@ -215,7 +217,8 @@ def _strip(
     branch = after - int(tree.first_child[node])
     scale, name = along(subject, node), branch_name(subject, node, branch)
     if scale is None:
-        lines = node_lines(subject, node, font, ASKED, TEXT, max_terms)
+        # One of the lines will be bold, which needs more room.
+        lines = node_lines(subject, node, font, BOLD * ASKED, TEXT, max_terms, branch)
         return _Strip(node, branch, lines, [f"this row takes branch {name}"], None, None)
     lines = question_lines(scale, font, ASKED, TEXT, max_terms)
     if scale.levels is not None:
@@ -302,8 +305,10 @@ class _Drawing:
         _, bottom, _, height = place
         gid, left = f"node-{strip.node}", ASKED_AT
         y = bottom + height - PAD - LINE / 2
-        for k, line in enumerate(strip.lines):
-            taken = strip.scale is None and k == strip.branch
+        taken = False
+        for line in strip.lines:
+            if strip.scale is None and not line.startswith(FURTHER):
+                taken = line.startswith(f"{strip.branch + 1}: ")
             weight = "bold" if taken else "normal"
             self.canvas.text(left, y, line, TEXT, weight=weight).set_gid(f"{gid}-question")
             y -= LINE
