@@ -155,7 +155,7 @@ class SlowClimb:
         return scale * middle, score
 
     def turn(self, k: int, bar: float | None = None) -> tuple[float, float] | None:
-        """The best value of one coefficient; as good as this one, unless something else is said."""
+        """The best value of one coefficient, if it reaches ``bar``: the score here, if not given."""
         bar = self.score if bar is None else bar
         if k == self.z.shape[1]:
             return self.best_along(np.ones(len(self.y)), power_of_two(self.size), bar)
@@ -291,7 +291,7 @@ class SlowClimb:
         return a
 
     def start(self, task: int, stream: Stream) -> Any:
-        """Where a start of the node begins; None: a forward choice has no feature to begin with."""
+        """Where a start of the node begins; None: a forward choice has no feature for that."""
         a = None
         if task == 0 and self.axis_start:
             a = self.at_axis(list(range(self.z.shape[1])))
