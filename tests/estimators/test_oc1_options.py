@@ -74,6 +74,42 @@ RENAMED: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({}, (None, "minmax", 1.0)),
+        ({"scale": None}, (None, None, 1.0)),
+        ({"scale": "robust"}, (None, "robust", 1.0)),
+        ({"max_features_per_split": 3, "axis_bias": 2.5}, (3, "minmax", 2.5)),
+        ({"oblique_only": True}, (None, "minmax", 0.0)),
+    ],
+    ids=str,
+)
+def test_an_option_is_what_the_engine_goes_by(params: Any, expected: Any) -> None:
+    proposals = grown(**params)._proposer()
+    assert (proposals.max_features, proposals.scale, proposals.axis_bias) == expected
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"n_jumps": 0},
+        {"n_restarts": 1},
+        {"n_restarts": 1, "n_jumps": 0},
+        {"n_restarts": 1, "n_jumps": 0, "oblique_only": True},
+        {"n_restarts": 1, "n_jumps": 0, "order": "random"},
+        {"n_restarts": 1, "n_jumps": 0, "stagnation": "paper"},
+        {"n_restarts": 2, "n_jumps": 0, "guided_start": "fisher"},
+        {"n_restarts": 2, "n_jumps": 0, "guided_start": "fisher", "oblique_only": True},
+    ],
+    ids=str,
+)
+def test_it_knows_whether_it_draws_random_numbers(params: Any) -> None:
+    trees = [grown(random_state=seed, **params).fit(COARSE, Y).tree_ for seed in range(6)]
+    assert grown(**params)._heeds_seed() == any(tree != trees[0] for tree in trees)
+
+
+@pytest.mark.parametrize(
     ("params", "settings"),
     [({}, {}), *(({name: value},) * 2 for name, value in REACHES.items()), *RENAMED],
     ids=str,

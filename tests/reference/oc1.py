@@ -155,7 +155,7 @@ class SlowClimb:
         return scale * middle, score
 
     def turn(self, k: int, bar: float | None = None) -> tuple[float, float] | None:
-        """The best value of one coefficient, if it reaches ``bar``: the score here, if not given."""
+        """The best value of one coefficient, if it reaches ``bar``, which is the score here."""
         bar = self.score if bar is None else bar
         if k == self.z.shape[1]:
             return self.best_along(np.ones(len(self.y)), power_of_two(self.size), bar)
