@@ -53,7 +53,7 @@ def test_the_data_of_oc1(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -
     few = getattr(datasets, f"make_{name}")(120)  # the same rows, but only a few: it is quicker
     monkeypatch.setattr(datasets, f"make_{name}", lambda: few)
     said = run("demo", "--data", name, "--table", "rows.csv").stdout
-    assert f"{name.upper()}, points of the OC1 paper: 120 rows" in said
+    assert f"{name.upper()}, artificial data of the OC1 paper: 120 rows" in said
     assert "The data, with the target class: rows.csv" in said
     lines = Path("rows.csv").read_text("utf-8").splitlines()
     assert lines[0] == ",".join([*few.feature_names, "class"])

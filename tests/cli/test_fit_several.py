@@ -42,10 +42,17 @@ def test_categories_reach_the_method_inside(run: Run) -> None:
     [
         ("estimator__random_state=2", "estimator__random_state is set with --seed"),
         ("estimator__n_restarts=0", "'n_restarts' parameter of OC1Classifier"),
-        ("n_restarts=2", "oc1-vote has no parameter 'n_restarts'"),
+        ("n_restarts=2", "no parameter 'n_restarts'. Did you mean 'estimator__n_restarts'?"),
+        ("n_estimator=2", "no parameter 'n_estimator'. Did you mean 'n_estimators'?"),
         ("estimator=3", "estimator must be a tree classifier of obliqua"),
     ],
 )
 def test_wrong_settings(run: Run, data: Path, setting: str, message: str) -> None:
     words = ("fit", "data.csv", "-t", "y", "-m", "oc1-vote", "--set", setting)
     assert message in " ".join(run(*words, code=2).stderr.split())
+
+
+def test_a_method_that_was_taken_away_has_no_settings(run: Run, data: Path) -> None:
+    words = ("fit", "data.csv", "-t", "y", "-m", "oc1-vote")
+    wrong = ("--set", "estimator=none", "--set", "estimator__n_jumps=2")
+    assert "--set: estimator__n_jumps is" in " ".join(run(*words, *wrong, code=2).stderr.split())

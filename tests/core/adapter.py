@@ -9,16 +9,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from obliqua._core.solve import py_solve
 from obliqua.criteria import get_criterion
 from obliqua.data import Problem, encode
 from obliqua.grow import Directions, Proposals, Rules, grow
 from obliqua.methods.axis import AXIS
 from obliqua.parts import Part, search_parts
 from obliqua.proposals import read_directions
+from obliqua.scatter import FixedPoint, class_sums
 from obliqua.tree import Tree
 from problems import Case
 from reference import grow as reference_grow
+from reference import hhcart
 from reference.criteria import CODES
 from reference.search import (
     Direction,
@@ -282,3 +286,28 @@ def parts_split(
         rows_left=split.rows_left,
         left=tuple(left.tolist()),
     )
+
+
+def exact_measure(problem: Problem) -> hhcart.Measure:
+    """Means and scatter matrices as the library computes them, from whole numbers."""
+    one = replace(problem, y=np.zeros_like(problem.y), n_classes=1)
+
+    def measure(node: Any) -> hhcart.Measured:
+        grid = FixedPoint.of_rows(problem, np.asarray(node, dtype=np.int32))
+        plain = replace(grid, shift=np.zeros_like(grid.shift), exponent=0 * grid.exponent)
+
+        def moments(rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            sums = class_sums(one, np.asarray(rows, dtype=np.int32), grid)
+            in_units = replace(sums, grid=plain)
+            return in_units.mean(0), in_units.scatter(0)
+
+        return hhcart.Measured(grid.shift, grid.exponent, moments)
+
+    return measure
+
+
+def library_solve(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> Any:
+    if right.ndim == 1:
+        solved = py_solve(matrix, right)
+        return np.full_like(right, np.nan) if solved is None else solved
+    return np.column_stack([library_solve(matrix, column) for column in right.T])

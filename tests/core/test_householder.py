@@ -15,47 +15,23 @@ from core.adapter import (
     assert_equals_twin,
     assert_rows_reach_their_leaves,
     assert_same_substance,
+    exact_measure,
     grow_tree,
+    library_solve,
     problem_of,
     threads_everywhere,
     twin_data,
 )
 from obliqua._core.eigen import py_eigen
-from obliqua._core.solve import py_solve
 from obliqua.data import Problem, encode
 from obliqua.methods.hhcart import Householder
 from obliqua.proposals import Proposals
 from obliqua.scale import feature_scale
-from obliqua.scatter import FixedPoint, class_sums, spread
+from obliqua.scatter import spread
 from problems import cases, examples
 from reference import grow as reference_grow
 from reference import hhcart as twin
 from reference.criteria import CODES
-
-
-def exact_measure(problem: Problem) -> twin.Measure:
-    """Means and scatter matrices as the library computes them, from whole numbers."""
-    one = replace(problem, y=np.zeros_like(problem.y), n_classes=1)
-
-    def measure(node: Any) -> twin.Measured:
-        grid = FixedPoint.of_rows(problem, np.asarray(node, dtype=np.int32))
-        plain = replace(grid, shift=np.zeros_like(grid.shift), exponent=0 * grid.exponent)
-
-        def moments(rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            sums = class_sums(one, np.asarray(rows, dtype=np.int32), grid)
-            in_units = replace(sums, grid=plain)
-            return in_units.mean(0), in_units.scatter(0)
-
-        return twin.Measured(grid.shift, grid.exponent, moments)
-
-    return measure
-
-
-def library_solve(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> Any:
-    if right.ndim == 1:
-        solved = py_solve(matrix, right)
-        return np.full_like(right, np.nan) if solved is None else solved
-    return np.column_stack([library_solve(matrix, column) for column in right.T])
 
 
 def twin_tree(

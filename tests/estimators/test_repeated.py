@@ -356,9 +356,9 @@ def test_what_the_method_refuses_is_refused() -> None:
     ("params", "error", "message"),
     [
         ({"estimator": OC1Classifier}, TypeError, r"the class OC1Classifier.*OC1Classifier\(\)"),
-        ({"estimator": LogisticRegression()}, TypeError, "class LogisticRegression.*pipeline"),
+        ({"estimator": LogisticRegression()}, TypeError, "class LogisticRegression.*of those"),
         ({"estimator": make_pipeline(OC1Classifier())}, TypeError, "class Pipeline.*pipeline"),
-        ({"estimator": RepeatedTreesClassifier()}, TypeError, "class RepeatedTreesClassifier"),
+        ({"estimator": RepeatedTreesClassifier()}, TypeError, "RepeatedTrees.*that it repeats"),
         ({"estimator": "oc1"}, TypeError, r"such as OC1Classifier\(\)"),
         ({"estimator": OC1Classifier(max_depth=-1)}, ValueError, "'max_depth' .* OC1Classifier"),
         ({"n_estimators": 0}, ValueError, "'n_estimators' parameter of RepeatedTrees"),
@@ -408,6 +408,21 @@ def test_parameters_of_the_method_are_reached() -> None:
     assert search.best_estimator_.get_depth() <= 3
     pipe = make_pipeline(StandardScaler(), repeated()).fit(X, Y)
     assert pipe.score(X, Y) > 0.7
+
+
+def test_nothing_has_no_parameters() -> None:
+    """None stands for OC1Classifier() at a fit; what is set for it would be lost."""
+    model = RepeatedTreesClassifier(n_estimators=3)
+    with pytest.raises(ValueError, match=r"estimator__n_jumps .*estimator=OC1Classifier\(\)"):
+        model.set_params(n_estimators=7, estimator__n_jumps=2)
+    assert model.n_estimators == 3
+    model.set_params(estimator=OC1Classifier(), estimator__n_jumps=2)
+    assert model.estimator.n_jumps == 2
+    with pytest.raises(ValueError, match="estimator is None"):
+        model.set_params(estimator=None, estimator__n_jumps=3)
+    assert model.estimator.n_jumps == 2
+    with pytest.raises(ValueError, match="Invalid parameter 'n_jumps'"):
+        model.set_params(n_jumps=3)
 
 
 def test_asking_before_fitting() -> None:

@@ -1,4 +1,4 @@
-"""OC1's compiled climb against its slow twin, step by step, and what must hold for every climb."""
+"""What must hold for every climb of OC1, whoever counts and with however many threads."""
 
 from __future__ import annotations
 
@@ -8,148 +8,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.reference.oc1 import SlowClimb, Stream
 
-from obliqua._core.swing import best_place
+from core.climbs import draw_problem, load
 from obliqua.criteria import CRITERIA, get_criterion, vectorized
 from obliqua.data import encode
 from obliqua.datasets import make_pol, make_rcb
 from obliqua.finders import Measure
 from obliqua.grow import Proposals, Rules, grow
 from obliqua.methods.oc1 import Climb, follow_climb
-from obliqua.scatter import weight_shift
+from problems import examples
 
-# Entropy is left out: NumPy's logarithm may differ from the compiled one in the last bit.
-CODES = [name for name in CRITERIA if name not in ("gain_ratio", "entropy")]
-
-
-def draw_problem(seed: int, n_classes: int, weighted: bool, ties: bool) -> Any:
-    """Some rows with a constant column, duplicates and, if wanted, many equal values."""
-    rng = np.random.default_rng(seed)
-    n, p = int(rng.integers(6, 100)), int(rng.integers(3, 6))
-    X = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-2, 3, size=p)
-    if ties:
-        X = np.round(X / X.std(axis=0))
-    X[:, 0] = np.abs(X[:, 0])  # never negative: not shifted unless it is scaled
-    X[:, -1] = 3.0
-    X[n // 2] = X[0]
-    y = rng.integers(0, n_classes, size=n)
-    y[:n_classes] = np.arange(n_classes)
-    weights = rng.integers(1, 4, size=n) if weighted else None
-    return encode(X, y.astype(np.int32), n_classes, weights)
+CODES = list(CRITERIA)
 
 
-def load(problem: Any, climb: Climb, code: int, min_rows: int, key: int) -> Any:
-    """The compiled climb, with all rows of a problem in one node."""
-    scale = np.ones(problem.n_features)
-    finder = climb.finder(problem, problem.n_rows, weight_shift(problem.total_weight), scale, None)
-    weight = np.ones(problem.n_rows) if problem.weights is None else problem.weights
-    counts = np.bincount(problem.y, weights=weight, minlength=problem.n_classes)
-    rows = np.arange(problem.n_rows, dtype=np.int32)
-    limits = (code, min_rows, 0)
-    n_tasks = finder.load(
-        problem.Z, rows, problem.y, problem.weights, counts.astype(np.int64), limits, key
-    )
-    assert n_tasks == climb.n_restarts
-    return finder
-
-
-def twin(problem: Any, climb: Climb, criterion: str, min_rows: int) -> tuple[Any, Any]:
-    """The slow climb on the same rows, and by how much it has shifted the features."""
-    X = np.asarray(problem.Z, dtype=np.float64)
-    low = X.min(axis=0)
-    shift = low if climb.from_zero else np.minimum(low, 0.0)
-    z = X - shift
-    z[:, low == X.max(axis=0)] = 0.0
-    order = np.argsort(problem.y, kind="stable")  # as the compiled side has them
-    weight = np.ones(problem.n_rows) if problem.weights is None else problem.weights
-    slow = SlowClimb(
-        z[order],
-        problem.y[order],
-        np.asarray(weight, dtype=np.float64)[order],
-        CRITERIA[criterion],
-        n_jumps=climb.n_jumps,
-        order=climb.order,
-        n_picks=climb.n_picks,
-        stagnation=climb.stagnation,
-        perturb_constant=climb.perturb_constant,
-        min_rows=min_rows,
-    )
-    return slow, shift
-
-
-VARIANTS: list[dict[str, Any]] = [
-    {},
-    {"n_jumps": 0},
-    {"order": "best"},
-    {"order": "random"},
-    {"order": "random", "n_picks": 7, "stagnation": "paper"},
-    {"stagnation": "paper"},
-    {"perturb_constant": True},
-    {"from_zero": True},
-]
-
-
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
-@settings(deadline=None, max_examples=20)
-@given(
-    seed=st.integers(0, 10**6),
-    criterion=st.sampled_from(CODES),
-    n_classes=st.integers(2, 4),
-    weighted=st.booleans(),
-    ties=st.booleans(),
-    min_rows=st.sampled_from([1, 1, 3]),
-)
-def test_each_step_is_that_of_the_twin(
-    variant: Any,
-    seed: int,
-    criterion: str,
-    n_classes: int,
-    weighted: bool,
-    ties: bool,
-    min_rows: int,
-) -> None:
-    problem = draw_problem(seed, n_classes, weighted, ties)
-    climb = Climb(n_restarts=3, min_rows=0, axis_start=False, **variant)
-    finder = load(problem, climb, CRITERIA[criterion].code, min_rows, seed)
-    for task in range(3):
-        slow, shift = twin(problem, climb, criterion, min_rows)
-        slow.climb(None, Stream(seed, task))
-        trail = finder.follow(task)
-        assert len(trail) == len(slow.trail)
-        for (normal, threshold, score), (a, expected) in zip(trail, slow.trail, strict=True):
-            assert score == expected
-            np.testing.assert_allclose(normal, a[:-1], rtol=1e-9, atol=1e-12 * np.abs(a).max())
-            size = np.abs(a[:-1] * shift).sum() + abs(a[-1])
-            assert threshold == pytest.approx(a[:-1] @ shift - a[-1], abs=1e-9 * size)
-
-
-@settings(deadline=None, max_examples=150)
-@given(
-    seed=st.integers(0, 10**6),
-    n_classes=st.integers(2, 5),
-    digits=st.sampled_from([1, 2, 12]),
-    n_rows=st.integers(2, 700),
-    min_rows=st.integers(1, 9),
-)
-def test_bins_hide_no_place(
-    seed: int, n_classes: int, digits: int, n_rows: int, min_rows: int
-) -> None:
-    rng = np.random.default_rng(seed)
-    values = np.round(rng.uniform(-1, 1, size=(n_rows, 1)), digits)
-    y = (values[:, 0] * 7 + rng.normal(size=n_rows)).astype(np.int32) % n_classes
-    leaves = (rng.random(n_rows) < rng.random()).astype(np.uint8)
-    counts = np.bincount(y, minlength=n_classes)
-    limits = (0, min_rows, 0)
-    quick, slow = (
-        best_place(values, leaves, y, None, counts, limits, 1e-12, bins) for bins in (True, False)
-    )
-    assert quick == slow
-
-
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(seed=st.integers(0, 10**6), criterion=st.sampled_from(CODES), ties=st.booleans())
 def test_a_climb_never_gets_worse(seed: int, criterion: str, ties: bool) -> None:
     problem = draw_problem(seed, 3, False, ties)
@@ -167,7 +41,7 @@ def test_a_climb_never_gets_worse(seed: int, criterion: str, ties: bool) -> None
         assert all(b >= a - 1e-12 for a, b in pairwise(scores))
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(seed=st.integers(0, 10**6), weighted=st.booleans(), ties=st.booleans())
 def test_a_criterion_in_python_leads_the_same_way(seed: int, weighted: bool, ties: bool) -> None:
     problem = draw_problem(seed, 3, weighted, ties)

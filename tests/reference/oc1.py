@@ -1,7 +1,8 @@
 """OC1's climb, slowly: every change is tried at every place, and counted row by row.
 
-The hyperplane is ``a[:-1] @ z + a[-1]`` over coordinates z that are nowhere negative, and a row is
-on its right side where that is above 0.
+The hyperplane is ``a[:-1] @ z + a[-1]`` over coordinates z = (x - shift) * scale that are nowhere
+negative, and a row is on its right side where that is above 0. Where a climb starts, how it climbs
+and which features take part are all here.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import math
 from typing import Any
 
 import numpy as np
+
+from reference import hhcart, search
 
 TIE = 1e-12
 NO_MOVE = 1e-9
@@ -45,19 +48,36 @@ def power_of_two(x: float) -> float:
 
 
 class SlowClimb:
-    """One node, and a hyperplane that climbs there."""
+    """One node, and a hyperplane that climbs there; settings are those of ``methods.oc1.Climb``.
 
-    def __init__(self, z: Any, y: Any, weight: Any, criterion: Any, **settings: Any) -> None:
-        self.z, self.y, self.weight = z, y, weight
+    ``criterion`` has a ``goodness`` of class sums, a ``code`` and says whether it is ``convex``;
+    ``guide`` is the split that a guide shows, ``None`` without one.
+    """
+
+    def __init__(self, X: Any, y: Any, weight: Any, criterion: Any, **settings: Any) -> None:
+        self.X, self.y, self.weight = X, y, weight
+        p = X.shape[1]
+        low = X.min(axis=0)
+        self.scale = np.broadcast_to(settings.get("scale", 1.0), p)
+        self.shift = low if settings.get("from_zero", False) else np.minimum(low, 0.0)
+        self.z = (X - self.shift) * self.scale
+        self.z[:, low == X.max(axis=0)] = 0.0
         self.counts = np.bincount(y, weights=weight).astype(np.int64)
         self.criterion = criterion
         self.n_jumps = settings.get("n_jumps", 5)
+        self.blind = settings.get("jump_search", "exact") == "program"
         self.order = settings.get("order", "sequential")
         self.stagnation = settings.get("stagnation", "program")
         self.constant = settings.get("perturb_constant", False)
-        self.n_picks = settings.get("n_picks") or 10 * (z.shape[1] + 1)
+        self.n_picks = settings.get("n_picks") or 10 * (p + 1)
+        self.axis_start = settings.get("axis_start", True)
+        self.guide = settings.get("guide")
+        self.selection = settings.get("selection")
+        self.beta = settings.get("beta", 0.2)
+        self.most = settings.get("max_features") or p
         self.min_rows = settings.get("min_rows", 1)
-        self.reach = np.array([self.mean_size(column) for column in z.T])
+        self.reach = np.array([self.mean_size(column) for column in self.z.T])
+        self.active = self.reach > 0
         self.tried = 0
         self.trail: list[tuple[Any, float]] = []
         self.top = self.best_division()
@@ -101,23 +121,29 @@ class SlowClimb:
         self.size = self.mean_size(self.v)
         self.score = float(self.goodness(self.v[None, :] > 0)[0])
 
-    def best_along(self, w: Any, scale: float) -> tuple[float, float] | None:
-        """The best place along v + d w: (d, score), if it is as good as this one."""
+    def best_along(
+        self, w: Any, scale: float, bar: float, signs: bool = True
+    ) -> tuple[float, float] | None:
+        """The best place along v + d w: (d, score), if it reaches ``bar``.
+
+        Without signs all rows are taken to enter the right side where they cross.
+        """
         self.tried += 1
         reach = np.abs(w)
         q = np.abs(self.v) + scale * reach
         t = np.where(q > 0, -self.v / np.where(q > 0, q, 1), 1.0)
         t = np.where(w < 0, -t, t)
-        ends = [] if (w >= 0).all() else [-1.0, 1.0]
+        leaves = (w < 0) & signs
+        ends = [-1.0, 1.0] if leaves.any() else []
         around = np.sort(np.concatenate([t, ends]))
         gaps = np.flatnonzero(np.diff(around) > TIE)
         if len(gaps) == 0:
             return None
         below, above = around[gaps, None], around[gaps + 1, None]
-        scores = self.goodness(np.where(w < 0, t >= above, t <= below))
+        scores = self.goodness(np.where(leaves, t >= above, t <= below))
         k = int(np.argmax(scores))  # the first of equals
         score, below, above = float(scores[k]), float(below[k, 0]), float(above[k, 0])
-        if score < max(self.score, 0.0):
+        if score < max(bar, 0.0):
             return None
         if abs(below) < 1 and abs(above) < 1:
             low, high = below / (1 - abs(below)), above / (1 - abs(above))
@@ -128,13 +154,14 @@ class SlowClimb:
             middle = middle / (1 - abs(middle))
         return scale * middle, score
 
-    def turn(self, k: int) -> tuple[float, float] | None:
-        """The best value of one coefficient."""
+    def turn(self, k: int, bar: float | None = None) -> tuple[float, float] | None:
+        """The best value of one coefficient, if it reaches ``bar``, which is the score here."""
+        bar = self.score if bar is None else bar
         if k == self.z.shape[1]:
-            return self.best_along(np.ones(len(self.y)), power_of_two(self.size))
-        if self.reach[k] == 0:
+            return self.best_along(np.ones(len(self.y)), power_of_two(self.size), bar)
+        if not self.active[k]:
             return None
-        return self.best_along(self.z[:, k], power_of_two(self.size / self.reach[k]))
+        return self.best_along(self.z[:, k], power_of_two(self.size / self.reach[k]), bar)
 
     def gains(self, score: float) -> bool:
         return score > self.score + NO_GAIN * abs(self.score)
@@ -178,12 +205,15 @@ class SlowClimb:
         move, k = max(moves, key=lambda found: (found[0][1], -found[1]))
         return self.accepts(move[1], stream) and self.change(k, move)
 
+    # -- jumps ---------------------------------------------------------------------------------
+
     def coefficients(self, stream: Stream) -> Any:
         a = np.array([2 * stream.uniform() - 1 for _ in range(self.z.shape[1] + 1)])
-        a[:-1][self.reach == 0] = 0
+        a[:-1][~self.active] = 0
         return a
 
     def jump(self, stream: Stream) -> bool:
+        """Up to so many random directions; whether one of them was better."""
         for _ in range(self.n_jumps):
             r = self.coefficients(stream)
             w = np.full(len(self.y), r[-1])
@@ -192,24 +222,109 @@ class SlowClimb:
                     w += r[k] * self.z[:, k]
             mean = self.mean_size(w)
             scale = power_of_two(self.size / mean if mean else math.inf)
-            move = self.best_along(w, scale)
-            if move and self.gains(move[1]):
-                amount, self.score = move
-                self.a += amount * r
-                self.v += amount * w
+            if self.jump_blindly(r, w, scale) if self.blind else self.jump_along(r, w, scale):
                 self.n_equal = 0
                 self.note()
                 return True
         return False
 
-    def climb(self, start: Any, stream: Stream) -> None:
-        """Climb from a place; where start is None, from anywhere."""
-        if start is None:
-            start = self.coefficients(stream)
+    def jump_along(self, r: Any, w: Any, scale: float) -> bool:
+        """To the best place there is."""
+        move = self.best_along(w, scale, self.score)
+        if not move or not self.gains(move[1]):
+            return False
+        amount, self.score = move
+        self.a += amount * r
+        self.v += amount * w
+        return True
+
+    def jump_blindly(self, r: Any, w: Any, scale: float) -> bool:
+        """To what the program takes for the best place, if that happens to be better."""
+        move = self.best_along(w, scale, 0.0, signs=False)
+        if not move:
+            return False
+        there = self.v + move[0] * w
+        score = float(self.goodness(there[None, :] > 0)[0])
+        if not score > self.score:
+            return False
+        self.a += move[0] * r
+        self.v, self.score = there, score
+        return True
+
+    # -- starts --------------------------------------------------------------------------------
+
+    def at_axis(self, columns: list[int]) -> Any:
+        """The hyperplane at the best cut of some columns, gain or not; None if there is no cut."""
+        split = search.best_split(
+            self.X,
+            self.y.tolist(),
+            self.weight.astype(np.int64).tolist(),
+            len(self.counts),
+            [search.Direction((k,), (1.0,)) for k in columns],
+            search.score_function(self.criterion.code),
+            search.Limits(self.min_rows, zero_gain=True),
+        )
+        if split is None:
+            return None
+        (k,) = split.idx
+        a = np.zeros(self.z.shape[1] + 1)
+        a[k], a[-1] = 1.0, -((split.threshold - self.shift[k]) * self.scale[k])
+        return a
+
+    def at_some_axis(self, stream: Stream) -> Any:
+        """The same of one column: any, or the next one that has a cut."""
+        p = self.z.shape[1]
+        first = stream.bits() % p
+        found = (self.at_axis([k % p]) for k in range(first, first + p))
+        return next((a for a in found if a is not None), None)
+
+    def at_guide(self) -> Any:
+        """The hyperplane that the guide shows; None without one."""
+        if self.guide is None:
+            return None
+        idx, coef = list(self.guide.idx), np.array(self.guide.coef)
+        a = np.zeros(self.z.shape[1] + 1)
+        a[idx] = coef / self.scale[idx]
+        a[-1] = -self.guide.threshold
+        for k, factor in zip(idx, coef, strict=True):
+            a[-1] += factor * self.shift[k]
+        return a
+
+    def start(self, task: int, stream: Stream) -> Any:
+        """Where a start of the node begins; None: a forward choice has no feature for that."""
+        a = None
+        if task == 0 and self.axis_start:
+            a = self.at_axis(list(range(self.z.shape[1])))
+        elif self.selection == "forward":
+            a = self.at_some_axis(stream)
+        elif task == int(self.axis_start):
+            a = self.at_guide()
+        if a is None and self.selection != "forward":
+            a = self.coefficients(stream)
             self.tried += 1
+        return a
+
+    # -- the way -------------------------------------------------------------------------------
+
+    def run(self, task: int, stream: Stream) -> None:
+        """All that happens at one start of the node; where it ends stands in ``a``."""
+        start = self.start(task, stream)
+        if start is None:
+            self.a = np.zeros(self.z.shape[1] + 1)
+            return
         self.place(start)
-        self.n_equal = 0
         self.note()
+        if self.selection == "forward":
+            self.add_features(stream)
+            return
+        self.climb(stream)
+        chooses = self.selection == "backward" or self.most < self.z.shape[1]
+        if chooses and self.leave_out():
+            self.climb(stream)
+
+    def climb(self, stream: Stream) -> None:
+        """Climb from here until nothing helps."""
+        self.n_equal = 0
         self.best = self.score, self.a.copy()
         if self.order == "random":
             self.climb_at_random(stream)
@@ -222,7 +337,7 @@ class SlowClimb:
                 if idle > 11:
                     break
         if self.score < self.best[0]:
-            self.score, self.a = self.best
+            self.place(self.best[1])
 
     def placed_again(self) -> bool:
         """Compute all values anew; whether this is the best place so far."""
@@ -243,3 +358,86 @@ class SlowClimb:
                 self.jump(stream)
             if pick % 16 == 15 or pick == self.n_picks - 1:
                 self.placed_again()
+
+    # -- which features take part --------------------------------------------------------------
+
+    def add_features(self, stream: Stream) -> None:
+        """The feature that gains most joins, and all climb, while that is worth it."""
+        varies = self.reach > 0
+        self.active = self.a[:-1] != 0
+        alone = self.score
+        while self.active.sum() < self.most and self.score < self.top:
+            moves = {}
+            for k in np.flatnonzero(varies & ~self.active).tolist():
+                self.active[k] = True
+                move = self.turn(k)
+                self.active[k] = False
+                if move and self.gains(move[1]):
+                    moves[k] = move
+            if not moves:
+                return
+            joins = max(moves, key=lambda k: (moves[k][1], -k))
+            before, kept = self.score, self.a.copy()
+            self.active[joins] = True
+            self.a[joins] += moves[joins][0]
+            self.score = moves[joins][1]
+            self.note()
+            self.place(self.a)
+            self.climb(stream)
+            if self.score - before <= self.beta * (self.score - alone):
+                self.place(kept)
+                return
+
+    def leave_out(self) -> bool:
+        """Features go that matter little, or are too many; whether several others are left."""
+        beta = self.beta if self.selection == "backward" else None
+        changed = False
+        self.active = self.a[:-1] != 0
+        while (n_there := int(self.active.sum())) > 1:
+            too_many = n_there > self.most
+            if beta is None and not too_many:
+                break
+            scores = {k: self.without(k) for k in np.flatnonzero(self.active).tolist()}
+            goes = max(scores, key=lambda k: (scores[k], -k))
+            cost, highest = self.score - scores[goes], self.score - min(scores.values())
+            if not too_many and not (beta is not None and cost < beta * highest):
+                break
+            self.a[goes] = 0.0
+            self.active[goes] = False
+            changed = True
+            self.place(self.a)
+            self.move_constant()
+        return changed and self.active.sum() > 1
+
+    def without(self, k: int) -> float:
+        """How good the hyperplane is without a feature, at the best constant."""
+        v, size = self.v, self.size
+        self.v = v - self.a[k] * self.z[:, k]
+        self.size = self.mean_size(self.v)
+        found = self.turn(self.z.shape[1], 0.0)
+        self.v, self.size = v, size
+        return found[1] if found else 0.0
+
+    def move_constant(self) -> None:
+        found = self.turn(self.z.shape[1], 0.0)
+        if found:
+            self.a[-1] += found[0]
+            self.v = self.v + found[0]
+            self.score = found[1]
+            self.note()
+
+
+@np.errstate(over="ignore", under="ignore", invalid="ignore")
+def guided_split(node: hhcart.Node) -> search.Split | None:
+    """The best cut of the best direction of HHCART, or of Fisher; None if none of them gains.
+
+    It is searched by the values that HHCART looks at, and cut by those that a tree computes.
+    """
+    tries = [*hhcart.reflections(node)]
+    if node.options.fisher:
+        tries += hhcart.fisher_directions(node)
+    found = [(hhcart.goodness(node, tried), tried) for tried in tries]
+    best, winner = max(found, key=lambda pair: pair[0], default=(0.0, None))
+    if winner is None or best <= 0.0 or len(winner.normal.idx) < 2:
+        return None
+    return hhcart.canonical_split(node, [winner.normal])

@@ -37,19 +37,22 @@ def make_estimator(name: str, settings: Iterable[tuple[str, Any]], seed: int) ->
     method = find_method(name)
     estimator = method.make(seed)
     known = estimator.get_params()
-    for parameter, value in settings:
+    wanted = list(settings)
+    for parameter, _ in wanted:
         last = parameter.split("__")[-1]  # a parameter of the method inside is estimator__...
         if last in OWN_OPTIONS:
             raise click.UsageError(f"{parameter} is set with {OWN_OPTIONS[last]}.")
         if parameter not in known:
             free = [name for name in known if name.split("__")[-1] not in OWN_OPTIONS]
             others = ", ".join(sorted(free))
+            inside = f"estimator__{parameter}"
+            hint = did_you_mean(inside if inside in known else parameter, known)
             raise click.UsageError(
-                f"--set: {name} has no parameter {parameter!r}."
-                f"{did_you_mean(parameter, known)} It has {others}."
+                f"--set: {name} has no parameter {parameter!r}.{hint} It has {others}."
             )
-        estimator.set_params(**{parameter: value})
     try:
+        for parameter, value in wanted:
+            estimator.set_params(**{parameter: value})
         estimator._validate_params()  # as a fit would: what makes no sense is wrong usage
     except (TypeError, ValueError) as error:
         raise click.UsageError(f"--set: {' '.join(str(error).split())}") from error

@@ -110,7 +110,11 @@ def _shown(data: str) -> Shown:
         y = loaded.target_names[loaded.target].astype(str)
     else:
         loaded = getattr(datasets, f"make_{data}")()
-        title, target, y = f"{data.upper()}, points of the OC1 paper", "class", loaded.target
+        title, target, y = (
+            f"{data.upper()}, artificial data of the OC1 paper",
+            "class",
+            loaded.target,
+        )
     return Shown(
         title, polars.DataFrame(loaded.data, schema=list(loaded.feature_names)), y, target
     )

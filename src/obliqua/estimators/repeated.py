@@ -204,6 +204,34 @@ class RepeatedTreesClassifier(TreesClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; those of the method as ``estimator__<name>``.
+
+        Parameters
+        ----------
+        **params : dict
+            The parameters, by name.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, or if it is one of a method that is not there:
+            `estimator` is `None`.
+        """
+        inner = [name for name in params if name.startswith("estimator__")]
+        if inner and params.get("estimator", self.estimator) is None:
+            raise ValueError(
+                f"{inner[0]} is a parameter of the method, and estimator is None. Set "
+                "estimator=OC1Classifier() first, which is what None stands for."
+            )
+        super().set_params(**params)
+        return self
+
     def __sklearn_tags__(self) -> Any:
         """Say what the method takes."""
         tags = super().__sklearn_tags__()
@@ -230,14 +258,17 @@ class RepeatedTreesClassifier(TreesClassifier):
             method: BaseTreeClassifier = clone(given)
             method._validate_params()
             return method
+        got = f"an object of class {type(given).__name__}"
+        do = "Give one of those, or leave it out."
         if isinstance(given, type):
             got, do = f"the class {given.__name__} itself", f"Write {given.__name__}()."
-        else:
-            got = f"an object of class {type(given).__name__}"
+        elif isinstance(given, RepeatedTreesClassifier):
+            do = "Give the method that it repeats."
+        elif hasattr(given, "steps"):
             do = "Put other steps in front of the RepeatedTreesClassifier, in a pipeline."
         raise TypeError(
-            "estimator must be a tree classifier of obliqua, such as OC1Classifier(), or None; "
-            f"got {got}. {do}"
+            "estimator must be a tree classifier of obliqua that grows one tree, such as "
+            f"OC1Classifier(), or None; got {got}. {do}"
         )
 
     @_fit_context(prefer_skip_nested_validation=False)
