@@ -45,7 +45,7 @@ def test_a_climb_never_gets_worse(seed: int, criterion: str, ties: bool) -> None
 @given(seed=st.integers(0, 10**6), weighted=st.booleans(), ties=st.booleans())
 def test_a_criterion_in_python_leads_the_same_way(seed: int, weighted: bool, ties: bool) -> None:
     problem = draw_problem(seed, 3, weighted, ties)
-    climb = Climb(n_restarts=2, min_rows=0, axis_start=False)
+    climb = Climb(n_restarts=2, min_rows=0)
 
     @vectorized
     def own(left: Any, right: Any) -> Any:

@@ -133,7 +133,7 @@ cdef class Planned(Finder):
         self.tasks = <Task*> malloc(most * sizeof(Task))
         self.vectors = <double*> malloc(most * self.n_features * sizeof(double))
         if self.tasks == NULL or self.vectors == NULL:
-            raise MemoryError("no room to look for oblique splits")
+            raise MemoryError(f"no room for {most} starts or classes; ask for fewer starts")
         return 0
 
     cdef void add_task(self, i64 first, bint mirror) noexcept nogil:

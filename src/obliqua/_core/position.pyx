@@ -490,7 +490,8 @@ cdef class Position(Planned):
                     right,
                     cut.score,
                 )
-                if found is not None:
+                # A tie goes to the first direction, as in the compiled search.
+                if found is not None and (found[0] > cut.score or direction < cut.direction):
                     score, below, above = found
                     cut.score = score
                     cut.direction = direction

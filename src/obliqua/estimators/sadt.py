@@ -40,7 +40,7 @@ in this. A move of 'all' takes longer by about the number of features.""",
         """\
 The temperature at the start, in units of `criterion`. A move that makes the split worse by `loss`
 is kept with probability `exp(-loss / temperature)`. 0 keeps no such move. The default suits
-entropy; for twoing and Gini, whose numbers are smaller, a third of it does.""",
+entropy; twoing and Gini, whose numbers are smaller, want less.""",
     ),
     cooling=(
         "float",
