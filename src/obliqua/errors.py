@@ -14,6 +14,7 @@ __all__ = [
     "NodeViewClosed",
     "ObliquaError",
     "ProposerError",
+    "SpectrumTooLarge",
     "TreeError",
 ]
 
@@ -61,3 +62,7 @@ class ModelFileIOError(ObliquaError, OSError):
 
 class ModelFileMissing(ModelFileIOError, FileNotFoundError):
     """There is no file where a model file was looked for."""
+
+
+class SpectrumTooLarge(ObliquaError, ValueError):
+    """A spectrum would have more coefficients than are allowed."""

@@ -1,0 +1,436 @@
+"""`Domain`: the finite set of points over which a tree is a function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from obliqua._encoding import QUALITATIVE, Encoding
+from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua.data import read_table
+
+if TYPE_CHECKING:
+    from obliqua.tree import Tree
+
+__all__ = ["LEVELS", "Domain", "Feature"]
+
+LEVELS, VALUES, INTERVALS = "levels", "values", "intervals"
+_KINDS = (LEVELS, VALUES, INTERVALS)
+
+#: A column with more different numbers than this is no discrete one.
+MOST_VALUES = 64
+
+# Partitions are packed into 64-bit words; the sign bit stays free.
+_BITS = 62
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One discrete feature: the codebook of a column.
+
+    Parameters
+    ----------
+    name : str
+        What the column is called.
+    kind : {"levels", "values", "intervals"}
+        What level ``k`` of the feature is. ``"levels"``: the column holds codes, and code ``k``
+        stands for ``entries[k]``. ``"values"``: the number ``entries[k]``. ``"intervals"``: the
+        numbers above ``entries[k - 1]`` and at most ``entries[k]``.
+    entries : sequence
+        Symbols; numbers in ascending order; or thresholds in ascending order, one less than
+        there are intervals.
+    """
+
+    name: str
+    kind: str
+    entries: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        entries = tuple(self.entries)
+        if self.kind not in _KINDS:
+            raise ValueError(
+                f"The kind of feature {self.name!r} must be one of {', '.join(_KINDS)}; got "
+                f"{self.kind!r}."
+            )
+        if self.kind != LEVELS:
+            entries = tuple(float(number) for number in entries)
+            numbers = np.array(entries, dtype=np.float64)
+            if not (np.isfinite(numbers).all() and (np.diff(numbers) > 0).all()):
+                raise ValueError(
+                    f"The {'values' if self.kind == VALUES else 'thresholds'} of feature "
+                    f"{self.name!r} must be finite numbers in ascending order, each once; got "
+                    f"{list(entries[:10])}."
+                )
+        if self.kind != INTERVALS and not entries:
+            raise ValueError(f"Feature {self.name!r} must have at least one level; got none.")
+        object.__setattr__(self, "entries", entries)
+
+    @property
+    def cardinality(self) -> int:
+        """The number of levels."""
+        return len(self.entries) + (self.kind == INTERVALS)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the levels have an order, so that a threshold can divide them."""
+        return self.kind != LEVELS
+
+    @cached_property
+    def numbers(self) -> FloatArray:
+        """Thresholds or values; for symbols the codes themselves."""
+        if self.kind == LEVELS:
+            return np.arange(len(self.entries), dtype=np.float64)
+        return np.array(self.entries, dtype=np.float64)
+
+    def codes(self, column: AnyArray) -> Int64Array:
+        """Return the level of each entry of a column.
+
+        Parameters
+        ----------
+        column : ndarray of shape (n_rows,)
+            Numbers or codes, as a tree walks them.
+
+        Returns
+        -------
+        ndarray of int64
+            Levels from 0 on; -1 for what is missing or none of them.
+        """
+        column = np.asarray(column, dtype=np.float64)
+        if self.kind == INTERVALS:
+            return np.where(np.isnan(column), -1, np.searchsorted(self.numbers, column))
+        place = np.searchsorted(self.numbers, column)
+        place = np.minimum(place, len(self.numbers) - 1)
+        return np.where(self.numbers[place] == column, place, -1)
+
+    def says(self, level: int) -> str:
+        """Write a level in words.
+
+        Parameters
+        ----------
+        level : int
+            The level.
+
+        Returns
+        -------
+        str
+            A symbol, a number or an interval.
+        """
+        if self.kind != INTERVALS:
+            return str(self.entries[level])
+        low = "-inf" if level == 0 else f"{self.entries[level - 1]:g}"
+        high = "inf)" if level == len(self.entries) else f"{self.entries[level]:g}]"
+        return f"({low}, {high}"
+
+
+@dataclass(frozen=True)
+class Domain:
+    """All combinations of the levels of discrete features, each as likely as any other.
+
+    Feature ``i`` is column ``i`` of the rows that trees walk. A feature with a single level is
+    one that nothing depends on.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        The features, one per column.
+
+    Examples
+    --------
+    >>> from obliqua.spectrum import Domain
+    >>> domain = Domain.of_levels([2, 3], ["smokes", "region"])
+    >>> domain.cardinalities
+    (2, 3)
+    >>> domain.size
+    6
+    """
+
+    features: tuple[Feature, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", tuple(self.features))
+        for feature in self.features:
+            if not isinstance(feature, Feature):
+                raise TypeError(
+                    "A domain is made of Feature objects; got one of the class "
+                    f"{type(feature).__name__}. Domain.of_levels takes cardinalities."
+                )
+
+    # --- making one ----------------------------------------------------------------------
+
+    @classmethod
+    def of_levels(cls, cardinalities: Sequence[int], names: Sequence[str] | None = None) -> Domain:
+        """Make a domain of columns that hold codes 0, 1, ...
+
+        Parameters
+        ----------
+        cardinalities : sequence of int
+            The number of levels of each column.
+        names : sequence of str, default=None
+            The columns' names; ``x0, x1, ...`` if there are none.
+
+        Returns
+        -------
+        Domain
+            The domain.
+        """
+        known = Encoding.identity(len(cardinalities), names).names
+        pairs = zip(known, cardinalities, strict=True)
+        return cls(tuple(Feature(name, LEVELS, tuple(range(int(n)))) for name, n in pairs))
+
+    @classmethod
+    def of_trees(cls, trees: Iterable[Tree], encoding: Encoding | None = None) -> Domain:
+        """Cut numeric columns at all thresholds that trees have.
+
+        On such a domain the trees lose nothing: each of their splits lies between two levels.
+
+        Parameters
+        ----------
+        trees : iterable of Tree
+            Trees over the same columns, whose splits ask about one column each.
+        encoding : Encoding, default=None
+            What the columns are; needed for qualitative ones, whose levels it knows.
+
+        Returns
+        -------
+        Domain
+            The domain. A column that no tree asks about has one level.
+
+        Raises
+        ------
+        TreeError
+            If there is a split over several columns, or a linear machine.
+        """
+        from obliqua.spectrum._branches import cuts_of
+
+        trees = list(trees)
+        if not trees:
+            raise ValueError("A domain needs at least one tree to read thresholds from; got none.")
+        n_columns = trees[0].n_features
+        if encoding is None:
+            encoding = Encoding.identity(n_columns)
+        found: list[set[float]] = [set() for _ in range(n_columns)]
+        for tree in trees:
+            for column, cut in cuts_of(tree, encoding):
+                found[column].add(cut)
+        return cls(
+            tuple(
+                Feature(column.name, LEVELS, column.levels or (None,))
+                if column.kind == QUALITATIVE
+                else Feature(column.name, INTERVALS, tuple(sorted(found[place])))
+                for place, column in enumerate(encoding.columns)
+            )
+        )
+
+    @classmethod
+    def of_table(cls, X: Any, categorical_features: Any = "from_dtype") -> Domain:
+        """Take the levels and numbers that occur in a table: a codebook.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            A frame, an array or a list of rows. Numeric columns must hold whole numbers.
+        categorical_features : "from_dtype", array-like or None, default="from_dtype"
+            Which columns hold symbols, as in `obliqua.data.read_table`.
+
+        Returns
+        -------
+        Domain
+            The domain.
+
+        Raises
+        ------
+        ValueError
+            If a column is continuous; the message names it and says what to do.
+
+        Examples
+        --------
+        >>> from obliqua.spectrum import Domain
+        >>> Domain.of_table([["red", 0], ["blue", 1]]).features[0].entries
+        ('blue', 'red')
+        """
+        table = read_table(X, categorical_features)
+        return cls.of_rows(table.Z, table.encoding)
+
+    @classmethod
+    def of_rows(cls, Z: AnyArray, encoding: Encoding) -> Domain:
+        """Do the same for rows that are encoded.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_rows, n_features)
+            Numbers, and codes of levels.
+        encoding : Encoding
+            What the columns are.
+
+        Returns
+        -------
+        Domain
+            The domain.
+
+        Raises
+        ------
+        ValueError
+            If a column is continuous.
+        """
+        features = []
+        for place, column in enumerate(encoding.columns):
+            if column.kind == QUALITATIVE:
+                features.append(Feature(column.name, LEVELS, column.levels or (None,)))
+                continue
+            numbers = np.unique(np.asarray(Z[:, place], dtype=np.float64))
+            numbers = numbers[~np.isnan(numbers)]
+            _check_discrete(column.name, numbers)
+            features.append(Feature(column.name, VALUES, tuple(numbers.tolist()) or (0.0,)))
+        return cls(tuple(features))
+
+    # --- what it is ----------------------------------------------------------------------
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return len(self.features)
+
+    @cached_property
+    def cardinalities(self) -> tuple[int, ...]:
+        """The number of levels of each feature."""
+        return tuple(feature.cardinality for feature in self.features)
+
+    @cached_property
+    def size(self) -> int:
+        """The number of points, which may be huge."""
+        size = 1
+        for cardinality in self.cardinalities:
+            size *= cardinality
+        return size
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The features' names."""
+        return tuple(feature.name for feature in self.features)
+
+    @cached_property
+    def layout(self) -> tuple[Int64Array, Int64Array, Int64Array, int]:
+        """Word, shift and mask of each feature in a packed partition; the number of words."""
+        word, shift, mask = (np.zeros(self.n_features, dtype=np.int64) for _ in range(3))
+        current, used = 0, 0
+        for place, cardinality in enumerate(self.cardinalities):
+            bits = (cardinality - 1).bit_length()
+            if used + bits > _BITS:
+                current, used = current + 1, 0
+            word[place], shift[place], mask[place] = current, used, (1 << bits) - 1
+            used += bits
+        return word, shift, mask, current + 1
+
+    def codes(self, Z: ArrayLike) -> Int64Array:
+        """Return the levels of rows.
+
+        Parameters
+        ----------
+        Z : array of shape (n_rows, n_features)
+            The rows, as a tree walks them: numbers, and codes of qualitative columns.
+
+        Returns
+        -------
+        ndarray of int64, of shape (n_rows, n_features)
+            Levels from 0 on; -1 for what is missing or outside the domain.
+        """
+        rows = np.asarray(Z)
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            raise ValueError(
+                f"Rows of this domain have {self.n_features} columns; got an array of shape "
+                f"{rows.shape}."
+            )
+        codes = [f.codes(rows[:, place]) for place, f in enumerate(self.features)]
+        return np.stack(codes, axis=1) if codes else np.zeros((len(rows), 0), dtype=np.int64)
+
+    def feature_number(self, feature: int | str) -> int:
+        """Return the number of a feature that is given by number or name.
+
+        Parameters
+        ----------
+        feature : int or str
+            The feature.
+
+        Returns
+        -------
+        int
+            Its number.
+        """
+        if isinstance(feature, str):
+            if self.names.count(feature) != 1:
+                raise ValueError(
+                    f"The domain has {self.names.count(feature)} features called {feature!r}; its "
+                    f"features are {', '.join(map(repr, self.names[:10]))}"
+                    f"{', ...' if self.n_features > 10 else ''}."
+                )
+            return self.names.index(feature)
+        if not 0 <= feature < self.n_features:
+            raise ValueError(
+                f"The domain has {self.n_features} features, numbered from 0; got {feature}."
+            )
+        return int(feature)
+
+    # --- files ---------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the domain as plain lists, dicts and strings.
+
+        Returns
+        -------
+        dict
+            What `from_dict` takes.
+        """
+        return {
+            "features": [
+                {"name": f.name, "kind": f.kind, "entries": list(f.entries)} for f in self.features
+            ]
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Domain:
+        """Make a domain of what `to_dict` returned.
+
+        Parameters
+        ----------
+        state : mapping
+            The domain as plain lists, dicts and strings.
+
+        Returns
+        -------
+        Domain
+            The domain.
+        """
+        return cls(
+            tuple(
+                Feature(str(entry["name"]), str(entry["kind"]), tuple(entry["entries"]))
+                for entry in state["features"]
+            )
+        )
+
+    def __repr__(self) -> str:
+        return f"Domain({self.n_features} features, cardinalities {self.cardinalities})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.features,)
+
+
+def _check_discrete(name: str, numbers: FloatArray) -> None:
+    broken = numbers[numbers % 1 != 0]
+    if len(broken) == 0 and len(numbers) <= MOST_VALUES:
+        return
+    why = (
+        f"it holds {broken[0]:g}, for instance"
+        if len(broken)
+        else f"it holds {len(numbers)} different numbers, and at most {MOST_VALUES} can be levels"
+    )
+    raise ValueError(
+        f"Column {name!r} is continuous: {why}. Take domain='thresholds', which cuts such columns "
+        "where the trees do; or make levels of it first, for instance with scikit-learn's "
+        "KBinsDiscretizer; or list it among the trees' categorical_features, if its numbers are "
+        "names."
+    )

@@ -1,0 +1,464 @@
+"""`Spectrum`: a real function on a finite domain by its Fourier coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua.spectrum import _keys
+from obliqua.spectrum.domain import Domain
+
+__all__ = ["Partition", "Spectrum"]
+
+#: The entries of a partition that are not 0: pairs of a feature and its entry.
+Partition = tuple[tuple[int, int], ...]
+
+# A coefficient this small beside the largest value is what rounding leaves of 0.
+ROUNDING = 2e-15
+
+# How many cosines are found at a time.
+_BLOCK = 2**22
+
+
+class Spectrum:
+    """The Fourier spectrum of a real function on a finite domain. Immutable.
+
+    The basis function of a partition ``j`` is the product of ``exp(2 pi i x_m j_m / lambda_m)``
+    over the features, and its coefficient the mean of the function times the basis function over
+    all points of the domain. So the coefficient of the empty partition is the function's mean,
+    and the sum of all squares is the mean square of the function. The function may have several
+    outputs; then each coefficient is a vector.
+
+    Parameters
+    ----------
+    domain : Domain
+        The domain.
+    keys : ndarray of int64, of shape (n_coefficients, n_words)
+        The partitions, packed as `Domain.layout` says, in ascending order and each once.
+    coefficients : ndarray of shape (n_coefficients, n_outputs)
+        Real numbers if all features in the partitions have two levels, otherwise complex ones.
+
+    See Also
+    --------
+    obliqua.spectrum.spectrum_of : The spectrum of a tree.
+    obliqua.spectrum.tree_of : The tree of a spectrum.
+
+    Examples
+    --------
+    The exclusive or of two binary features has one coefficient beside its mean:
+
+    >>> from obliqua.spectrum import Domain, Spectrum
+    >>> domain = Domain.of_levels([2, 2])
+    >>> xor = Spectrum.from_dict(domain, {(): 0.5, ((0, 1), (1, 1)): -0.5})
+    >>> xor.value([[0, 0], [0, 1], [1, 0], [1, 1]]).ravel()
+    array([0., 1., 1., 0.])
+    >>> xor.energy
+    0.5
+    """
+
+    __slots__ = ("coefficients", "domain", "keys")
+
+    domain: Domain
+    keys: Int64Array
+    coefficients: NDArray[Any]
+
+    def __init__(self, domain: Domain, keys: Int64Array, coefficients: NDArray[Any]) -> None:
+        keys.flags.writeable = coefficients.flags.writeable = False
+        for name, value in (("domain", domain), ("keys", keys), ("coefficients", coefficients)):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"A spectrum cannot be changed; make another one ({name}).")
+
+    @classmethod
+    def from_dict(cls, domain: Domain, coefficients: Mapping[Partition, ArrayLike]) -> Spectrum:
+        """Make a spectrum of partitions and coefficients.
+
+        Parameters
+        ----------
+        domain : Domain
+            The domain.
+        coefficients : mapping
+            A number, or a vector with an entry per output, for each partition, which is written
+            as pairs of a feature and its entry; ``()`` is the empty one. For a function to be
+            real, a partition and its negation need conjugate coefficients.
+
+        Returns
+        -------
+        Spectrum
+            The spectrum.
+        """
+        vectors = np.zeros((len(coefficients), domain.n_features), dtype=np.int64)
+        for row, partition in enumerate(coefficients):
+            for feature, entry in partition:
+                if not 0 < entry < domain.cardinalities[domain.feature_number(feature)]:
+                    raise ValueError(
+                        f"The entry of feature {feature} in a partition is between 1 and "
+                        f"{domain.cardinalities[feature] - 1}; got {entry}."
+                    )
+                vectors[row, feature] = entry
+        values = np.array([np.atleast_1d(value) for value in coefficients.values()])
+        if len(coefficients) == 0:
+            values = np.zeros((0, 1))
+        if values.dtype.kind != "c" or not values.imag.any():
+            values = values.real.astype(np.float64)
+        return gathered(domain, _keys.packed(domain, vectors), values)
+
+    # --- what it is ----------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def n_outputs(self) -> int:
+        """How many numbers the function has at each point."""
+        return int(self.coefficients.shape[1])
+
+    @property
+    def orders(self) -> Int64Array:
+        """The order of each partition: how many features its basis function depends on."""
+        return _keys.orders(self.domain, self.keys)
+
+    @property
+    def order(self) -> int:
+        """The largest order of a partition; 0 for a constant."""
+        return int(self.orders.max(initial=0))
+
+    @property
+    def energy(self) -> float:
+        """The sum of the squared coefficients: the mean square of the function."""
+        return float(np.vdot(self.coefficients, self.coefficients).real)
+
+    @property
+    def mean(self) -> FloatArray:
+        """The mean of the function over the domain, one number per output."""
+        if len(self.keys) and not self.keys[0].any():
+            return np.array(self.coefficients[0].real)
+        return np.zeros(self.n_outputs)
+
+    @property
+    def features(self) -> tuple[int, ...]:
+        """The features that the function depends on."""
+        used = np.bitwise_or.reduce(self.keys, axis=0) if len(self.keys) else None
+        word, shift, mask, _ = self.domain.layout
+        return tuple(
+            f
+            for f in range(self.domain.n_features)
+            if used is not None and (used[word[f]] >> shift[f]) & mask[f]
+        )
+
+    def partitions(self) -> list[Partition]:
+        """List the partitions, in the order of `coefficients`.
+
+        Returns
+        -------
+        list of tuple
+            For each the pairs of a feature and its entry, where the entry is not 0.
+        """
+        vectors = _keys.entries(self.domain, self.keys)
+        return [tuple((int(f), int(row[f])) for f in np.flatnonzero(row)) for row in vectors]
+
+    def to_dict(self) -> dict[Partition, Any]:
+        """Return the coefficient of each partition.
+
+        Returns
+        -------
+        dict
+            A number if there is one output, else a vector.
+        """
+        values = self.coefficients[:, 0] if self.n_outputs == 1 else self.coefficients
+        return dict(zip(self.partitions(), list(values), strict=True))
+
+    # --- values --------------------------------------------------------------------------
+
+    def value(self, codes: ArrayLike) -> FloatArray:
+        """Return the function at points of the domain: the inverse transform.
+
+        Parameters
+        ----------
+        codes : array-like of int, of shape (n_rows, n_features)
+            Levels, as `Domain.codes` returns them. Where a level is -1, not known, the mean over
+            all levels of that feature is taken.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs)
+            The values.
+        """
+        rows = np.asarray(codes, dtype=np.int64)
+        if rows.ndim != 2 or rows.shape[1] != self.domain.n_features:
+            raise ValueError(
+                f"Points of this domain have {self.domain.n_features} levels; got an array of "
+                f"shape {rows.shape}."
+            )
+        beyond = rows >= np.array(self.domain.cardinalities, dtype=np.int64)
+        if beyond.any() or (rows < -1).any():
+            row, feature = np.argwhere(beyond | (rows < -1))[0].tolist()
+            raise ValueError(
+                f"Feature {feature} has {self.domain.cardinalities[feature]} levels, numbered "
+                f"from 0; row {row} has {rows[row, feature]}. Use -1 for a level that is not "
+                "known."
+            )
+        used = list(self.features)
+        distinct, place = np.unique(rows[:, used], axis=0, return_inverse=True)
+        entries = _keys.entries(self.domain, self.keys)[:, used]
+        turns = entries / np.array(self.domain.cardinalities)[used]
+        result = np.empty((len(distinct), self.n_outputs))
+        step = max(1, _BLOCK // max(1, len(self.keys)))
+        for start in range(0, len(distinct), step):
+            block = distinct[start : start + step]
+            result[start : start + step] = self._block(block, entries, turns)
+        return result[place.ravel()]
+
+    def _block(self, rows: Int64Array, entries: Int64Array, turns: FloatArray) -> FloatArray:
+        unknown = rows < 0
+        angle = np.where(unknown, 0, rows) @ turns.T
+        angle -= np.rint(angle)  # a whole turn more or less is none
+        angle *= 2.0 * np.pi
+        waves = np.cos(angle)
+        if unknown.any():
+            hidden = (unknown.astype(np.float64) @ (entries != 0).T) > 0
+            waves[hidden] = 0.0
+        value = waves @ self.coefficients.real
+        if self.coefficients.dtype.kind == "c":
+            waves = np.sin(angle, out=angle)
+            if unknown.any():
+                waves[hidden] = 0.0
+            value += waves @ self.coefficients.imag
+        return np.asarray(value)
+
+    # --- other spectra from it -----------------------------------------------------------
+
+    def inner(self, other: Spectrum) -> float:
+        """Return the inner product with another spectrum.
+
+        Parameters
+        ----------
+        other : Spectrum
+            A spectrum over the same domain, with as many outputs.
+
+        Returns
+        -------
+        float
+            The mean of the product of the functions over the domain, added up over outputs.
+        """
+        self._check_kin(other)
+        mine, its = _keys.shared(self.keys, other.keys)
+        return float(np.vdot(other.coefficients[its], self.coefficients[mine]).real)
+
+    def truncate(self, energy: float = 1.0, max_order: int | None = None) -> Spectrum:
+        """Keep the largest coefficients.
+
+        Parameters
+        ----------
+        energy : float, default=1.0
+            The share of the energy to keep, above 0 and at most 1: as few coefficients as have
+            it are kept, the largest ones; of equal ones those of low order first. Conjugate ones
+            stay together, so that the function stays real.
+        max_order : int, default=None
+            Partitions of a higher order are left out first; they count as lost energy.
+
+        Returns
+        -------
+        Spectrum
+            The spectrum of what is left.
+        """
+        if not (isinstance(energy, Real) and 0.0 < energy <= 1.0):
+            raise ValueError(f"energy is a share above 0 and at most 1; got {energy!r}.")
+        keep = np.ones(len(self.keys), dtype=bool)
+        orders = self.orders
+        if max_order is not None:
+            keep &= orders <= max_order
+        if energy < 1.0:
+            keep &= self._largest(float(energy) * self.energy, orders, keep)
+        return Spectrum(self.domain, self.keys[keep], self.coefficients[keep])
+
+    def _largest(self, enough: float, orders: Int64Array, allowed: AnyArray) -> AnyArray:
+        """Say which coefficients are the fewest that have enough energy."""
+        turned = _keys.partners(self.domain, self.keys)
+        later = np.zeros(len(self.keys), dtype=bool)
+        undecided = np.ones(len(self.keys), dtype=bool)
+        for mine, its in zip(self.keys.T, turned.T, strict=True):
+            later |= undecided & (its < mine)
+            undecided &= its == mine
+        pair_keys, pair = _keys.group(np.where(later[:, None], turned, self.keys))
+        squares = (np.abs(self.coefficients) ** 2).sum(axis=1) * allowed
+        together = np.bincount(pair, weights=squares, minlength=len(pair_keys))
+        pair_order = _keys.orders(self.domain, pair_keys)
+        # What differs by rounding only is equal.
+        size = np.round(together / max(together.max(initial=0.0), 1e-300), 12)
+        ranked = np.lexsort((pair_order, -size))
+        sums = np.cumsum(together[ranked])
+        n_kept = int(np.searchsorted(sums, enough * (1.0 - 1e-12))) + 1
+        chosen = np.zeros(len(pair_keys), dtype=bool)
+        chosen[ranked[:n_kept]] = True
+        return np.asarray(chosen[pair])
+
+    def restrict(self, feature: int | str, level: int) -> Spectrum:
+        """Fix the level of a feature.
+
+        Parameters
+        ----------
+        feature : int or str
+            The feature, by number or name.
+        level : int
+            Its level.
+
+        Returns
+        -------
+        Spectrum
+            The function of the other features, over the same domain; it does not depend on this
+            one any more.
+        """
+        number = self.domain.feature_number(feature)
+        cardinality = self.domain.cardinalities[number]
+        if not 0 <= level < cardinality:
+            raise ValueError(
+                f"Feature {self.domain.names[number]!r} has {cardinality} levels, numbered from "
+                f"0; got {level!r}."
+            )
+        entry = _keys.digit(self.domain, self.keys, number)
+        rest = _keys.cleared(self.domain, self.keys, number)
+        turn = np.conj(waves_of(cardinality)[level])[entry]
+        return gathered(self.domain, rest, self.coefficients * turn[:, None])
+
+    def within(self, feature: int, levels: Int64Array) -> Spectrum:
+        """Multiply the function with 1 where a feature has one of some levels, with 0 elsewhere.
+
+        Parameters
+        ----------
+        feature : int
+            The feature.
+        levels : ndarray of int64
+            Its levels.
+
+        Returns
+        -------
+        Spectrum
+            The product.
+        """
+        branch = np.ones(self.domain.cardinalities[feature], dtype=np.int64)
+        branch[levels] = 0
+        parts = [(self.keys, self.coefficients)]
+        keys, values = joined(self.domain, feature, branch, parts, 2**62)
+        return gathered(self.domain, keys, values)
+
+    def __add__(self, other: Spectrum) -> Spectrum:
+        if not isinstance(other, Spectrum):
+            return NotImplemented
+        self._check_kin(other)
+        keys = np.concatenate([self.keys, other.keys])
+        return gathered(self.domain, keys, np.concatenate([self.coefficients, other.coefficients]))
+
+    def __mul__(self, factor: float) -> Spectrum:
+        if not isinstance(factor, Real):
+            return NotImplemented
+        return Spectrum(self.domain, self.keys.copy(), self.coefficients * float(factor))
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Spectrum:
+        return self * -1.0
+
+    def __sub__(self, other: Spectrum) -> Spectrum:
+        if not isinstance(other, Spectrum):
+            return NotImplemented
+        return self + -other
+
+    def _check_kin(self, other: Spectrum) -> None:
+        if self.domain != other.domain or self.n_outputs != other.n_outputs:
+            raise ValueError(
+                "Both spectra must be over the same domain and have as many outputs; got "
+                f"{self.domain.cardinalities} with {self.n_outputs} and "
+                f"{other.domain.cardinalities} with {other.n_outputs}."
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.domain, self.keys.copy(), self.coefficients.copy())
+
+    def __repr__(self) -> str:
+        outputs = "1 output" if self.n_outputs == 1 else f"{self.n_outputs} outputs"
+        return (
+            f"Spectrum({len(self)} coefficients, order {self.order}, {outputs}, energy "
+            f"{self.energy:.6g})"
+        )
+
+
+def waves_of(cardinality: int) -> NDArray[Any]:
+    """Return exp(2 pi i a j / cardinality) for all levels a and entries j."""
+    if cardinality <= 2:
+        return np.array([[1.0, 1.0], [1.0, -1.0]])[:cardinality, :cardinality]
+    products = np.outer(np.arange(cardinality), np.arange(cardinality)) % cardinality
+    waves = np.exp(2j * np.pi * np.arange(cardinality) / cardinality)
+    # Quarters of a turn without rounding, so that what cancels does.
+    waves.real[np.abs(waves.real) < 1e-15] = 0.0
+    waves.imag[np.abs(waves.imag) < 1e-15] = 0.0
+    return waves[products]
+
+
+def gathered(
+    domain: Domain, keys: Int64Array, values: NDArray[Any], scale: float | None = None
+) -> Spectrum:
+    """Add up coefficients of equal partitions, and leave out what is 0 but for rounding."""
+    if scale is None:
+        scale = float(np.abs(values).max(initial=0.0))
+    distinct, place = _keys.group(keys)
+    if len(distinct) < len(keys):
+        total = np.zeros((len(distinct), values.shape[1]), dtype=values.dtype)
+        np.add.at(total, place, values)
+    else:
+        total = np.empty_like(values)
+        total[place] = values
+    return Spectrum(domain, *cleaned(distinct, total, scale))
+
+
+def cleaned(
+    keys: Int64Array, values: NDArray[Any], scale: float
+) -> tuple[Int64Array, NDArray[Any]]:
+    """Leave out coefficients that are 0 but for rounding."""
+    there = (np.abs(values) > ROUNDING * scale).any(axis=1)
+    if there.all():
+        return keys, values
+    return keys[there], values[there]
+
+
+def joined(
+    domain: Domain,
+    feature: int,
+    branch: Int64Array,
+    parts: list[tuple[Int64Array, NDArray[Any]]],
+    most: int,
+) -> tuple[Int64Array, NDArray[Any]]:
+    """Put functions together: the one of branch b where the feature's level takes branch b.
+
+    A level that takes a branch beyond the functions that are given gets 0. Keys come back in no
+    order, each once; `TooMany` if there would be more than `most`.
+    """
+    cardinality = domain.cardinalities[feature]
+    waves = waves_of(cardinality)
+    rests = [_keys.cleared(domain, keys, feature) for keys, _ in parts]
+    union, place = _keys.group(np.concatenate(rests))
+    if len(union) * cardinality > most:
+        raise TooMany(len(union) * cardinality)
+    dtype = np.result_type(waves, *(values for _, values in parts))
+    total = np.zeros((len(union), cardinality, parts[0][1].shape[1]), dtype=dtype)
+    start = 0
+    for number, (keys, values) in enumerate(parts):
+        where = place[start : start + len(keys)]
+        start += len(keys)
+        share = waves[branch == number].sum(axis=0) / cardinality
+        entry = _keys.digit(domain, keys, feature)
+        for k in np.flatnonzero(np.bincount(entry, minlength=1)).tolist():
+            chosen = entry == k
+            # Multiplying with an indicator is a convolution of the entries.
+            total[where[chosen]] += values[chosen][:, None, :] * np.roll(share, k)[None, :, None]
+    return _keys.spread_out(domain, union, feature), total.reshape(-1, total.shape[2])
+
+
+class TooMany(Exception):
+    """There would be more coefficients than are allowed."""
