@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from obliqua._foreign import tree_from_sklearn
     from obliqua._values import NotSaved
     from obliqua.errors import (
         DatasetDamaged,
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
         NodeViewClosed,
         ObliquaError,
         ProposerError,
+        SpectrumTooLarge,
         TreeError,
     )
+    from obliqua.estimators.aggregated import AggregatedTreeClassifier
     from obliqua.estimators.c45 import C45Classifier
     from obliqua.estimators.cart import CartClassifier
     from obliqua.estimators.cart_lc import CartLCClassifier
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.lmdt import LMDTClassifier
     from obliqua.estimators.oblique import ObliqueTreeClassifier
     from obliqua.estimators.oc1 import OC1Classifier
+    from obliqua.estimators.orthogonal import OrthogonalTreesClassifier
     from obliqua.estimators.quest import QuestClassifier
     from obliqua.estimators.repeated import RepeatedTreesClassifier
     from obliqua.estimators.sadt import SADTClassifier
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "AggregatedTreeClassifier",
     "C45Classifier",
     "CartClassifier",
     "CartLCClassifier",
@@ -61,10 +66,12 @@ __all__ = [
     "OC1Classifier",
     "ObliquaError",
     "ObliqueTreeClassifier",
+    "OrthogonalTreesClassifier",
     "ProposerError",
     "QuestClassifier",
     "RepeatedTreesClassifier",
     "SADTClassifier",
+    "SpectrumTooLarge",
     "Tree",
     "TreeBuilder",
     "TreeError",
@@ -81,11 +88,13 @@ __all__ = [
     "plot_path",
     "plot_tree",
     "save",
+    "tree_from_sklearn",
 ]
 
 # Each name is fetched from its module when it is first asked for: a program that only
 # predicts never loads what grows trees.
 _HOMES = {
+    "AggregatedTreeClassifier": "obliqua.estimators.aggregated",
     "C45Classifier": "obliqua.estimators.c45",
     "CartClassifier": "obliqua.estimators.cart",
     "CartLCClassifier": "obliqua.estimators.cart_lc",
@@ -104,10 +113,12 @@ _HOMES = {
     "ObliquaError": "obliqua.errors",
     "OC1Classifier": "obliqua.estimators.oc1",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
+    "OrthogonalTreesClassifier": "obliqua.estimators.orthogonal",
     "ProposerError": "obliqua.errors",
     "QuestClassifier": "obliqua.estimators.quest",
     "RepeatedTreesClassifier": "obliqua.estimators.repeated",
     "SADTClassifier": "obliqua.estimators.sadt",
+    "SpectrumTooLarge": "obliqua.errors",
     "Tree": "obliqua.tree",
     "TreeBuilder": "obliqua.tree",
     "TreeError": "obliqua.errors",
@@ -123,6 +134,7 @@ _HOMES = {
     "plot_path": "obliqua.plot.path",
     "plot_tree": "obliqua.plot.tree",
     "save": "obliqua.estimators.files",
+    "tree_from_sklearn": "obliqua._foreign",
 }
 
 

@@ -71,6 +71,9 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
             self.__dict__.pop(name, None)
         self.__dict__.update(fitted)
 
+    def _check_notes(self) -> None:
+        """Check what a file has said of a fit beside the model; raise if it makes no sense."""
+
     # --- predicting ----------------------------------------------------------------------
 
     def predict(self, X: Any) -> AnyArray:

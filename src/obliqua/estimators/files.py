@@ -23,6 +23,7 @@ __all__ = ["NotSaved", "load", "save"]
 # The estimators that files name, and where they are. Nothing else in a file is ever imported.
 # A name stays here for ever; a class that gets another one is listed under both.
 _CLASSES = {
+    "AggregatedTreeClassifier": "obliqua.estimators.aggregated",
     "C45Classifier": "obliqua.estimators.c45",
     "CartClassifier": "obliqua.estimators.cart",
     "CartLCClassifier": "obliqua.estimators.cart_lc",
@@ -31,6 +32,7 @@ _CLASSES = {
     "LMDTClassifier": "obliqua.estimators.lmdt",
     "OC1Classifier": "obliqua.estimators.oc1",
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
+    "OrthogonalTreesClassifier": "obliqua.estimators.orthogonal",
     "QuestClassifier": "obliqua.estimators.quest",
     "RepeatedTreesClassifier": "obliqua.estimators.repeated",
     "SADTClassifier": "obliqua.estimators.sadt",
@@ -243,6 +245,7 @@ def _estimator(model: Model, about: dict[str, Any]) -> Any:
             ):
                 raise TypeError(f"{note} is {value!r:.60}")
             setattr(estimator, note, value)
+    estimator._check_notes()
     return estimator
 
 

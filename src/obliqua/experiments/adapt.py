@@ -19,6 +19,7 @@ from sklearn.utils import get_tags
 from obliqua._typing import Rows
 from obliqua.data import encoded_rows, read_table
 from obliqua.estimators._fitted import TreesClassifier
+from obliqua.estimators._spectral import SpectralClassifier
 from obliqua.estimators.repeated import RepeatedTreesClassifier
 
 __all__ = ["MOST_LEVELS", "TableReader", "adapted", "fix_types", "takes_tables"]
@@ -176,7 +177,7 @@ def fix_types(estimators: Mapping[str, Any], X: Any) -> None:
 
 def _grower(estimator: Any) -> Any:
     """Return what reads the columns: an estimator, or the method of which it grows many trees."""
-    if not isinstance(estimator, RepeatedTreesClassifier):
+    if not isinstance(estimator, RepeatedTreesClassifier | SpectralClassifier):
         return estimator
     if estimator.estimator is None:
         estimator.set_params(estimator=estimator._given())

@@ -63,6 +63,16 @@ METHODS: dict[str, Method] = {
             "obliqua.experiments.repeated.repeated",
             {"method": "oc1", "n_estimators": 11},
         ),
+        Method(
+            "aft",
+            "AFT: one tree for 40 bagged C4.5 trees",
+            "obliqua.AggregatedTreeClassifier",
+        ),
+        Method(
+            "odt",
+            "ODT: five components of 40 bagged C4.5 trees",
+            "obliqua.OrthogonalTreesClassifier",
+        ),
         Method("sadt", "SADT: simulated annealing", "obliqua.SADTClassifier"),
         Method("means", "differences of class means", "obliqua.ObliqueTreeClassifier"),
         Method(

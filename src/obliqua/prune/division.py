@@ -9,14 +9,16 @@ part finds its own place, so a table with few different rows can be divided too.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 
 import numpy as np
 
 from obliqua._core.rng import row_hashes, scattered
 from obliqua._typing import BoolArray, FloatArray, Int64Array
+from obliqua._weights import MAX_TOTAL
 from obliqua.data import Problem
 
-__all__ = ["folds", "hold_out", "take"]
+__all__ = ["draw", "folds", "hold_out", "take"]
 
 MOST_PARTS = 2**24  # weights that are no counts would give many more
 
@@ -173,6 +175,55 @@ def folds(problem: Problem, n_folds: int, seed: int) -> tuple[Problem, Int64Arra
     middle = (end - size / 2) / end[-1]
     number = np.minimum((middle * n_folds).astype(np.int64), n_folds - 1)
     return _divided(problem, parts, number)
+
+
+def draw(problem: Problem, n_rows: float, seed: int) -> Problem:
+    """Draw rows with replacement: a bootstrap sample.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    n_rows : int or float
+        How many rows to draw, or as a float which share of their number; at least one. A row of
+        weight 2, if weights are numbers of rows, is two rows that can be drawn.
+    seed : int
+        The seed.
+
+    Returns
+    -------
+    Problem
+        The rows that were drawn, each once, with weights that say how often.
+    """
+    parts = _parts(problem, seed)
+    n_parts = len(parts.owner)
+    n_draws = int(n_rows) if isinstance(n_rows, Integral) else int(n_rows * n_parts)
+    random = np.random.RandomState(seed % 2**32)
+    drawn = random.randint(n_parts, size=max(1, n_draws), dtype=np.int64)
+    first = np.unique(parts.group, return_index=True)[1]
+    times = np.bincount(parts.owner[drawn], minlength=len(first))
+    weights = np.zeros(len(first), dtype=np.int64)
+    np.add.at(weights, parts.owner[drawn], parts.size[drawn])
+    there = times > 0
+    row, times, weights = first[there], times[there], weights[there]
+    unit = problem.unit
+    while int(weights.sum()) > MAX_TOTAL:  # heavy rows that were drawn often
+        weights, unit = np.maximum(weights >> 1, 1), unit * 2.0
+    as_rows = problem.row_weights
+    if as_rows is not None:
+        old = np.ones(problem.n_rows, np.int64) if problem.weights is None else problem.weights
+        as_rows = as_rows[row] * (weights / old[row])
+    counted = problem.weights is None or problem.row_counts is not None
+    return replace(
+        problem,
+        Z=problem.Z[row],
+        y=problem.y[row],
+        weights=weights,
+        unit=unit,
+        row_counts=times if counted else None,
+        row_weights=as_rows,
+        row_unit=problem.row_unit * (unit / problem.unit),
+    )
 
 
 def take(problem: Problem, rows: BoolArray) -> Problem:

@@ -1,0 +1,108 @@
+"""Trees of scikit-learn as `Tree`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from obliqua._layout import NO_ORIGIN, NodeKind, level_order, pointers, renumber
+from obliqua._typing import AnyArray, FloatArray
+from obliqua.tree import Tree
+
+__all__ = ["tree_from_sklearn"]
+
+
+def tree_from_sklearn(estimator: Any) -> Tree:
+    """Read a fitted tree of scikit-learn.
+
+    Every row reaches the leaf that it reaches there. scikit-learn compares numbers of 32 bits with
+    a threshold, and `Tree` those of 64 bits, so a threshold becomes the largest number that is
+    rounded to one below it.
+
+    Parameters
+    ----------
+    estimator : DecisionTreeClassifier or ExtraTreeClassifier
+        The fitted tree, with one output.
+
+    Returns
+    -------
+    Tree
+        The tree. Its stats are the weights of the classes. A missing value takes the branch that
+        it takes in scikit-learn.
+
+    Raises
+    ------
+    TypeError
+        If it is no fitted classification tree of scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from obliqua import tree_from_sklearn
+    >>> X, y = load_iris(return_X_y=True)
+    >>> fitted = DecisionTreeClassifier(max_depth=2).fit(X, y)
+    >>> tree_from_sklearn(fitted)
+    Tree(5 nodes, 3 leaves, depth 2, 4 columns, 3 stats)
+    """
+    theirs = getattr(estimator, "tree_", None)
+    value = getattr(theirs, "value", None)
+    if value is None or isinstance(theirs, Tree) or not hasattr(estimator, "classes_"):
+        raise TypeError(
+            "tree_from_sklearn reads a fitted DecisionTreeClassifier or ExtraTreeClassifier of "
+            f"scikit-learn; got {type(estimator).__name__}."
+        )
+    if value.shape[1] != 1:
+        raise TypeError(f"A tree has one output; this one has {value.shape[1]}.")
+    left, right = np.asarray(theirs.children_left), np.asarray(theirs.children_right)
+    inner = left >= 0
+    n_nodes, n_inner = len(left), int(inner.sum())
+    cut = _in_64_bits(np.asarray(theirs.threshold)[inner])
+    goes_left = np.asarray(theirs.missing_go_to_left, dtype=bool)[inner]
+    weight = np.asarray(theirs.weighted_n_node_samples)
+    arrays = {
+        "n_features": int(theirs.n_features),
+        "kind": np.where(inner, NodeKind.HYPERPLANE, NodeKind.LEAF).astype(np.uint8),
+        "n_children": np.where(inner, 2, 0).astype(np.int32),
+        "plane_ptr": pointers(inner, np.int32),
+        "coef_ptr": np.arange(n_inner + 1),
+        "coef_idx": np.asarray(theirs.feature)[inner].astype(np.int32),
+        "coef": np.ones(n_inner),
+        "fill": np.where(goes_left, cut, np.nextafter(cut, np.inf)),
+        "spread": np.full(n_inner, np.nan),
+        "table_ptr": np.zeros(n_inner + 1, dtype=np.int64),
+        "table": np.zeros(0),
+        "threshold": cut,
+        "stats": value[:, 0, :] * weight[:, None],
+        "n_samples": np.asarray(theirs.n_node_samples, dtype=np.int64),
+        "gain": _gains(theirs, left, right, weight),
+        "axis_gain": np.full(n_nodes, np.nan),
+        "origin": np.full(n_nodes, NO_ORIGIN, dtype=np.int32),
+        "origin_labels": (),
+    }
+    children = np.stack([left[inner], right[inner]], axis=1).ravel()
+    order = level_order(pointers(arrays["n_children"]), children)
+    return Tree.from_arrays(renumber(arrays, order))
+
+
+def _in_64_bits(threshold: FloatArray) -> FloatArray:
+    """Return the largest numbers that are, rounded to 32 bits, at most a threshold."""
+    with np.errstate(over="ignore"):
+        low = threshold.astype(np.float32)
+        low = np.where(low > threshold, np.nextafter(low, np.float32(-np.inf)), low)
+        high = np.nextafter(low, np.float32(np.inf)).astype(np.float64)
+    below = low.astype(np.float64)
+    middle = np.where(np.isfinite(high), below + (high - below) / 2, below)
+    with np.errstate(over="ignore"):
+        return np.where(middle.astype(np.float32) <= low, middle, np.nextafter(middle, -np.inf))
+
+
+def _gains(theirs: Any, left: AnyArray, right: AnyArray, weight: FloatArray) -> FloatArray:
+    """Return the decrease of impurity of each split, as a share of the whole."""
+    impurity = np.asarray(theirs.impurity) * weight
+    inner = left >= 0
+    gain = np.zeros(len(left))
+    lost = impurity[inner] - impurity[left[inner]] - impurity[right[inner]]
+    gain[inner] = lost / weight[0] if weight[0] > 0 else 0.0
+    return gain

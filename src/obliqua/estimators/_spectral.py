@@ -1,0 +1,315 @@
+"""What the classifiers share that are made of the spectra of an ensemble."""
+
+from copy import copy
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_consistent_length, validate_data
+
+from obliqua._typing import AnyArray, FloatArray, Rows
+from obliqua.data import encoded_rows
+from obliqua.errors import SpectrumTooLarge
+from obliqua.estimators._coding import CODINGS, Coding
+from obliqua.estimators._ensembles import (
+    VOTES,
+    Ensemble,
+    bagged_trees,
+    is_ensemble,
+    read_ensemble,
+)
+from obliqua.estimators._ensembles import _refusal as refusal
+from obliqua.estimators._fitted import TreesClassifier
+from obliqua.estimators._input import read_training
+from obliqua.estimators._labels import check_labels
+from obliqua.estimators.base import BaseTreeClassifier
+from obliqua.spectrum.boxes import LeafSum, added, gram_of_leaves, leaf_sum_of
+from obliqua.spectrum.domain import Domain
+from obliqua.spectrum.function import Spectrum
+from obliqua.spectrum.paths import spectrum_of
+from obliqua.spectrum.principal import gram_of_spectra
+from obliqua.spectrum.stream import combined
+
+MOST_SEED = 2**31 - 1
+
+SPECTRAL_CONSTRAINTS: dict[str, Any] = {
+    "estimator": "no_validation",  # _checked_estimator says more
+    "n_estimators": [Interval(Integral, 1, None, closed="left")],
+    "max_samples": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(RealNotInt, 0.0, 1.0, closed="right"),
+    ],
+    "prefit": ["boolean"],
+    "coding": [StrOptions({"auto", *CODINGS})],
+    "domain": [StrOptions({"thresholds", "discrete"}), Domain],
+    "spectrum_energy": [Interval(Real, 0.0, 1.0, closed="right"), None],
+    "max_coefficients": [Interval(Integral, 1, None, closed="left")],
+    "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
+    "energy": [Interval(Real, 0.0, 1.0, closed="right")],
+    "random_state": ["random_state"],
+    "n_jobs": BaseTreeClassifier._parameter_constraints["n_jobs"],
+}
+
+SPECTRAL_PARAMETERS: dict[str, tuple[str, str]] = {
+    "estimator": (
+        "estimator or None",
+        """\
+The ensemble. A tree classifier of obliqua whose splits ask about one feature each is bagged:
+`n_estimators` of its trees are grown, each from a bootstrap sample; `None` stands for
+`C45Classifier()`. `RepeatedTreesClassifier`, and scikit-learn's forests, `BaggingClassifier`,
+`AdaBoostClassifier` and `VotingClassifier` of trees of either library are cloned and fitted.""",
+    ),
+    "n_estimators": ("int", "The number of trees that are bagged."),
+    "max_samples": (
+        "int or float",
+        """\
+How many rows are drawn for each bagged tree, with replacement; a float is a share of their
+number. A row of weight 2 counts as two rows, if weights are whole numbers.""",
+    ),
+    "prefit": (
+        "bool",
+        """\
+Whether `estimator` is fitted already and taken as it is. `fit` then looks at the columns of X
+only.""",
+    ),
+    "coding": (
+        "{'auto', 'votes', 'shares', '0/1', '-1/+1', '1/2'}",
+        """\
+What the function of a tree is. 'votes': a 1 for its class and a 0 for the others, so as many
+numbers as there are classes (ours). 'shares': the shares of the classes in its leaf. 'auto': what
+the ensemble adds up itself, which is votes for bagged trees and for boosting and shares for forests
+and for scikit-learn's bagging. The others are for two classes as published, one number: that of
+the tree's class.""",
+    ),
+    "domain": (
+        "{'thresholds', 'discrete'} or Domain",
+        """\
+What points the functions are about. 'thresholds': numeric columns are cut where the trees of the
+ensemble cut them, so nothing is lost. 'discrete': each number that occurs in a column is a level;
+a column that holds other than whole numbers, or more than 64 of them, is an error. Levels of
+qualitative columns are levels in both cases. All points count the same.""",
+    ),
+    "spectrum_energy": (
+        "float or None",
+        """\
+The share of its energy that is kept of the spectrum of each tree: the largest coefficients. The
+paper has kept about 0.99. `None` keeps all; then the functions are exactly those of the trees.""",
+    ),
+    "max_coefficients": (
+        "int",
+        """\
+The most coefficients of the spectrum of a tree. Where there would be more, inner products and
+means are found from the leaves, with the same result; with a `spectrum_energy` it is an error.""",
+    ),
+    "max_leaf_nodes": ("int or None", "The most leaves of each tree that is built."),
+    "energy": (
+        "float",
+        "A tree that is built is finished when it has this share of the energy of its function.",
+    ),
+    "random_state": (
+        "int, RandomState instance or None",
+        """\
+The seed of the bagged trees, or of an ensemble that has none of its own. The same seed gives the
+same trees, whatever the number of threads.""",
+    ),
+    "n_jobs": (
+        "int or None",
+        """\
+The number of trees that are grown at the same time, in threads, and of threads for predicting.
+`None` means 1 unless a `joblib.parallel_config` context says otherwise; -1 means all cores. It
+never changes a result.""",
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Functions:
+    """The functions of the trees of an ensemble: their spectra, or else their leaves."""
+
+    spectra: tuple[Spectrum, ...] | None
+    leaves: tuple[LeafSum, ...] | None
+
+    @classmethod
+    def of(
+        cls,
+        ensemble: Ensemble,
+        domain: Domain,
+        coding: Coding,
+        energy: float | None,
+        most: int,
+    ) -> "Functions":
+        """Find the functions of the trees."""
+        values = [coding.values(tree) for tree in ensemble.trees]
+        pairs = list(zip(ensemble.trees, values, strict=True))
+        try:
+            spectra = tuple(
+                spectrum_of(tree, domain, table, max_coefficients=most) for tree, table in pairs
+            )
+        except SpectrumTooLarge:
+            if energy is not None:
+                raise
+            return cls(None, tuple(leaf_sum_of(tree, domain, table) for tree, table in pairs))
+        if energy is not None:
+            spectra = tuple(spectrum.truncate(energy) for spectrum in spectra)
+        return cls(spectra, None)
+
+    @property
+    def _known(self) -> tuple[Any, ...]:
+        return self.spectra if self.spectra is not None else self.leaves or ()
+
+    def gram(self) -> FloatArray:
+        """Return the inner products."""
+        if self.spectra is not None:
+            return gram_of_spectra(self.spectra)
+        return gram_of_leaves(self.leaves or ())
+
+    def means(self) -> FloatArray:
+        """Return the means over the domain, of shape (n_trees, n_outputs)."""
+        return np.array([function.mean for function in self._known])
+
+    def sum(self, weights: FloatArray, shift: FloatArray | None = None) -> Any:
+        """Return the function that is a weighted sum of those of the trees, and of a constant."""
+        if self.spectra is not None:
+            total = combined(self.spectra, weights)
+            if shift is not None:
+                total = total + Spectrum.from_dict(total.domain, {(): shift})
+            return total
+        pairs = zip(self.leaves or (), weights.tolist(), strict=True)
+        parts = [leaves * weight for leaves, weight in pairs]
+        if shift is not None:
+            parts.append(LeafSum(parts[0].domain, shift[None, :], {}))
+        return added(parts)
+
+
+class SpectralClassifier(TreesClassifier):
+    """Base of the classifiers that are made of the spectra of an ensemble."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = SPECTRAL_CONSTRAINTS
+    _plain_vote = False  # an ensemble of these would not be a sum over its trees
+
+    estimator: Any
+    n_estimators: int
+    max_samples: float
+    prefit: bool
+    coding: str
+    domain: Any
+    spectrum_energy: float | None
+    max_coefficients: int
+    max_leaf_nodes: int | None
+    energy: float
+    random_state: Any
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what the ensemble takes."""
+        tags = super().__sklearn_tags__()
+        taken = self._takes_odd_of(self._given())
+        tags.input_tags.allow_nan = tags.input_tags.categorical = taken
+        return tags
+
+    def _given(self) -> Any:
+        """Return the ensemble as it was given, or what stands for it."""
+        if self.estimator is not None:
+            return self.estimator
+        from obliqua.estimators.c45 import C45Classifier
+
+        return C45Classifier()
+
+    @staticmethod
+    def _takes_odd_of(given: Any) -> bool:
+        if not isinstance(given, TreesClassifier) or isinstance(given, SpectralClassifier):
+            return False
+        return bool(given.__sklearn_tags__().input_tags.allow_nan)
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        given = self._given()
+        if isinstance(given, SpectralClassifier) or not (self.prefit or is_ensemble(given)):
+            raise TypeError(refusal(given))
+
+    # --- the ensemble --------------------------------------------------------------------
+
+    def _ensemble(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[Ensemble, Rows, AnyArray | None]:
+        """Fit or read the ensemble; also return the rows that it walks and names of columns."""
+        self._check_saved()
+        given = self._given()
+        if self.prefit:
+            return self._prefit(given, X, y)
+        if isinstance(given, BaseTreeClassifier):
+            return self._bagged(given, X, y, sample_weight)
+        fitted = clone(given)
+        if getattr(fitted, "random_state", 0) is None and self.random_state is not None:
+            fitted.set_params(random_state=self._seeds(1)[0].item())
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if isinstance(given, TreesClassifier):
+            fitted.fit(X, y, **weights)
+            rows = fitted._check_rows(X)
+            return read_ensemble(fitted), rows, getattr(fitted, "feature_names_in_", None)
+        seen = copy(self)
+        seen._takes_odd = False
+        check_labels(y)
+        table, y = read_training(seen, X, y)
+        ensemble = read_ensemble(fitted.fit(table.Z, y, **weights))
+        names = getattr(seen, "feature_names_in_", None)
+        encoding = table.encoding if ensemble.encoding.numeric else ensemble.encoding
+        return Ensemble(
+            ensemble.trees, ensemble.weights, ensemble.values, encoding, ensemble.classes
+        ), table.Z, names
+
+    def _seeds(self, n: int) -> Any:
+        random = check_random_state(self.random_state)
+        return random.randint(MOST_SEED, size=n, dtype=np.int64)
+
+    def _bagged(
+        self, given: BaseTreeClassifier, X: Any, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[Ensemble, Rows, AnyArray | None]:
+        method = clone(given)
+        method._validate_params()
+        seen, problem, classes = method._encoded(X, y, sample_weight)
+        n = int(self.n_estimators)
+        max_samples = self.max_samples
+        trees = bagged_trees(method, problem, self._seeds(n), max_samples, self.n_jobs)
+        ensemble = Ensemble(trees, np.full(n, 1.0 / n), VOTES, problem.encoding, classes)
+        return ensemble, problem.Z, getattr(seen, "feature_names_in_", None)
+
+    def _prefit(self, given: Any, X: Any, y: Any) -> tuple[Ensemble, Rows, AnyArray | None]:
+        ensemble = read_ensemble(given)
+        seen = copy(self)
+        validate_data(seen, X, skip_check_array=True)
+        check_consistent_length(X, y)
+        names = getattr(seen, "feature_names_in_", None)
+        known = getattr(given, "feature_names_in_", None)
+        n_columns = ensemble.encoding.n_columns
+        if seen.n_features_in_ != n_columns or (
+            names is not None and known is not None and list(names) != list(known)
+        ):
+            raise ValueError(
+                f"The ensemble was fitted with {n_columns} columns, "
+                f"{', '.join(ensemble.encoding.names[:10])}; X has other ones."
+            )
+        odd = self._takes_odd_of(given)
+        return ensemble, encoded_rows(X, ensemble.encoding, missing=odd), known
+
+    def _domain_of(self, ensemble: Ensemble, Z: Rows) -> Domain:
+        """Return the domain that the parameter asks for."""
+        if isinstance(self.domain, Domain):
+            if self.domain.n_features != ensemble.encoding.n_columns:
+                raise ValueError(
+                    f"The domain must have a feature for each of the "
+                    f"{ensemble.encoding.n_columns} columns; got {self.domain.n_features}."
+                )
+            return self.domain
+        if self.domain == "discrete":
+            return Domain.of_rows(Z, ensemble.encoding)
+        return Domain.of_trees(ensemble.trees, ensemble.encoding)
+
+    def _coding_of(self, ensemble: Ensemble) -> Coding:
+        coding = Coding(ensemble.values if self.coding == "auto" else self.coding)
+        coding.check(ensemble.classes)
+        return coding
