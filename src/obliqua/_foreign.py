@@ -46,7 +46,7 @@ def tree_from_sklearn(estimator: Any) -> Tree:
     >>> tree_from_sklearn(fitted)
     Tree(5 nodes, 3 leaves, depth 2, 4 columns, 3 stats)
     """
-    theirs = getattr(estimator, "tree_", None)
+    theirs: Any = getattr(estimator, "tree_", None)
     value = getattr(theirs, "value", None)
     if value is None or isinstance(theirs, Tree) or not hasattr(estimator, "classes_"):
         raise TypeError(

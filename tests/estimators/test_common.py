@@ -6,10 +6,19 @@ import sys
 from typing import Any
 
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from estimators.registry import ESTIMATORS
-from obliqua import LMDTClassifier, OC1Classifier, RepeatedTreesClassifier, SADTClassifier
+from obliqua import (
+    AggregatedTreeClassifier,
+    CartClassifier,
+    LMDTClassifier,
+    OC1Classifier,
+    OrthogonalTreesClassifier,
+    RepeatedTreesClassifier,
+    SADTClassifier,
+)
 
 VARIANTS: tuple[dict[str, Any], ...] = (
     {},
@@ -22,12 +31,20 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"pruning": "pessimistic", "subtree_raising": True},
     {"ccp_alpha": 0.02, "priors": "equal"},
 )
+# scikit-learn's forest itself does not pass the check of weights if it draws rows and features.
+EXACT_FOREST = RandomForestClassifier(3, max_depth=3, max_features=None, bootstrap=False)
 COMPOSED = (
     RepeatedTreesClassifier(n_estimators=3),
     RepeatedTreesClassifier(OC1Classifier(n_restarts=3), n_estimators=4, combine="mean", n_jobs=2),
     RepeatedTreesClassifier(LMDTClassifier(), n_estimators=3, combine="best"),
     RepeatedTreesClassifier(
         SADTClassifier(patience=100), n_estimators=3, combine="best", selection="training"
+    ),
+    AggregatedTreeClassifier(n_estimators=3, max_leaf_nodes=8),
+    AggregatedTreeClassifier(EXACT_FOREST, max_leaf_nodes=8),
+    OrthogonalTreesClassifier(n_estimators=3),
+    OrthogonalTreesClassifier(
+        CartClassifier(max_depth=3), n_estimators=4, n_components=0.9, centred=True, n_jobs=2
     ),
 )
 ALL = [*(cls(**variant) for cls in ESTIMATORS for variant in VARIANTS), *COMPOSED]

@@ -94,11 +94,11 @@ def read_ensemble(fitted: Any) -> Ensemble:
         check_is_fitted(fitted)
         return _of_ours(fitted)
     if not hasattr(fitted, "fit") or isinstance(fitted, type):
-        raise TypeError(_refusal(fitted))
+        raise TypeError(refusal(fitted))
     if not hasattr(fitted, "estimators_"):
         if hasattr(getattr(fitted, "tree_", None), "children_left"):
             return _put_together([fitted], fitted, np.ones(1), SHARES, encoded=False)
-        raise TypeError(_refusal(fitted))
+        raise TypeError(refusal(fitted))
     members, weights, values, encoded = _members(fitted)
     return _put_together(members, fitted, weights, values, encoded)
 
@@ -146,7 +146,7 @@ def _members(fitted: Any) -> tuple[list[Any], FloatArray, str, bool]:
         return members, weights, VOTES if fitted.voting == "hard" else SHARES, True
     if isinstance(fitted, BaggingClassifier | ForestClassifier):
         return members, equal, SHARES, True
-    raise TypeError(_refusal(fitted))
+    raise TypeError(refusal(fitted))
 
 
 def _put_together(
@@ -200,7 +200,7 @@ def _shared(encodings: list[Encoding], whole: Any) -> Encoding:
     )
 
 
-def _refusal(given: Any) -> str:
+def refusal(given: Any) -> str:
     got = f"an object of class {type(given).__name__}"
     do = "Give one of those, or leave it out."
     if isinstance(given, type):

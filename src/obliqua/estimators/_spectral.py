@@ -22,8 +22,8 @@ from obliqua.estimators._ensembles import (
     bagged_trees,
     is_ensemble,
     read_ensemble,
+    refusal,
 )
-from obliqua.estimators._ensembles import _refusal as refusal
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators._input import read_training
 from obliqua.estimators._labels import check_labels
@@ -82,9 +82,9 @@ only.""",
         """\
 What the function of a tree is. 'votes': a 1 for its class and a 0 for the others, so as many
 numbers as there are classes (ours). 'shares': the shares of the classes in its leaf. 'auto': what
-the ensemble adds up itself, which is votes for bagged trees and for boosting and shares for forests
-and for scikit-learn's bagging. The others are for two classes as published, one number: that of
-the tree's class.""",
+the ensemble adds up itself, which is votes for bagged trees and for boosting, and shares for
+forests and for scikit-learn's bagging. The others are for two classes, as published: one number,
+that of the tree's class.""",
     ),
     "domain": (
         "{'thresholds', 'discrete'} or Domain",
@@ -258,9 +258,13 @@ class SpectralClassifier(TreesClassifier):
         ensemble = read_ensemble(fitted.fit(table.Z, y, **weights))
         names = getattr(seen, "feature_names_in_", None)
         encoding = table.encoding if ensemble.encoding.numeric else ensemble.encoding
-        return Ensemble(
-            ensemble.trees, ensemble.weights, ensemble.values, encoding, ensemble.classes
-        ), table.Z, names
+        return (
+            Ensemble(
+                ensemble.trees, ensemble.weights, ensemble.values, encoding, ensemble.classes
+            ),
+            table.Z,
+            names,
+        )
 
     def _seeds(self, n: int) -> Any:
         random = check_random_state(self.random_state)

@@ -77,8 +77,8 @@ class AggregatedTreeClassifier(SpectralClassifier):
     Notes
     -----
     Takes what the ensemble takes: for bagged C4.5 trees also qualitative features and missing
-    values. Over the domain nothing is missing. At prediction a row whose value is missing, or whose
-    level was never seen, takes the branch with the most levels, the first at ties.
+    values. Over the domain nothing is missing. At prediction a row whose value is missing, or
+    whose level was never seen, takes the branch with the most levels, the first at ties.
 
     References
     ----------

@@ -7,7 +7,7 @@ from obliqua.prune.cost_complexity import (
     prune_by_folds,
     prune_on_rows,
 )
-from obliqua.prune.division import folds, hold_out
+from obliqua.prune.division import draw, folds, hold_out
 from obliqua.prune.grown import Pruning, grow_pruned
 from obliqua.prune.pessimistic import pessimistic_errors, prune_pessimistic
 from obliqua.prune.reduced_error import prune_reduced_error
@@ -17,6 +17,7 @@ __all__ = [
     "PruningPath",
     "choose_tree",
     "cost_complexity_path",
+    "draw",
     "folds",
     "grow_pruned",
     "hold_out",

@@ -191,7 +191,7 @@ def take_levels(
 ) -> tuple[dict[int, BoolArray], BoolArray]:
     """Narrow the boxes to some levels of a feature; also say which boxes are left."""
     inside = sets[feature][:, chosen]
-    there = inside.any(axis=1)
+    there: BoolArray = np.asarray(inside.any(axis=1))
     narrow = {f: rows[there] for f, rows in sets.items() if f != feature}
     narrow[feature] = inside[there]
     return {f: rows for f, rows in sorted(narrow.items()) if not rows.all()}, there
