@@ -10,7 +10,10 @@ from obliqua._layout import NO_ORIGIN, NodeKind, level_order, pointers, renumber
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.tree import Tree
 
-__all__ = ["tree_from_sklearn"]
+__all__ = ["BEYOND", "tree_from_sklearn"]
+
+#: A threshold that no number is above.
+BEYOND = 1e300
 
 
 def tree_from_sklearn(estimator: Any) -> Tree:
@@ -88,6 +91,12 @@ def tree_from_sklearn(estimator: Any) -> Tree:
 
 def _in_64_bits(threshold: FloatArray) -> FloatArray:
     """Return the largest numbers that are, rounded to 32 bits, at most a threshold."""
+    # Where only missing values go right, the threshold is infinite, which ours cannot be.
+    everything = np.isinf(threshold)
+    return np.where(everything, BEYOND, _rounding_down(np.where(everything, 0.0, threshold)))
+
+
+def _rounding_down(threshold: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         low = threshold.astype(np.float32)
         low = np.where(low > threshold, np.nextafter(low, np.float32(-np.inf)), low)

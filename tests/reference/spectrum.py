@@ -48,36 +48,35 @@ def function_of(tree: Tree, domain: Domain, values: Any) -> np.ndarray:
     return table[tree.apply(rows_of(domain))]
 
 
-def wave(x: Sequence[int], j: Sequence[int], cardinalities: Sequence[int]) -> complex:
-    """The basis function of partition j at x."""
-    turns = sum(a * b / n for a, b, n in zip(x, j, cardinalities, strict=True))
-    return complex(np.exp(2j * np.pi * turns))
+def wave(every: np.ndarray, j: Sequence[int], cardinalities: Sequence[int]) -> np.ndarray:
+    """The basis function of partition j at all points."""
+    turns = np.zeros(len(every))
+    for feature, (entry, n) in enumerate(zip(j, cardinalities, strict=True)):
+        turns += every[:, feature] * entry / n
+    return np.exp(2j * np.pi * turns)
 
 
 def spectrum(values: np.ndarray, cardinalities: Sequence[int]) -> dict[Partition, np.ndarray]:
     """The coefficient of every partition: the mean of function times basis function."""
-    every = points(cardinalities).tolist()
+    every = points(cardinalities)
     return {
-        tuple((f, e) for f, e in enumerate(j) if e): sum(
-            value * wave(x, j, cardinalities) for x, value in zip(every, values, strict=True)
-        )
-        / len(every)
-        for j in every
+        tuple((f, e) for f, e in enumerate(j) if e): (
+            values * wave(every, j, cardinalities)[:, None]
+        ).mean(axis=0)
+        for j in every.tolist()
     }
 
 
 def inverse(coefficients: dict[Partition, Any], cardinalities: Sequence[int]) -> np.ndarray:
     """The function at all points: the sum of coefficients times conjugate basis functions."""
-    result = []
-    for x in points(cardinalities).tolist():
-        total: Any = 0.0
-        for partition, value in coefficients.items():
-            j = [0] * len(cardinalities)
-            for feature, entry in partition:
-                j[feature] = entry
-            total = total + np.atleast_1d(value) * np.conj(wave(x, j, cardinalities))
-        result.append(np.atleast_1d(total))
-    return np.array(result)
+    every = points(cardinalities)
+    total: Any = np.zeros((len(every), 1))
+    for partition, value in coefficients.items():
+        j = [0] * len(cardinalities)
+        for feature, entry in partition:
+            j[feature] = entry
+        total = total + np.atleast_1d(value) * np.conj(wave(every, j, cardinalities))[:, None]
+    return np.asarray(total)
 
 
 def inner(one: np.ndarray, other: np.ndarray) -> float:

@@ -18,8 +18,8 @@ from obliqua.estimators._spectral import (
 )
 from obliqua.estimators.base import SeedLike
 from obliqua.model import Model
+from obliqua.spectrum.building import rebuild
 from obliqua.spectrum.domain import Domain
-from obliqua.spectrum.rebuild import rebuild
 from obliqua.tree import Tree
 
 
@@ -101,7 +101,7 @@ class AggregatedTreeClassifier(SpectralClassifier):
     (1.0, 1.0)
     """
 
-    _notes: ClassVar[tuple[str, ...]] = ("fidelity_", "agreement_")
+    _notes: ClassVar[tuple[str, ...]] = ("fidelity_", "agreement_", "_odd")
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **SPECTRAL_CONSTRAINTS,
         "merge": [StrOptions({"value", "class"})],
@@ -189,6 +189,7 @@ class AggregatedTreeClassifier(SpectralClassifier):
         same = coding.scores(np.asarray(votes)).argmax(axis=1) == tree.leaf_label[tree.apply(Z)]
         self._hold(Model((tree,), "single", ensemble.encoding, ensemble.classes), names)
         self.fidelity_, self.agreement_ = float(built.energy), float(same.mean())
+        self._odd = self._takes_odd_of(self._given())
         self.spectrum_ = None if functions.spectra is None else whole
         self.domain_ = domain
         return self
@@ -197,7 +198,6 @@ class AggregatedTreeClassifier(SpectralClassifier):
         for name in ("spectrum_", "domain_"):
             self.__dict__.pop(name, None)
         super()._hold(model, names)
-        self._takes_odd = self._takes_odd_of(self._given()) or not model.encoding.numeric
 
 
 def counted(tree: Tree, Z: Any) -> Tree:

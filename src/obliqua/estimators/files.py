@@ -40,7 +40,13 @@ _CLASSES = {
 
 _NOT_SAVED = "not_saved"
 
-_KINDS = {"n_hyperplanes_": int, "timed_out_": bool}  # of what a fit has noted
+_KINDS = {
+    "n_hyperplanes_": int,
+    "timed_out_": bool,
+    "_odd": bool,
+    "_told": dict,
+    "_vectors": list,
+}  # of what a fit has noted
 _ESTIMATOR = "estimator"
 
 

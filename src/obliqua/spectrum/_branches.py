@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from obliqua._encoding import QUALITATIVE, Encoding
+from obliqua._foreign import BEYOND
 from obliqua._layout import KIND_NAMES, NodeKind
 from obliqua._typing import Int64Array
 from obliqua.errors import TreeError
@@ -40,10 +41,10 @@ def cut_of(tree: Tree, node: int, k: int) -> float:
     """
     factor = float(tree.coef[k])
     threshold = float(tree.threshold[tree.plane_ptr[node]])
+    if factor == 0.0 or (factor == 1.0 and threshold >= BEYOND):
+        return np.inf
     if factor == 1.0:
         return threshold
-    if factor == 0.0:
-        return np.inf
 
     def low(number: float) -> bool:
         # Whether the number is on the side of -inf: left for a positive factor.

@@ -1,0 +1,198 @@
+"""Trees that are built from functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discrete_trees import few, random_case, random_tree
+from obliqua import SpectrumTooLarge
+from obliqua.spectrum import (
+    Domain,
+    Feature,
+    LeafSum,
+    Spectrum,
+    building,
+    leaf_sum_of,
+    rebuild,
+    spectrum_of,
+    tree_of,
+)
+from obliqua.tree import NodeKind, Tree
+from reference import spectrum as twin
+
+seeds = st.integers(0, 2**32 - 1)
+ways = pytest.mark.parametrize("function_of", [spectrum_of, leaf_sum_of])
+
+
+def as_function(tree: Tree, domain: Domain) -> np.ndarray:
+    return tree.stats[tree.apply(twin.rows_of(domain))]
+
+
+@ways
+@few
+@given(seed=seeds)
+def test_a_tree_comes_back_as_the_same_function(function_of: Any, seed: int) -> None:
+    tree, domain, values = random_case(seed)
+    expected = twin.function_of(tree, domain, values)
+    built = rebuild(function_of(tree, domain, values))
+    np.testing.assert_allclose(as_function(built.tree, domain), expected, rtol=0, atol=1e-12)
+    assert built.energy == pytest.approx(1.0)
+    built.tree.validate()
+
+
+@few
+@given(seed=seeds)
+def test_sums_of_trees_come_back_too(seed: int) -> None:
+    tree, domain, values = random_case(seed)
+    other = random_tree(np.random.default_rng(seed + 1), domain)
+    numbers = np.random.default_rng(seed).normal(size=(other.n_nodes, 2))
+    whole = spectrum_of(tree, domain, values) - 0.3 * spectrum_of(other, domain, numbers)
+    expected = twin.function_of(tree, domain, values) - 0.3 * twin.function_of(
+        other, domain, numbers
+    )
+    np.testing.assert_allclose(as_function(tree_of(whole), domain), expected, rtol=0, atol=1e-12)
+
+
+@ways
+@few
+@given(seed=seeds, most=st.integers(1, 6))
+def test_limits_are_kept_and_the_energy_is_what_the_tree_has(
+    function_of: Any, seed: int, most: int
+) -> None:
+    tree, domain, values = random_case(seed)
+    expected = twin.function_of(tree, domain, values)
+    built = rebuild(function_of(tree, domain, values), max_leaf_nodes=most)
+    assert built.tree.n_leaves <= most
+    got = as_function(built.tree, domain)
+    # Each leaf has the mean of its points, so what is lost is what the energy lacks.
+    total, lost = twin.inner(expected, expected), twin.inner(expected - got, expected - got)
+    assert built.energy == pytest.approx(1.0 - lost / total, abs=1e-10)
+    np.testing.assert_allclose(got.mean(axis=0), expected.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(built.tree.stats[0], expected.mean(axis=0), atol=1e-12)
+
+
+@ways
+@few
+@given(seed=seeds, share=st.floats(0.3, 0.999))
+def test_growth_stops_at_the_energy(function_of: Any, seed: int, share: float) -> None:
+    tree, domain, values = random_case(seed)
+    function = function_of(tree, domain, values)
+    built = rebuild(function, energy=share, merge="none")
+    assert built.energy >= share - 1e-9
+    assert built.tree.n_leaves <= tree_of(function, merge="none").n_leaves
+
+
+@few
+@given(seed=seeds)
+def test_both_ways_find_the_same_tree(seed: int) -> None:
+    tree, domain, values = random_case(seed)
+    one = tree_of(spectrum_of(tree, domain, values), max_leaf_nodes=4)
+    two = tree_of(leaf_sum_of(tree, domain, values), max_leaf_nodes=4)
+    np.testing.assert_allclose(as_function(one, domain), as_function(two, domain), atol=1e-10)
+
+
+def xor(n: int) -> tuple[Spectrum, np.ndarray]:
+    domain = Domain.of_levels([2] * n)
+    parity = tuple((f, 1) for f in range(n))
+    points = twin.points([2] * n)
+    return Spectrum.from_dict(domain, {(): 0.5, parity: -0.5}), points.sum(axis=1) % 2
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_exclusive_or(n: int) -> None:
+    spectrum, expected = xor(n)
+    tree = tree_of(spectrum)
+    assert tree.n_leaves == 2**n
+    np.testing.assert_array_equal(as_function(tree, spectrum.domain)[:, 0], expected)
+
+
+def test_an_exclusive_or_of_intervals() -> None:
+    domain = Domain(tuple(Feature(f"x{i}", "intervals", (1.0, 2.0, 3.0)) for i in range(2)))
+    points = twin.points((4, 4))
+    values = ((points[:, 0] > 1) ^ (points[:, 1] > 1)).astype(float)[:, None]
+    spectrum = Spectrum.from_dict(domain, twin.spectrum(values, (4, 4)))
+    tree = tree_of(spectrum)
+    assert tree.n_leaves == 4
+    assert set(tree.threshold.tolist()) == {2.0}
+    np.testing.assert_allclose(as_function(tree, domain), values, atol=1e-12)
+
+
+def test_the_feature_that_removes_most_variance_comes_first() -> None:
+    domain = Domain.of_levels([2, 2, 2])
+    spectrum = Spectrum.from_dict(domain, {((0, 1),): 0.1, ((1, 1),): 0.5, ((2, 1),): 0.3})
+    tree = tree_of(spectrum)
+    assert tree.coef_idx[:3].tolist() == [1, 2, 2]
+    assert tree.gain[0] == pytest.approx(0.25)
+    assert tree.gain[1] == pytest.approx(0.5 * 0.09)
+
+
+def test_levels_with_the_same_function_share_a_branch() -> None:
+    domain = Domain.of_levels([5, 2])
+    points = twin.points((5, 2))
+    values = (np.isin(points[:, 0], [1, 3]) & (points[:, 1] == 1)).astype(float)[:, None]
+    tree = tree_of(Spectrum.from_dict(domain, twin.spectrum(values, (5, 2))))
+    assert tree.kind[0] == NodeKind.LEVELS or tree.n_children[0] == 2
+    assert tree.n_leaves == 3
+    np.testing.assert_allclose(as_function(tree, domain), values, atol=1e-12)
+
+
+def test_values_are_cut_in_the_middle() -> None:
+    domain = Domain((Feature("x", "values", (0.0, 1.0, 5.0)),))
+    values = np.array([[0.0], [0.0], [1.0]])
+    tree = tree_of(Spectrum.from_dict(domain, twin.spectrum(values, (3,))))
+    assert tree.threshold.tolist() == [3.0]
+    missing = tree.stats[tree.apply(np.array([[np.nan]]))]
+    assert missing == pytest.approx(0.0, abs=1e-15), "the larger side"
+
+
+def test_missing_and_unknown_levels_take_the_largest_branch() -> None:
+    domain = Domain.of_levels([4])
+    values = np.array([[1.0], [0.0], [0.0], [2.0]])
+    tree = tree_of(Spectrum.from_dict(domain, twin.spectrum(values, (4,))))
+    assert tree.n_leaves == 3
+    rows = np.array([[-1.0], [9.0], [np.nan]])
+    np.testing.assert_allclose(tree.stats[tree.apply(rows)], 0.0, atol=1e-14)
+
+
+def test_merging() -> None:
+    domain = Domain.of_levels([2, 2])
+    values = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.0, 1.0]])
+    spectrum = Spectrum.from_dict(domain, twin.spectrum(values, (2, 2)))
+    assert tree_of(spectrum).n_leaves == 4
+    merged = tree_of(spectrum, merge="class")
+    assert merged.n_leaves == 2
+    assert merged.leaf_label[1:].tolist() == [0, 1]
+    np.testing.assert_allclose(merged.stats[1:], [[0.75, 0.25], [0.1, 0.9]])
+
+
+def test_constants() -> None:
+    domain = Domain.of_levels([2, 3])
+    for function in (
+        Spectrum.from_dict(domain, {(): [0.25, 0.75]}),
+        LeafSum(domain, np.array([[0.25, 0.75]]), {}),
+        Spectrum.from_dict(domain, {(): [0.0, 0.0]}),
+    ):
+        built = rebuild(function)
+        assert built.tree.n_nodes == 1
+        assert built.energy == 1.0
+
+
+def test_what_cannot_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    spectrum, _ = xor(3)
+    with pytest.raises(ValueError, match="at least 1"):
+        tree_of(spectrum, max_leaf_nodes=0)
+    with pytest.raises(ValueError, match=r"at most 1; got 1\.5"):
+        tree_of(spectrum, energy=1.5)
+    with pytest.raises(ValueError, match="'value', 'class' or 'none'"):
+        tree_of(spectrum, merge="all")
+    with pytest.raises(TypeError, match=r"from a Spectrum or a LeafSum; got .*str"):
+        tree_of("spectrum")  # type: ignore[arg-type]
+    monkeypatch.setattr(building, "MAX_LEAVES", 4)
+    with pytest.raises(SpectrumTooLarge, match=r"more than 4 leaves.*max_leaf_nodes"):
+        tree_of(spectrum)
+    assert tree_of(spectrum, max_leaf_nodes=8).n_leaves == 8
