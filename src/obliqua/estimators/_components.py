@@ -132,21 +132,20 @@ class FoundComponents(SpectralClassifier):
         SpectrumTooLarge
             If a tree has more than `max_coefficients`; the components are known all the same.
         """
-        _ = self.spectra_  # says why if there are none
-        spectrum: Spectrum = self._component(component)
+        spectrum: Spectrum = self._component(component, Functions(self.spectra_, None))
         return spectrum
 
-    def _component(self, number: int) -> Any:
+    def _component(self, number: int, functions: Functions) -> Any:
         vector = self.components_[number]
         shift = -(vector @ np.array(self._means)) if self._told["centred"] else None
-        return self._functions().sum(vector, shift)
+        return functions.sum(vector, shift)
 
     def _rebuilt(self) -> list[Rebuilt]:
         check_is_fitted(self)
         if "rebuilt" not in self._made:
             self._made["rebuilt"] = [
                 rebuild(
-                    self._component(number),
+                    self._component(number, self._functions()),
                     max_leaf_nodes=self._told["max_leaf_nodes"],
                     energy=self._told["energy"],
                     stats=self._coding.scores,

@@ -103,8 +103,8 @@ paper has kept about 0.99. `None` keeps all; then the functions are exactly thos
     "max_coefficients": (
         "int",
         """\
-The most coefficients of the spectrum of a tree. Where there would be more, inner products and
-means are found from the leaves, with the same result; with a `spectrum_energy` it is an error.""",
+The most coefficients that the spectra of all trees have together. Where there would be more, all
+is found from the leaves instead, with the same result; with `spectrum_energy` that is an error.""",
     ),
     "max_leaf_nodes": ("int or None", "The most leaves of each tree that is built."),
     "energy": (
@@ -146,17 +146,25 @@ class Functions:
         """Find the functions of the trees."""
         values = [coding.values(tree) for tree in ensemble.trees]
         pairs = list(zip(ensemble.trees, values, strict=True))
+        spectra: list[Spectrum] = []
+        left = most
         try:
-            spectra = tuple(
-                spectrum_of(tree, domain, table, max_coefficients=most) for tree, table in pairs
-            )
+            for tree, table in pairs:
+                limit = left if energy is None else most
+                spectrum = spectrum_of(tree, domain, table, max_coefficients=limit)
+                spectra.append(spectrum if energy is None else spectrum.truncate(energy))
+                left -= len(spectra[-1])
+                if left < 0:
+                    raise SpectrumTooLarge(
+                        f"{len(spectra)} of {len(pairs)} trees have {most - left} coefficients, "
+                        f"and max_coefficients allows {most} for all together. Allow more, take "
+                        "smaller trees, or leave spectrum_energy out, which needs no spectra."
+                    )
         except SpectrumTooLarge:
             if energy is not None:
                 raise
             return cls(None, tuple(leaf_sum_of(tree, domain, table) for tree, table in pairs))
-        if energy is not None:
-            spectra = tuple(spectrum.truncate(energy) for spectrum in spectra)
-        return cls(spectra, None)
+        return cls(tuple(spectra), None)
 
     @property
     def _known(self) -> tuple[Any, ...]:

@@ -117,7 +117,7 @@ class AggregatedTreeClassifier(SpectralClassifier):
         coding: str = "auto",
         domain: str | Domain = "thresholds",
         spectrum_energy: float | None = None,
-        max_coefficients: int = 2**16,
+        max_coefficients: int = 2**17,
         max_leaf_nodes: int | None = 32,
         energy: float = 1.0,
         merge: str = "value",

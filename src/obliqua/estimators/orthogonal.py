@@ -183,7 +183,7 @@ class OrthogonalTreesClassifier(FoundComponents):
         combine: str = "weighted",
         predict_with: str = "functions",
         spectrum_energy: float | None = None,
-        max_coefficients: int = 2**16,
+        max_coefficients: int = 2**17,
         max_leaf_nodes: int | None = 32,
         energy: float = 1.0,
         random_state: SeedLike = None,

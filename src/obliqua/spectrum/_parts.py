@@ -15,6 +15,8 @@ from obliqua.spectrum.boxes import LeafSum, take_levels
 from obliqua.spectrum.domain import Domain
 from obliqua.spectrum.function import Spectrum, waves_of
 
+_BLOCK = 2**22  # so many pairs of leaves are looked at at a time
+
 
 class Part(Protocol):
     """What is asked of a function within a box."""
@@ -48,23 +50,11 @@ class Part(Protocol):
 
 
 class SpectrumPart:
-    """A function within a box by its spectrum.
-
-    The spectrum is that of the function times the indicator of the box divided by the box's
-    mass, as far as the box is narrower than the domain and still has several levels of a feature.
-    A feature with a single level has left the spectrum.
-    """
+    """A function within a box by its spectrum over the box, which is a domain of its own."""
 
     def __init__(self, spectrum: Spectrum, box: dict[int, Int64Array]) -> None:
         self._spectrum = spectrum
-        self._box = box
-
-    @property
-    def _domain(self) -> Domain:
-        return self._spectrum.domain
-
-    def _share(self, feature: int) -> float:
-        return len(self.levels(feature)) / self._domain.cardinalities[feature]
+        self._box = box  # the levels of features of which some are left out
 
     @property
     def mean(self) -> FloatArray:
@@ -72,7 +62,7 @@ class SpectrumPart:
 
     @property
     def energy(self) -> float:
-        return self._spectrum.energy * float(np.prod([self._share(f) for f in self._box]))
+        return self._spectrum.energy
 
     @property
     def features(self) -> tuple[int, ...]:
@@ -80,37 +70,32 @@ class SpectrumPart:
 
     def levels(self, feature: int) -> Int64Array:
         known = self._box.get(feature)
-        return np.arange(self._domain.cardinalities[feature]) if known is None else known
+        n_levels = self._spectrum.domain.cardinalities[feature]
+        return np.arange(n_levels) if known is None else known
 
     def effects(self, features: tuple[int, ...]) -> list[FloatArray]:
         spectrum = self._spectrum
+        domain, mean = spectrum.domain, spectrum.mean
         alone = np.flatnonzero(spectrum.orders == 1)
         keys, values = spectrum.keys[alone], spectrum.coefficients[alone]
         found = []
         for feature in features:
-            entry = _keys.digit(self._domain, keys, feature)
+            entry = _keys.digit(domain, keys, feature)
             there = entry > 0
-            levels = self.levels(feature)
-            turn = np.conj(waves_of(self._domain.cardinalities[feature]))[levels][:, entry[there]]
-            means = spectrum.mean + (turn @ values[there]).real
-            found.append(np.asarray(means * self._share(feature)))
+            turn = np.conj(waves_of(domain.cardinalities[feature]))[:, entry[there]]
+            found.append(np.asarray(mean + (turn @ values[there]).real))
         return found
 
     def without(self, feature: int) -> float:
         spectrum = self._spectrum
-        left = _keys.digit(self._domain, spectrum.keys, feature) == 0
-        squares = float((np.abs(spectrum.coefficients[left]) ** 2).sum())
-        return squares * float(np.prod([self._share(f) for f in self._box if f != feature]))
+        left = _keys.digit(spectrum.domain, spectrum.keys, feature) == 0
+        return float((np.abs(spectrum.coefficients[left]) ** 2).sum())
 
     def taken(self, feature: int, chosen: Int64Array) -> SpectrumPart:
-        levels = self.levels(feature)[chosen]
-        box = {f: known for f, known in self._box.items() if f != feature}
-        if len(levels) == 1:
-            fixed = self._spectrum.restrict(feature, int(levels[0]))
-            return SpectrumPart(fixed * self._share(feature), box)
-        narrow = self._spectrum.within(feature, levels)
-        factor = len(self.levels(feature)) / len(levels)
-        return SpectrumPart(narrow * factor, {**box, feature: levels})
+        box = {**self._box, feature: self.levels(feature)[chosen]}
+        if len(chosen) == 1:
+            return SpectrumPart(self._spectrum.restrict(feature, int(chosen[0])), box)
+        return SpectrumPart(self._spectrum.narrowed(feature, chosen), box)
 
     def equals(self, other: SpectrumPart, tolerance: float) -> bool:
         return (self._spectrum - other._spectrum).energy <= tolerance
@@ -153,13 +138,23 @@ class LeavesPart:
 
     @property
     def energy(self) -> float:
-        pairs = self._values @ self._values.T
-        for inside in self._sets.values():
-            rows = inside.astype(np.float64)
-            pairs *= (rows @ rows.T) / rows.shape[1]
-        return self._with_constant(float(pairs.sum()))
+        return self._mean_square(None)
 
-    def _with_constant(self, squares: float) -> float:
+    def _mean_square(self, averaged: int | None) -> float:
+        """Return the mean square, after averaging over a feature if one is given."""
+        sets = {f: inside.astype(np.float64) for f, inside in self._sets.items()}
+        squares = 0.0
+        step = max(1, _BLOCK // max(1, len(self._values)))
+        for start in range(0, len(self._values), step):
+            part = slice(start, start + step)
+            pairs = self._values[part] @ self._values.T
+            for feature, rows in sets.items():
+                if feature == averaged:
+                    share = rows.mean(axis=1)
+                    pairs *= np.outer(share[part], share)
+                else:
+                    pairs *= (rows[part] @ rows.T) / rows.shape[1]
+            squares += float(pairs.sum())
         varying = self._mass @ self._values
         return float(squares + (self._constant * (self._constant + 2.0 * varying)).sum())
 
@@ -179,15 +174,7 @@ class LeavesPart:
         return found
 
     def without(self, feature: int) -> float:
-        pairs = self._values @ self._values.T
-        for known, inside in self._sets.items():
-            rows = inside.astype(np.float64)
-            if known == feature:
-                share = rows.mean(axis=1)
-                pairs *= np.outer(share, share)
-            else:
-                pairs *= (rows @ rows.T) / rows.shape[1]
-        return self._with_constant(float(pairs.sum()))
+        return self._mean_square(feature)
 
     def taken(self, feature: int, chosen: Int64Array) -> LeavesPart:
         sets, there = take_levels(self._sets, feature, chosen)

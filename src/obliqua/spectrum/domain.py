@@ -138,6 +138,9 @@ class Domain:
     ----------
     features : sequence of Feature
         The features, one per column.
+    packing : sequence of int, default=()
+        For how many levels of each feature a packed partition has room; as many as there are if
+        it is left out.
 
     Examples
     --------
@@ -150,9 +153,11 @@ class Domain:
     """
 
     features: tuple[Feature, ...]
+    packing: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
+        object.__setattr__(self, "packing", tuple(self.packing))
         for feature in self.features:
             if not isinstance(feature, Feature):
                 raise TypeError(
@@ -318,13 +323,32 @@ class Domain:
         """Word, shift and mask of each feature in a packed partition; the number of words."""
         word, shift, mask = (np.zeros(self.n_features, dtype=np.int64) for _ in range(3))
         current, used = 0, 0
-        for place, cardinality in enumerate(self.cardinalities):
+        for place, cardinality in enumerate(self.packing or self.cardinalities):
             bits = (cardinality - 1).bit_length()
             if used + bits > _BITS:
                 current, used = current + 1, 0
             word[place], shift[place], mask[place] = current, used, (1 << bits) - 1
             used += bits
         return word, shift, mask, current + 1
+
+    def narrowed(self, feature: int, levels: Int64Array) -> Domain:
+        """Leave some levels of a feature out.
+
+        Parameters
+        ----------
+        feature : int
+            The feature.
+        levels : ndarray of int64
+            The levels that stay; in the new domain they are symbols 0, 1, ...
+
+        Returns
+        -------
+        Domain
+            The smaller domain. Partitions are packed as they were.
+        """
+        features = list(self.features)
+        features[feature] = Feature(self.names[feature], LEVELS, tuple(range(len(levels))))
+        return Domain(tuple(features), self.packing or self.cardinalities)
 
     def codes(self, Z: ArrayLike) -> Int64Array:
         """Return the levels of rows.
@@ -416,7 +440,7 @@ class Domain:
         return f"Domain({self.n_features} features, cardinalities {self.cardinalities})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.features,)
+        return type(self), (self.features, self.packing)
 
 
 def _check_discrete(name: str, numbers: FloatArray) -> None:

@@ -327,26 +327,41 @@ class Spectrum:
         turn = np.conj(waves_of(cardinality)[level])[entry]
         return gathered(self.domain, rest, self.coefficients * turn[:, None])
 
-    def within(self, feature: int, levels: Int64Array) -> Spectrum:
-        """Multiply the function with 1 where a feature has one of some levels, with 0 elsewhere.
+    def narrowed(self, feature: int, levels: Int64Array) -> Spectrum:
+        """Leave some levels of a feature out of the domain.
 
         Parameters
         ----------
         feature : int
             The feature.
         levels : ndarray of int64
-            Its levels.
+            The levels that stay, at least two; in the new domain they are 0, 1, ...
 
         Returns
         -------
         Spectrum
-            The product.
+            The same function on the smaller domain. Partitions in which the feature has no part
+            stay as they are.
         """
-        branch = np.ones(self.domain.cardinalities[feature], dtype=np.int64)
-        branch[levels] = 0
-        parts = [(self.keys, self.coefficients)]
-        keys, values = joined(self.domain, feature, branch, parts, 2**62)
-        return gathered(self.domain, keys, values)
+        domain = self.domain.narrowed(feature, levels)
+        old, new = waves_of(self.domain.cardinalities[feature]), waves_of(len(levels))
+        change = new.T @ np.conj(old[levels]) / len(levels)
+        entry = _keys.digit(self.domain, self.keys, feature)
+        rest = _keys.cleared(self.domain, self.keys, feature)
+        union, place = _keys.group(rest)
+        involved = np.zeros(len(union), dtype=bool)
+        involved[place[entry > 0]] = True
+        stays = ~involved[place]
+        number = np.cumsum(involved) - 1
+        shape = (int(involved.sum()), len(old), self.n_outputs)
+        table = np.zeros(shape, dtype=np.result_type(self.coefficients, old))
+        table[number[place[~stays]], entry[~stays]] = self.coefficients[~stays]
+        values = np.einsum("pj,rjk->rpk", change, table).reshape(-1, self.n_outputs)
+        keys = np.concatenate(
+            [self.keys[stays], _keys.spread_out(domain, union[involved], feature)]
+        )
+        scale = float(np.abs(self.coefficients).max(initial=0.0))
+        return gathered(domain, keys, np.concatenate([self.coefficients[stays], values]), scale)
 
     def __add__(self, other: Spectrum) -> Spectrum:
         if not isinstance(other, Spectrum):
