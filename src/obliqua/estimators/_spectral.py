@@ -103,8 +103,8 @@ paper has kept about 0.99. `None` keeps all; then the functions are exactly thos
     "max_coefficients": (
         "int",
         """\
-The most coefficients that the spectra of all trees have together. Where there would be more, all is
-found from the leaves instead, with the same result; with `spectrum_energy` that is an error.""",
+The most coefficients that the spectra of all trees have together. Where there would be more, all
+is found from the leaves, with the same result; with `spectrum_energy` that is an error.""",
     ),
     "max_leaf_nodes": ("int or None", "The most leaves of each tree that is built."),
     "energy": (
