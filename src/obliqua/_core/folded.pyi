@@ -1,0 +1,23 @@
+from obliqua._typing import FloatArray, Int32Array, Int64Array
+
+class Trie:
+    fixed: bool
+    def __init__(self, children: Int32Array | None = None) -> None: ...
+    def __len__(self) -> int: ...
+    def prune(self) -> tuple[int, Int32Array, Int32Array]: ...
+
+class Levels:
+    def __init__(
+        self,
+        columns: FloatArray,
+        y: Int32Array,
+        weights: Int64Array | None,
+        numbers: Int32Array,
+        folds: Int32Array,
+        trie: Trie,
+    ) -> None: ...
+    def begin(self, more: bool) -> bool: ...
+    def step(
+        self, columns: Int32Array, coef: FloatArray, nothing: float, more: bool
+    ) -> bool: ...
+    def seen(self) -> tuple[Int64Array, Int64Array, FloatArray, Int64Array, Int32Array]: ...
