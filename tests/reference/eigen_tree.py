@@ -79,9 +79,7 @@ def split_value(points: Sequence[Point], level: int, nothing: Value) -> Value | 
     return None if best is None else best[2]
 
 
-def divided(
-    points: Sequence[Point], level: int, split: Value
-) -> tuple[list[Point], list[Point]]:
+def divided(points: Sequence[Point], level: int, split: Value) -> tuple[list[Point], list[Point]]:
     return (
         [point for point in points if point.features[level] <= split],
         [point for point in points if not point.features[level] <= split],
@@ -111,9 +109,7 @@ class Node:
             return
         if self.children is None:
             self.children = (self._below(), self._below())
-        for child, part in zip(
-            self.children, divided(points, self.level, own.split), strict=True
-        ):
+        for child, part in zip(self.children, divided(points, self.level, own.split), strict=True):
             child.grow(fold, part, own.expected)
 
     def _below(self) -> Node:
@@ -126,9 +122,7 @@ class Node:
         if own.split is None:
             return
         assert self.children is not None
-        for child, part in zip(
-            self.children, divided(points, self.level, own.split), strict=True
-        ):
+        for child, part in zip(self.children, divided(points, self.level, own.split), strict=True):
             child.evaluate(fold, part)
 
     def prune_after_evaluation(self) -> None:
@@ -139,9 +133,7 @@ class Node:
         left, right = self.children
         common = [fold for fold in self.folds if fold in left.folds]
         mine = sum(self.folds[fold].correct for fold in common)
-        theirs = sum(
-            left.folds[fold].correct + right.folds[fold].correct for fold in common
-        )
+        theirs = sum(left.folds[fold].correct + right.folds[fold].correct for fold in common)
         if mine >= theirs:
             self.children = None
             return

@@ -11,7 +11,7 @@ in which it has a split, and a fold has rows in its children exactly where it ha
 `tests/reference/eigen_tree.py` is the specification.
 """
 
-from libc.math cimport isfinite
+from libc.math cimport INFINITY, isfinite
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
@@ -19,6 +19,8 @@ import numpy as np
 
 from obliqua._core.sort cimport Packed, packed_free, packed_reserve, sort_order
 from obliqua._core.types cimport i32, i64, midpoint, u8, u32
+
+cdef i64 NO_CUT = 0x7FFFFFFFFFFFFFFF
 
 cdef enum:
     BLOCK = 1024             # rows that are projected together: they stay in the cache
@@ -29,17 +31,16 @@ cdef struct Slot:
     i64[2] train             # weight of the classes
     i64[2] test
     i64[2] left              # weight of the training rows that the walk has passed
-    i64 error                # of the best cut
+    i64 error                # of the best cut; NO_CUT before the first
     double gini
-    double last              # the largest value so far
+    double last              # the largest value so far, infinite before the first
     double threshold
     i64 rows                 # training rows
+    i64 visits               # all rows
     i32 node                 # in the trie
     i32 child                # place of its left child on the next level; -1: no split
     u8 label
     u8 is_open
-    u8 started
-    u8 found
 
 
 cdef class Trie:
@@ -169,7 +170,7 @@ cdef class Levels:
     cdef i32* number
     cdef i32* place                  # per row that is alive, and fold: its slot, -1 for none
     cdef i32* alive                  # their row numbers, ascending
-    cdef i64 n_alive
+    cdef i64 n_alive, n_open         # rows; and rows at open nodes, fold by fold
     cdef double* values
     cdef u32* order
     cdef Packed buffers
@@ -274,10 +275,10 @@ cdef class Levels:
                 memset(&self.coming[f][0], 0, sizeof(Slot))
                 self.n_slots[f] = 1
             if not self.short_of_memory:
-                self.add_up()
+                self.send_on(False)
                 self.next_level(more)
         self.check_memory()
-        return self.n_alive > 0
+        return self.n_open > 0
 
     def step(self, const i32[::1] columns, const double[::1] coef, double nothing, bint more):
         """Divides the nodes of this level along a direction; returns whether any are left.
@@ -295,7 +296,7 @@ cdef class Levels:
             if not self.short_of_memory:
                 self.next_level(more)
         self.check_memory()
-        return self.n_alive > 0
+        return self.n_open > 0
 
     cdef check_memory(self):
         if self.short_of_memory:
@@ -332,7 +333,7 @@ cdef class Levels:
     cdef void search(self, double nothing) noexcept nogil:
         """Finds the best cut of all open nodes in one walk over the sorted rows."""
         cdef i64 i, j, row, f, k = self.n_folds, weight = 1, error
-        cdef i32 here
+        cdef i32 here, c
         cdef double value, score
         cdef Slot* slot
         cdef const i32* numbers
@@ -340,6 +341,7 @@ cdef class Levels:
             j = self.order[i] & 0x7FFFFFFF
             row = self.alive[j]
             value = self.values[j]
+            c = self.y[row]
             numbers = self.numbers + row * self.n_divisions
             if self.weights != NULL:
                 weight = self.weights[row]
@@ -348,19 +350,19 @@ cdef class Levels:
                 if here < 0 or numbers[self.division[f]] == self.number[f]:
                     continue
                 slot = &self.slots[f][here]
-                if slot.started and value - slot.last > nothing:
+                if not slot.is_open:
+                    continue
+                if value - slot.last > nothing:
                     error = (min(slot.left[0], slot.left[1])
                              + min(slot.train[0] - slot.left[0], slot.train[1] - slot.left[1]))
-                    if not slot.found or error <= slot.error:
+                    if error <= slot.error:
                         score = gini(slot)
-                        if not slot.found or error < slot.error or score > slot.gini:
-                            slot.found = True
+                        if error < slot.error or score > slot.gini:
                             slot.error = error
                             slot.gini = score
                             slot.threshold = midpoint(slot.last, value)
-                slot.started = True
                 slot.last = value
-                slot.left[self.y[row]] += weight
+                slot.left[c] += weight
 
     cdef void divide(self) noexcept nogil:
         """Makes the slots of the next level and sends all rows there."""
@@ -376,7 +378,7 @@ cdef class Levels:
                 if not slot.is_open:
                     continue
                 correct = slot.test[slot.label]
-                if not slot.found:
+                if slot.error == NO_CUT:
                     self.trie.count(slot.node, correct, False)
                     continue
                 self.trie.count(slot.node, correct, True)
@@ -395,47 +397,51 @@ cdef class Levels:
                 self.coming[f][n + 1].label = slot.label
                 n += 2
             self.n_slots[f] = n
-        for j in range(self.n_alive):
-            for f in range(k):
-                here = self.place[j * k + f]
-                if here < 0:
-                    continue
-                slot = &self.slots[f][here]
-                if slot.child < 0:
-                    self.place[j * k + f] = -1
-                elif self.values[j] <= slot.threshold:
-                    self.place[j * k + f] = slot.child
-                else:
-                    self.place[j * k + f] = slot.child + 1
-        self.add_up()
+        self.send_on(True)
 
-    cdef void add_up(self) noexcept nogil:
-        """Adds the rows to the sums of their new slots."""
+    cdef void send_on(self, bint down) noexcept nogil:
+        """Sends the rows to the slots of the next level and adds them up there.
+
+        `down`: from those of this level; otherwise all rows start at the root.
+        """
         cdef i64 j, f, row, k = self.n_folds, weight = 1
-        cdef i32 here
+        cdef i32 here, c
+        cdef double value
         cdef Slot* slot
+        cdef const i32* numbers
         for j in range(self.n_alive):
             row = self.alive[j]
+            value = self.values[j]
+            c = self.y[row]
+            numbers = self.numbers + row * self.n_divisions
             if self.weights != NULL:
                 weight = self.weights[row]
             for f in range(k):
                 here = self.place[j * k + f]
                 if here < 0:
                     continue
+                if down:
+                    slot = &self.slots[f][here]
+                    here = slot.child
+                    if here >= 0 and not value <= slot.threshold:
+                        here += 1
+                    self.place[j * k + f] = here
+                    if here < 0:
+                        continue
                 slot = &self.coming[f][here]
-                if self.numbers[row * self.n_divisions + self.division[f]] == self.number[f]:
-                    slot.test[self.y[row]] += weight
+                if numbers[self.division[f]] == self.number[f]:
+                    slot.test[c] += weight
                 else:
-                    slot.train[self.y[row]] += weight
+                    slot.train[c] += weight
                     slot.rows += 1
+                slot.visits += 1
 
     cdef void next_level(self, bint more) noexcept nogil:
         """Labels the new slots, closes those that cannot be divided, lets go of their rows."""
-        cdef i64 f, s, j, kept, k = self.n_folds, room
+        cdef i64 f, s, room, k = self.n_folds
         cdef Slot* slot
         cdef Slot* swap
-        cdef bint any_open
-        cdef i32 here
+        self.n_open = 0
         for f in range(k):
             swap = self.slots[f]
             self.slots[f] = self.coming[f]
@@ -449,11 +455,22 @@ cdef class Levels:
                     slot.label = slot.train[1] > slot.train[0]
                 slot.is_open = (more and slot.train[0] > 0 and slot.train[1] > 0
                                 and not (self.trie.fixed and self.trie.child[slot.node] < 0))
-                if not slot.is_open:
+                slot.error = NO_CUT
+                slot.last = INFINITY
+                if slot.is_open:
+                    self.n_open += slot.visits
+                else:
                     self.trie.count(slot.node, slot.test[slot.label], False)
                 if self.trie.fixed:
                     self.note(f, slot)
-        kept = 0
+        # Rows that are at an open node of no fold are let go when it pays to look for them.
+        if self.n_open * 4 < 3 * self.n_alive * k:
+            self.let_go()
+
+    cdef void let_go(self) noexcept nogil:
+        cdef i64 j, f, kept = 0, k = self.n_folds
+        cdef i32 here
+        cdef bint any_open
         for j in range(self.n_alive):
             any_open = False
             for f in range(k):
