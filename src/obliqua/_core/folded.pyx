@@ -23,20 +23,19 @@ from obliqua._core.types cimport i32, i64, midpoint, u8, u32
 cdef i64 NO_CUT = 0x7FFFFFFFFFFFFFFF
 
 cdef enum:
+    TEST = 1 << 30           # added to the place of a test row
     BLOCK = 1024             # rows that are projected together: they stay in the cache
 
 
 cdef struct Slot:
-    # A node of one fold on the current level.
-    i64[2] train             # weight of the classes
-    i64[2] test
-    i64[2] left              # weight of the training rows that the walk has passed
-    i64 error                # of the best cut; NO_CUT before the first
-    double gini
+    # A node of one fold on the current level. What the search writes comes first.
+    i64[2] left              # weight of the training rows that the walk has passed, by class
     double last              # the largest value so far, infinite before the first
+    i64 error                # of the best cut; NO_CUT before the first, -1 if none is wanted
+    double gini
     double threshold
-    i64 rows                 # training rows
-    i64 visits               # all rows
+    i64[4] sums              # weight of the classes: of training rows, then of test rows
+    i64[2] rows              # training rows, test rows
     i32 node                 # in the trie
     i32 child                # place of its left child on the next level; -1: no split
     u8 label
@@ -162,12 +161,9 @@ cdef class Levels:
     cdef const double* columns
     cdef const i32* y
     cdef const i64* weights
-    cdef const i32* numbers
-    cdef i64 n_rows, n_divisions, n_folds
+    cdef i64 n_rows, n_folds
     cdef object held                 # what the pointers point into
     cdef Trie trie
-    cdef i32* division               # of each fold
-    cdef i32* number
     cdef i32* place                  # per row that is alive, and fold: its slot, -1 for none
     cdef i32* alive                  # their row numbers, ascending
     cdef i64 n_alive, n_open         # rows; and rows at open nodes, fold by fold
@@ -192,7 +188,6 @@ cdef class Levels:
         cdef i64 f, row
         cdef const i64[::1] w
         self.n_rows = columns.shape[0]
-        self.n_divisions = numbers.shape[1]
         self.n_folds = folds.shape[0]
         self.columns = &columns[0, 0]
         self.y = &y[0]
@@ -200,12 +195,9 @@ cdef class Levels:
         if weights is not None:
             w = weights
             self.weights = &w[0]
-        self.numbers = &numbers[0, 0]
-        self.held = (columns, y, weights, numbers)
+        self.held = (columns, y, weights)
         self.trie = trie
         cdef i64 n = self.n_rows, k = self.n_folds
-        self.division = <i32*> malloc(k * sizeof(i32))
-        self.number = <i32*> malloc(k * sizeof(i32))
         self.place = <i32*> calloc(n * k, sizeof(i32))
         self.alive = <i32*> malloc(n * sizeof(i32))
         self.values = <double*> malloc(n * sizeof(double))
@@ -216,17 +208,16 @@ cdef class Levels:
         self.capacity = <i64*> calloc(k, sizeof(i64))
         self.coming_capacity = <i64*> calloc(k, sizeof(i64))
         memset(&self.buffers, 0, sizeof(self.buffers))
-        if (self.division == NULL or self.number == NULL or self.place == NULL
-                or self.alive == NULL or self.values == NULL or self.order == NULL
+        if (self.place == NULL or self.alive == NULL or self.values == NULL or self.order == NULL
                 or self.slots == NULL or self.coming == NULL or self.n_slots == NULL
                 or self.capacity == NULL or self.coming_capacity == NULL
                 or not packed_reserve(&self.buffers, n)):
             raise MemoryError("no room for the rows of the folds")
-        for f in range(k):
-            self.division[f] = folds[f, 0]
-            self.number[f] = folds[f, 1]
         for row in range(n):
             self.alive[row] = <i32> row
+            for f in range(k):
+                if numbers[row, folds[f, 0]] == folds[f, 1]:
+                    self.place[row * k + f] = TEST
         self.n_alive = n
         if trie.fixed:
             self.seen_train = np.zeros((trie.size, k, 2), dtype=np.int64)
@@ -241,8 +232,6 @@ cdef class Levels:
             for f in range(self.n_folds):
                 free(self.slots[f])
                 free(self.coming[f])
-        free(self.division)
-        free(self.number)
         free(self.place)
         free(self.alive)
         free(self.values)
@@ -332,29 +321,27 @@ cdef class Levels:
 
     cdef void search(self, double nothing) noexcept nogil:
         """Finds the best cut of all open nodes in one walk over the sorted rows."""
-        cdef i64 i, j, row, f, k = self.n_folds, weight = 1, error
-        cdef i32 here, c
+        cdef i64 i, j, row, f, k = self.n_folds, weight = 1, error, l0, l1
+        cdef i32 c
+        cdef u32 here
         cdef double value, score
         cdef Slot* slot
-        cdef const i32* numbers
         for i in range(self.n_alive):
             j = self.order[i] & 0x7FFFFFFF
             row = self.alive[j]
             value = self.values[j]
             c = self.y[row]
-            numbers = self.numbers + row * self.n_divisions
             if self.weights != NULL:
                 weight = self.weights[row]
             for f in range(k):
-                here = self.place[j * k + f]
-                if here < 0 or numbers[self.division[f]] == self.number[f]:
+                here = <u32> self.place[j * k + f]
+                if here >= TEST:             # nowhere, or a test row
                     continue
                 slot = &self.slots[f][here]
-                if not slot.is_open:
-                    continue
                 if value - slot.last > nothing:
-                    error = (min(slot.left[0], slot.left[1])
-                             + min(slot.train[0] - slot.left[0], slot.train[1] - slot.left[1]))
+                    l0 = slot.left[0]
+                    l1 = slot.left[1]
+                    error = min(l0, l1) + min(slot.sums[0] - l0, slot.sums[1] - l1)
                     if error <= slot.error:
                         score = gini(slot)
                         if error < slot.error or score > slot.gini:
@@ -366,8 +353,8 @@ cdef class Levels:
 
     cdef void divide(self) noexcept nogil:
         """Makes the slots of the next level and sends all rows there."""
-        cdef i64 f, s, j, n, k = self.n_folds
-        cdef i32 first, here
+        cdef i64 f, s, n, k = self.n_folds
+        cdef i32 first
         cdef Slot* slot
         cdef i64 correct
         for f in range(k):
@@ -377,7 +364,7 @@ cdef class Levels:
                 slot.child = -1
                 if not slot.is_open:
                     continue
-                correct = slot.test[slot.label]
+                correct = slot.sums[2 + slot.label]
                 if slot.error == NO_CUT:
                     self.trie.count(slot.node, correct, False)
                     continue
@@ -405,36 +392,30 @@ cdef class Levels:
         `down`: from those of this level; otherwise all rows start at the root.
         """
         cdef i64 j, f, row, k = self.n_folds, weight = 1
-        cdef i32 here, c
+        cdef i32 here, c, test
         cdef double value
         cdef Slot* slot
-        cdef const i32* numbers
         for j in range(self.n_alive):
             row = self.alive[j]
             value = self.values[j]
             c = self.y[row]
-            numbers = self.numbers + row * self.n_divisions
             if self.weights != NULL:
                 weight = self.weights[row]
             for f in range(k):
                 here = self.place[j * k + f]
                 if here < 0:
                     continue
+                test = here & TEST
                 if down:
-                    slot = &self.slots[f][here]
-                    here = slot.child
-                    if here >= 0 and not value <= slot.threshold:
-                        here += 1
-                    self.place[j * k + f] = here
-                    if here < 0:
+                    slot = &self.slots[f][here & ~TEST]
+                    if slot.child < 0:
+                        self.place[j * k + f] = -1
                         continue
-                slot = &self.coming[f][here]
-                if numbers[self.division[f]] == self.number[f]:
-                    slot.test[c] += weight
-                else:
-                    slot.train[c] += weight
-                    slot.rows += 1
-                slot.visits += 1
+                    here = slot.child + (not value <= slot.threshold)
+                    self.place[j * k + f] = here | test
+                slot = &self.coming[f][here & ~TEST]
+                slot.sums[(2 if test else 0) + c] += weight
+                slot.rows[1 if test else 0] += 1
 
     cdef void next_level(self, bint more) noexcept nogil:
         """Labels the new slots, closes those that cannot be divided, lets go of their rows."""
@@ -451,16 +432,16 @@ cdef class Levels:
             self.coming_capacity[f] = room
             for s in range(self.n_slots[f]):
                 slot = &self.slots[f][s]
-                if slot.train[0] != slot.train[1]:
-                    slot.label = slot.train[1] > slot.train[0]
-                slot.is_open = (more and slot.train[0] > 0 and slot.train[1] > 0
+                if slot.sums[0] != slot.sums[1]:
+                    slot.label = slot.sums[1] > slot.sums[0]
+                slot.is_open = (more and slot.sums[0] > 0 and slot.sums[1] > 0
                                 and not (self.trie.fixed and self.trie.child[slot.node] < 0))
-                slot.error = NO_CUT
+                slot.error = NO_CUT if slot.is_open else -1
                 slot.last = INFINITY
                 if slot.is_open:
-                    self.n_open += slot.visits
+                    self.n_open += slot.rows[0] + slot.rows[1]
                 else:
-                    self.trie.count(slot.node, slot.test[slot.label], False)
+                    self.trie.count(slot.node, slot.sums[2 + slot.label], False)
                 if self.trie.fixed:
                     self.note(f, slot)
         # Rows that are at an open node of no fold are let go when it pays to look for them.
@@ -475,7 +456,7 @@ cdef class Levels:
             any_open = False
             for f in range(k):
                 here = self.place[j * k + f]
-                if here >= 0 and not self.slots[f][here].is_open:
+                if here >= 0 and not self.slots[f][here & ~TEST].is_open:
                     here = -1
                 any_open = any_open or here >= 0
                 self.place[kept * k + f] = here
@@ -487,17 +468,17 @@ cdef class Levels:
     cdef void note(self, i64 f, const Slot* slot) noexcept nogil:
         cdef int c
         for c in range(2):
-            self.seen_train[slot.node, f, c] = slot.train[c]
-            self.seen_test[slot.node, f, c] = slot.test[c]
-        self.seen_rows[slot.node, f] = slot.rows
+            self.seen_train[slot.node, f, c] = slot.sums[c]
+            self.seen_test[slot.node, f, c] = slot.sums[2 + c]
+        self.seen_rows[slot.node, f] = slot.rows[0]
         self.seen_label[slot.node, f] = slot.label
 
 
 cdef inline double gini(const Slot* slot) noexcept nogil:
     """The decrease of Gini impurity at the walk's place, but for what all cuts of a node share."""
     cdef double l0 = <double> slot.left[0], l1 = <double> slot.left[1]
-    cdef double r0 = <double> (slot.train[0] - slot.left[0])
-    cdef double r1 = <double> (slot.train[1] - slot.left[1])
+    cdef double r0 = <double> (slot.sums[0] - slot.left[0])
+    cdef double r1 = <double> (slot.sums[1] - slot.left[1])
     cdef double apart = l0 * r1 - l1 * r0
     return apart * apart / ((l0 + l1) * (r0 + r1))
 

@@ -88,10 +88,9 @@ def space_of(problem: Problem, method: EigenTree) -> Space:
     reach = np.abs(plain.Z).max(axis=0).astype(np.float64)
     spread = np.sqrt(np.maximum(moments.total.diagonal(), 0.0))
     found = {
-        name: [
-            _direction(row, spread, factor, reach)
-            for row in directions_of(name, moments, first)[: method.max_depth]
-        ]
+        name: _directions(
+            directions_of(name, moments, first)[: method.max_depth], spread, factor, reach
+        )
         for name in method.transformations
     }
     return Space(coded, found)
@@ -144,18 +143,22 @@ def _given_first(first: FirstDirection, plain: Problem, factor: FloatArray) -> F
     return direction if direction.any() else None
 
 
-def _direction(
-    row: FloatArray, spread: FloatArray, factor: FloatArray, reach: FloatArray
-) -> Direction:
-    """Say a direction in the original features, without parts that are rounding."""
-    part = np.abs(row) * spread
-    row = np.where(part > part.max() * 2.0**-BITS, row, 0.0)
+def _directions(
+    rows: FloatArray, spread: FloatArray, factor: FloatArray, reach: FloatArray
+) -> list[Direction]:
+    """Say directions in the original features, without parts that are rounding."""
+    part = np.abs(rows) * spread
+    rows = np.where(part > part.max(axis=1, keepdims=True) * 2.0**-BITS, rows, 0.0)
     with np.errstate(over="ignore", under="ignore"):
-        coef = round_significant(row * factor, BITS)
-        columns = np.flatnonzero(coef).astype(np.int32)
-        coef = coef[columns]
-        nothing = 0.0 if len(columns) == 1 else NO_WIDTH * float(np.abs(coef) @ reach[columns])
-    return Direction(columns, coef, nothing)
+        coef = round_significant(rows * factor, BITS)
+        nothing = NO_WIDTH * (np.abs(coef) @ reach)
+    used = coef != 0
+    nothing[used.sum(axis=1) == 1] = 0.0
+    columns = np.arange(coef.shape[1], dtype=np.int32)
+    return [
+        Direction(columns[which], row[which], width)
+        for which, row, width in zip(used, coef, nothing.tolist(), strict=True)
+    ]
 
 
 def read_columns(problem: Problem, space: Space) -> FloatArray:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -52,12 +53,12 @@ class Moments:
     apart: FloatArray
     covariances: FloatArray
 
-    @property
+    @cached_property
     def within(self) -> FloatArray:
         """The mean covariance within the classes."""
         return np.asarray(np.tensordot(self.weights / self.weights.sum(), self.covariances, 1))
 
-    @property
+    @cached_property
     def total(self) -> FloatArray:
         """The covariance of all rows."""
         share = self.weights / self.weights.sum()
@@ -68,7 +69,7 @@ class Moments:
         """The second moment, about 0, of all differences of a row of each class."""
         return np.asarray(self.covariances.sum(axis=0) + np.outer(self.apart, self.apart))
 
-    @property
+    @cached_property
     def differ(self) -> bool:
         """Whether the means differ by more than rounding."""
         width = np.sqrt(np.maximum(self.total.diagonal(), 0.0))
