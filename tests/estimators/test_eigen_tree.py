@@ -199,7 +199,7 @@ def test_clusters_are_found_that_a_hyperplane_misses() -> None:
         X = rng.normal(size=(600, 3))
         X[:, 0] += 4.0 * side
         far = rng.random(600) < 0.2  # on the other side, and away from the first direction
-        X[far, 1] += np.where(side[far], 8.0, -8.0)
+        X[far, 1] += rng.choice([-8.0, 8.0], far.sum())
         return X, np.where(far, 1 - side, side)
 
     (X, y), (fresh, truth) = data(0), data(1)
