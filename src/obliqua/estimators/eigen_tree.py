@@ -180,7 +180,7 @@ class EigenTreeClassifier(TrainedTreesClassifier):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> tree = EigenTreeClassifier(random_state=0).fit(X, y)
     >>> tree.transformation_, tree.get_n_leaves()
-    ('fisher', 2)
+    ('fisher', 3)
     """
 
     _takes_odd = True
