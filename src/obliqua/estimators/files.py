@@ -26,6 +26,7 @@ _CLASSES = {
     "C45Classifier": "obliqua.estimators.c45",
     "CartClassifier": "obliqua.estimators.cart",
     "CartLCClassifier": "obliqua.estimators.cart_lc",
+    "EigenTreeClassifier": "obliqua.estimators.eigen_tree",
     "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "LMDTClassifier": "obliqua.estimators.lmdt",
@@ -38,7 +39,7 @@ _CLASSES = {
 
 _NOT_SAVED = "not_saved"
 
-_KINDS = {"n_hyperplanes_": int, "timed_out_": bool}  # of what a fit has noted
+_KINDS = {"n_hyperplanes_": int, "timed_out_": bool, "_found": list}  # of what a fit has noted
 _ESTIMATOR = "estimator"
 
 
