@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from obliqua.errors import (
         DatasetDamaged,
         DatasetMissing,
+        LeakWarning,
         MissingDependency,
         ModelFileError,
         ModelFileIOError,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.c45 import C45Classifier
     from obliqua.estimators.cart import CartClassifier
     from obliqua.estimators.cart_lc import CartLCClassifier
+    from obliqua.estimators.eigen_tree import EigenTreeClassifier
     from obliqua.estimators.fdt import FisherTreeClassifier
     from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
@@ -49,9 +51,11 @@ __all__ = [
     "DatasetDamaged",
     "DatasetMissing",
     "Directions",
+    "EigenTreeClassifier",
     "FisherTreeClassifier",
     "HHCartClassifier",
     "LMDTClassifier",
+    "LeakWarning",
     "MissingDependency",
     "ModelFileError",
     "ModelFileIOError",
@@ -92,9 +96,11 @@ _HOMES = {
     "DatasetDamaged": "obliqua.errors",
     "DatasetMissing": "obliqua.errors",
     "Directions": "obliqua.proposals",
+    "EigenTreeClassifier": "obliqua.estimators.eigen_tree",
     "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "LMDTClassifier": "obliqua.estimators.lmdt",
+    "LeakWarning": "obliqua.errors",
     "MissingDependency": "obliqua.errors",
     "ModelFileError": "obliqua.errors",
     "ModelFileIOError": "obliqua.errors",

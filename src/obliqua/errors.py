@@ -1,12 +1,13 @@
-"""The exceptions that obliqua raises where a built-in one alone would say too little.
+"""The exceptions and warnings of obliqua, where a built-in one alone would say too little.
 
-Each one is also the built-in exception that a caller would expect, so code that knows nothing
+Each exception is also the built-in one that a caller would expect, so code that knows nothing
 of obliqua (``except ValueError``) still works.
 """
 
 __all__ = [
     "DatasetDamaged",
     "DatasetMissing",
+    "LeakWarning",
     "MissingDependency",
     "ModelFileError",
     "ModelFileIOError",
@@ -61,3 +62,7 @@ class ModelFileIOError(ObliquaError, OSError):
 
 class ModelFileMissing(ModelFileIOError, FileNotFoundError):
     """There is no file where a model file was looked for."""
+
+
+class LeakWarning(UserWarning):
+    """An estimate of accuracy is too high, because test rows had a say in what is tested."""
