@@ -138,11 +138,13 @@ def _clusters(settings: Settings, rng: np.random.Generator) -> tuple[AnyArray, A
 def _drawn(make: Any, **settings: Any) -> Rows:
     """Rows that each repeat draws anew, in ten stratified folds."""
     draw = partial(make, tuple(settings.items()))
-    return Rows(*draw(np.random.default_rng(0)), stratified=True, n_folds=10, draw=draw)
+    X, y = draw(np.random.default_rng(0))
+    return Rows(X, y, stratified=True, n_folds=10, draw=draw)
 
 
 def _windows() -> Rows:
-    return Rows(*datasets.load_glass_windows(return_X_y=True), stratified=True, n_folds=10)
+    X, y = datasets.load_glass_windows(return_X_y=True)
+    return Rows(X, y, stratified=True, n_folds=10)
 
 
 def _sets(make: Any, title: str) -> tuple[DataSet, ...]:

@@ -130,7 +130,7 @@ class Subclasses:
             for place, (column, width) in enumerate(zip(cells, widths, strict=True))
         ]
         lines = ["  ".join(row) for row in zip(*padded, strict=True)]
-        last = ["means that differ most (by standard deviations of the class)"]
+        last = ["means that differ most (by deviations of the class)"]
         last += [self._furthest(place) for place in range(len(self.leaves))]
         return "\n".join(
             f"{line}  {text}".rstrip() for line, text in zip(lines, last, strict=True)
@@ -139,10 +139,13 @@ class Subclasses:
     def _furthest(self, place: int) -> str:
         """Write the features in which a cluster differs most from its class."""
         away = np.nan_to_num(self.difference[place])
-        order = np.argsort(-np.abs(away), kind="stable")[:SHOWN]
+        order = np.argsort(-np.abs(away), kind="stable")[:SHOWN].tolist()
+        # So many digits that a fifth of a standard deviation can be seen.
+        steps = self.class_sd[place] / 5
+        means = [write_number(self.mean[place, k], 3, steps[k]) for k in order]
         return ", ".join(
-            f"{self.features[k]} {write_number(self.mean[place, k], 3, self.class_sd[place, k] / 5)} ({away[k]:+.1f})"
-            for k in order.tolist()
+            f"{self.features[k]} {mean} ({away[k]:+.1f})"
+            for k, mean in zip(order, means, strict=True)
             if abs(away[k]) >= 0.05
         )
 
@@ -217,7 +220,7 @@ def subclasses(
     >>> y = ["a", "a", "a", "b", "b", "a"]
     >>> found = subclasses(CartClassifier(pruning=None).fit(X, y), X, y)
     >>> print(found)
-    leaf  class  rows  share   pure  distance  means that differ most (by standard deviations of the class)
+    leaf  class  rows  share   pure  distance  means that differ most (by deviations of the class)
        1  a         3   75 %  100 %      0.56  x0 2 (-0.6)
        4  a         1   25 %  100 %      1.69  x0 9 (+1.7)
        3  b         2  100 %  100 %      0.00
