@@ -153,7 +153,16 @@ class Axis:
     tree: Tree
     plane: int
     divisor: float
-    label: str
+    terms: tuple[str, ...]
+
+    def label(self, font: Font, width: float, size: float) -> str:
+        """Write the sum on a line of a width in inches, with as many terms as it has room for."""
+        for n in range(min(len(self.terms), MAX_TERMS), 0, -1):
+            rest = len(self.terms) - n
+            text = " ".join(self.terms[:n]) + (f" + ({rest} more)" if rest else "")
+            if n == 1 or font.width(font.writable(text), size) <= width:
+                break
+        return font.fit(text, width, size)
 
     def values(self, Z: AnyArray) -> FloatArray:
         """Return where rows are; NaN if a value is missing for which nothing stands in."""
@@ -163,15 +172,13 @@ class Axis:
 
 def _axis(subject: Subject, tree: Tree, plane: int) -> Axis:
     question = read_plane(tree, plane, subject.encoding)
-    parts = []
-    for k, term in enumerate(question.terms[:MAX_TERMS]):
-        sign = "−" if term.coefficient < 0 else "+"
+    terms = []
+    for k, term in enumerate(question.terms):
         number = minus(question.written_coefficient(term, DIGITS))
-        before = ("−" if sign == "−" else "") if k == 0 else f"{sign} "
-        parts.append(f"{before}{term.name}" if number == "1" else f"{before}{number}·{term.name}")
-    hidden = len(question.terms) - len(parts)
-    parts += [f"+ ({hidden} more)"] if hidden else []
-    return Axis(tree, plane, question.divisor, " ".join(parts))
+        sign = "−" if term.coefficient < 0 else "+"
+        before = ("" if sign == "+" else sign) if k == 0 else f"{sign} "
+        terms.append(f"{before}{term.name}" if number == "1" else f"{before}{number}·{term.name}")
+    return Axis(tree, plane, question.divisor, tuple(terms))
 
 
 def _parts(tree: Tree, plane: int, scale: Scale) -> dict[tuple[int, int], float]:
@@ -430,7 +437,7 @@ def _label(ax: Any, axes: Sequence[Axis], window: FloatArray, font: Font) -> Non
     ax.tick_params(labelsize=8)
     room = room_of(ax)
     for axis, known, length in zip((ax.xaxis, ax.yaxis), axes, room, strict=True):
-        write(axis.label, font.fit(known.label, length, 9))
+        write(axis.label, known.label(font, length, 9.0))
         axis.label.set_fontsize(9)
 
 

@@ -169,6 +169,7 @@ def _draw(
             facecolors=[_colour(value) for value in found.difference[line, columns].tolist()],
             edgecolors="#d0d0d0",
             linewidths=0.5,
+            clip_on=False,
             zorder=2,
         )
         cells.set_gid(f"leaf-{found.leaves[line]}")
@@ -188,7 +189,7 @@ def _name_features(ax: Any, found: Subclasses, columns: Int64Array, font: Font) 
     names = [font.fit(found.features[k], NAME, SIZE) for k in columns.tolist()]
     widest = max((font.width(name, SIZE) for name in names), default=0.0)
     ax.xaxis.tick_top()
-    ax.set_xticks(range(len(names)), ["name"] * len(names), fontsize=SIZE)
+    ax.set_xticks(range(len(names)), names, fontsize=SIZE)
     for label, name in zip(ax.get_xticklabels(), names, strict=True):
         write(label, name)
         if widest > CELL[0]:
@@ -204,14 +205,16 @@ def _name_lines(
     font: Font,
 ) -> None:
     """Say at the left of each line what it is about."""
-    ax.set_yticks(places, ["name"] * len(lines), fontsize=SIZE)
-    for label, line in zip(ax.get_yticklabels(), lines.tolist(), strict=True):
+    texts = []
+    for line in lines.tolist():
         rows, pure = int(found.n_rows[line]), float(found.purity[line])
-        share = written_share(found.share[line])
-        about = f": {rows:,} {'row' if rows == 1 else 'rows'}, {share}"
+        about = f": {rows:,} {'row' if rows == 1 else 'rows'}, {written_share(found.share[line])}"
         about += f" ({written_share(pure)})" if pure < 1.0 else ""
         room = LABEL - 0.3 - font.width(about, SIZE)
-        write(label, font.fit(palette.names[int(found.codes[line])], room, SIZE) + about)
+        texts.append(font.fit(palette.names[int(found.codes[line])], room, SIZE) + about)
+    ax.set_yticks(places, texts, fontsize=SIZE)
+    for label, text in zip(ax.get_yticklabels(), texts, strict=True):
+        write(label, text)
 
 
 def _write_numbers(
