@@ -132,7 +132,7 @@ def test_trees_may_be_a_list() -> None:
 
 
 def test_what_is_no_model() -> None:
-    with pytest.raises(ValueError, match="one of single, vote, mean; got 'median'"):
+    with pytest.raises(ValueError, match="one of single, vote, mean, pairs; got 'median'"):
         model(A, combine="median")
     with pytest.raises(ValueError, match=r"at least one tree.*got 0"):
         model(combine="vote")

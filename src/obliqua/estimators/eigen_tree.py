@@ -26,7 +26,6 @@ from obliqua.model import Model
 from obliqua.scale import SCALES
 
 if TYPE_CHECKING:
-    from obliqua.data import Problem
     from obliqua.methods.eigen_tree import EigenTree, Grown
 
 NAMES = ("pca", "fisher", "psc", "first+pca", "first+fisher", "first+psc")
@@ -79,10 +78,11 @@ training rows were not divided further up.""",
     transformations=(
         "sequence of str",
         """\
-The transformations that compete; at ties the first one wins. 'pca': principal components. 'fisher':
-Fisher's direction, then principal components within the classes. 'psc': principal separation
-components. 'first+pca', 'first+fisher' and 'first+psc': the `first_direction`, then the same in the
-hyperplane perpendicular to it. The default has those of the paper's six that are defined:
+The transformations that compete; at ties the first one wins. 'pca': principal components.
+'fisher': Fisher's direction, then principal components within the classes. 'psc': principal
+separation components. 'first+pca', 'first+fisher' and 'first+psc': the `first_direction`, then the
+same in the hyperplane perpendicular to it. The default has those of the paper's six that are
+defined:
 'first+fisher' has no direction after the difference of the means, so it is one split at most.""",
     ),
     n_divisions=(
@@ -108,7 +108,8 @@ is much too high then, and a warning says so.""",
         """\
 Where the transformations that start with a direction of their own take it from: the difference of
 the class means, logistic regression or a linear support vector machine (both on standardised
-features), or any classifier of scikit-learn that has `coef_` after a fit to two classes, 0 and 1.""",
+features), or any classifier of scikit-learn that has `coef_` after a fit to two classes, 0 and
+1.""",
     ),
     scale=(
         "{'standard', 'robust', 'minmax'} or None",
@@ -152,10 +153,10 @@ class EigenTreeClassifier(TrainedTreesClassifier):
     Notes
     -----
     The paper is about two classes. For more of them a tree is grown for each pair (one against
-    one), which is ours. Each tree votes for one of its two classes; most votes win, and at ties the
-    larger sum of the shares in the leaves, then the first class. `predict_proba` gives each class
-    its share of the votes, of which a small part goes by the shares in the leaves, so that it
-    agrees with `predict`.
+    one), which is ours. Each tree votes for one of its two classes; most votes win, and at ties
+    the larger sum of the shares in the leaves, then the first class. `predict_proba` gives each
+    class its share of the votes, of which a small part goes by the shares in the leaves, so that
+    it agrees with `predict`.
 
     Nothing of the paper's needs a parameter; the page on the method tells which of its choices are
     settled here, and how. Of equal eigenvalues any directions are as good as others, and
@@ -185,7 +186,7 @@ class EigenTreeClassifier(TrainedTreesClassifier):
     _takes_odd = True
     _several = True
     _notes: ClassVar[tuple[str, ...]] = ("_found",)
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "transformations": "no_validation",  # _chosen says more
         "n_divisions": [Interval(Integral, 1, 1000, closed="both")],
         "n_folds": [Interval(Integral, 2, 1000, closed="both")],
@@ -268,7 +269,7 @@ class EigenTreeClassifier(TrainedTreesClassifier):
         self._hold(model, getattr(seen, "feature_names_in_", None))
         self._found = [_noted(each) for each in grown]
         if not method.in_folds:
-            self._warn_of_leaks(grown, problem)
+            self._warn_of_leaks(grown)
         return self
 
     def _method(self) -> "EigenTree":
@@ -310,11 +311,10 @@ class EigenTreeClassifier(TrainedTreesClassifier):
             )
         return chosen
 
-    def _warn_of_leaks(self, grown: list["Grown"], problem: "Problem") -> None:
+    def _warn_of_leaks(self, grown: list["Grown"]) -> None:
         """Warn if a transformation was chosen because it had seen the test rows."""
-        close = ["fisher"] + (
-            [n for n in NAMES if "+" in n] if self.first_direction != "mean" else []
-        )
+        by_means = isinstance(self.first_direction, str) and self.first_direction == "mean"
+        close = ["fisher"] if by_means else [name for name in NAMES if name not in ("pca", "psc")]
         leaks = [
             each
             for each in grown
@@ -347,27 +347,27 @@ class EigenTreeClassifier(TrainedTreesClassifier):
     @property
     def transformation_(self) -> str | tuple[str, ...]:
         """The transformation that was chosen."""
-        return self._of_each("transformation")  # type: ignore[no-any-return]
+        return self._of_each("transformation")
 
     @property
     def directions_(self) -> FloatArray | tuple[FloatArray, ...]:
         """The directions of the chosen transformation, in the original features."""
-        return self._of_each("directions")  # type: ignore[no-any-return]
+        return self._of_each("directions")
 
     @property
     def cv_accuracy_(self) -> dict[str, float] | tuple[dict[str, float], ...]:
         """The accuracy of each transformation in the internal cross-validation."""
-        return self._of_each("cv_accuracy")  # type: ignore[no-any-return]
+        return self._of_each("cv_accuracy")
 
     @property
     def fold_correct_(self) -> FloatArray | tuple[FloatArray, ...]:
         """The weight of correctly classified test rows, by node and fold."""
-        return self._of_each("fold_correct")  # type: ignore[no-any-return]
+        return self._of_each("fold_correct")
 
     @property
     def fold_total_(self) -> FloatArray | tuple[FloatArray, ...]:
         """The weight of all test rows, by node and fold."""
-        return self._of_each("fold_total")  # type: ignore[no-any-return]
+        return self._of_each("fold_total")
 
     @property
     def pairs_(self) -> tuple[tuple[Any, ...], ...]:

@@ -43,7 +43,7 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "etct",
-            "2C-ETCT: eigen transformations, sized by cross-validation",
+            "2C-ETCT: eigen transformations",
             "obliqua.EigenTreeClassifier",
         ),
         Method("quest", "QUEST: one feature per split", "obliqua.QuestClassifier"),

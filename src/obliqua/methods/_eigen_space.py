@@ -137,7 +137,7 @@ def _given_first(first: FirstDirection, plain: Problem, factor: FloatArray) -> F
     """Ask for the first direction; None if it is 0."""
     weights = None
     if plain.weights is not None:
-        weights = plain.weights * plain.row_unit
+        weights = plain.weights.astype(np.float64) * plain.row_unit
     Z = np.ascontiguousarray(plain.Z, dtype=np.float64) * factor
     direction = first(Z, plain.y, weights)
     return direction if direction.any() else None

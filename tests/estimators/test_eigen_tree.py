@@ -1,0 +1,559 @@
+"""2C-ETCT: the whole of it beside the twin, and what an estimator owes to its users."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC, LinearSVC
+
+import obliqua
+from estimators.registry import assert_sound, blobs
+from obliqua import EigenTreeClassifier, LeakWarning
+from obliqua.data import encode
+from obliqua.methods.eigen_tree import EigenTree, _Folded, grow_eigen_tree
+from obliqua.methods.eigen_tree import Grown as GrownTree
+from problems import examples
+from reference import eigen_tree as twin
+
+NAMES = ("pca", "fisher", "psc", "first+pca", "first+fisher", "first+psc")
+
+
+def two_clouds(n: int = 200, d: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Two classes, of which the second has a far cluster on the side of the first."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    X = rng.normal(size=(n, d)) + 1.2 * y[:, None]
+    far = (rng.random(n) < 0.2) & (y == 1)
+    X[far] += np.where(np.arange(d) % 2, 6.0, -8.0)
+    return X, y
+
+
+# --- beside the twin ----------------------------------------------------------------------------
+
+
+def projected(columns: np.ndarray, directions: Any) -> list[tuple[float, ...]]:
+    """The canonical dot products of all rows with all directions."""
+    rows = []
+    for row in columns.tolist():
+        values = []
+        for direction in directions:
+            total = 0.0
+            for column, coef in zip(direction.columns, direction.coef.tolist(), strict=True):
+                total += coef * row[column]
+            values.append(total)
+        rows.append(tuple(values))
+    return rows
+
+
+def small_problem(seed: int) -> Any:
+    """Ties, weights, repeated and constant columns, tiny classes, fewer rows than columns."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 40)), int(rng.integers(1, 6))
+    X = rng.normal(size=(n, d))
+    if rng.random() < 0.4:
+        X = rng.integers(0, 4, (n, d)).astype(float)
+    if rng.random() < 0.3:
+        X = np.column_stack([X, X[:, 0], np.full(n, 3.0)])
+    if rng.random() < 0.3:
+        X = X[rng.integers(0, n, n)]
+    y = (X[:, 0] + rng.normal(size=n) * rng.choice([0.1, 1.0]) > 0.5).astype(int)
+    if rng.random() < 0.2:
+        y = (np.arange(n) == 0).astype(int)
+    weights = rng.integers(1, 4, n) if rng.random() < 0.4 else None
+    return encode(X, y, 2, sample_weight=weights)
+
+
+def created_by_messages(problem: Any, method: EigenTree, key: int) -> twin.Tree:
+    """The twin's tree, from the same directions and folds; rows cut up stay one fold's."""
+    folded = _Folded(problem, method, (0, 1), key)
+    (space, columns, folds) = folded.groups[0]
+    weights = [1] * len(folded.y) if folded.weights is None else folded.weights.tolist()
+    transformed = [
+        [
+            twin.Point(features, label, weight)
+            for features, label, weight in zip(
+                projected(columns, space.directions[name]), folded.y.tolist(), weights, strict=True
+            )
+        ]
+        for name in method.transformations
+    ]
+    tests = [
+        frozenset(np.flatnonzero(folded.numbers[:, division] == number).tolist())
+        for division, number in folds.tolist()
+    ]
+    nothing = [
+        [direction.nothing for direction in space.directions[name]]
+        for name in method.transformations
+    ]
+    return twin.Tree.create(transformed, tests, nothing)
+
+
+def assert_same_tree(grown: GrownTree, top: twin.Node, unit: float) -> None:
+    tree, left = grown.tree, [(top, 0)]
+    while left:
+        node, number = left.pop()
+        np.testing.assert_array_equal(tree.stats[number], np.array(node.counts) * unit)
+        assert tree.leaf_label[number] == node.expected
+        assert tree.is_leaf[number] == (node.children is None)
+        for fold, own in node.folds.items():
+            assert grown.total[number, fold] == (own.correct + own.incorrect) * unit
+        assert np.isnan(grown.correct[number]).sum() == grown.correct.shape[1] - len(node.folds)
+        if node.children is not None:
+            assert tree.threshold[tree.plane_ptr[number]] == node.split
+            first = tree.first_child[number]
+            left += [(node.children[0], first), (node.children[1], first + 1)]
+
+
+@examples(100)
+@given(
+    seed=st.integers(0, 10**9),
+    n_divisions=st.integers(1, 3),
+    n_folds=st.integers(2, 6),
+    max_depth=st.sampled_from([None, 1, 2]),
+)
+def test_the_tree_is_the_twins(
+    seed: int, n_divisions: int, n_folds: int, max_depth: int | None
+) -> None:
+    problem = small_problem(seed)
+    method = EigenTree(NAMES, n_divisions, n_folds, max_depth)
+    grown = grow_eigen_tree(problem, method, key=seed)
+    expected = created_by_messages(problem, method, seed)
+    assert grown.transformation == NAMES[expected.best]
+    total = problem.total_weight * n_divisions
+    for name, top in zip(NAMES, expected.tops, strict=True):
+        assert grown.accuracy[name] == top.power / total
+    assert_same_tree(grown, expected.top, problem.unit)
+    grown.tree.validate()
+
+
+@examples(50)
+@given(seed=st.integers(0, 10**9), in_folds=st.booleans())
+def test_rows_end_where_they_were_counted(seed: int, in_folds: bool) -> None:
+    problem = small_problem(seed)
+    tree = grow_eigen_tree(problem, EigenTree(in_folds=in_folds), key=seed).tree
+    leaf = tree.apply(problem.Z)
+    counted = np.zeros_like(tree.stats)
+    weights = np.ones(len(leaf)) if problem.weights is None else problem.weights
+    np.add.at(counted, (leaf, problem.y), weights * problem.unit)
+    np.testing.assert_array_equal(counted[tree.is_leaf], tree.stats[tree.is_leaf])
+    np.testing.assert_array_equal(
+        np.bincount(leaf, minlength=tree.n_nodes)[tree.is_leaf], tree.n_samples[tree.is_leaf]
+    )
+
+
+def test_in_folds_each_fold_has_its_own_directions() -> None:
+    X, y = two_clouds()
+    problem = encode(X, y, 2)
+    folded = _Folded(problem, EigenTree(in_folds=True), (0, 1), 3)
+    assert len(folded.groups) == 10
+    for space, _, folds in folded.groups:
+        division, number = folds[0]
+        training = folded.numbers[:, division] != number
+        alone = _Folded(encode(X[training], y[training], 2), EigenTree(), (0, 1), 0).space
+        for name in EigenTree().transformations:
+            for one, other in zip(space.directions[name], alone.directions[name], strict=True):
+                np.testing.assert_array_equal(one.coef, other.coef)
+
+
+# --- the estimator ------------------------------------------------------------------------------
+
+
+def test_a_level_is_a_direction() -> None:
+    X, y = two_clouds(400)
+    model = EigenTreeClassifier(random_state=0).fit(X, y)
+    tree = model.tree_
+    assert tree.depth > 1
+    assert_sound(model, X, y)
+    for node in np.flatnonzero(~tree.is_leaf):
+        level = tree.node_depth[node]
+        np.testing.assert_array_equal(tree.coefficients(node), model.directions_[level])
+        assert tree.origin_labels[tree.origin[node]] == (
+            f"{model.transformation_}, direction {level + 1}"
+        )
+    assert model.cv_accuracy_[model.transformation_] == max(model.cv_accuracy_.values())
+    assert list(model.cv_accuracy_) == ["pca", "fisher", "psc", "first+pca", "first+psc"]
+    assert model.fold_correct_.shape == model.fold_total_.shape == (tree.n_nodes, 10)
+    np.testing.assert_array_equal(model.fold_total_[0].sum(), 2 * len(X))
+    assert (model.fold_correct_ <= model.fold_total_).all()
+    assert model.pairs_ == ((0, 1),)
+    assert (np.diff(tree.gain[[0, 1]]) < 0).all()
+
+
+def test_clusters_are_found_that_a_hyperplane_misses() -> None:
+    def data(seed: int) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(seed)
+        side = np.arange(600) % 2
+        X = rng.normal(size=(600, 3))
+        X[:, 0] += 4.0 * side
+        far = rng.random(600) < 0.2  # on the other side, and away from the first direction
+        X[far, 1] += rng.choice([-8.0, 8.0], far.sum())
+        return X, np.where(far, 1 - side, side)
+
+    (X, y), (fresh, truth) = data(0), data(1)
+    tree = EigenTreeClassifier(random_state=0).fit(X, y)
+    line = EigenTreeClassifier(random_state=0, max_depth=1).fit(X, y)
+    assert line.get_n_leaves() == 2
+    assert tree.score(fresh, truth) > line.score(fresh, truth) + 0.05
+
+
+def test_two_normal_classes_give_a_linear_classifier() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(500) % 2
+    X = rng.normal(size=(500, 6)) + 1.35 * y[:, None]
+    model = EigenTreeClassifier(random_state=0).fit(X, y)
+    assert model.get_n_leaves() <= 3
+    assert model.cv_accuracy_[model.transformation_] > 0.9
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_threads_change_nothing(n_jobs: int, n_classes: int) -> None:
+    X, y = blobs(200, 5, n_classes)
+    one = EigenTreeClassifier(random_state=0).fit(X, y)
+    many = EigenTreeClassifier(random_state=0, n_jobs=n_jobs).fit(X, y)
+    assert one.model_ == many.model_
+    np.testing.assert_equal(one._found, many._found)
+
+
+@pytest.mark.parametrize("in_folds", [False, True])
+def test_the_order_of_rows_changes_nothing(in_folds: bool) -> None:
+    X, y = two_clouds(150)
+    order = np.random.default_rng(0).permutation(len(X))
+    one = EigenTreeClassifier(random_state=0, transform_in_folds=in_folds).fit(X, y)
+    other = EigenTreeClassifier(random_state=0, transform_in_folds=in_folds).fit(
+        X[order], y[order]
+    )
+    assert one.tree_ == other.tree_
+    np.testing.assert_equal(one._found, other._found)
+
+
+@pytest.mark.parametrize("in_folds", [False, True])
+def test_a_weight_of_two_is_a_row_twice(in_folds: bool) -> None:
+    X, y = two_clouds(120)
+    weights = np.random.default_rng(0).integers(0, 4, len(X))
+    model = EigenTreeClassifier(random_state=0, transform_in_folds=in_folds)
+    weighted = clone(model).fit(X, y, sample_weight=weights)
+    repeated = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert weighted.transformation_ == repeated.transformation_
+    np.testing.assert_array_equal(weighted.tree_.threshold, repeated.tree_.threshold)
+    np.testing.assert_array_equal(weighted.tree_.coef, repeated.tree_.coef)
+    np.testing.assert_array_equal(weighted.tree_.stats, repeated.tree_.stats)
+    np.testing.assert_array_equal(weighted.fold_correct_, repeated.fold_correct_)
+    assert weighted.cv_accuracy_ == repeated.cv_accuracy_
+
+
+def test_seeds_and_divisions_matter() -> None:
+    X, y = blobs(120, 4, 2, seed=3)
+    found = {
+        tuple(EigenTreeClassifier(random_state=seed).fit(X, y).fold_total_[0]) for seed in range(5)
+    }
+    correct = {
+        EigenTreeClassifier(random_state=seed).fit(X, y).fold_correct_[0].tobytes()
+        for seed in range(5)
+    }
+    assert len(found) == 1  # all folds have a fifth of the rows
+    assert len(correct) > 1
+    model = EigenTreeClassifier(n_divisions=3, n_folds=7, random_state=0).fit(X, y)
+    assert model.fold_total_.shape[1] == 21
+    halves = model.fold_correct_[0, :7], model.fold_correct_[0, 7:14]
+    assert not np.array_equal(*halves)
+
+
+# --- more than two classes ----------------------------------------------------------------------
+
+
+def test_a_tree_for_each_pair() -> None:
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    model = EigenTreeClassifier(random_state=0).fit(X, names)
+    assert not hasattr(model, "tree_")
+    assert model.model_.combine == "pairs"
+    assert [tuple(pair) for pair in model.pairs_] == [
+        ("setosa", "versicolor"),
+        ("setosa", "virginica"),
+        ("versicolor", "virginica"),
+    ]
+    for tree, pair, directions in zip(
+        model.model_.trees, model.pairs_, model.directions_, strict=True
+    ):
+        two = np.isin(names, pair)
+        alone = EigenTreeClassifier(random_state=0).fit(X[two], names[two])
+        np.testing.assert_array_equal(tree.threshold, alone.tree_.threshold)
+        np.testing.assert_array_equal(directions, alone.directions_)
+        assert tree.stats[0][~np.isin(model.classes_, pair)].tolist() == [0.0]
+    assert len(model.transformation_) == len(model.cv_accuracy_) == len(model.fold_total_) == 3
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[proba.argmax(axis=1)])
+    assert model.score(X, names) > 0.95
+
+
+def test_votes_and_ties() -> None:
+    X, y = blobs(150, 4, 5)
+    model = EigenTreeClassifier(random_state=0).fit(X, y)
+    rng = np.random.default_rng(0)
+    rows = rng.normal(scale=4.0, size=(500, 4))
+    votes, shares = np.zeros((500, 5)), np.zeros((500, 5))
+    for tree in model.model_.trees:
+        leaf = tree.apply(rows)
+        votes[np.arange(500), tree.leaf_label[leaf]] += 1
+        shares += tree.proportion[leaf]
+    most = votes == votes.max(axis=1, keepdims=True)
+    assert (most.sum(axis=1) > 1).any(), "some votes must tie"
+    expected = np.where(most, shares, -1.0).argmax(axis=1)
+    np.testing.assert_array_equal(model.predict(rows), expected)
+
+
+def test_a_class_without_weight() -> None:
+    X, y = blobs(90, 3, 3)
+    weights = (y != 1).astype(float)
+    model = EigenTreeClassifier(random_state=0).fit(X, y, sample_weight=weights)
+    assert not (model.predict(X) == 1).any()
+    two = EigenTreeClassifier(random_state=0).fit(X, y == 0, sample_weight=(y == 0).astype(float))
+    assert two.get_n_leaves() == 1
+    assert two.predict(X).all()
+
+
+# --- odd data -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("in_folds", [False, True])
+@pytest.mark.parametrize("few", [1, 2, 3])
+def test_classes_with_fewer_members_than_folds(few: int, in_folds: bool) -> None:
+    X, y = two_clouds(100)
+    y = (np.arange(100) < few).astype(int)
+    X[:few] += 20.0
+    model = EigenTreeClassifier(random_state=0, transform_in_folds=in_folds).fit(X, y)
+    assert_sound(model, X, y)
+
+
+@pytest.mark.parametrize("in_folds", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_very_few_rows(n: int, in_folds: bool) -> None:
+    X, y = two_clouds(n, d=6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeakWarning)
+        model = EigenTreeClassifier(random_state=0, transform_in_folds=in_folds).fit(X, y)
+    assert_sound(model, X, y)
+
+
+def test_constant_features_only() -> None:
+    model = EigenTreeClassifier(random_state=0).fit(np.ones((20, 3)), np.arange(20) % 2)
+    assert model.get_n_leaves() == 1
+    assert model.directions_.shape == (0, 3)
+    assert model.transformation_ == "pca"
+
+
+def test_repeated_and_constant_features() -> None:
+    X, y = two_clouds(200, d=3)
+    wide = np.column_stack([X, X[:, 1], np.full(200, 7.0), X @ [1.0, -2.0, 0.5]])
+    model = EigenTreeClassifier(random_state=0).fit(wide, y)
+    assert len(model.directions_) == 3
+    assert (model.directions_[:, 4] == 0).all()
+    assert_sound(model, wide, y)
+
+
+def test_one_class() -> None:
+    model = EigenTreeClassifier().fit([[0.0], [1.0]], ["a", "a"])
+    assert model.predict([[5.0]]).tolist() == ["a"]
+    assert model.get_n_leaves() == 1
+
+
+def test_far_from_the_origin() -> None:
+    """Cuts are found where all values are large and differ little."""
+    X, y = two_clouds(200)
+    near = EigenTreeClassifier(random_state=0).fit(X, y)
+    far = EigenTreeClassifier(random_state=0).fit(X + 1e6, y)
+    assert_sound(far, X + 1e6, y)
+    assert abs(far.score(X + 1e6, y) - near.score(X, y)) < 0.03
+
+
+@pytest.mark.parametrize("in_folds", [False, True])
+def test_levels_and_missing_values(in_folds: bool) -> None:
+    X, y = two_clouds(300, d=3)
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    rng = np.random.default_rng(0)
+    table["kind"] = np.where(rng.random(300) < 0.8, np.where(y, "new", "old"), "some")
+    table.loc[::7, "b"] = np.nan
+    table.loc[::11, "kind"] = None
+    model = EigenTreeClassifier(random_state=0, transform_in_folds=in_folds).fit(table, y)
+    assert model.score(table, y) > 0.85
+    assert np.diff(model.tree_.table_ptr).max() == 3  # new, old, some
+    leaf = model.apply(table)
+    np.testing.assert_array_equal(
+        np.bincount(leaf, minlength=model.tree_.n_nodes)[model.tree_.is_leaf],
+        model.tree_.n_samples[model.tree_.is_leaf],
+    )
+    assert np.isfinite(model.tree_.spread).all()
+    assert "kind" in obliqua.export_text(model)
+
+
+# --- parameters ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", ["logistic", "svm", LinearSVC(dual=False), Perceptron()])
+def test_a_first_direction_from_a_classifier(first: Any) -> None:
+    X, y = two_clouds(300)
+    model = EigenTreeClassifier(
+        transformations=("first+pca", "first+fisher"), first_direction=first, random_state=0
+    ).fit(X, y)
+    assert len(model.directions_) == 4
+    if not isinstance(first, str):
+        coef = first.fit(X, y).coef_[0]
+        one = model.directions_[0]
+        cosine = one @ coef / np.linalg.norm(one) / np.linalg.norm(coef)
+        assert abs(cosine) > 1 - 1e-6
+    np.testing.assert_allclose(model.directions_[1:] @ model.directions_[0], 0.0, atol=1e-6)
+
+
+def test_a_named_classifier_sees_standardised_features() -> None:
+    X, y = two_clouds(300)
+    units = np.array([1.0, 1000.0, 0.001, 1.0])
+    names = ("first+pca",)
+    one, other = (
+        EigenTreeClassifier(transformations=names, first_direction="logistic").fit(X * u, y)
+        for u in (1.0, units)
+    )
+    a, b = one.directions_[0], other.directions_[0] * units
+    assert abs(a @ b) / np.linalg.norm(a) / np.linalg.norm(b) > 1 - 1e-6
+
+
+def test_the_classifier_itself_is_not_fitted() -> None:
+    X, y = two_clouds()
+    first = LogisticRegression()
+    model = EigenTreeClassifier(first_direction=first, random_state=0).fit(X, y)
+    assert not hasattr(first, "coef_")
+    assert model.get_params()["first_direction__C"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"transformations": "pca"}, TypeError, r"sequence of names.*got 'pca'.*\('pca',\)"),
+        ({"transformations": ("pca", "lda")}, ValueError, "names out of 'pca'.*got 'lda'"),
+        ({"transformations": ()}, ValueError, "got none"),
+        ({"transformations": ("pca", "pca")}, ValueError, "the same one twice"),
+        ({"transformations": 3}, TypeError, "got 3"),
+        ({"n_divisions": 0}, ValueError, "n_divisions"),
+        ({"n_folds": 1}, ValueError, "n_folds"),
+        ({"max_depth": 0}, ValueError, "max_depth"),
+        ({"scale": "unit"}, ValueError, "scale"),
+        ({"first_direction": "lda"}, ValueError, "'mean', 'logistic', 'svm'.*got 'lda'"),
+        ({"first_direction": 3}, TypeError, "linear classifier.*got 3"),
+        ({"first_direction": LinearSVC}, TypeError, "the class LinearSVC itself"),
+        ({"first_direction": KNeighborsClassifier()}, ValueError, "no coef_ after fit"),
+        ({"first_direction": SVC()}, ValueError, r"no coef_ after fit.*linear"),
+        ({"class_weight": "balanced", "priors": "equal"}, ValueError, "priors and class_weight"),
+    ],
+)
+def test_parameters_are_checked(params: Any, error: Any, message: str) -> None:
+    X, y = two_clouds()
+    model = EigenTreeClassifier(**params)
+    with pytest.raises(error, match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "model_")
+
+
+def test_weights_need_a_classifier_that_takes_them() -> None:
+    X, y = two_clouds(n=60)
+    model = EigenTreeClassifier(first_direction=KNeighborsClassifier())
+    with pytest.raises(ValueError, match="takes no sample_weight"):
+        model.fit(X, y, sample_weight=np.linspace(1, 2, 60))
+
+
+def test_asking_before_fitting() -> None:
+    model = EigenTreeClassifier()
+    with pytest.raises(NotFittedError):
+        _ = model.transformation_
+
+
+def test_class_weights_move_the_tree() -> None:
+    X, y = two_clouds(300)
+    plain = EigenTreeClassifier(random_state=0).fit(X, y)
+    costly = EigenTreeClassifier(random_state=0, class_weight={1: 20.0}).fit(X, y)
+    assert (costly.predict(X) == 1).sum() > (plain.predict(X) == 1).sum()
+
+
+# --- the leak -----------------------------------------------------------------------------------
+
+
+def noise(n: int = 40, d: int = 30) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, d)), np.arange(n) % 2
+
+
+def test_a_leak_is_said() -> None:
+    X, y = noise()
+    with pytest.warns(LeakWarning, match="'fisher' was chosen with 40 rows for 30") as said:
+        leaky = EigenTreeClassifier(random_state=0).fit(X, y)
+    assert said[0].filename == __file__
+    assert leaky.cv_accuracy_["fisher"] > 0.8  # of nothing but noise
+    sound = EigenTreeClassifier(random_state=0, transform_in_folds=True).fit(X, y)
+    assert sound.cv_accuracy_["fisher"] < 0.7
+
+
+@pytest.mark.parametrize(
+    "params", [{"transformations": ("pca", "psc")}, {"transform_in_folds": True}]
+)
+def test_no_leak_no_warning(params: Any) -> None:
+    X, y = noise()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        EigenTreeClassifier(random_state=0, **params).fit(X, y)
+        X, y = load_breast_cancer(return_X_y=True)
+        EigenTreeClassifier(random_state=0, **params).fit(X, y)
+
+
+# --- files and readers --------------------------------------------------------------------------
+
+
+def saved(model: Any) -> Any:
+    file = io.BytesIO()
+    obliqua.save(model, file)
+    file.seek(0)
+    return obliqua.load(file)
+
+
+@pytest.mark.parametrize("how", [saved, lambda model: pickle.loads(pickle.dumps(model))])
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+def test_files_and_pickles(how: Any, n_classes: int) -> None:
+    X, y = blobs(120, 4, n_classes)
+    model = EigenTreeClassifier(random_state=0, transformations=("fisher", "psc")).fit(X, y)
+    again = how(model)
+    assert again.model_ == model.model_
+    assert again.get_params() == model.get_params()
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    for name in ("transformation_", "cv_accuracy_", "directions_", "fold_correct_", "pairs_"):
+        np.testing.assert_equal(getattr(again, name), getattr(model, name))
+
+
+def test_a_classifier_as_a_parameter_is_not_in_a_file() -> None:
+    X, y = two_clouds()
+    model = EigenTreeClassifier(first_direction=LinearSVC(dual=False), random_state=0).fit(X, y)
+    again = saved(model)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match=r"set_params\(first_direction="):
+        again.fit(X, y)
+
+
+def test_readers_read_it() -> None:
+    X, y = load_wine(return_X_y=True)
+    model = EigenTreeClassifier(random_state=0).fit(X, y)
+    assert "class 1" in obliqua.export_text(model, tree=0)
+    assert len(obliqua.export_rules(model, tree=2)) == model.model_.trees[2].n_leaves
+    np.testing.assert_allclose(model.feature_importances_.sum(), 1.0)
+    assert model.apply(X).shape == (len(X), 3)
+    assert model.get_depth() >= 1
