@@ -139,7 +139,8 @@ class Subclasses:
     def _furthest(self, place: int) -> str:
         """Write the features in which a cluster differs most from its class."""
         away = np.nan_to_num(self.difference[place])
-        order = np.argsort(-np.abs(away), kind="stable")[:SHOWN].tolist()
+        # What differs by rounding only stays in the order of the columns.
+        order = np.argsort(-np.abs(away).round(9), kind="stable")[:SHOWN].tolist()
         # So many digits that a fifth of a standard deviation can be seen.
         steps = self.class_sd[place] / 5
         means = [write_number(self.mean[place, k], 3, steps[k]) for k in order]

@@ -91,7 +91,9 @@ def plot_projection(
 
     Notes
     -----
-    Each axis is a sum of features in units of its leading one, which its label begins with.
+    Each axis is a sum of features in units of its leading one, which its label begins with. For a
+    missing value stands what does so at the split, or the mean of the column in `X` where the
+    direction is none of a split.
 
     Examples
     --------
@@ -206,12 +208,14 @@ def _mixture(tree: Tree, plane: int, axes: Sequence[Axis], scale: Scale) -> Floa
     )
     if not (np.isfinite(basis).all() and np.isfinite(target).all()):
         return None
-    size = np.linalg.norm(basis, axis=1)
-    shares = np.linalg.lstsq((basis / size[:, None]).T, target, rcond=None)[0] / size
-    left = target - shares @ basis
-    if np.linalg.norm(left) > APART * np.linalg.norm(target):
+    # Both are divided by their largest entry, so that squares of huge ones can be formed.
+    size, largest = np.abs(basis).max(axis=1, initial=0.0), np.abs(target).max(initial=0.0) or 1.0
+    basis, target = basis / size[:, None], target / largest
+    shares = np.linalg.lstsq(basis.T, target, rcond=None)[0]
+    if np.linalg.norm(target - shares @ basis) > APART * np.linalg.norm(target):
         return None
-    return np.asarray(shares * [axis.divisor for axis in axes])
+    with np.errstate(over="ignore"):
+        return np.asarray(shares * largest / size * [axis.divisor for axis in axes])
 
 
 def _axes(subject: Subject, Z: AnyArray, directions: Any, scale: Scale) -> tuple[Axis, Axis]:
@@ -238,22 +242,32 @@ def _axes(subject: Subject, Z: AnyArray, directions: Any, scale: Scale) -> tuple
 def _by_hand(subject: Subject, Z: AnyArray, direction: FloatArray) -> Axis:
     """Make an axis of a direction that is no split."""
     builder = TreeBuilder(n_features=len(direction), n_stats=1)
-    builder.add_split("root", direction, 0.0, ("left", "right"))
+    fill = dict(enumerate(_means(Z).tolist()))
+    fill = {column: mean for column, mean in fill.items() if direction[column] and mean == mean}
+    builder.add_split("root", direction, 0.0, ("left", "right"), fill=fill)
     for leaf in ("left", "right"):
         builder.set_leaf(leaf, [1.0])
     made = builder.build()
     return _axis(subject, replace(made, spread=_spread(Z)[made.coef_idx]), 0)
 
 
+def _means(Z: AnyArray) -> FloatArray:
+    """Return the mean of what is there in each column; NaN if nothing is."""
+    known = ~np.isnan(Z)
+    count = known.sum(axis=0)
+    shares = np.where(known, Z, 0.0) / np.maximum(count, 1)
+    return np.where(count > 0, shares.sum(axis=0), np.nan)
+
+
 def _spread(Z: AnyArray) -> FloatArray:
-    """Return the standard deviation of what is there in each column."""
+    """Return the standard deviation of what is there in each column; 0 if nothing is."""
     known = ~np.isnan(Z)
     largest = np.abs(np.where(known, Z, 0.0)).max(axis=0, initial=0.0)
     unit = np.where(largest > 0, largest, 1.0)
-    scaled = np.where(known, Z / unit, 0.0)
-    count = np.maximum(known.sum(axis=0), 1)
-    away = np.where(known, scaled - scaled.sum(axis=0) / count, 0.0)
-    return np.asarray(np.sqrt(np.square(away).sum(axis=0) / count) * unit, dtype=np.float64)
+    scaled = Z / unit
+    away = np.where(known, scaled - _means(scaled), 0.0)
+    square = np.square(away).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.asarray(np.sqrt(square) * unit, dtype=np.float64)
 
 
 def _numeric(subject: Subject) -> BoolArray:

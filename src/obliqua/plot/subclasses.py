@@ -126,7 +126,7 @@ def plot_subclasses(
 def _furthest(difference: FloatArray, most: int) -> Int64Array:
     """Choose the features that differ most in some leaf; they stay in their order."""
     largest = np.nan_to_num(np.abs(difference)).max(axis=0, initial=0.0)
-    return np.sort(np.argsort(-largest, kind="stable")[:most])
+    return np.sort(np.argsort(-largest.round(9), kind="stable")[:most])
 
 
 def _places(codes: Int64Array) -> FloatArray:
@@ -248,17 +248,13 @@ def _write_numbers(
 
 
 def _caption(ax: Any, font: Font, hidden: int) -> None:
-    parts = [
-        "means of the leaf's rows of its class,",
-        "less those of the whole class,",
-        "in its standard deviations;",
-        "at the left: rows, share of the class (share of the leaf)",
-    ]
+    text = (
+        "means of the leaf's rows of its class, less those of the whole class, in its standard "
+        "deviations; at the left: rows, share of the class (share of the leaf)"
+    )
     if hidden:
-        parts[-1] += (
-            f"; {hidden} more {'column differs' if hidden == 1 else 'columns differ'} less"
-        )
-    lines = font.wrap(map(font.writable, parts), room_of(ax)[0], 7.0)
+        text += f"; {hidden} more {'column differs' if hidden == 1 else 'columns differ'} less"
+    lines = font.wrap(map(font.writable, text.split()), room_of(ax)[0], 7.0)
     note = ax.annotate(
         "\n".join(lines),
         xy=(0.0, 0.0),
