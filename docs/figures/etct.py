@@ -1,4 +1,4 @@
-"""The figure of docs/methods/eigen_tree.md: glass of windows along the tree's first two directions.
+"""The figure of docs/methods/eigen_tree.md: glass of windows, and what the leaves are.
 
 ``make figures`` writes it beside this file. It is kept, so that the documentation is built without
 matplotlib and without the data; ``tests/test_figures.py`` draws it again where the data are, and

@@ -20,6 +20,8 @@ from obliqua.data import written_name
 __all__ = ["Subclasses", "subclasses"]
 
 SHOWN = 3  # features that a line of text names
+HEAD = "means that differ most (by deviations of the class)"
+SHORT_HEAD = "differ most (by deviations)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,7 +114,20 @@ class Subclasses:
         texts = {name: columns[name].tolist() for name in ("class", "feature")}
         return module.DataFrame(columns | texts)
 
-    def __str__(self) -> str:
+    def text(self, width: int | None = None) -> str:
+        """Return a table with a line per leaf, and the features that differ most at its end.
+
+        Parameters
+        ----------
+        width : int, default=None
+            How long a line may be, if it can be; of the features at the end, as many are named
+            as there is room for. None for three of them.
+
+        Returns
+        -------
+        str
+            The table; `print` shows the same.
+        """
         heads = ("leaf", "class", "rows", "share", "pure", "distance")
         columns: list[Iterable[str]] = [
             map(str, self.leaves.tolist()),
@@ -129,26 +144,31 @@ class Subclasses:
             [cell.ljust(width) if place == 1 else cell.rjust(width) for cell in column]
             for place, (column, width) in enumerate(zip(cells, widths, strict=True))
         ]
-        lines = ["  ".join(row) for row in zip(*padded, strict=True)]
-        last = ["means that differ most (by deviations of the class)"]
-        last += [self._furthest(place) for place in range(len(self.leaves))]
-        return "\n".join(
-            f"{line}  {text}".rstrip() for line, text in zip(lines, last, strict=True)
-        )
+        lines = ["  ".join(row) + "  " for row in zip(*padded, strict=True)]
+        room = None if width is None else width - len(lines[0])
+        head = HEAD if room is None or len(HEAD) <= room else SHORT_HEAD
+        last = [head, *(self._furthest(place, room) for place in range(len(self.leaves)))]
+        return "\n".join(f"{line}{text}".rstrip() for line, text in zip(lines, last, strict=True))
 
-    def _furthest(self, place: int) -> str:
+    def _furthest(self, place: int, room: int | None) -> str:
         """Write the features in which a cluster differs most from its class."""
         away = np.nan_to_num(self.difference[place])
         # What differs by rounding only stays in the order of the columns.
         order = np.argsort(-np.abs(away).round(9), kind="stable")[:SHOWN].tolist()
         # So many digits that a fifth of a standard deviation can be seen.
         steps = self.class_sd[place] / 5
-        means = [write_number(self.mean[place, k], 3, steps[k]) for k in order]
-        return ", ".join(
-            f"{self.features[k]} {mean} ({away[k]:+.1f})"
-            for k, mean in zip(order, means, strict=True)
-            if abs(away[k]) >= 0.05
-        )
+        text = ""
+        for k in order:
+            mean = write_number(self.mean[place, k], 3, steps[k])
+            more = f"{', ' if text else ''}{self.features[k]} {mean} ({away[k]:+.1f})"
+            full = text and room is not None and len(text + more) > room
+            if full or abs(away[k]) < 0.05:
+                break
+            text += more
+        return text
+
+    def __str__(self) -> str:
+        return self.text()
 
     def __len__(self) -> int:
         return len(self.leaves)
