@@ -20,10 +20,11 @@ from obliqua.experiments.etct import (
     TABLE_1,
     TABLE_2,
     TABLE_3,
-    TABLE_CLUSTERS,
     linear_svm,
     naive_bayes,
 )
+from obliqua.experiments.etct_clusters import PROTOTYPE, Gains
+from obliqua.experiments.etct_clusters import TABLE as TABLE_CLUSTERS
 from obliqua.experiments.protocol import run_cell
 from obliqua.experiments.store import Store
 from obliqua.experiments.tables import Table, run_table
@@ -137,3 +138,30 @@ def test_what_is_printed(table: Table, tmp_path: Path) -> None:
     assert "not published" in text
     paper, other = table.published["d5"]["Bayes"], table.prototype["d5"]["Bayes"]
     assert f"| d5 | Bayes | 2 | {paper.accuracy.mean} | {other.accuracy.mean} |" in text
+
+
+def test_gains_are_paired_differences_to_the_better_linear_method(tmp_path: Path) -> None:
+    store = Store(tmp_path / "x.json", TABLE_CLUSTERS.name, 0)
+    compared = run_table(
+        TABLE_CLUSTERS, store, data_sets=["star8-d5"], repeats=3, progress=lambda line: None
+    )
+    assert isinstance(compared, Gains)
+    accuracy = {
+        row.method: [100 * np.trace(cell.matrix) / cell.matrix.sum() for cell in row.cells]
+        for row in compared.rows
+    }
+    better = max(("Bayes", "SVM"), key=lambda name: np.mean(accuracy[name]))
+    away = np.array(accuracy["2C-ETCT"]) - accuracy[better]
+    gain = compared.gain("star8-d5")
+    assert gain == pytest.approx((away.mean(), away.std(ddof=1)))
+    assert compared.gain("star8-d8") is None
+    text = compared.markdown()
+    assert (
+        f"| star, steps of 8 | {away.mean():+.1f} ± {away.std(ddof=1):.1f} | +1.5 |  | +1.5 |"
+        in text
+    )
+    assert "chain, steps" not in text
+    assert "| star8-d5 | SVM | 3 |" in text
+    assert list(PROTOTYPE) == [
+        (kind, far) for kind in ("chain", "star") for far in (3, 4, 5, 6, 8)
+    ]

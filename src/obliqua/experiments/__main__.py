@@ -16,7 +16,7 @@ from obliqua.experiments.c45 import TABLE_C45, TABLE_MISSING, TABLE_MORE
 from obliqua.experiments.etct import TABLE_1 as ETCT_TABLE_1
 from obliqua.experiments.etct import TABLE_2 as ETCT_TABLE_2
 from obliqua.experiments.etct import TABLE_3 as ETCT_TABLE_3
-from obliqua.experiments.etct import TABLE_CLUSTERS as ETCT_CLUSTERS
+from obliqua.experiments.etct_clusters import TABLE as ETCT_CLUSTERS
 from obliqua.experiments.hhcart import TABLE_2, TABLE_7
 from obliqua.experiments.missing import MISSING
 from obliqua.experiments.oc1 import TABLE_1 as OC1_TABLE_1
