@@ -3,9 +3,9 @@
 ``python -m benchmarks.eigen_tree`` fits `EigenTreeClassifier` with its defaults to artificial data
 and writes `benchmarks/results/growth/etct.json` and the table `docs/results/etct/growth.md`. Two
 kinds of data: two normal classes that overlap, and labels without any relation to the rows, which
-is the worst case, because no node is pure before it has few rows. n log n would mean an exponent of
-about 1.1 between 1,000 and 100,000 rows. Features cost twice: a direction has more coefficients,
-and there are more directions.
+is the worst case, because no node is pure before it has few rows. n log n would mean an exponent
+of about 1.1 between 1,000 and 100,000 rows. Features cost twice: a direction has more
+coefficients, and there are more directions.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def text(result: dict[str, Any]) -> str:
         [
             table(["data", "features", *sizes, "exponent"], rows),
             f"{small['n']} × {small['p']}: {number(1000 * small['cpu'])} ms.",
-            f"CPU seconds of a whole fit. Measured on {facts['date']}: {facts['cpu']}, one thread.",
+            f"CPU seconds of a whole fit, {facts['date']}: {facts['cpu']}, one thread.",
         ]
     )
 

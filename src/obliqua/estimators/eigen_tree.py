@@ -180,7 +180,7 @@ class EigenTreeClassifier(TrainedTreesClassifier):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> tree = EigenTreeClassifier(random_state=0).fit(X, y)
     >>> tree.transformation_, tree.get_n_leaves()
-    ('fisher', 2)
+    ('fisher', 3)
     """
 
     _takes_odd = True
@@ -320,7 +320,7 @@ class EigenTreeClassifier(TrainedTreesClassifier):
             for each in grown
             if each.transformation in close
             and each.tree.n_leaves > 1
-            and each.tree.n_samples[0] < ROWS_PER_FEATURE * len(each.directions)
+            and each.tree.n_samples[0] < ROWS_PER_FEATURE * np.count_nonzero(each.directions[0])
         ]
         if not leaks:
             return
@@ -328,10 +328,10 @@ class EigenTreeClassifier(TrainedTreesClassifier):
         accuracy = one.accuracy[one.transformation]
         warnings.warn(
             f"The transformation {one.transformation!r} was chosen with {one.tree.n_samples[0]} "
-            f"rows for {len(one.directions)} directions. It was found from all rows, so the rows "
-            f"that the internal cross-validation tests have had their say, and cv_accuracy_ "
-            f"({accuracy:.2f}) is too high. Set transform_in_folds=True, or leave it out of "
-            "`transformations`.",
+            f"rows for {np.count_nonzero(one.directions[0])} features. It was found from all "
+            "rows, so the rows that the internal cross-validation tests have had their say, and "
+            f"cv_accuracy_ ({accuracy:.2f}) is too high. Set transform_in_folds=True, or leave "
+            f"{one.transformation!r} out of `transformations`.",
             LeakWarning,
             stacklevel=4,  # the line that calls fit
         )

@@ -39,7 +39,7 @@ _CLASSES = {
 
 _NOT_SAVED = "not_saved"
 
-_KINDS = {"n_hyperplanes_": int, "timed_out_": bool}  # of what a fit has noted
+_KINDS = {"n_hyperplanes_": int, "timed_out_": bool, "_found": list}  # of what a fit has noted
 _ESTIMATOR = "estimator"
 
 

@@ -203,13 +203,12 @@ def repeated_folds(
     parts = _parts(problem, seeds[0])
     keys = np.empty(int(parts.owner.max()) + 1, dtype=np.uint64)
     labels = np.empty((len(parts.owner), len(seeds)), dtype=np.int64)
-    hashes = row_hashes(problem.Z, problem.y.astype(np.int64), 0)
-    keys[parts.group] = hashes
     # The parts of a group are alike, so they may be counted in any order.
     place = _places(parts.owner)
     for k, seed in enumerate(seeds):
-        salted = scattered(keys, np.full(len(keys), seed & (2**62 - 1) | 2**62))
-        order = np.argsort(scattered(salted[parts.owner], place), kind="stable")
+        # Equal rows have equal hashes with any seed.
+        keys[parts.group] = row_hashes(problem.Z, problem.y.astype(np.int64), seed & (2**64 - 1))
+        order = np.argsort(scattered(keys[parts.owner], place), kind="stable")
         shuffled = _Parts(parts.group, parts.owner[order], parts.size[order])
         labels[order, k] = shuffled.numbered(n_folds)
     different, label = np.unique(labels, axis=0, return_inverse=True)
