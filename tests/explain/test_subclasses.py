@@ -158,6 +158,20 @@ def test_huge_and_equal_numbers() -> None:
     np.testing.assert_array_equal(found.class_sd[:, 1], 0.0)
 
 
+def test_a_feature_that_is_constant_in_a_class_differs_by_nothing() -> None:
+    """Rounding of its mean must not become a difference of many deviations."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [66, 40, 40])  # the mean of 66 times this number is another one
+    X = np.column_stack([rng.normal(size=146), np.array([0.1, 0.3, 0.7])[y]])
+    builder = TreeBuilder(n_features=2, n_stats=3)
+    builder.add_split("root", {0: 1.0}, float(np.median(X[:, 0])), ("low", "high"))
+    builder.add_split("low", {0: 1.0}, -1.0, ("a", "b"))
+    for leaf in ("a", "b", "high"):
+        builder.set_leaf(leaf, [2, 1, 1])
+    found = subclasses(builder.build(), X, y)
+    np.testing.assert_array_equal(found.difference[:, 1], 0.0)
+
+
 def test_files_models_trees_and_several_trees(tmp_path: Any) -> None:
     X, y = cloud()
     model = EigenTreeClassifier(random_state=0).fit(X, y)

@@ -17,6 +17,7 @@ from obliqua import (
     EigenTreeClassifier,
     HHCartClassifier,
     LMDTClassifier,
+    TreeBuilder,
     plot_projection,
 )
 from obliqua.datasets import make_normals_with_clusters
@@ -177,6 +178,42 @@ def test_qualitative_features_and_missing_values() -> None:
     given = plot_projection(model, X, y, directions=[[1, 0, 0, 0], [0, 1, 0, 0]])
     ends = drawn_points(given)[np.isin(drawn_points(given)[:, 0], X["a"][::7])]
     np.testing.assert_allclose(ends[:, 1], X["b"].mean())
+
+
+def test_what_stands_in_for_missing_values_counts_too() -> None:
+    """At some nodes it is another number than along the axis: there rows would be misplaced."""
+    X, y = data(3, n_features=2)
+    X[::5, 0] = np.nan
+    X[1::6, 1] = np.nan
+    model = HHCartClassifier(pruning=None).fit(X, y)
+    tree = model.tree_
+    ax = plot_projection(model, X, y, directions=np.eye(2))
+    points = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    check(ax, tree, X, points)
+    assert by_gid(ax, r"node-\d+-divided")
+
+
+def test_splits_between_leaves_of_one_class_are_no_division() -> None:
+    builder = TreeBuilder(n_features=3, n_stats=2)
+    builder.add_split("root", {0: 1.0}, 0.0, ("left", "right"))
+    builder.add_split("left", {1: 1.0}, 0.0, ("low", "high"))
+    builder.add_split("low", {2: 1.0}, 0.0, ("a", "b"))
+    builder.add_split("high", {2: 1.0}, 0.0, ("c", "d"))
+    for leaf, stats in {"a": [3, 1], "b": [3, 0], "c": [3, 0], "d": [0, 3]}.items():
+        builder.set_leaf(leaf, stats)
+    builder.set_leaf("right", [0, 5])
+    tree = builder.build()
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    ax = plot_projection(tree, X, (X[:, 0] > 0).astype(int))
+    check(ax, tree, X, X[:, :2])
+    (hatched,) = by_gid(ax, r"node-\d+-divided")
+    (high,) = (
+        n
+        for n in np.flatnonzero(tree.node_depth == 2)
+        if len({*tree.leaf_label[_leaves(tree, n)]}) > 1
+    )
+    assert hatched == f"node-{high}-divided"
+    assert "by 1 split " in by_gid(ax, "caption")["caption"].get_text().replace("\n", " ")
 
 
 def test_pairs_of_classes_show_their_own_rows() -> None:

@@ -165,7 +165,7 @@ def make_normals_with_clusters(
     chain was chosen among sixteen settings, looking at the paper's results of 2C-ETCT too; by
     those of the other methods alone, a star with a distance of 4 is as near. In stars with
     distances of 5 and more 2C-ETCT is ahead of linear classifiers; in chains with eight or eleven
-    features and distances up to 6 it is not.
+    features and distances up to 6 it hardly is.
 
     A hyperplane in d dimensions has d - 1 perpendicular directions, but the paper asks for d
     clusters. Here the last one goes back along the first direction. Clusters spread like the main
