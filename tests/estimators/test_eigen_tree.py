@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import re
 import warnings
 from typing import Any
 
@@ -372,6 +373,13 @@ def test_a_leak_is_said() -> None:
     assert leaky.cv_accuracy_["fisher"] > 0.8  # of nothing but noise
     sound = EigenTreeClassifier(random_state=0, transform_in_folds=True).fit(X, y)
     assert sound.cv_accuracy_["fisher"] < 0.7
+
+
+@pytest.mark.parametrize("name", ["psc", "first+pca"])
+def test_with_fewer_rows_than_features_means_leak_too(name: str) -> None:
+    X, y = noise(40, 100)
+    with pytest.warns(LeakWarning, match=f"{re.escape(name)}' was chosen with 40 rows for 100"):
+        EigenTreeClassifier(random_state=0, transformations=(name,)).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from obliqua.methods.eigen_tree import EigenTree, Grown
 
 NAMES = ("pca", "fisher", "psc", "first+pca", "first+fisher", "first+psc")
-# With fewer rows per feature than this, a direction that has seen the test rows fits them.
+# With fewer rows per feature than this, Fisher's direction fits the test rows that it has seen.
 ROWS_PER_FEATURE = 5
 
 
@@ -147,8 +147,9 @@ class EigenTreeClassifier(TrainedTreesClassifier):
     Warns
     -----
     LeakWarning
-        If a transformation was chosen that fits the classes closely, there are fewer than five
-        rows for each of its features, and its directions have seen the internal test rows.
+        If the directions have seen the internal test rows and there are few of them: fewer than
+        five rows per feature with Fisher's direction or one from a classifier, fewer than one
+        with other transformations that see the classes.
 
     Notes
     -----
@@ -313,14 +314,12 @@ class EigenTreeClassifier(TrainedTreesClassifier):
 
     def _warn_of_leaks(self, grown: list["Grown"]) -> None:
         """Warn if a transformation was chosen because it had seen the test rows."""
-        by_means = isinstance(self.first_direction, str) and self.first_direction == "mean"
-        close = ["fisher"] if by_means else [name for name in NAMES if name not in ("pca", "psc")]
         leaks = [
             each
             for each in grown
-            if each.transformation in close
-            and each.tree.n_leaves > 1
-            and each.tree.n_samples[0] < ROWS_PER_FEATURE * np.count_nonzero(each.directions[0])
+            if each.tree.n_leaves > 1
+            and each.tree.n_samples[0]
+            < self._rows_needed(each.transformation) * np.count_nonzero(each.directions[0])
         ]
         if not leaks:
             return
@@ -335,6 +334,13 @@ class EigenTreeClassifier(TrainedTreesClassifier):
             LeakWarning,
             stacklevel=4,  # the line that calls fit
         )
+
+    def _rows_needed(self, name: str) -> int:
+        """Say how many rows per feature a transformation needs, lest it fits what is tested."""
+        means = isinstance(self.first_direction, str) and self.first_direction == "mean"
+        if name == "fisher" or ("+" in name and not means):
+            return ROWS_PER_FEATURE
+        return 0 if name == "pca" else 1  # principal components see no classes
 
     # --- what was found ------------------------------------------------------------------
 
