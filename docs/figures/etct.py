@@ -39,10 +39,10 @@ def name_parts(ax: Axes, number: int) -> None:
 def draw() -> Figure:
     """Two panels: the rows with the upper two levels, and what the leaves are."""
     tree, X, y = fitted()
-    figure = Figure(figsize=(6.8, 5.6), facecolor="white")
-    above = figure.add_axes((0.09, 0.55, 0.89, 0.4))
+    figure = Figure(figsize=(6.8, 5.0), facecolor="white")
+    above = figure.add_axes((0.09, 0.47, 0.89, 0.47))
     plot_projection(tree, X, y, ax=above)
-    below = figure.add_axes((0.34, 0.08, 0.65, 0.28))
+    below = figure.add_axes((0.34, 0.09, 0.65, 0.21))
     plot_subclasses(tree, X, y, ax=below)
     for number, ax in enumerate((above, below)):
         name_parts(ax, number)
