@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from obliqua.export.text import export_text
     from obliqua.plot.boundary import plot_boundary
     from obliqua.plot.path import plot_path
+    from obliqua.plot.projection import plot_projection
+    from obliqua.plot.subclasses import plot_subclasses
     from obliqua.plot.tree import plot_tree
     from obliqua.proposals import Directions
     from obliqua.spread import measure_spread
@@ -83,6 +85,8 @@ __all__ = [
     "measure_spread",
     "plot_boundary",
     "plot_path",
+    "plot_projection",
+    "plot_subclasses",
     "plot_tree",
     "save",
 ]
@@ -127,6 +131,8 @@ _HOMES = {
     "measure_spread": "obliqua.spread",
     "plot_boundary": "obliqua.plot.boundary",
     "plot_path": "obliqua.plot.path",
+    "plot_projection": "obliqua.plot.projection",
+    "plot_subclasses": "obliqua.plot.subclasses",
     "plot_tree": "obliqua.plot.tree",
     "save": "obliqua.estimators.files",
 }

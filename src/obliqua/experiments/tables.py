@@ -93,6 +93,8 @@ class Table:
         What the figures of `prototype` are, if they are not those of a prototype.
     effort : bool
         Whether a second table says what the trees took: hyperplanes, CPU time, and features.
+    note : str
+        What must be known to read the figures; it stands below them.
     """
 
     name: str
@@ -106,6 +108,7 @@ class Table:
     n_folds: int = N_FOLDS
     reference: str = "prototype"
     effort: bool = False
+    note: str = ""
 
     def compared(self, rows: Sequence[Row]) -> Comparison:
         """Return the table with our figures filled in.
@@ -255,6 +258,7 @@ class Comparison:
         )
         lines = [f"## {self.table.title}", "", head, "|--|--|--:" + "|--:" * 8 + "|"]
         lines += [_markdown_row(row, self.table.digits(row.data_set)) for row in self.rows]
+        lines += ["", self.table.note] if self.table.note else []
         lines += ["", *self._verdict(), ""]
         if self.table.effort:
             lines += [*effort_table(self.rows, other), ""]
@@ -329,9 +333,9 @@ class Comparison:
         for method, rows in by_method.items():
             ours = [rows[name].ours for name in common]
             accuracy = np.mean([found.accuracy[0] for found in ours])
-            leaves = np.mean([found.leaves[0] for found in ours])
+            leaves = Figure(float(np.mean([found.leaves[0] for found in ours]))).text(2)
             f = np.mean([found.macro_f[0] for found in ours])
-            line = f"| {method} | {accuracy:.2f} | {leaves:.2f} | {f:.3f} |"
+            line = f"| {method} | {accuracy:.2f} | {leaves} | {f:.3f} |"
             lines.append(line + (mean_effort(ours) if more else ""))
         return lines
 
