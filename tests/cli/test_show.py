@@ -139,6 +139,8 @@ def test_rows_for_a_picture_are_found_by_name(run: Run, model: Path, data: Path)
         (["--data", "data.csv"], 2, "--plot"),
         (["--subclasses"], 2, "--data"),
         (["--subclasses", "--data", "data.csv"], 2, "--target"),
+        (["--subclasses", "--data", "data.csv", "-t", "y", "--rules"], 2, "--rules is not for it"),
+        (["--subclasses", "--data", "data.csv", "-t", "y", "--dot", "t.png"], 2, "--dot is not"),
         (["--plot", "t.png", "-t", "y"], 2, "--data"),
         (["--plot", "t.png", "--data", "data.csv", "-t", "z"], 1, "no column 'z'"),
         (["--plot", "t.png", "--data", "data.csv", "-t", "a"], 1, "a quantity"),

@@ -16,6 +16,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 import obliqua
@@ -237,6 +238,7 @@ def test_one_class() -> None:
     model = EigenTreeClassifier().fit([[0.0], [1.0]], ["a", "a"])
     assert model.predict([[5.0]]).tolist() == ["a"]
     assert model.get_n_leaves() == 1
+    assert model.pairs_ == (("a",),)
 
 
 def test_far_from_the_origin() -> None:
@@ -310,6 +312,7 @@ def test_the_classifier_itself_is_not_fitted() -> None:
     ("params", "error", "message"),
     [
         ({"transformations": "pca"}, TypeError, r"sequence of names.*got 'pca'.*\('pca',\)"),
+        ({"transformations": "pca,psc"}, TypeError, r"Write a tuple, \('pca', 'psc'\)"),
         ({"transformations": ("pca", "lda")}, ValueError, "names out of 'pca'.*got 'lda'"),
         ({"transformations": ()}, ValueError, "got none"),
         ({"transformations": ("pca", "pca")}, ValueError, "the same one twice"),
@@ -323,6 +326,8 @@ def test_the_classifier_itself_is_not_fitted() -> None:
         ({"first_direction": LinearSVC}, TypeError, "the class LinearSVC itself"),
         ({"first_direction": KNeighborsClassifier()}, ValueError, "no coef_ after fit"),
         ({"first_direction": SVC()}, ValueError, r"no coef_ after fit.*linear"),
+        ({"first_direction": make_pipeline(LinearSVC())}, ValueError, "give the last step"),
+        ({"first_direction": LinearSVC(C=-1.0)}, ValueError, "'C' parameter of LinearSVC"),
         ({"class_weight": "balanced", "priors": "equal"}, ValueError, "priors and class_weight"),
     ],
 )
@@ -373,6 +378,19 @@ def test_a_leak_is_said() -> None:
     assert leaky.cv_accuracy_["fisher"] > 0.8  # of nothing but noise
     sound = EigenTreeClassifier(random_state=0, transform_in_folds=True).fit(X, y)
     assert sound.cv_accuracy_["fisher"] < 0.7
+
+
+def test_a_leak_names_the_pair_of_classes() -> None:
+    X, y = noise(60)
+    y[:20] = 2
+    several = "in the tree of the classes 0 and 1 and 2 more of 3 trees"
+    with pytest.warns(LeakWarning, match=several):
+        EigenTreeClassifier(random_state=0, transformations=("fisher",)).fit(X, y)
+    X[y == 2] += 1e3
+    X = np.vstack([X, 1e3 + np.random.default_rng(1).normal(size=(400, 30))])
+    y = np.append(y, np.full(400, 2))
+    with pytest.warns(LeakWarning, match="of the classes 0 and 1 of 3 trees"):
+        EigenTreeClassifier(random_state=0, transformations=("fisher",)).fit(X, y)
 
 
 @pytest.mark.parametrize("name", ["psc", "first+pca"])

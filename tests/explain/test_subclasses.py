@@ -115,6 +115,21 @@ def test_clusters_of_artificial_data_are_found_far_from_their_class() -> None:
         np.testing.assert_allclose(found.mean[place], rows.data[here].mean(axis=0))
 
 
+def test_a_tree_about_two_classes_leaves_out_the_rows_of_others() -> None:
+    X, y = cloud()
+    model = EigenTreeClassifier(random_state=0).fit(X, y)
+    for number, pair in enumerate(model.pairs_):
+        own = np.isin(y, pair)
+        found = subclasses(model, X, y, tree=number)
+        check(found, model.apply(X)[own, number], X[own], y[own])
+        assert set(found.codes.tolist()) == set(pair)
+        with pytest.raises(ValueError, match=r"about the classes \d and \d, and y has none"):
+            subclasses(model, X[~own], y[~own], tree=number)
+    # What a class is in all others stays as it is, also if no row of it was there in training.
+    lighter = CartClassifier(pruning=None, class_weight={2: 0}).fit(X, y)
+    assert subclasses(lighter, X, y).purity.min() < 1.0
+
+
 def test_a_level_is_a_column_with_its_share() -> None:
     X = pd.DataFrame(
         {
@@ -178,12 +193,15 @@ def test_files_models_trees_and_several_trees(tmp_path: Any) -> None:
     with pytest.raises(TreeError, match="3 trees"):
         subclasses(model, X, y)
     one = subclasses(model, X, y, tree=1)
-    check(one, model.model_.trees[1].apply(X), X, y)
+    own = y != 1  # the classes of this tree are 0 and 2
+    check(one, model.model_.trees[1].apply(X[own]), X[own], y[own])
     save(model, tmp_path / "m.obliqua")
     again = subclasses(load(tmp_path / "m.obliqua"), X, y, tree=1)
     np.testing.assert_array_equal(again.difference, one.difference)
     bare = subclasses(model.model_.trees[1], X, y, class_names=[*"abc"], feature_names=[*"pqrs"])
     np.testing.assert_array_equal(bare.mean, one.mean)
+    # A tree alone does not know that it is about two classes only, so it judges all rows.
+    check(bare, model.model_.trees[1].apply(X), X, y)
     assert set(bare.class_names) <= set("abc")
     assert bare.features == tuple("pqrs")
 

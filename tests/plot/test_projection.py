@@ -222,7 +222,24 @@ def test_pairs_of_classes_show_their_own_rows() -> None:
     ax = plot_projection(model, X, y, tree=0)
     first = {int(np.flatnonzero(model.classes_ == label)[0]) for label in model.pairs_[0]}
     assert set(by_gid(ax, r"class-\d+")) == {f"class-{c}" for c in first}
-    assert len(drawn_points(ax)) == int(np.isin(y, model.pairs_[0]).sum())
+    own = np.isin(y, model.pairs_[0])
+    points = drawn_points(ax)
+    assert len(points) == int(own.sum())
+    # Other rows do not make the picture wider.
+    width = np.ptp(points, axis=0) * 1.2
+    assert (np.abs([np.diff(ax.get_xlim()), np.diff(ax.get_ylim())])[:, 0] < width).all()
+    with pytest.raises(ValueError, match=r"about the classes .* y has none of them"):
+        plot_projection(model, X[~own], y[~own], tree=0)
+
+
+def test_many_rows_are_faint() -> None:
+    X, y = make_normals_with_clusters(9000, random_state=0, return_X_y=True)
+    model = EigenTreeClassifier(random_state=0, max_depth=3).fit(X[:900], y[:900])
+    for rows, strong in ((900, True), (9000, False)):
+        ax = plot_projection(model, X[:rows], y[:rows])
+        drawn = by_gid(ax, r"class-\d+")
+        assert len(drawn) == 2
+        assert all((part.get_alpha() == 1.0) == strong for part in drawn.values())
 
 
 def test_machines_and_levels_are_hatched() -> None:

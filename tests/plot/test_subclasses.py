@@ -117,6 +117,16 @@ def test_levels_machines_and_single_leaves() -> None:
     nobody.figure.canvas.draw()
 
 
+def test_grey_cells_are_explained() -> None:
+    X, y = data()
+    model = CartClassifier(pruning=None, max_depth=2).fit(X, y)
+    for entry, said in ((0.0, False), (np.nan, True)):
+        gaps = X.copy()
+        gaps[:, 4] = entry
+        words = by_gid(plot_subclasses(model, gaps, y), "caption")["caption"].get_text()
+        assert ("grey: all missing" in words.replace("\n", " ")) == said
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

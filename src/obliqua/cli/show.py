@@ -139,6 +139,9 @@ def _check_options(model: str, dot: Path | None, plot: Path | None, given: dict[
         raise click.UsageError(
             "--subclasses needs the rows of a table, --data, and their classes, --target."
         )
+    for name, other in (("rules", given["rules"]), ("details", given["details"]), ("dot", dot)):
+        if given["subclasses"] and other:
+            raise click.UsageError(f"--subclasses shows no tree, so --{name} is not for it.")
     if given["data"] is not None and plot is None and not given["subclasses"]:
         raise click.UsageError("--data is for --plot and --subclasses, which show its rows.")
     if given["missing"] and given["data"] is None:

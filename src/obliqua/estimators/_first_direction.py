@@ -85,6 +85,7 @@ def _coefficients(
             f"first_direction={name}() has no coef_ after fit, so it gives no direction. Take a "
             "linear classifier, such as LogisticRegression() or LinearSVC(), with a linear "
             "kernel if it has one."
+            + (" Of a pipeline, give the last step." if hasattr(classifier, "steps") else "")
         )
     normal = np.asarray(getattr(coef, "toarray", lambda: coef)(), dtype=np.float64).ravel()
     if normal.shape != (Z.shape[1],) or not np.isfinite(normal).all():

@@ -72,7 +72,7 @@ training rows were not divided further up.""",
         ),
         "pairs_": (
             "tuple of (label, label)",
-            "The two classes of each tree.",
+            "The two classes of each tree; with one class, it alone.",
         ),
     },
     transformations=(
@@ -235,7 +235,7 @@ class EigenTreeClassifier(TrainedTreesClassifier):
         super()._validate_params()
         self._method()
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)  # first_direction has parameters too
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the tree, or one for each pair of classes.
 
@@ -301,7 +301,7 @@ class EigenTreeClassifier(TrainedTreesClassifier):
         if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
             raise TypeError(
                 f"transformations must be a sequence of names out of {known}; got "
-                f"{given!r:.100}. A single one is written as a tuple, ('pca',)."
+                f"{given!r:.100}. Write a tuple, {_as_tuple(given)}."
             )
         chosen = tuple(map(str, given))
         unknown = [name for name in chosen if name not in NAMES]
@@ -325,12 +325,17 @@ class EigenTreeClassifier(TrainedTreesClassifier):
             return
         one = leaks[0]
         accuracy = one.accuracy[one.transformation]
+        where = ""
+        if len(grown) > 1:
+            a, b = (self.classes_[code] for code in one.classes)
+            more = f" and {len(leaks) - 1} more" if len(leaks) > 1 else ""
+            where = f" in the tree of the classes {a!s} and {b!s}{more} of {len(grown)} trees"
         warnings.warn(
             f"The transformation {one.transformation!r} was chosen with {one.tree.n_samples[0]} "
-            f"rows for {np.count_nonzero(one.directions[0])} features. It was found from all "
-            "rows, so the rows that the internal cross-validation tests have had their say, and "
-            f"cv_accuracy_ ({accuracy:.2f}) is too high. Set transform_in_folds=True, or leave "
-            f"{one.transformation!r} out of `transformations`.",
+            f"rows for {np.count_nonzero(one.directions[0])} features{where}. It was found from "
+            "all rows, so the rows that the internal cross-validation tests have had their say, "
+            f"and cv_accuracy_ ({accuracy:.2f}) is too high. Set transform_in_folds=True, or "
+            f"leave {one.transformation!r} out of `transformations`.",
             LeakWarning,
             stacklevel=4,  # the line that calls fit
         )
@@ -380,8 +385,16 @@ class EigenTreeClassifier(TrainedTreesClassifier):
         """The two classes of each tree."""
         check_is_fitted(self)
         return tuple(
-            tuple(self.classes_[code] for code in found["classes"]) for found in self._found
+            # With one class there is no second one.
+            tuple(self.classes_[code] for code in dict.fromkeys(found["classes"]))
+            for found in self._found
         )
+
+
+def _as_tuple(given: Any) -> str:
+    """Write names as the tuple that was probably meant."""
+    names = tuple(name.strip() for name in given.split(",")) if isinstance(given, str) else ()
+    return repr(names if names and set(names) <= set(NAMES) else ("pca", "psc"))
 
 
 def _noted(grown: "Grown") -> dict[str, Any]:

@@ -206,7 +206,7 @@ def subclasses(
     X : array-like of shape (n_rows, n_features)
         The rows, those of the training or others.
     y : array-like of shape (n_rows,)
-        Their labels.
+        Their labels. For a tree about two classes, rows of others are left out.
     feature_names : sequence of str, default=None
         Names of the columns instead of those that the model knows.
     class_names : sequence of str, default=None
@@ -222,7 +222,8 @@ def subclasses(
     Raises
     ------
     ValueError
-        If there are not as many labels as rows, or a label is none of the classes.
+        If there are not as many labels as rows, a label is none of the classes, or all are of
+        classes that the tree is not about.
 
     Notes
     -----
@@ -252,6 +253,9 @@ def subclasses(
         raise ValueError(
             f"X and y must have a row for each label; got {len(Z)} rows and {len(codes)} labels."
         )
+    if not subject.own.all():
+        rows = subject.own_rows(codes)
+        Z, codes = Z[rows], codes[rows]
     at = subject.tree.apply(Z)
     values, features, units = _values(subject, Z)
     n_in_class = np.bincount(codes, minlength=subject.tree.n_stats)

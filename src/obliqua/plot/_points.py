@@ -11,6 +11,7 @@ from obliqua._typing import AnyArray, FloatArray
 from obliqua.plot._nodes import Palette
 from obliqua.plot._style import INK, Font, mark, mix
 
+MANY = 5000  # rows beyond which points are drawn fainter
 MAX_LEGEND = 42  # classes beyond which they are not named
 
 
@@ -41,10 +42,11 @@ def draw_rows(
     """Draw rows by class, those with a missing coordinate not; `strength` is from 0 to 1."""
     there = ~np.isnan(points).any(axis=1)
     present = np.unique(codes[there]).tolist()
+    faint = faintness(len(points))
     for c in present:
         rows = np.flatnonzero((codes == c) & there)
         look = mark(c, palette.colours[c], size_of(len(points)))
-        alpha = None if strength is None else strength[rows]
+        alpha = faint if strength is None else faint * strength[rows]
         drawn = ax.scatter(*points[rows].T, alpha=alpha, zorder=3, **look)
         drawn.set_gid(f"class-{c}")
     _legend(ax, present, palette, font)
@@ -53,6 +55,11 @@ def draw_rows(
 def size_of(n_rows: int) -> float:
     """Return the size of points, given how many there are."""
     return float(np.clip(3000 / max(n_rows, 1), 7.0, 26.0))
+
+
+def faintness(n_rows: int) -> float:
+    """Return how strong points are: many of them must not hide those of the classes before."""
+    return float(np.clip(MANY / max(n_rows, 1), 0.15, 1.0))
 
 
 def _legend(ax: Any, present: list[int], palette: Palette, font: Font) -> None:

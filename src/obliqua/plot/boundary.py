@@ -55,7 +55,8 @@ def plot_boundary(
         Rows; they say how far the picture reaches, and where the other features are held. Those
         in which a shown feature is missing are not drawn.
     y : array-like of shape (n_rows,), default=None
-        Their labels. Without them no rows are drawn.
+        Their labels. Without them no rows are drawn. In the picture of a tree about two classes,
+        rows of others are left out.
     features : sequence of two str or int, default=None
         The two features, by name or by number; both must be numeric. By default the first two of
         a model with two, else the two that move rows most: those with the largest sum of gain
@@ -112,7 +113,7 @@ def plot_boundary(
     several = isinstance(container, Model) and len(container.trees) > 1 and tree is None
     subject = subject_of(model, feature_names, class_names, 0 if several else tree)
     trees = container.trees if several and container is not None else (subject.tree,)
-    sample = Sample(subject, X, y)
+    sample = Sample(subject, X, y, own=not several)
     pair = _pair(subject, trees, sample.Z, features)
     row, named = _held(subject, trees, sample.Z, pair, fixed or {})
     window = _window(sample.Z, pair)

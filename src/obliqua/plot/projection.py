@@ -15,7 +15,7 @@ from obliqua._subject import Subject, read_values, subject_of
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.plot._canvas import check_ax, room_of
 from obliqua.plot._nodes import DIGITS, Palette, minus
-from obliqua.plot._points import draw_rows, region_style, size_of, write
+from obliqua.plot._points import draw_rows, faintness, region_style, size_of, write
 from obliqua.plot._regions import clip
 from obliqua.plot._rows import Sample
 from obliqua.plot._style import GREY, Font, mix
@@ -23,6 +23,7 @@ from obliqua.tree import Tree, TreeBuilder
 
 MARGIN = 0.06  # of the range of the rows, on every side
 MAX_TERMS = 3  # of a direction that are named
+RING = 5  # points that a ring covers as much as
 # A normal is along two others if no more than this is left of it; normals have 24 bits.
 APART = 1e-6
 
@@ -56,8 +57,8 @@ def plot_projection(
     X : array-like of shape (n_rows, n_features)
         Rows; they say how far the picture reaches.
     y : array-like of shape (n_rows,), default=None
-        Their labels. Without them no rows are drawn. Rows of classes that the tree has not been
-        grown for are not drawn either.
+        Their labels. Without them no rows are drawn. In the picture of a tree about two classes,
+        rows of others are left out.
     directions : array-like of shape (2, n_features), default=None
         Two other directions, one per row. Qualitative features must have 0. By default the
         normal of the root, and of the next split below that is not parallel to it: the highest
@@ -120,10 +121,8 @@ def plot_projection(
     _draw_cells(ax, subject.tree, cells, palette)
     n_rings = 0
     if sample.codes is not None:
-        known = subject.tree.stats[0] > 0
-        shown = known[sample.codes] | ~known.any()
-        draw_rows(ax, points[shown], sample.codes[shown], palette, font)
-        n_rings = _draw_rings(ax, subject.tree, sample.Z[shown], points[shown], cells, palette)
+        draw_rows(ax, points, sample.codes, palette, font)
+        n_rings = _draw_rings(ax, subject.tree, sample.Z, points, cells, palette)
     _label(ax, axes, window, font)
     _caption(ax, subject.tree, cells, n_rings, font)
     return ax
@@ -287,8 +286,10 @@ def _given(subject: Subject, Z: AnyArray, directions: Any) -> tuple[Axis, Axis]:
         raise ValueError(f"{wanted}; got something else ({error}).") from error
     if rows.shape != (2, n):
         raise ValueError(f"{wanted}; got the shape {rows.shape}.")
-    if not np.isfinite(rows).all() or not rows.any(axis=1).all():
-        raise ValueError(f"{wanted}, not all 0; got another.")
+    if not np.isfinite(rows).all():
+        raise ValueError(f"{wanted}; got {rows[~np.isfinite(rows)][0]}.")
+    if not rows.any(axis=1).all():
+        raise ValueError(f"{wanted}, not all 0; got a line of zeros.")
     if rows[:, ~_numeric(subject)].any():
         names = [subject.encoding.names[k] for k in np.flatnonzero(~_numeric(subject))]
         raise ValueError(
@@ -438,6 +439,7 @@ def _draw_rings(
             marker="o",
             facecolor="none",
             edgecolor=palette.colours[c],
+            alpha=faintness(RING * int(other.sum())),
             linewidth=1.0,
             zorder=4,
         )

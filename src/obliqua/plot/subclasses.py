@@ -52,7 +52,7 @@ def plot_subclasses(
     X : array-like of shape (n_rows, n_features)
         The rows, those of the training or others.
     y : array-like of shape (n_rows,)
-        Their labels.
+        Their labels. For a tree about two classes, rows of others are left out.
     max_features : int, default=20
         How many features to show at most: those that differ most in a leaf, in the order of the
         columns.
@@ -86,7 +86,8 @@ def plot_subclasses(
     -----
     Only rows of the class that a leaf predicts are compared; the label says how many they are,
     which share of their class, and, if there are others in the leaf, which share of the leaf.
-    Leaves that none of them reaches are left out. Colours are full at three standard deviations.
+    Leaves that none of them reaches are left out. Colours are full at three standard deviations,
+    and a cell is grey where all values are missing.
 
     Examples
     --------
@@ -119,7 +120,7 @@ def plot_subclasses(
     _name_lines(ax, found, lines, places, palette, font)
     _write_numbers(ax, found, lines, columns, places)
     hidden = len(found.features) - len(columns)
-    _caption(ax, font, hidden)
+    _caption(ax, font, hidden, bool(np.isnan(found.difference[np.ix_(lines, columns)]).any()))
     return ax
 
 
@@ -247,11 +248,13 @@ def _write_numbers(
             )
 
 
-def _caption(ax: Any, font: Font, hidden: int) -> None:
+def _caption(ax: Any, font: Font, hidden: int, gaps: bool) -> None:
     text = (
         "means of the leaf's rows of its class, less those of the whole class, in its standard "
         "deviations; at the left: rows, share of the class (share of the leaf)"
     )
+    if gaps:
+        text += "; grey: all missing"
     if hidden:
         text += f"; {hidden} more {'column differs' if hidden == 1 else 'columns differ'} less"
     lines = font.wrap(map(font.writable, text.split()), room_of(ax)[0], 7.0)
