@@ -119,7 +119,7 @@ def show(model: str, dot: Path | None, plot: Path | None, **given: Any) -> None:
         else:
             draw(fitted, plot, X, y, max_depth=given["depth"], **words)
         note(f"The picture is in {plot}.")
-    if dot is None and plot is None and given["subclasses"]:
+    if given["subclasses"] and plot is None:
         print_text(_subclasses(fitted, container, given))
     elif dot is None and plot is None:
         print_facts(_facts(fitted, container, model))
@@ -138,6 +138,10 @@ def _check_options(model: str, dot: Path | None, plot: Path | None, given: dict[
     if given["subclasses"] and (given["data"] is None or given["target"] is None):
         raise click.UsageError(
             "--subclasses needs the rows of a table, --data, and their classes, --target."
+        )
+    if given["subclasses"] and given["rules"]:
+        raise click.UsageError(
+            "--rules and --subclasses are both printed in place of the tree; give one of them."
         )
     if given["data"] is not None and plot is None and not given["subclasses"]:
         raise click.UsageError("--data is for --plot and --subclasses, which show its rows.")
