@@ -310,9 +310,9 @@ def _widest(subject: Subject, Z: AnyArray, found: list[Axis]) -> Axis:
         for axis in found:
             parts = _parts(axis.tree, axis.plane, plain)
             taken = np.array([parts.get((int(k), 0), 0.0) for k in places]) * spread[places]
-            length = np.linalg.norm(taken)
-            if length > 0:
-                scaled = scaled - np.outer(scaled @ taken, taken) / length**2
+            if taken.any():
+                taken = taken / np.abs(taken).max()  # squares of huge ones would be infinite
+                scaled = scaled - np.outer(scaled @ taken, taken) / (taken @ taken)
         sizes, vectors = np.linalg.eigh(scaled.T @ scaled)
         if sizes[-1] > 1e-9 * len(scaled):
             direction = np.zeros(Z.shape[1])
