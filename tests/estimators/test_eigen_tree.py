@@ -154,13 +154,14 @@ def test_a_tree_for_each_pair() -> None:
         ("setosa", "virginica"),
         ("versicolor", "virginica"),
     ]
-    for tree, pair, directions in zip(
-        model.model_.trees, model.pairs_, model.directions_, strict=True
+    for tree, pair, directions, correct in zip(
+        model.model_.trees, model.pairs_, model.directions_, model.fold_correct_, strict=True
     ):
         two = np.isin(names, pair)
         alone = EigenTreeClassifier(random_state=0).fit(X[two], names[two])
         np.testing.assert_array_equal(tree.threshold, alone.tree_.threshold)
         np.testing.assert_array_equal(directions, alone.directions_)
+        np.testing.assert_array_equal(correct, alone.fold_correct_)
         assert tree.stats[0][~np.isin(model.classes_, pair)].tolist() == [0.0]
     assert len(model.transformation_) == len(model.cv_accuracy_) == len(model.fold_total_) == 3
     proba = model.predict_proba(X)
@@ -186,10 +187,14 @@ def test_votes_and_ties() -> None:
 
 
 def test_a_class_without_weight() -> None:
-    X, y = blobs(90, 3, 3)
-    weights = (y != 1).astype(float)
-    model = EigenTreeClassifier(random_state=0).fit(X, y, sample_weight=weights)
-    assert not (model.predict(X) == 1).any()
+    """It counts as absent: it is never predicted, and the tree of the others is theirs alone."""
+    X, y = blobs(90, 3, 3, seed=2)
+    there = y != 0
+    model = EigenTreeClassifier(random_state=0).fit(X, y, sample_weight=there.astype(float))
+    assert not (model.predict(X) == 0).any()
+    alone = EigenTreeClassifier(random_state=0).fit(X[there], y[there])
+    np.testing.assert_array_equal(model.predict(X), alone.predict(X))
+    np.testing.assert_array_equal(model.fold_correct_[-1], alone.fold_correct_)
     two = EigenTreeClassifier(random_state=0).fit(X, y == 0, sample_weight=(y == 0).astype(float))
     assert two.get_n_leaves() == 1
     assert two.predict(X).all()
@@ -241,13 +246,14 @@ def test_one_class() -> None:
     assert model.pairs_ == (("a",),)
 
 
-def test_far_from_the_origin() -> None:
-    """Cuts are found where all values are large and differ little."""
-    X, y = two_clouds(200)
+@pytest.mark.parametrize(("n", "away"), [(200, 1e6), (200, 1e9), (20_000, 1e8)])
+def test_far_from_the_origin(n: int, away: float) -> None:
+    """Cuts are found where all values are large and differ little, between many rows too."""
+    X, y = two_clouds(n)
     near = EigenTreeClassifier(random_state=0).fit(X, y)
-    far = EigenTreeClassifier(random_state=0).fit(X + 1e6, y)
-    assert_sound(far, X + 1e6, y)
-    assert abs(far.score(X + 1e6, y) - near.score(X, y)) < 0.03
+    far = EigenTreeClassifier(random_state=0).fit(X + away, y)
+    assert_sound(far, X + away, y)
+    assert abs(far.score(X + away, y) - near.score(X, y)) < 0.03
 
 
 @pytest.mark.parametrize("in_folds", [False, True])
@@ -300,6 +306,69 @@ def test_a_named_classifier_sees_standardised_features() -> None:
     assert abs(a @ b) / np.linalg.norm(a) / np.linalg.norm(b) > 1 - 1e-6
 
 
+@pytest.mark.parametrize("first", ["logistic", "svm", LinearSVC(random_state=0)])
+def test_a_constant_feature_does_not_turn_the_first_direction(first: Any) -> None:
+    X, y = two_clouds(300)
+    # The mean of 300 times 0.1 is another number.
+    wide = np.column_stack([X, np.full(300, 0.1), np.full(300, 50.0), np.zeros(300)])
+    model = EigenTreeClassifier(
+        transformations=("first+pca",), first_direction=first, random_state=0
+    ).fit(wide, y)
+    assert model.directions_.shape == (4, 7)
+    np.testing.assert_array_equal(model.directions_[:, 4:], 0.0)
+    np.testing.assert_allclose(model.directions_[1:] @ model.directions_[0], 0.0, atol=1e-6)
+    if isinstance(first, str):
+        alone = EigenTreeClassifier(transformations=("first+pca",), first_direction=first).fit(
+            X, y
+        )
+        np.testing.assert_allclose(model.directions_[0, :4], alone.directions_[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("first", ["logistic", "svm"])
+@pytest.mark.parametrize("size", [1e300, 1e-290])
+def test_a_named_classifier_takes_huge_and_tiny_values(first: str, size: float) -> None:
+    X, y = two_clouds(300)
+    one, other = (
+        EigenTreeClassifier(transformations=("first+pca",), first_direction=first).fit(X * u, y)
+        for u in (1.0, size)
+    )
+    np.testing.assert_allclose(one.directions_[0], other.directions_[0], atol=1e-5)
+
+
+class Crooked(LogisticRegression):
+    """Its coefficients are not one per feature, or no numbers."""
+
+    def __init__(self, factor: Any = 1.0, C: float = 1.0) -> None:
+        super().__init__(C=C)
+        self.factor = factor
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Crooked:
+        super().fit(X, y, sample_weight)
+        self.coef_ = np.multiply(self.factor, self.coef_)
+        return self
+
+
+@pytest.mark.parametrize(
+    ("factor", "message"),
+    [
+        ([[1.0], [1.0]], r"per column of numbers, 4, in coef_; got shape \(2, 4\)\.$"),
+        (np.nan, r"got shape \(1, 4\), and not all are finite"),
+    ],
+)
+def test_coefficients_that_are_no_direction(factor: Any, message: str) -> None:
+    X, y = two_clouds()
+    with pytest.raises(ValueError, match=message):
+        EigenTreeClassifier(first_direction=Crooked(factor)).fit(X, y)
+
+
+def test_a_direction_of_zeros_leaves_that_of_the_means() -> None:
+    X, y = two_clouds()
+    names = ("first+pca",)
+    nowhere = EigenTreeClassifier(transformations=names, first_direction=Crooked(0.0)).fit(X, y)
+    means = EigenTreeClassifier(transformations=names).fit(X, y)
+    np.testing.assert_array_equal(nowhere.directions_, means.directions_)
+
+
 def test_the_classifier_itself_is_not_fitted() -> None:
     X, y = two_clouds()
     first = LogisticRegression()
@@ -317,6 +386,7 @@ def test_the_classifier_itself_is_not_fitted() -> None:
         ({"transformations": ()}, ValueError, "got none"),
         ({"transformations": ("pca", "pca")}, ValueError, "the same one twice"),
         ({"transformations": 3}, TypeError, "got 3"),
+        ({"transformations": np.array("pca")}, TypeError, "sequence of names.*got 'pca'"),
         ({"n_divisions": 0}, ValueError, "n_divisions"),
         ({"n_folds": 1}, ValueError, "n_folds"),
         ({"max_depth": 0}, ValueError, "max_depth"),

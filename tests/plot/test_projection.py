@@ -137,6 +137,9 @@ def test_one_split_takes_the_widest_direction_beside_it() -> None:
     assert ax.get_xlabel() == "x2"
     assert "x0" in ax.get_ylabel() and "x1" in ax.get_ylabel()
     assert sorted(regions(ax)) == [1, 2]
+    # It is the same whatever the unit.
+    huge = CartClassifier(max_depth=1, pruning=None).fit(X * 1e300, X[:, 2] > 0)
+    assert plot_projection(huge, X * 1e300, X[:, 2] > 0).get_ylabel() == ax.get_ylabel()
     # A leaf alone has two such directions.
     whole = plot_projection(CartClassifier().fit(X, np.zeros(200)), X, np.zeros(200))
     assert list(regions(whole)) == [0]

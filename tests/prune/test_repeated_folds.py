@@ -76,6 +76,14 @@ def test_a_weight_is_a_number_of_rows(seed: int) -> None:
     assert sum(weighted.values()) == weights.sum()
 
 
+def test_classes_are_counted_among_those_that_are_there() -> None:
+    """Rows of two out of many classes are divided as if there were no others."""
+    X, y = rows()
+    _, numbers = repeated_folds(encode(X, y, 2), 5, SEEDS)
+    _, of_more = repeated_folds(encode(X, 2 * y + 1, 5), 5, SEEDS)
+    np.testing.assert_array_equal(numbers, of_more)
+
+
 def test_fewer_rows_than_folds() -> None:
     _, numbers = repeated_folds(encode(*rows(3), 2), 10, SEEDS)
     assert all(len(set(division)) == 3 for division in numbers.T.tolist())

@@ -1,14 +1,15 @@
 """Trees whose levels have fixed directions, grown for many folds at once (2C-ETCT).
 
-All folds share one trie of nodes: a node is a way of lefts and rights. Level k of every fold splits
-along direction k, so the rows are projected and sorted once per level, for all folds together, and
-one walk over the sorted rows finds the best cut of every node of every fold. No rows are moved: each
-row knows, per fold, the place of its node on the level. Rows that are at no open node of any fold
-are left out from then on. A level costs what sorting its rows costs, whatever the number of nodes.
+All folds share one trie of nodes: a node is a way of lefts and rights. Level k of every fold
+splits along direction k, so the rows are projected and sorted once per level, for all folds
+together, and one walk over the sorted rows finds the best cut of every node of every fold. No rows
+are moved: each row knows, per fold, the place of its node on the level. Rows that are at no open
+node of any fold are left out from then on. A level costs what sorting its rows costs, and a step
+per row and fold, whatever the number of nodes.
 
-Of the test rows only sums are needed: a node is cut back if it does better as a leaf in those folds
-in which it has a split, and a fold has rows in its children exactly where it has a split. The twin in
-`tests/reference/eigen_tree.py` is the specification.
+Of the test rows only sums are needed: a node is cut back if it does as well as a leaf in those
+folds in which it has a split, and a fold has rows in its children exactly where it has a split.
+The twin in `tests/reference/eigen_tree.py` is the specification.
 """
 
 from libc.math cimport INFINITY, isfinite

@@ -119,7 +119,7 @@ def show(model: str, dot: Path | None, plot: Path | None, **given: Any) -> None:
         else:
             draw(fitted, plot, X, y, max_depth=given["depth"], **words)
         note(f"The picture is in {plot}.")
-    if dot is None and plot is None and given["subclasses"]:
+    if given["subclasses"] and plot is None:
         print_text(_subclasses(fitted, container, given))
     elif dot is None and plot is None:
         print_facts(_facts(fitted, container, model))

@@ -59,12 +59,19 @@ def _standard(
     classifier: Any, Z: FloatArray, y: Int32Array, weights: FloatArray | None
 ) -> FloatArray:
     """Fit to standardised features: how much is penalised does not depend on units."""
+    # In units near the largest value, squares of huge values are finite.
+    largest = np.abs(Z).max(axis=0)
+    exponent = np.frexp(np.where(largest > 0, largest, largest.max()))[1]
+    Z = np.ldexp(Z, -exponent)
     middle = np.average(Z, axis=0, weights=weights)
     width = np.sqrt(np.average((Z - middle) ** 2, axis=0, weights=weights))
-    width[width == 0] = 1.0
+    # The mean of equal values may be another number, by rounding.
+    width[(width == 0) | (np.ptp(Z, axis=0) == 0)] = 1.0
     if weights is not None:  # the penalty does not depend on the unit of the weights
         weights = weights / weights.mean()
-    return _coefficients(classifier, (Z - middle) / width, y, weights) / width
+    normal = _coefficients(classifier, (Z - middle) / width, y, weights) / width
+    with np.errstate(under="ignore"):
+        return np.asarray(np.ldexp(normal, exponent.min() - exponent))
 
 
 def _coefficients(
@@ -89,8 +96,9 @@ def _coefficients(
         )
     normal = np.asarray(getattr(coef, "toarray", lambda: coef)(), dtype=np.float64).ravel()
     if normal.shape != (Z.shape[1],) or not np.isfinite(normal).all():
+        what = "" if np.isfinite(normal).all() else ", and not all are finite"
         raise ValueError(
             f"first_direction={name}() must have one finite coefficient per column of numbers, "
-            f"{Z.shape[1]}, in coef_; got shape {np.shape(coef)}."
+            f"{Z.shape[1]}, in coef_; got shape {np.shape(coef)}{what}."
         )
     return normal

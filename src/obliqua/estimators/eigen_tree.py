@@ -297,8 +297,9 @@ class EigenTreeClassifier(TrainedTreesClassifier):
     def _chosen(self) -> tuple[str, ...]:
         """Check the names of the transformations."""
         given = self.transformations
+        given = given.tolist() if isinstance(given, np.ndarray) else given
         known = ", ".join(map(repr, NAMES))
-        if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+        if isinstance(given, str) or not isinstance(given, Sequence):
             raise TypeError(
                 f"transformations must be a sequence of names out of {known}; got "
                 f"{given!r:.100}. Write a tuple, {_as_tuple(given)}."

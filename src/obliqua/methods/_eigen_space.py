@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua._weights import round_significant
 from obliqua.data import Problem
 from obliqua.methods._eigen_transforms import Moments, directions_of
@@ -29,8 +29,10 @@ __all__ = ["Direction", "FirstDirection", "Space", "read_columns", "space_of"]
 FirstDirection = Callable[[FloatArray, Int32Array, FloatArray | None], FloatArray]
 
 BITS = 24
-# Values along a direction that are closer than this share of the largest are not told apart.
-NO_WIDTH = 1e-10
+# The rounding of a sum, per term and as a share of the largest that the sum can be. Two values
+# that are no further apart than this may be equal. More would be wrong: with many rows, far from
+# the origin, neighbours are not much further apart.
+ROUNDING = 2.0**-52
 
 
 class Direction(NamedTuple):
@@ -82,11 +84,11 @@ def space_of(problem: Problem, method: EigenTree) -> Space:
     moments = moments_of(plain, factor)
     if moments is None:
         return Space(coded, none)
+    spread = np.sqrt(np.maximum(moments.total.diagonal(), 0.0))
     first = None
     if method.first is not None and any(name.startswith("first") for name in none):
-        first = _given_first(method.first, plain, factor)
+        first = _given_first(method.first, plain, factor, spread > 0)
     reach = np.abs(plain.Z).max(axis=0).astype(np.float64)
-    spread = np.sqrt(np.maximum(moments.total.diagonal(), 0.0))
     found = {
         name: _directions(
             directions_of(name, moments, first)[: method.max_depth], spread, factor, reach
@@ -133,13 +135,16 @@ def moments_of(problem: Problem, factor: FloatArray) -> Moments | None:
         return Moments(weights, apart * size, covariances * np.outer(size, size))
 
 
-def _given_first(first: FirstDirection, plain: Problem, factor: FloatArray) -> FloatArray | None:
-    """Ask for the first direction; None if it is 0."""
+def _given_first(
+    first: FirstDirection, plain: Problem, factor: FloatArray, varies: BoolArray
+) -> FloatArray | None:
+    """Ask for the first direction, of features that vary; None if it is 0."""
     weights = None
     if plain.weights is not None:
         weights = plain.weights.astype(np.float64) * plain.row_unit
     Z = np.ascontiguousarray(plain.Z, dtype=np.float64) * factor
-    direction = first(Z, plain.y, weights)
+    # A coefficient of a constant moves no row, but would turn all directions after the first.
+    direction = np.where(varies, first(Z, plain.y, weights), 0.0)
     return direction if direction.any() else None
 
 
@@ -151,9 +156,10 @@ def _directions(
     rows = np.where(part > part.max(axis=1, keepdims=True) * 2.0**-BITS, rows, 0.0)
     with np.errstate(over="ignore", under="ignore"):
         coef = round_significant(rows * factor, BITS)
-        nothing = NO_WIDTH * (np.abs(coef) @ reach)
+        size = np.abs(coef) @ reach
     used = coef != 0
-    nothing[used.sum(axis=1) == 1] = 0.0
+    n_terms = used.sum(axis=1)
+    nothing = np.where(n_terms == 1, 0.0, ROUNDING * n_terms * size)
     columns = np.arange(coef.shape[1], dtype=np.int32)
     return [
         Direction(columns[which], row[which], width)

@@ -151,18 +151,8 @@ def _gains(nodes: Calibrated) -> FloatArray:
 
 def _with_tables(tree: Tree, space: Space) -> Tree:
     """Give coefficients of odd columns their numbers of levels, and what stands in."""
-    coded = space.coded
-    if coded is None or len(tree.coef) == 0:
+    if space.coded is None:
         return tree
-    place = coded.place[tree.coef_idx]
-    odd = place >= 0
-    fill = tree.fill.copy()
-    fill[odd] = coded.numbers[coded.begin[place[odd] + 1] - 1]
-    sizes = np.where(odd, np.diff(coded.begin)[place] - 1, 0)
-    tables = [
-        coded.numbers[coded.begin[k] : coded.begin[k] + size]
-        for k, size in zip(place.tolist(), sizes.tolist(), strict=True)
-        if size
-    ]
-    table = np.concatenate([np.empty(0), *tables])
-    return replace(tree, fill=fill, table_ptr=pointers(sizes), table=table)
+    terms = space.coded.terms(tree.coef_idx, tree.coef)
+    fill = np.where(np.isnan(terms.fill), tree.fill, terms.fill)
+    return replace(tree, fill=fill, table_ptr=pointers(terms.table_size), table=terms.table)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray
+from obliqua.plot._canvas import room_of
 from obliqua.plot._nodes import Palette
-from obliqua.plot._style import INK, Font, mark, mix
+from obliqua.plot._style import GREY, INK, Font, mark, mix
 
 MANY = 5000  # rows beyond which points are drawn fainter
 MAX_LEGEND = 42  # classes beyond which they are not named
@@ -92,3 +94,22 @@ def write(text: Any, words: str) -> None:
     text.set_parse_math(False)
     text.set_usetex(False)
     text.set_text(words)
+
+
+def note_below(ax: Any, parts: Sequence[str], font: Font, gid: str) -> None:
+    """Write a note below the label of the lower axis; lines end between parts."""
+    lines = font.wrap(map(font.writable, parts), room_of(ax)[0], 7)
+    note = ax.annotate(
+        "",
+        xy=(0.5, 0.0),
+        xycoords=ax.xaxis.label,
+        xytext=(0, -4),
+        textcoords="offset points",
+        ha="center",
+        va="top",
+        fontsize=7,
+        color=GREY,
+        annotation_clip=False,
+    )
+    write(note, "\n".join(lines))
+    note.set_gid(gid)

@@ -16,10 +16,10 @@ from obliqua.data import Column, written_name
 from obliqua.model import Model
 from obliqua.plot._canvas import check_ax, room_of
 from obliqua.plot._nodes import Palette, minus
-from obliqua.plot._points import draw_rows, region_colour, region_style, write
+from obliqua.plot._points import draw_rows, note_below, region_colour, region_style, write
 from obliqua.plot._regions import leaf_cells
 from obliqua.plot._rows import Sample
-from obliqua.plot._style import GREY, Font
+from obliqua.plot._style import Font
 from obliqua.tree import Tree
 
 Pair = tuple[int, int]
@@ -409,18 +409,4 @@ def _caption(
         parts.append(f"{what} at their {middles}")
     else:
         parts[-1] = parts[-1][:-1] + ("" if named else f" ({middles})")
-    lines = font.wrap(["slice:", *map(font.writable, parts)], room_of(ax)[0], 7)
-    note = ax.annotate(
-        "",
-        xy=(0.5, 0.0),
-        xycoords=ax.xaxis.label,
-        xytext=(0, -4),
-        textcoords="offset points",
-        ha="center",
-        va="top",
-        fontsize=7,
-        color=GREY,
-        annotation_clip=False,
-    )
-    write(note, "\n".join(lines))
-    note.set_gid("slice")
+    note_below(ax, ["slice:", *parts], font, "slice")

@@ -15,7 +15,14 @@ from obliqua._subject import Subject, read_values, subject_of
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.plot._canvas import check_ax, room_of
 from obliqua.plot._nodes import DIGITS, Palette, minus
-from obliqua.plot._points import draw_rows, faintness, region_style, size_of, write
+from obliqua.plot._points import (
+    draw_rows,
+    faintness,
+    note_below,
+    region_style,
+    size_of,
+    write,
+)
 from obliqua.plot._regions import clip
 from obliqua.plot._rows import Sample
 from obliqua.plot._style import GREY, Font, mix
@@ -311,9 +318,9 @@ def _widest(subject: Subject, Z: AnyArray, found: list[Axis]) -> Axis:
         for axis in found:
             parts = _parts(axis.tree, axis.plane, plain)
             taken = np.array([parts.get((int(k), 0), 0.0) for k in places]) * spread[places]
-            length = np.linalg.norm(taken)
-            if length > 0:
-                scaled = scaled - np.outer(scaled @ taken, taken) / length**2
+            if taken.any():
+                taken = taken / np.abs(taken).max()  # squares of huge ones would be infinite
+                scaled = scaled - np.outer(scaled @ taken, taken) / (taken @ taken)
         sizes, vectors = np.linalg.eigh(scaled.T @ scaled)
         if sizes[-1] > 1e-9 * len(scaled):
             direction = np.zeros(Z.shape[1])
@@ -467,18 +474,4 @@ def _caption(ax: Any, tree: Tree, cells: list[Cell], n_rings: int, font: Font) -
     if n_rings:
         parts[-1] += ";"
         parts += ["rings: rows to which these give", "another class, that of the ring's colour"]
-    lines = font.wrap(map(font.writable, parts), room_of(ax)[0], 7)
-    note = ax.annotate(
-        "",
-        xy=(0.5, 0.0),
-        xycoords=ax.xaxis.label,
-        xytext=(0, -4),
-        textcoords="offset points",
-        ha="center",
-        va="top",
-        fontsize=7,
-        color=GREY,
-        annotation_clip=False,
-    )
-    write(note, "\n".join(lines))
-    note.set_gid("caption")
+    note_below(ax, parts, font, "caption")

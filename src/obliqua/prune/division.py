@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from obliqua._core.rng import row_hashes, scattered
 from obliqua._typing import BoolArray, FloatArray, Int64Array
@@ -48,16 +49,20 @@ class _Parts:
         return np.minimum((middle * n_folds).astype(np.int64), n_folds - 1)
 
 
+def _hashes(problem: Problem, seed: int) -> NDArray[np.uint64]:
+    """Return a random number per row; rows that are equal have equal ones."""
+    # Classes are counted among those that are there: one whose rows all have weight 0 is none.
+    classes = np.unique(problem.y, return_inverse=True)[1]
+    return row_hashes(problem.Z, classes.astype(np.int64), seed & (2**64 - 1))
+
+
 def _parts(problem: Problem, seed: int) -> _Parts:
     """Find groups of equal rows and cut them into parts, in the order of hashes.
 
     A part is a row, or what counts as one. Where weights are no numbers of rows, each group is
     one part.
     """
-    # Classes are counted among those that are there: one whose rows all have weight 0 is none.
-    classes = np.unique(problem.y, return_inverse=True)[1]
-    hashes = row_hashes(problem.Z, classes.astype(np.int64), seed & (2**64 - 1))
-    keys, group = np.unique(hashes, return_inverse=True)
+    keys, group = np.unique(_hashes(problem, seed), return_inverse=True)
     total = np.zeros(len(keys), dtype=np.int64)
     np.add.at(total, group, 1 if problem.weights is None else problem.weights)
     count = np.zeros(len(keys), dtype=np.int64)
@@ -206,8 +211,7 @@ def repeated_folds(
     # The parts of a group are alike, so they may be counted in any order.
     place = _places(parts.owner)
     for k, seed in enumerate(seeds):
-        # Equal rows have equal hashes with any seed.
-        keys[parts.group] = row_hashes(problem.Z, problem.y.astype(np.int64), seed & (2**64 - 1))
+        keys[parts.group] = _hashes(problem, seed)
         order = np.argsort(scattered(keys[parts.owner], place), kind="stable")
         shuffled = _Parts(parts.group, parts.owner[order], parts.size[order])
         labels[order, k] = shuffled.numbered(n_folds)
