@@ -29,10 +29,10 @@ __all__ = ["Direction", "FirstDirection", "Space", "read_columns", "space_of"]
 FirstDirection = Callable[[FloatArray, Int32Array, FloatArray | None], FloatArray]
 
 BITS = 24
-# The rounding of a sum, per term and as a share of the largest that the sum can be. Two values
-# that are no further apart than this may be equal. More would be wrong: with many rows, far from
-# the origin, neighbours are not much further apart.
-ROUNDING = 2.0**-52
+# Per term, as a share of the largest that a sum can be: two values that are no further apart may
+# be equal, see `tolerance_for` in `_core/search.pyx`. More would be wrong: with many rows, far
+# from the origin, neighbours are not much further apart.
+ROUNDING = 2.0**-50
 
 
 class Direction(NamedTuple):
