@@ -93,6 +93,7 @@ def test_projection_perpendicular_to_the_means(name: str) -> None:
     projected = moments(A @ away, B @ away)
     matrix = projected.total if name == "first+pca" else projected.differences
     _, vectors = np.linalg.eigh(matrix)
+    assert rows.shape == (5, 5)
     for k, row in enumerate(rows[1:]):
         same_line(row, vectors[:, 4 - k], 1e-7)
 
