@@ -7,16 +7,15 @@ better one of the two linear methods.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from obliqua.experiments.etct import METHODS, OURS, clusters, drawn
 from obliqua.experiments.missing import difference
 from obliqua.experiments.protocol import DataSet
-from obliqua.experiments.tables import Comparison, Row, Table
+from obliqua.experiments.tables import Comparison, Table
 
-__all__ = ["PROTOTYPE", "TABLE", "Gains", "LayoutTable"]
+__all__ = ["PROTOTYPE", "TABLE", "Gains"]
 
 LAYOUTS, DISTANCES, DIMENSIONS = ("chain", "star"), (3, 4, 5, 6, 8), (5, 8, 11)
 LINEAR = ("Bayes", "SVM")
@@ -91,28 +90,9 @@ def _written(gain: tuple[float, float] | None) -> str:
     return f"{mean:+.1f}" + ("" if sd != sd else f" ± {sd:.1f}")
 
 
-@dataclass(frozen=True)
-class LayoutTable(Table):
-    """A table of layouts and distances."""
-
-    def compared(self, rows: Sequence[Row]) -> Gains:
-        """Return the table with our figures filled in.
-
-        Parameters
-        ----------
-        rows : sequence of Row
-            A row per data set and method.
-
-        Returns
-        -------
-        Gains
-            The table, ready to be printed.
-        """
-        return Gains(self, tuple(rows))
-
-
 #: Other layouts and distances of the clusters.
-TABLE = LayoutTable(
+TABLE = Table(
+    shown_as=Gains,
     name="etct-clusters",
     title="2C-ETCT against linear methods, by where the clusters lie",
     data_sets=tuple(

@@ -95,6 +95,8 @@ class Table:
         Whether a second table says what the trees took: hyperplanes, CPU time, and features.
     note : str
         What must be known to read the figures; it stands below them.
+    shown_as : type of Comparison or None
+        What prints the table, if not a `Comparison`.
     """
 
     name: str
@@ -109,6 +111,7 @@ class Table:
     reference: str = "prototype"
     effort: bool = False
     note: str = ""
+    shown_as: type[Comparison] | None = None
 
     def compared(self, rows: Sequence[Row]) -> Comparison:
         """Return the table with our figures filled in.
@@ -123,7 +126,7 @@ class Table:
         Comparison
             The table, ready to be printed.
         """
-        return Comparison(self, tuple(rows))
+        return (self.shown_as or Comparison)(self, tuple(rows))
 
     def choose_sets(self, names: Sequence[str] | None = None) -> list[DataSet]:
         """Return data sets by name.
