@@ -17,6 +17,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from problems import data_folder
+
 FIGURES = Path(__file__).resolve().parents[1] / "docs" / "figures"
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
@@ -35,17 +37,34 @@ def geometry(path: Path) -> dict[str, list[float]]:
     return parts
 
 
+def assert_same(now: dict[str, list[float]], before: dict[str, list[float]]) -> None:
+    assert now.keys() == before.keys()
+    for name, numbers in before.items():
+        assert len(numbers) >= 4, name
+        np.testing.assert_allclose(now[name], numbers, atol=HUNDREDTH_OF_A_POINT, err_msg=name)
+
+
 @pytest.fixture(scope="module")
 def script() -> dict[str, Any]:
     return runpy.run_path(str(FIGURES / "hhcart.py"))
 
 
 @pytest.fixture(scope="module")
-def of_oc1() -> Iterator[dict[str, Any]]:
+def beside() -> Iterator[None]:
     # Scripts may import each other: Python finds what lies beside the one that it is given.
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(FIGURES))
-        yield runpy.run_path(str(FIGURES / "oc1.py"))
+        yield
+
+
+@pytest.fixture(scope="module")
+def of_oc1(beside: None) -> dict[str, Any]:
+    return runpy.run_path(str(FIGURES / "oc1.py"))
+
+
+@pytest.fixture(scope="module")
+def of_etct(beside: None) -> dict[str, Any]:
+    return runpy.run_path(str(FIGURES / "etct.py"))
 
 
 @pytest.fixture(scope="module")
@@ -58,18 +77,28 @@ def drawn(
     return folder
 
 
-@pytest.mark.parametrize("kept", sorted(FIGURES.glob("*-*.svg")), ids=lambda p: p.stem)
+KEPT = sorted(FIGURES.glob("*-*.svg"))
+GLASS = FIGURES / "etct-glass.svg"  # can be drawn where the data are
+
+
+@pytest.mark.parametrize("kept", [path for path in KEPT if path != GLASS], ids=lambda p: p.stem)
 def test_a_figure_is_what_its_script_draws(kept: Path, drawn: Path) -> None:
-    now, before = geometry(drawn / kept.name), geometry(kept)
-    assert len(before) >= 6
-    assert now.keys() == before.keys()
-    for name, numbers in before.items():
-        assert len(numbers) >= 4, name
-        np.testing.assert_allclose(now[name], numbers, atol=HUNDREDTH_OF_A_POINT, err_msg=name)
+    assert_same(geometry(drawn / kept.name), geometry(kept))
+    assert len(geometry(kept)) >= 6
+
+
+@pytest.mark.data
+def test_the_figure_of_glass_is_what_its_script_draws(
+    of_etct: dict[str, Any], tmp_path: Path
+) -> None:
+    data_folder()
+    of_etct["write"](tmp_path)
+    assert_same(geometry(tmp_path / GLASS.name), geometry(GLASS))
+    assert len(geometry(GLASS)) >= 6
 
 
 def test_all_figures_are_kept(drawn: Path) -> None:
-    assert {p.name for p in drawn.glob("*.svg")} == {p.name for p in FIGURES.glob("*.svg")}
+    assert {p.name for p in drawn.glob("*.svg")} | {GLASS.name} == {path.name for path in KEPT}
 
 
 @pytest.mark.parametrize(("data", "column"), [("stripes", 1), ("head_to_tail", 0)])
@@ -109,3 +138,23 @@ def test_the_climb_is_what_the_text_says(of_oc1: dict[str, Any]) -> None:
         assert step.threshold / step.normal.mean() == pytest.approx(band, abs=0.005)
     goodness = [step.goodness for step in way]
     assert all(b >= a - 1e-12 for a, b in pairwise(goodness))
+
+
+@pytest.mark.data
+def test_the_tree_of_glass_is_what_the_text_says(of_etct: dict[str, Any]) -> None:
+    """A window's main cluster on one side of the first split; one far from it on the other."""
+    data_folder()
+    tree, X, y = of_etct["fitted"]()
+    assert tree.transformation_ == "first+pca"
+    grown = tree.tree_
+    means = X[y == "window"].mean() - X[y == "non-window"].mean()
+    root = grown.coefficients(0)
+    cosine = root @ means / np.linalg.norm(root) / np.linalg.norm(means)
+    assert abs(cosine) == pytest.approx(1.0, abs=1e-6)
+    sides = [
+        grown.coefficients(int(node))
+        for node in np.flatnonzero(grown.node_depth == 1)
+        if not grown.is_leaf[node]
+    ]
+    for side in sides:
+        assert abs(side @ root) < 1e-6 * np.linalg.norm(side) * np.linalg.norm(root)

@@ -96,6 +96,26 @@ def test_any_tree(data: Any) -> None:
     assert container.predict_index(Z, 2).tolist() == container.predict_index(Z).tolist()
 
 
+def test_pairs_settle_ties_by_shares() -> None:
+    def leaf(*stats: float) -> Tree:
+        builder = TreeBuilder(n_features=1, n_stats=3)
+        builder.set_leaf("root", stats)
+        return builder.build()
+
+    # A vote for each class; the shares are 0.6, 0.4 + 0.9 and 0.1 + 1.
+    container = model(leaf(6, 4, 0), leaf(0, 0, 5), leaf(0, 9, 1), combine="pairs")
+    assert container.predict_index(Z).tolist() == [1] * len(Z)
+    shares = container.predict_proba(Z)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    assert (shares.argmax(axis=1) == 1).all()
+    # Shares never outweigh a vote: here the first class has two votes and few shares.
+    container = model(leaf(6, 5, 0), leaf(6, 0, 5), leaf(0, 1, 0), combine="pairs")
+    assert container.predict_index(Z).tolist() == [0] * len(Z)
+    assert model(leaf(6, 5, 0), leaf(6, 0, 5), leaf(0, 1, 0), combine="mean").predict_index(
+        Z
+    ).tolist() == [1] * len(Z)
+
+
 def test_no_rows() -> None:
     for combine, members in (("single", (A,)), ("vote", (A, B)), ("mean", (A, B))):
         container = model(*members, combine=combine)
@@ -132,7 +152,7 @@ def test_trees_may_be_a_list() -> None:
 
 
 def test_what_is_no_model() -> None:
-    with pytest.raises(ValueError, match="one of single, vote, mean; got 'median'"):
+    with pytest.raises(ValueError, match="one of single, vote, mean, pairs; got 'median'"):
         model(A, combine="median")
     with pytest.raises(ValueError, match=r"at least one tree.*got 0"):
         model(combine="vote")

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from obliqua.errors import (
         DatasetDamaged,
         DatasetMissing,
+        LeakWarning,
         MissingDependency,
         ModelFileError,
         ModelFileIOError,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.c45 import C45Classifier
     from obliqua.estimators.cart import CartClassifier
     from obliqua.estimators.cart_lc import CartLCClassifier
+    from obliqua.estimators.eigen_tree import EigenTreeClassifier
     from obliqua.estimators.fdt import FisherTreeClassifier
     from obliqua.estimators.files import load, save
     from obliqua.estimators.hhcart import HHCartClassifier
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from obliqua.export.text import export_text
     from obliqua.plot.boundary import plot_boundary
     from obliqua.plot.path import plot_path
+    from obliqua.plot.projection import plot_projection
+    from obliqua.plot.subclasses import plot_subclasses
     from obliqua.plot.tree import plot_tree
     from obliqua.proposals import Directions
     from obliqua.spread import measure_spread
@@ -54,9 +58,11 @@ __all__ = [
     "DatasetDamaged",
     "DatasetMissing",
     "Directions",
+    "EigenTreeClassifier",
     "FisherTreeClassifier",
     "HHCartClassifier",
     "LMDTClassifier",
+    "LeakWarning",
     "MissingDependency",
     "ModelFileError",
     "ModelFileIOError",
@@ -86,6 +92,8 @@ __all__ = [
     "measure_spread",
     "plot_boundary",
     "plot_path",
+    "plot_projection",
+    "plot_subclasses",
     "plot_tree",
     "save",
     "tree_from_sklearn",
@@ -101,9 +109,11 @@ _HOMES = {
     "DatasetDamaged": "obliqua.errors",
     "DatasetMissing": "obliqua.errors",
     "Directions": "obliqua.proposals",
+    "EigenTreeClassifier": "obliqua.estimators.eigen_tree",
     "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "LMDTClassifier": "obliqua.estimators.lmdt",
+    "LeakWarning": "obliqua.errors",
     "MissingDependency": "obliqua.errors",
     "ModelFileError": "obliqua.errors",
     "ModelFileIOError": "obliqua.errors",
@@ -132,6 +142,8 @@ _HOMES = {
     "measure_spread": "obliqua.spread",
     "plot_boundary": "obliqua.plot.boundary",
     "plot_path": "obliqua.plot.path",
+    "plot_projection": "obliqua.plot.projection",
+    "plot_subclasses": "obliqua.plot.subclasses",
     "plot_tree": "obliqua.plot.tree",
     "save": "obliqua.estimators.files",
     "tree_from_sklearn": "obliqua._foreign",

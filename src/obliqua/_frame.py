@@ -55,7 +55,7 @@ def to_frame(
     module = require(library, None, f"Showing a tree as a {library} frame")
     subject = subject_of(tree, feature_names, class_names)
     # Names that differ may be equal once they are escaped.
-    names = distinct([_encodable(name) for name in subject.class_names])
+    names = distinct([encodable(name) for name in subject.class_names])
     columns = {**_columns(subject, names), **_counts(tree, names)}
     if library == "polars":
         return _polars(module, columns)
@@ -84,7 +84,7 @@ def _columns(subject: Subject, names: Sequence[str]) -> dict[str, Any]:
         "gain": np.where(inner, tree.gain, np.nan),
         "axis_gain": tree.axis_gain,
         "gain_over_axis": np.where(inner, tree.gain_over_axis, np.nan),
-        "origin": [_encodable(labels[k]) if k >= 0 else None for k in tree.origin.tolist()],
+        "origin": [encodable(labels[k]) if k >= 0 else None for k in tree.origin.tolist()],
     }
 
 
@@ -120,7 +120,7 @@ def _question(subject: Subject, node: int) -> str | None:
     return f"largest of: {compared}" + in_brackets(stand_ins(tree, node, encoding, missing=False))
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """Replace what no file and no frame can hold: halves of characters, by escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._typing import AnyArray, FloatArray
+from obliqua._typing import AnyArray, BoolArray, FloatArray
 from obliqua.data import Encoding
 from obliqua.errors import TreeError
 from obliqua.model import Model
@@ -38,6 +38,8 @@ class Subject:
     rows : callable
         Makes the matrix that the tree walks of rows as a user has them; raises for rows that
         the tree cannot take.
+    own : ndarray of bool, of shape (n_classes,)
+        Which classes the tree tells apart: all but for a tree about a pair of them.
     """
 
     tree: Tree
@@ -45,6 +47,7 @@ class Subject:
     class_names: tuple[str, ...]
     classes: AnyArray
     rows: Callable[[Any], AnyArray]
+    own: BoolArray
 
     def codes(self, y: Any) -> AnyArray:
         """Return the number of each label's class.
@@ -66,7 +69,9 @@ class Subject:
         """
         labels = np.asarray(y)
         if labels.ndim != 1:
-            raise ValueError(f"y must have one dimension, a label per row; got {labels.ndim}.")
+            raise ValueError(
+                f"y must have one dimension, a label per row; got {labels.ndim} dimensions."
+            )
         number = {label: code for code, label in enumerate(self.classes.tolist())}
         found = [number.get(label, -1) for label in labels.tolist()]
         if -1 in found:
@@ -76,6 +81,33 @@ class Subject:
                 f"{', '.join(map(repr, number))}."
             )
         return np.array(found, dtype=np.int64)
+
+    def own_rows(self, codes: AnyArray) -> BoolArray:
+        """Say which rows are of classes that the tree tells apart.
+
+        Parameters
+        ----------
+        codes : ndarray of int64, of shape (n_rows,)
+            Their classes, as positions in `classes`.
+
+        Returns
+        -------
+        ndarray of bool, of shape (n_rows,)
+            Whether a row is of such a class.
+
+        Raises
+        ------
+        ValueError
+            If none is.
+        """
+        rows: BoolArray = self.own[codes]
+        if len(rows) and not rows.any():
+            names = np.array(self.class_names, dtype=object)[self.own]
+            raise ValueError(
+                f"This tree is about the classes {' and '.join(names)}, and y has none of them. "
+                "Give rows of these classes, or the number of another tree."
+            )
+        return rows
 
 
 def subject_of(
@@ -119,7 +151,9 @@ def subject_of(
         called = tuple(str(label) for label in classes.tolist())
     else:
         called = _names(class_names, len(classes), "class_names", "classes")
-    return Subject(chosen, encoding, distinct(called), classes, rows)
+    paired = container.combine == "pairs"
+    own = chosen.stats[0] > 0 if paired else np.ones(len(classes), dtype=bool)
+    return Subject(chosen, encoding, distinct(called), classes, rows, own)
 
 
 def read_column(tree: Tree, k: int, Z: AnyArray) -> FloatArray:
@@ -302,9 +336,9 @@ def _chosen(model: Model, number: Any) -> Tree:
             f"{number!r}."
         )
     if not 0 <= int(number) < len(model.trees):
-        raise TreeError(
-            f"This model has {len(model.trees)} trees, numbered from 0; got tree={number}."
-        )
+        n_trees = len(model.trees)
+        known = "1 tree, number 0" if n_trees == 1 else f"{n_trees} trees, numbered from 0"
+        raise TreeError(f"This model has {known}; got tree={number}.")
     return model.trees[int(number)]
 
 

@@ -1,12 +1,13 @@
-"""The exceptions that obliqua raises where a built-in one alone would say too little.
+"""The exceptions and warnings of obliqua, where a built-in one alone would say too little.
 
-Each one is also the built-in exception that a caller would expect, so code that knows nothing
+Each exception is also the built-in one that a caller would expect, so code that knows nothing
 of obliqua (``except ValueError``) still works.
 """
 
 __all__ = [
     "DatasetDamaged",
     "DatasetMissing",
+    "LeakWarning",
     "MissingDependency",
     "ModelFileError",
     "ModelFileIOError",
@@ -66,3 +67,7 @@ class ModelFileMissing(ModelFileIOError, FileNotFoundError):
 
 class SpectrumTooLarge(ObliquaError, ValueError):
     """A spectrum would have more coefficients than are allowed."""
+
+
+class LeakWarning(UserWarning):
+    """An estimate of accuracy is too high, because test rows had a say in what is tested."""

@@ -16,7 +16,7 @@ from obliqua.tree import Tree
 __all__ = ["COMBINATIONS", "Model"]
 
 #: How the trees of a model can be combined.
-COMBINATIONS = ("single", "vote", "mean")
+COMBINATIONS = ("single", "vote", "mean", "pairs")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,10 +27,12 @@ class Model:
     ----------
     trees : sequence of Tree
         The trees, over the same columns and classes.
-    combine : {"single", "vote", "mean"}
+    combine : {"single", "vote", "mean", "pairs"}
         With one tree ``"single"``: the answer is the tree's. With several, ``"vote"`` counts
         for how many trees a class is the largest in the leaf, ``"mean"`` takes the mean of the
-        shares of the classes in the leaves. Ties go to the first class.
+        shares of the classes in the leaves, and ``"pairs"``, for trees about two classes each,
+        counts as ``"vote"`` does, but settles ties by the sums of the shares. Ties go to the
+        first class.
     encoding : Encoding
         What the columns are.
     classes : ndarray of shape (n_classes,)
@@ -168,12 +170,16 @@ class Model:
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
-            The shares, which add up to 1. With ``"vote"`` they are shares of the votes.
+            The shares, which add up to 1. With ``"vote"`` they are shares of the votes; with
+            ``"pairs"`` too, but for a vote or less in all that goes by the shares in the leaves.
         """
         tree = self._only
         if tree is not None and self.combine != "vote":
             return tree.proportion.take(tree.apply(Z, n_threads), axis=0)
-        return self._sums(Z, n_threads) / len(self.trees)
+        sums = self._sums(Z, n_threads)
+        if self.combine == "pairs":
+            return np.asarray(sums / sums.sum(axis=1, keepdims=True))
+        return sums / len(self.trees)
 
     def apply(self, Z: AnyArray, n_threads: int = 1) -> Int64Array:
         """Find the leaf that each row reaches in each tree.
@@ -196,14 +202,18 @@ class Model:
 
     def _sums(self, Z: AnyArray, n_threads: int) -> FloatArray:
         """Add up what the trees say, one after another: votes, or shares."""
-        total = np.zeros((len(Z), self.n_classes))
+        votes = np.zeros((len(Z), self.n_classes))
+        shares = np.zeros_like(votes)
         for tree in self.trees:
             leaves = tree.apply(Z, n_threads)
-            if self.combine == "vote":
-                total[np.arange(len(total)), tree.leaf_label.take(leaves)] += 1.0
-            else:
-                total += tree.proportion.take(leaves, axis=0)
-        return total
+            if self.combine != "mean":
+                votes[np.arange(len(votes)), tree.leaf_label.take(leaves)] += 1.0
+            if self.combine != "vote":
+                shares += tree.proportion.take(leaves, axis=0)
+        # All shares together are as many as there are trees: they never outweigh a vote.
+        return (
+            votes + shares / (len(self.trees) + 1) if self.combine == "pairs" else votes + shares
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Only the fields, not what was computed from them.

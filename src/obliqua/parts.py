@@ -24,7 +24,7 @@ from obliqua.search import Split
 
 __all__ = ["Intervals", "Part", "search_parts"]
 
-TIE = 1e-10  # as in the compiled search
+TIE = 2.0**-50  # per term, as in the compiled search
 FAR = 1 << 62  # a direction that every other one precedes
 
 _Cut = tuple[float, int, int, float, float]
@@ -177,7 +177,7 @@ def _whole_ranges(nodes: list[Node], planes: Planes, n_sums: int) -> Intervals:
     low, high = found[:, :, 0].min(axis=0), found[:, :, 1].max(axis=0)
     size = found[:, :, 2].max(axis=0)
     sizes = np.diff(planes.ptr)
-    tolerance = np.where(sizes == 1, 0.0, TIE * size)
+    tolerance = np.where(sizes == 1, 0.0, TIE * sizes * size)
     use = np.flatnonzero((sizes > 0) & np.isfinite(size) & (low < high))
     return Intervals(
         use.astype(np.int64),

@@ -9,6 +9,7 @@ import pytest
 
 import obliqua
 from cli_tools import Run, Shell, facts, people, table
+from obliqua.explain import subclasses
 from obliqua.model import Model
 
 
@@ -102,6 +103,23 @@ def test_pictures(run: Run, model: Path, data: Path, name: str, magic: bytes) ->
     )
 
 
+def test_subclasses(run: Run, model: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = pl.read_csv(data)
+    found = subclasses(obliqua.load(model), rows.select("a", "b", "c"), rows["y"].to_numpy())
+    words = ("show", "m.obliqua", "--subclasses", "--data", "data.csv", "-t", "y")
+    for width in (60, 80, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        shown = run(*words).stdout
+        assert shown == found.text(width) + "\n"
+        assert max(map(len, shown.splitlines())) <= max(width, 80)
+    assert str(found) == found.text(1000)
+    result = run(*words, "--plot", "s.png")
+    assert result.stdout == ""
+    drawn = Path("s.png").read_bytes()
+    run("show", "m.obliqua", "--data", "data.csv", "-t", "y", "--plot", "t.png")
+    assert drawn.startswith(b"\x89PNG") and drawn != Path("t.png").read_bytes()
+
+
 def test_rows_for_a_picture_are_found_by_name(run: Run, model: Path, data: Path) -> None:
     run("show", "m.obliqua", "--plot", "t.svg", "--data", "data.csv")
     pl.read_csv(data).select("c", "y", "b", "a").write_csv("other.csv")
@@ -119,6 +137,10 @@ def test_rows_for_a_picture_are_found_by_name(run: Run, model: Path, data: Path)
         (["--plot", "no/t.png"], 1, "is not there"),
         (["--dot", "."], 1, "is a folder"),
         (["--data", "data.csv"], 2, "--plot"),
+        (["--subclasses"], 2, "--data"),
+        (["--subclasses", "--data", "data.csv"], 2, "--target"),
+        (["--subclasses", "--data", "data.csv", "-t", "y", "--rules"], 2, "--rules is not for it"),
+        (["--subclasses", "--data", "data.csv", "-t", "y", "--dot", "t.png"], 2, "--dot is not"),
         (["--plot", "t.png", "-t", "y"], 2, "--data"),
         (["--plot", "t.png", "--data", "data.csv", "-t", "z"], 1, "no column 'z'"),
         (["--plot", "t.png", "--data", "data.csv", "-t", "a"], 1, "a quantity"),

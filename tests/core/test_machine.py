@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from _thread import interrupt_main
 from concurrent.futures import ThreadPoolExecutor
-from threading import Timer
 from time import monotonic
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interrupts import ctrl_c
 from obliqua._core.machine import Watch, train, winners
 from problems import examples
 from reference import lmdt as twin
@@ -205,11 +204,8 @@ def test_who_sets_stop_ends_it() -> None:
 
 def test_ctrl_c_comes_through() -> None:
     Y, classes, times, W = endless()
-    timer = Timer(0.05, interrupt_main)
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        train(Y, classes, times, W, 0, HOT, 2**62)
-    timer.join()
+    with pytest.raises(KeyboardInterrupt), ctrl_c(after=0.05):
+        train(Y, classes, times, W, 0, HOT, 2**62, Watch(monotonic() + 300.0))
 
 
 def test_a_deadline_that_is_not_reached_changes_nothing() -> None:

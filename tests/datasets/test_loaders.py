@@ -59,7 +59,8 @@ def copy_of(name: str, folder: Path, to: Path, *, manifest: bool = True) -> Path
 def test_every_data_set_has_a_loader() -> None:
     found = {f"load_{name}" for name in NAMES}
     of_oc1 = {"load_oc1_figure5", "load_star_galaxy", "make_ls10", "make_pol", "make_rcb"}
-    assert sorted(found | of_oc1) == datasets.__all__
+    of_etct = {"make_normals_with_clusters", "make_two_normals"}
+    assert sorted(found | of_oc1 | of_etct) == datasets.__all__
     for name in datasets.__all__:
         assert "Returns" in (getattr(datasets, name).__doc__ or "")
 
@@ -149,6 +150,15 @@ def test_a_folder_that_does_not_exist_is_an_error(
     monkeypatch.setenv("OBLIQUA_DATA", str(tmp_path / "absent"))
     with pytest.raises(DatasetMissing, match="not a folder"):
         load("wine")
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("folder")
+def test_windows_are_the_rows_of_glass_with_two_classes() -> None:
+    X, y = load("glass_windows", return_X_y=True)
+    all_X, kind = load("glass", return_X_y=True)
+    np.testing.assert_array_equal(X, all_X)
+    np.testing.assert_array_equal(y == "window", np.isin(kind, ("1", "2", "3")))
 
 
 # --- other places -----------------------------------------------------------------------------

@@ -88,6 +88,16 @@ def blobs(
     return centres[y] + rng.normal(size=(n_rows, n_features)), y
 
 
+def two_clouds(n: int = 200, d: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Two classes, of which the second has a far cluster on the side of the first."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    X = rng.normal(size=(n, d)) + 1.2 * y[:, None]
+    far = (rng.random(n) < 0.2) & (y == 1)
+    X[far] += np.where(np.arange(d) % 2, 6.0, -8.0)
+    return X, y
+
+
 def assert_sound(model: Any, X: Any, y: Any, sample_weight: Any = None) -> None:
     """A fitted tree has counted each training row in the leaf that the row reaches now."""
     tree = model.tree_

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from itertools import count
-from threading import Timer, main_thread
 from typing import Any
 
 import numpy as np
@@ -13,6 +10,7 @@ import pytest
 
 import obliqua._core.machine as machine
 from estimators.registry import assert_sound, blobs, full_grown
+from interrupts import ctrl_c
 from obliqua import CartClassifier, LMDTClassifier
 from obliqua.data import encode
 from obliqua.methods._journal import Journal
@@ -69,7 +67,6 @@ def test_a_tree_is_whole_whenever_time_is_over(
     assert tried == sorted(tried) and tried[0] == 0
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals differ there")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_a_fit(n_jobs: int) -> None:
     """With these settings a training would take hours."""
@@ -81,12 +78,9 @@ def test_ctrl_c_ends_a_fit(n_jobs: int) -> None:
         "extra_distance": 0.0,
         "max_passes": 2**40,
     }
-    model = LMDTClassifier(n_jobs=n_jobs, random_state=0, **endless)
-    timer = Timer(0.2, signal.pthread_kill, (main_thread().ident, signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    model = LMDTClassifier(n_jobs=n_jobs, random_state=0, time_limit=300.0, **endless)
+    with pytest.raises(KeyboardInterrupt), ctrl_c(after=0.2):
         model.fit(rows, labels)
-    timer.join()
     assert not hasattr(model, "tree_")
     model.set_params(time_limit=0.05, pruning=None).fit(rows, labels)
     assert model.timed_out_ is True

@@ -269,3 +269,76 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, content: str) -> No
     with pytest.raises(ResultsError, match="not a file of results"):
         Store(path, "t", 0, resume=True)
     assert path.read_text("utf-8") == content
+
+
+# --- rows that are drawn anew, and methods that grow no trees ---------------------------------
+
+
+def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    X = np.round(rng.normal(size=(30, 2)), 3)
+    return X, np.where(X[:, 0] > 0, "a", "b")
+
+
+def sampled() -> Rows:
+    return Rows(*draw(np.random.default_rng(0)), draw=draw)
+
+
+def seen_by(method: Method, repeat: int, seed: int = 0) -> list[int]:
+    """Whole numbers of the test rows, in order, of a method that logs."""
+    Watched.log.clear()
+    labels = np.resize(["a", "b"], 9)
+    rows = Rows(np.zeros((9, 1)), labels, draw=_whole)
+    run_cell("drawn", rows, method, repeat, seed)
+    return [int(x) for what, rows in Watched.log if what == "predict" for x in rows]
+
+
+def _whole(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    return rng.integers(1000, size=(9, 1)).astype(float), np.resize(["a", "b"], 9)
+
+
+def test_each_repeat_draws_rows_of_its_own(watched: Method) -> None:
+    first = seen_by(watched, 0)
+    assert any(first)  # not the sample, which is all zeros
+    assert seen_by(watched, 0) == first
+    assert seen_by(watched, 1) != first
+    assert seen_by(watched, 0, seed=1) != first
+
+
+def test_all_methods_see_the_same_drawn_rows() -> None:
+    stump, again = (run_cell("s", sampled(), method, 2, 0) for method in (STUMP, CART))
+    assert sum(map(sum, stump.confusion)) == 30
+    assert [sum(row) for row in stump.confusion] == [sum(row) for row in again.confusion]
+
+
+def test_drawn_rows_have_another_checksum_and_run_in_processes(tmp_path: Path) -> None:
+    assert sampled().checksum != Rows(*draw(np.random.default_rng(0))).checksum
+    sets = [DataSet("s", "drawn anew", sampled)]
+    for jobs in (1, 2):
+        store = Store(tmp_path / f"{jobs}.json", "t", 0)
+        run(sets, [CART], {"s": 3}, store, n_jobs=jobs, progress=silent)
+    one, two = (without_times(tmp_path / f"{jobs}.json") for jobs in (1, 2))
+    assert one == two
+    matrices = [cell["confusion"] for cell in one["cells"]["s"]["cart"].values()]
+    assert len({str(matrix) for matrix in matrices}) > 1
+
+
+def bayes(random_state: int) -> Any:
+    from sklearn.naive_bayes import GaussianNB
+
+    return GaussianNB()
+
+
+def test_a_method_without_trees_has_no_leaves(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(protocol, "bayes", bayes, raising=False)
+    method = Method("bayes", "no tree", "obliqua.experiments.protocol.bayes")
+    cell = run_cell("one", cloud(), method, 0, 0)
+    assert cell.leaves == []
+    found = summarise([cell, cell])
+    assert np.isnan(found.leaves).all()
+    assert found.accuracy[0] > 50
+    said: list[str] = []
+    run([ONE], [method], {"one": 1}, Store(tmp_path / "x.json", "t", 0), progress=said.append)
+    assert "leaves" not in said[0]
+    assert "nan" not in said[0]

@@ -60,6 +60,22 @@ def test_cells_without_a_published_figure_are_not_judged() -> None:
     assert "nan" not in compared.markdown() + compared.csv()
 
 
+def test_columns_in_which_nothing_stands_are_left_out() -> None:
+    def head(*rows: Row) -> str:
+        return Comparison(TABLE_2, rows).markdown().splitlines()[2]
+
+    first = "| set | method | repeats | accuracy: "
+    all_of_one = "paper | ours | z | leaves: paper | ours | z |"
+    assert head(row(93.0, 7.5, Entry())) == f"{first}ours | leaves: ours |"
+    assert head(row(93.0, 7.5, Entry()), row(93.0, 7.5, PAPER)) == first + all_of_one
+    assert head(row(93.0, math.nan, Entry(Figure(90.0)))) == f"{first}paper | ours |"
+    seen = replace(row(93.0, 7.5, PAPER), prototype=Entry(leaves=Figure(8.0)))
+    text = Comparison(TABLE_2, (row(93.0, 7.5, Entry()), seen)).markdown()
+    assert "leaves: paper | prototype | ours | z |" in text.splitlines()[2]
+    for line in text.splitlines()[3:6]:  # all lines have as many cells
+        assert line.count("|") == text.splitlines()[2].count("|")
+
+
 def test_the_tables_of_figures_are_complete() -> None:
     names = [data_set.name for data_set in TABLE_2.data_sets]
     assert list(PUBLISHED_2) == list(PROTOTYPE_2) == names

@@ -18,8 +18,10 @@ from estimators.registry import each_estimator
 from obliqua import (
     C45Classifier,
     CartClassifier,
+    EigenTreeClassifier,
     HHCartClassifier,
     ObliqueTreeClassifier,
+    RepeatedTreesClassifier,
     TreeBuilder,
 )
 from obliqua._core.rng import row_hashes
@@ -307,6 +309,12 @@ def test_what_cannot_be_done_is_said() -> None:
     for wrong in (model.model_, model.tree_):
         with pytest.raises(TypeError, match="it needs the fitted estimator; got"):
             split_stability(wrong, X, y)
+    for grown in (
+        EigenTreeClassifier().fit(X, y),
+        RepeatedTreesClassifier(n_estimators=1).fit(X, y),
+    ):
+        with pytest.raises(TypeError, match="does not choose its splits so"):
+            split_stability(grown, X, y)
     with pytest.raises(TreeError, match="Node 1 is a leaf"):
         split_stability(model, X, y, nodes=[0, 1])
     with pytest.raises(TreeError, match="There is no node 9"):

@@ -15,6 +15,7 @@ import pytest
 
 from obliqua import (
     CartClassifier,
+    EigenTreeClassifier,
     HHCartClassifier,
     MissingDependency,
     TreeBuilder,
@@ -382,3 +383,15 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.font_manager", None)
     with pytest.raises(MissingDependency, match="pip install matplotlib"):
         plot_tree(model)
+
+
+def test_a_tree_about_two_classes_shows_their_rows_only() -> None:
+    X, y = data(3)
+    model = EigenTreeClassifier(random_state=0).fit(X, y)
+    own = np.isin(y, model.pairs_[1])
+    ax = plot_tree(model, X, y, tree=1)
+    texts = [text.get_text() for text in ax.texts]
+    assert f"{own.sum()} rows" in texts
+    assert f"{len(y)} rows" not in texts
+    # Without labels nobody knows which rows these are.
+    assert f"{len(y)} rows" in [text.get_text() for text in plot_tree(model, X, tree=1).texts]

@@ -292,7 +292,8 @@ def reflected_columns(node: Node, u: FloatArray, first: int, label: str) -> Iter
         h[j] += 1.0
         z = xs[:, j] + f * along
         size = float(np.abs(xs[:, j]).max()) + abs(f) * float(reach.max())
-        values = z, search.TOLERANCE * size
+        # Reflecting a row takes as many roundings as four terms more.
+        values = z, search.TOLERANCE * (len(u) + 4) * size
         yield candidate(node, first + j, f"{label}, column {j}", h * s, values)
 
 

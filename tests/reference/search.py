@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 Score = Callable[[Sequence[int], Sequence[int]], float]
 
 # neighbours closer than this part of the largest sum of |a_k x_k| count as equal
-TOLERANCE = 1e-10
+TOLERANCE = 2.0**-50  # per term
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def project(X: NDArray[np.floating], direction: Direction) -> tuple[FloatArray, 
             z = z + term
             size = size + np.abs(term)
         largest = float(np.max(size))
-    return z, 0.0 if len(direction.idx) == 1 else TOLERANCE * largest
+    return z, 0.0 if len(direction.idx) == 1 else TOLERANCE * len(direction.idx) * largest
 
 
 def usable(direction: Direction, z: FloatArray) -> bool:

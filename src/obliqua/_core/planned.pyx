@@ -36,7 +36,7 @@ cdef extern from "loops.h" nogil:
                     i64 n)
     void ob_range(const double* z, i64 n, double* low, double* high)
 
-cdef double TIE = 1e-10
+cdef i64 MIRRORED = 4        # as many terms more for what it takes to reflect a row
 cdef i64 NEVER = (<i64> 1) << 62     # more rows than there can be
 
 
@@ -255,8 +255,8 @@ cdef class Planned(Finder):
         cdef double largest = self.look_along(owner, task)
         for j in range(first, last):
             f = -2.0 * owner.vectors[task * self.n_features + j]
-            tolerance = TIE * (self.scale[j] * max(fabs(sheet.low[j]), fabs(sheet.high[j]))
-                               + fabs(f) * largest)
+            tolerance = self.scale[j] * max(fabs(sheet.low[j]), fabs(sheet.high[j]))
+            tolerance = tolerance_for(tolerance + fabs(f) * largest, self.n_features + MIRRORED)
             if f == 0.0 or tolerance - tolerance != 0.0:
                 continue                     # h_j = e_j: searched with the axes; or overflow
             ob_reflect(self.bench.work.values, sheet.columns + j * sheet.n, self.along,

@@ -66,9 +66,8 @@ cdef class Position(Planned):
         self.leaves = <u8*> malloc(2 * room * sizeof(u8))
         self.right = <i64*> malloc(3 * self.n_classes * sizeof(i64))
         if (self.z == NULL or self.shift == NULL or self.reach == NULL or self.tried == NULL
-                or self.topped == NULL
-                or self.a == NULL or self.v == NULL or self.jump == NULL or self.w == NULL
-                or self.leaves == NULL or self.right == NULL
+                or self.topped == NULL or self.a == NULL or self.v == NULL or self.jump == NULL
+                or self.w == NULL or self.leaves == NULL or self.right == NULL
                 or not swing_init(&self.swings, self.n_classes)):
             raise MemoryError("no room to move hyperplanes")
         return 0

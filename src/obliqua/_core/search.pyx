@@ -31,7 +31,9 @@ cdef enum:
     ROWS_PER_BIN = 16
 
 cdef double SLACK = 1.0 - 1e-12
-cdef double TIE = 1e-10      # of the largest sum of |coefficient * value|: equal but for rounding
+# Per term, of the largest sum of |coefficient * value|: four times what rounding can do to the
+# difference of two sums, because features carry rounding errors of their own.
+cdef double TIE = 2.0 ** -50
 
 
 # -- memory ----------------------------------------------------------------------------------
@@ -126,7 +128,7 @@ cdef double project(const View* view, const i32* rows, i64 n, const i32* idx, co
 
 cdef double tolerance_for(double largest, i64 n_coef) noexcept nogil:
     """One feature: equal is equal. Sums: equal also if rounding explains the difference."""
-    return 0.0 if n_coef == 1 else TIE * largest
+    return 0.0 if n_coef == 1 else TIE * <double> n_coef * largest
 
 
 # -- exact scan ------------------------------------------------------------------------------

@@ -48,6 +48,7 @@ BAR = 20  # signs of the longest bar
     "obliqua show model.obliqua",
     "obliqua show model.obliqua --depth 2 --details",
     "obliqua show model.obliqua --rules",
+    "obliqua show model.obliqua --subclasses --data patients.csv -t diagnosis",
     "obliqua show model.obliqua --plot tree.png --data patients.csv -t diagnosis",
 )
 @click.argument("model", metavar="MODEL")
@@ -68,6 +69,11 @@ BAR = 20  # signs of the longest bar
 )
 @click.option("--rules", is_flag=True, help="Print a rule per leaf in place of the tree.")
 @click.option(
+    "--subclasses",
+    is_flag=True,
+    help="Print, or --plot, how the rows of --data in each leaf differ from their class.",
+)
+@click.option(
     "--tree",
     type=shared.at_least(0),
     metavar="N",
@@ -85,7 +91,7 @@ BAR = 20  # signs of the longest bar
     metavar="FILE",
     help="Draw the tree into a .png, .svg or .pdf file, and print nothing.",
 )
-@click.option("--data", metavar="FILE", help="A table whose rows --plot shows in histograms.")
+@click.option("--data", metavar="FILE", help="A table whose rows --plot or --subclasses show.")
 @click.option("--target", "-t", metavar="COLUMN", help="The column of --data with the classes.")
 @shared.missing_option
 @shared.delimiter_option
@@ -106,9 +112,16 @@ def show(model: str, dot: Path | None, plot: Path | None, **given: Any) -> None:
         note(f"{dot} is for Graphviz: dot -Tsvg {dot} -o tree.svg")
     if plot is not None:
         X, y = _rows(container, given)
-        draw(fitted, plot, X, y, max_depth=given["depth"], **_words(container, given))
+        words = _words(container, given)
+        if given["subclasses"]:
+            words.pop("max_terms")
+            draw(fitted, plot, X, y, subclasses=True, **words)
+        else:
+            draw(fitted, plot, X, y, max_depth=given["depth"], **words)
         note(f"The picture is in {plot}.")
-    if dot is None and plot is None:
+    if given["subclasses"] and plot is None:
+        print_text(_subclasses(fitted, container, given))
+    elif dot is None and plot is None:
         print_facts(_facts(fitted, container, model))
         print_text("")
         words = _words(container, given)
@@ -122,8 +135,15 @@ def _check_options(model: str, dot: Path | None, plot: Path | None, given: dict[
             check_target(path, model, given["data"])
     if plot is not None and plot.suffix.lower() not in PICTURES:
         raise click.UsageError(f"--plot: {plot} does not end in {', '.join(PICTURES)}.")
-    if given["data"] is not None and plot is None:
-        raise click.UsageError("--data is for --plot, which shows its rows.")
+    if given["subclasses"] and (given["data"] is None or given["target"] is None):
+        raise click.UsageError(
+            "--subclasses needs the rows of a table, --data, and their classes, --target."
+        )
+    for name, other in (("rules", given["rules"]), ("details", given["details"]), ("dot", dot)):
+        if given["subclasses"] and other:
+            raise click.UsageError(f"--subclasses shows no tree, so --{name} is not for it.")
+    if given["data"] is not None and plot is None and not given["subclasses"]:
+        raise click.UsageError("--data is for --plot and --subclasses, which show its rows.")
     if given["missing"] and given["data"] is None:
         raise click.UsageError("--missing is for the table of --data, which is not given.")
     if given["target"] is not None and given["data"] is None:
@@ -220,6 +240,15 @@ def _rules(fitted: Any, words: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _subclasses(fitted: Any, container: Model, given: dict[str, Any]) -> str:
+    from obliqua.explain.subclasses import subclasses
+
+    X, y = _rows(container, given)
+    words = _words(container, given)
+    found = subclasses(fitted, X, y, class_names=words["class_names"], tree=words["tree"])
+    return found.text(max(console().width, 40))
+
+
 def _filled(line: str, width: int) -> list[str]:
     """Break a line of a rule between terms of a sum or of a list; the rest stands further in."""
     start = len(line) - len(line.lstrip())
@@ -249,12 +278,15 @@ def _rows(container: Model, given: dict[str, Any]) -> tuple[Any, AnyArray | None
     return read_as(table, columns, gaps), container.classes.take(numbers)
 
 
-def draw(model: Any, path: Path, X: Any = None, y: Any = None, **more: Any) -> None:
-    """Draw a tree into a file, without a screen."""
+def draw(
+    model: Any, path: Path, X: Any = None, y: Any = None, subclasses: bool = False, **more: Any
+) -> None:
+    """Draw a tree, or the subclasses of its leaves, into a file, without a screen."""
     require("matplotlib", "plot", "Drawing a tree").use("agg")
-    from obliqua.plot.tree import plot_tree
+    from obliqua.plot import plot_subclasses, plot_tree
 
-    figure = plot_tree(model, X, y, **more).figure
+    picture = plot_subclasses if subclasses else plot_tree
+    figure = picture(model, X, y, **more).figure
     stream = io.BytesIO()
     figure.savefig(stream, format=path.suffix.lower().removeprefix("."), dpi=150)
     require("matplotlib.pyplot", "plot", "Drawing a tree").close(figure)

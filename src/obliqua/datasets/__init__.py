@@ -3,10 +3,11 @@
 No data are part of the package. A loader looks in the folder that the environment variable
 ``OBLIQUA_DATA`` names, then among the data that come with scikit-learn, then on OpenML. What
 it finds is compared with a fingerprint of the data set, so that another set of the same name
-is never used by mistake. The artificial data of the OC1 paper are made: its own rows, or any
-number of fresh ones.
+is never used by mistake. The artificial data of the papers are made: those of OC1 as its own rows,
+or any number of fresh ones; those of 2C-ETCT always fresh.
 """
 
+from obliqua.datasets._etct import make_normals_with_clusters, make_two_normals
 from obliqua.datasets._loaders import (
     load_adult,
     load_australian,
@@ -16,6 +17,7 @@ from obliqua.datasets._loaders import (
     load_breast_cancer_wisconsin,
     load_bupa,
     load_glass,
+    load_glass_windows,
     load_haberman,
     load_heart,
     load_iris,
@@ -41,6 +43,7 @@ __all__ = [
     "load_breast_cancer_wisconsin",
     "load_bupa",
     "load_glass",
+    "load_glass_windows",
     "load_haberman",
     "load_heart",
     "load_iris",
@@ -51,6 +54,8 @@ __all__ = [
     "load_star_galaxy",
     "load_wine",
     "make_ls10",
+    "make_normals_with_clusters",
     "make_pol",
     "make_rcb",
+    "make_two_normals",
 ]

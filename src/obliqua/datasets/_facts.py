@@ -105,6 +105,9 @@ GLASS_LABELS = {
     "headlamps": "7",
 }
 
+GLASS_FEATURES = ("RI", "Na", "Mg", "Al", "Si", "K", "Ca", "Ba", "Fe")
+WINDOWS = ("1", "2", "3", "4")  # types of glass
+
 ADULT_FEATURES = (
     *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status"),
     *("occupation", "relationship", "race", "sex", "capital-gain", "capital-loss"),
@@ -232,7 +235,7 @@ SETS = (
     Facts(
         "glass",
         "Glass identification",
-        ("RI", "Na", "Mg", "Al", "Si", "K", "Ca", "Ba", "Fe"),
+        GLASS_FEATURES,
         _one(
             "glass.csv",
             {"1": 70, "2": 76, "3": 17, "5": 13, "6": 9, "7": 29},
@@ -240,6 +243,25 @@ SETS = (
         ),
         "Refractive index and oxides of six types of glass. A type 4 is defined, but has no row.",
         OpenML(41, GLASS_LABELS),
+    ),
+    Facts(
+        "glass_windows",
+        "Glass identification, windows against other glass",
+        GLASS_FEATURES,
+        _one(
+            "glass_windows.csv",
+            {"window": 163, "non-window": 51},
+            "c163cd8f7f67fdc27b709f617ae7c5b0e7e4ab26078f5bb67d31aed105c50ec5",
+        ),
+        "The rows of the glass data with two classes: glass of windows, types 1 to 3, and all "
+        "other glass. The subclasses are hidden, as in the paper on 2C-ETCT.",
+        OpenML(
+            41,
+            {
+                name: "window" if kind in WINDOWS else "non-window"
+                for name, kind in GLASS_LABELS.items()
+            },
+        ),
     ),
     Facts(
         "haberman",

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray
+from obliqua.datasets._chance import generator, whole_number
 from obliqua.datasets._facts import Facts, Part
 from obliqua.datasets._loaders import Loader, as_bunch
 from obliqua.datasets._sources import Table
@@ -241,14 +241,12 @@ def _maker(concept: Concept) -> Loader:
         return_X_y: bool = False,
         as_frame: bool = False,
     ) -> Any:
-        if isinstance(n_rows, bool) or not isinstance(n_rows, Integral) or n_rows < 1:
-            raise ValueError(f"n_rows must be an integer of at least 1; got {n_rows!r}.")
-        shape = (int(n_rows), len(facts.features))
+        shape = (whole_number("n_rows", n_rows, 1), len(facts.features))
         if random_state is None:
             data = _as_written(drand48(shape[0] * shape[1])).reshape(shape)
             source = "its definition, with the numbers of drand48"
         else:
-            data = _generator(random_state).random(shape)
+            data = generator(random_state, "for the rows of the paper").random(shape)
             source = "its definition, with fresh numbers"
         table = Table(data, concept.label(data), source)
         return as_bunch(facts, table, return_X_y, as_frame, tree=concept.tree())
@@ -265,19 +263,6 @@ def _maker(concept: Concept) -> Loader:
         tree=tree,
     )
     return make
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**63 - 1, dtype=np.int64))
-    if isinstance(random_state, int | np.integer) and random_state >= 0:
-        return np.random.default_rng(int(random_state))
-    raise ValueError(
-        "random_state must be None (for the rows of the paper), an integer of at least 0, or a "
-        f"Generator or RandomState of NumPy; got {random_state!r}."
-    )
 
 
 make_ls10, make_pol, make_rcb = (_maker(concept) for concept in CONCEPTS)

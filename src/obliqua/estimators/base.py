@@ -1,19 +1,16 @@
 """What the classifiers share that grow one tree: checking input, growing, pruning."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Sequence
-from copy import copy
+from collections.abc import Callable
 from math import ceil
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import _check_sample_weight
 
 from obliqua._typing import (
     AnyArray,
@@ -24,27 +21,26 @@ from obliqua._typing import (
 )
 from obliqua.criteria import CRITERIA, Criterion, get_criterion
 from obliqua.data import Problem, encode
-from obliqua.estimators._fitted import TreesClassifier
-from obliqua.estimators._input import number_of_rows, read_training
-from obliqua.estimators._labels import (
-    check_labels,
-    class_weights,
-    encode_labels,
-    prior_weights,
-)
+from obliqua.estimators._input import number_of_rows
 from obliqua.estimators._pruning import DIVIDING, PRUNING_CONSTRAINTS, pruning_of
+from obliqua.estimators._training import (
+    TRAINING_CONSTRAINTS,
+    Priors,
+    SeedLike,
+    TrainedTreesClassifier,
+)
 from obliqua.model import Model
 
 if TYPE_CHECKING:
     from obliqua.grow import Rules
     from obliqua.tree import Tree
 
+__all__ = ["BaseTreeClassifier", "CriterionLike", "Priors", "SeedLike"]
+
 CriterionLike = str | GoodnessFunction | Criterion
-SeedLike = int | np.random.RandomState | None
-Priors = dict[Any, float] | Sequence[float] | str | None
 
 
-class BaseTreeClassifier(TreesClassifier, metaclass=ABCMeta):
+class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
     """Base of the tree classifiers.
 
     A method states what it proposes in :meth:`_proposer`; where its limits of growth differ
@@ -68,14 +64,7 @@ class BaseTreeClassifier(TreesClassifier, metaclass=ABCMeta):
         "max_leaf_error": [Interval(Real, 0.0, 1.0, closed="both")],
         "zero_gain_splits": ["boolean"],
         **PRUNING_CONSTRAINTS,
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "priors": [dict, StrOptions({"equal"}), "array-like", None],
-        "random_state": ["random_state"],
-        "n_jobs": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Integral, None, -1, closed="right"),
-            None,
-        ],
+        **TRAINING_CONSTRAINTS,
     }
 
     # Parameters of all methods. Constructors name them, as scikit-learn wants it, each with its
@@ -111,11 +100,6 @@ class BaseTreeClassifier(TreesClassifier, metaclass=ABCMeta):
     @abstractmethod
     def _proposer(self) -> object:
         """Return what proposes the directions at a node."""
-
-    def _validate_params(self) -> None:
-        """Check the parameters; scikit-learn calls it before a fit, unless told to skip it."""
-        super()._validate_params()
-        self._check_shares()
 
     # --- fitting -------------------------------------------------------------------------
 
@@ -185,51 +169,6 @@ class BaseTreeClassifier(TreesClassifier, metaclass=ABCMeta):
         path = cost_complexity_path(tree, bool(self.prune_root))
         return Bunch(ccp_alphas=path.alphas, impurities=path.risks, n_leaves=path.n_leaves)
 
-    def _encoded(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None
-    ) -> tuple[Self, Problem, AnyArray]:
-        """Check and encode the data; also return what the checks have noted, and the classes."""
-        self._check_saved()  # scikit-learn may be told to skip all checks of parameters
-        # validate_data writes what it saw on the estimator that it is given. It gets a copy:
-        # self changes in one step at the end, so that an error, or Ctrl-C, on the way leaves
-        # an earlier fit untouched.
-        seen = copy(self)
-        check_labels(y)
-        table, y = read_training(seen, X, y)
-        weights: FloatArray | None = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, table.Z, dtype=np.float64)
-        classes, codes = encode_labels(y)
-        problem = encode(
-            table,
-            codes,
-            len(classes),
-            sample_weight=weights,
-            class_weight=self._weights_of_classes(classes, codes, weights),
-            fill=getattr(self, "fill", "node"),
-        )
-        return seen, problem, classes
-
-    def _check_shares(self) -> None:
-        if self.priors is not None and isinstance(self.class_weight, str):
-            raise ValueError(
-                "priors and class_weight='balanced' both set the shares of the classes. Got "
-                f"priors={self.priors!r}; leave one of them out, or give class_weight as a "
-                "dictionary of costs."
-            )
-
-    def _weights_of_classes(
-        self, classes: AnyArray, codes: Int32Array, weights: FloatArray | None
-    ) -> FloatArray | None:
-        """Return what priors and class weights make of each class: altered priors."""
-        self._check_shares()
-        costs = class_weights(self.class_weight, classes, codes, weights)
-        shares = prior_weights(self.priors, classes, codes, weights)
-        if costs is None or shares is None:
-            return shares if costs is None else costs
-        with np.errstate(over="ignore"):  # what is not finite is refused later, by name
-            return np.asarray(costs * shares)
-
     def _feature_scale(
         self,
         Z: Rows,
@@ -256,10 +195,6 @@ class BaseTreeClassifier(TreesClassifier, metaclass=ABCMeta):
     def _heeds_seed(self) -> bool:
         """Say whether another seed may give another tree."""
         return self.pruning in DIVIDING and self.ccp_alpha is None
-
-    def _key(self) -> int:
-        """Draw the seed of a fit."""
-        return int(check_random_state(self.random_state).randint(2**63 - 1, dtype=np.int64))
 
     def _grower(self, key: int) -> "Callable[[Problem], Tree]":
         """Return what grows a tree from a problem, all of the data or a part of them."""

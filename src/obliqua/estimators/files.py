@@ -27,6 +27,7 @@ _CLASSES = {
     "C45Classifier": "obliqua.estimators.c45",
     "CartClassifier": "obliqua.estimators.cart",
     "CartLCClassifier": "obliqua.estimators.cart_lc",
+    "EigenTreeClassifier": "obliqua.estimators.eigen_tree",
     "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
     "LMDTClassifier": "obliqua.estimators.lmdt",
@@ -43,6 +44,7 @@ _NOT_SAVED = "not_saved"
 _KINDS = {
     "n_hyperplanes_": int,
     "timed_out_": bool,
+    "_found": list,
     "_odd": bool,
     "_told": dict,
     "_vectors": list,

@@ -13,6 +13,10 @@ from pathlib import Path
 
 from obliqua.errors import ObliquaError
 from obliqua.experiments.c45 import TABLE_C45, TABLE_MISSING, TABLE_MORE
+from obliqua.experiments.etct import TABLE_1 as ETCT_TABLE_1
+from obliqua.experiments.etct import TABLE_2 as ETCT_TABLE_2
+from obliqua.experiments.etct import TABLE_3 as ETCT_TABLE_3
+from obliqua.experiments.etct_clusters import TABLE as ETCT_CLUSTERS
 from obliqua.experiments.hhcart import TABLE_2, TABLE_7
 from obliqua.experiments.missing import MISSING
 from obliqua.experiments.oc1 import TABLE_1 as OC1_TABLE_1
@@ -38,6 +42,10 @@ TABLES: dict[str, Table] = {
         TABLE_C45,
         TABLE_MORE,
         TABLE_MISSING,
+        ETCT_TABLE_1,
+        ETCT_TABLE_2,
+        ETCT_TABLE_3,
+        ETCT_CLUSTERS,
         MISSING,
     )
 }

@@ -41,6 +41,11 @@ METHODS: dict[str, Method] = {
         Method(
             "fdt", "FDT: Fisher's direction, pessimistic pruning", "obliqua.FisherTreeClassifier"
         ),
+        Method(
+            "etct",
+            "2C-ETCT: eigen transformations",
+            "obliqua.EigenTreeClassifier",
+        ),
         Method("quest", "QUEST: one feature per split", "obliqua.QuestClassifier"),
         Method(
             "quest-linear",

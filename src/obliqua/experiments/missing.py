@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,6 @@ __all__ = [
     "METHODS",
     "MISSING",
     "Imputer",
-    "MissingTable",
     "filled_before",
     "holed",
     "imputed",
@@ -366,28 +365,9 @@ def _signed(gain: tuple[float, float]) -> str:
     return f"{mean:+.2f}{spread}"
 
 
-@dataclass(frozen=True)
-class MissingTable(Table):
-    """A table of trees by what they do with missing values."""
-
-    def compared(self, rows: Sequence[Row]) -> Handled:
-        """Return the table with our figures filled in.
-
-        Parameters
-        ----------
-        rows : sequence of Row
-            A row per data set and method.
-
-        Returns
-        -------
-        Handled
-            The table, ready to be printed.
-        """
-        return Handled(self, tuple(rows))
-
-
 #: Three trees, three ways with missing values, three data sets.
-MISSING = MissingTable(
+MISSING = Table(
+    shown_as=Handled,
     name="missing-values",
     title="A fifth of all entries missing: handled by the tree, or filled in before",
     data_sets=(

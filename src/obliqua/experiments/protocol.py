@@ -7,13 +7,11 @@ processes, and on different days.
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -22,6 +20,7 @@ import numpy as np
 
 from obliqua import _confusion as measures
 from obliqua._typing import AnyArray, Int64Array
+from obliqua.experiments.rows import Rows
 from obliqua.experiments.store import CellKey, Store
 
 __all__ = ["Cell", "DataSet", "Method", "Rows", "Summary", "folds", "run", "run_cell", "summarise"]
@@ -81,90 +80,6 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows to train on and, where the test rows are fixed, rows to test on.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        The rows: floats, or objects where there are qualitative columns.
-    y : ndarray of shape (n_rows,)
-        Their labels.
-    X_test, y_test : ndarray, default=None
-        The same of rows to test on; None where the protocol divides the rows itself.
-    missing : float, default=0
-        The share of all entries that each repeat removes at random, of rows to train on and of
-        rows to test on.
-    stratified : bool, default=False
-        Whether each fold has the classes in the shares of all rows; else folds are simply
-        random.
-    n_folds : int, default=None
-        How many folds a cross-validation of these rows has; None: as the table has it.
-    """
-
-    X: AnyArray
-    y: AnyArray
-    X_test: AnyArray | None = None
-    y_test: AnyArray | None = None
-    missing: float = 0.0
-    stratified: bool = False
-    n_folds: int | None = None
-
-    @cached_property
-    def checksum(self) -> str:
-        """Checksum of everything, in its order: other folds would come from another order."""
-        digest = hashlib.sha256(f"missing {self.missing!r}".encode() if self.missing else b"")
-        for part in (self.X, self.y, self.X_test, self.y_test):
-            if part is not None:
-                plain = part if part.dtype.kind == "f" else np.asarray(part, dtype="U")
-                digest.update(repr(plain.shape).encode() + np.ascontiguousarray(plain).tobytes())
-        return digest.hexdigest()
-
-    def division(self, n_folds: int) -> str:
-        """Say how these rows are divided to train and to test.
-
-        Parameters
-        ----------
-        n_folds : int
-            Folds of a cross-validation, unless these rows have a number of their own.
-
-        Returns
-        -------
-        str
-            It differs where the folds do.
-        """
-        if self.X_test is not None and self.y_test is not None:
-            return "fixed test rows"
-        kind = "stratified" if self.stratified else "simple"
-        return f"{self.n_folds or n_folds} {kind} folds"
-
-    def with_holes(self, rng: np.random.Generator) -> Rows:
-        """Remove the share of the entries that is to be missing.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-            It decides which; it is not asked if nothing is to be missing.
-
-        Returns
-        -------
-        Rows
-            The same rows with NaN in the place of exactly that share of the entries of each
-            table, rounded.
-        """
-        if not self.missing:
-            return self
-        X_test = None if self.X_test is None else _with_holes(self.X_test, self.missing, rng)
-        return replace(self, X=_with_holes(self.X, self.missing, rng), X_test=X_test, missing=0.0)
-
-
-def _with_holes(X: AnyArray, share: float, rng: np.random.Generator) -> AnyArray:
-    holed = X.copy()
-    holed.flat[rng.permutation(X.size)[: round(share * X.size)]] = np.nan
-    return holed
-
-
-@dataclass(frozen=True)
 class DataSet:
     """A data set of a table.
 
@@ -194,7 +109,7 @@ class Cell:
     confusion : list of list of int
         Confusion matrix over all test rows of the repeat.
     leaves : list of int
-        Leaves of each tree of the repeat.
+        Leaves of each tree of the repeat; empty if the method grows none.
     seconds : float
         Time of fitting and predicting. Times are all that varies between runs.
     hyperplanes : list of int
@@ -319,7 +234,7 @@ def run_cell(
         Pooled confusion matrix and sizes of the trees.
     """
     rng = _random(seed, data_set, repeat)
-    rows = rows.with_holes(rng)
+    rows = rows.drawn(rng).with_holes(rng)
     started = time.perf_counter()
     trees: list[Any] = []
     cpu = 0.0
@@ -342,7 +257,7 @@ def run_cell(
     return Cell(
         [str(label) for label in classes],
         matrix.tolist(),
-        [int(tree.get_n_leaves()) for tree in trees],
+        [int(tree.get_n_leaves()) for tree in trees if hasattr(tree, "get_n_leaves")],
         seconds,
         [int(tree.n_hyperplanes_) for tree in trees if hasattr(tree, "n_hyperplanes_")],
         [_features(tree.model_) for tree in trees if hasattr(tree, "model_")],
@@ -351,8 +266,8 @@ def run_cell(
 
 
 def _tree(model: Any) -> Any:
-    """Return a fitted tree, or the tree at the end of a pipeline."""
-    return model if hasattr(model, "get_n_leaves") else model[-1]
+    """Return a fitted tree, or the tree at the end of a pipeline; or what is no tree."""
+    return model[-1] if hasattr(model, "steps") else model
 
 
 def _divisions(
@@ -392,7 +307,7 @@ def summarise(cells: Sequence[Cell]) -> Summary:
     return Summary(
         len(cells),
         mean_and_sd([100.0 * measures.accuracy(cell.matrix) for cell in cells]),
-        mean_and_sd([float(np.mean(cell.leaves)) for cell in cells]),
+        _known([_mean(cell.leaves) for cell in cells]),
         mean_and_sd([measures.macro_f(cell.matrix) for cell in cells]),
         _known([_mean(cell.hyperplanes) for cell in cells]),
         _known([_mean(cell.features) for cell in cells]),
@@ -461,9 +376,10 @@ def run(
     for number, (key, cell) in enumerate(parallel(calls), start=1):
         store.put(key, asdict(cell))
         found = summarise([cell])
+        size = f"{found.leaves[0]:.1f} leaves, " if cell.leaves else ""
         say(
             f"[{number}/{len(tasks)}] {key.data_set} {key.method} repeat {key.repeat + 1}: "
-            f"{found.accuracy[0]:.2f} %, {found.leaves[0]:.1f} leaves, {cell.seconds:.1f} s"
+            f"{found.accuracy[0]:.2f} %, {size}{cell.seconds:.1f} s"
         )
 
 

@@ -93,6 +93,10 @@ class Table:
         What the figures of `prototype` are, if they are not those of a prototype.
     effort : bool
         Whether a second table says what the trees took: hyperplanes, CPU time, and features.
+    note : str
+        What must be known to read the figures; it stands below them.
+    shown_as : type of Comparison or None
+        What prints the table, if not a `Comparison`.
     """
 
     name: str
@@ -106,6 +110,8 @@ class Table:
     n_folds: int = N_FOLDS
     reference: str = "prototype"
     effort: bool = False
+    note: str = ""
+    shown_as: type[Comparison] | None = None
 
     def compared(self, rows: Sequence[Row]) -> Comparison:
         """Return the table with our figures filled in.
@@ -120,7 +126,7 @@ class Table:
         Comparison
             The table, ready to be printed.
         """
-        return Comparison(self, tuple(rows))
+        return (self.shown_as or Comparison)(self, tuple(rows))
 
     def choose_sets(self, names: Sequence[str] | None = None) -> list[DataSet]:
         """Return data sets by name.
@@ -249,16 +255,29 @@ class Comparison:
     def markdown(self) -> str:
         """The table, what is outside the limit, and means per method, as Markdown."""
         other = self.table.reference
-        head = (
-            f"| set | method | repeats | accuracy: paper | {other} | ours | z "
-            f"| leaves: paper | {other} | ours | z |"
-        )
-        lines = [f"## {self.table.title}", "", head, "|--|--|--:" + "|--:" * 8 + "|"]
-        lines += [_markdown_row(row, self.table.digits(row.data_set)) for row in self.rows]
+        lines = [f"## {self.table.title}", "", *self._figures()]
+        lines += ["", self.table.note] if self.table.note else []
         lines += ["", *self._verdict(), ""]
         if self.table.effort:
             lines += [*effort_table(self.rows, other), ""]
         return "\n".join([*lines, *self._means()]) + "\n"
+
+    def _figures(self) -> list[str]:
+        """All figures. A column in which nothing stands would only make the table wider."""
+        rows = [_written(row, self.table.digits(row.data_set)) for row in self.rows]
+        filled = [any(row[place] for row in rows) for place in range(3, 11)]
+        names = ("paper", self.table.reference, "ours", "z")
+        head = ["set", "method", "repeats"]
+        kept = [0, 1, 2]
+        for start, what in ((0, "accuracy: "), (4, "leaves: ")):
+            for place in range(start, start + 4):
+                if filled[place]:
+                    head.append(what + names[place - start])
+                    kept.append(place + 3)
+                    what = ""  # stands in front of the first one
+        lines = [head, *([row[place] for place in kept] for row in rows)]
+        written = ["| " + " | ".join(line) + " |" for line in lines]
+        return [written[0], "|--|--|--:" + "|--:" * (len(kept) - 3) + "|", *written[1:]]
 
     def judged(self) -> list[tuple[Row, str, float, bool]]:
         """Each cell with a published figure: row, quantity, z, and whether ours is better."""
@@ -329,9 +348,9 @@ class Comparison:
         for method, rows in by_method.items():
             ours = [rows[name].ours for name in common]
             accuracy = np.mean([found.accuracy[0] for found in ours])
-            leaves = np.mean([found.leaves[0] for found in ours])
+            leaves = Figure(float(np.mean([found.leaves[0] for found in ours]))).text(2)
             f = np.mean([found.macro_f[0] for found in ours])
-            line = f"| {method} | {accuracy:.2f} | {leaves:.2f} | {f:.3f} |"
+            line = f"| {method} | {accuracy:.2f} | {leaves} | {f:.3f} |"
             lines.append(line + (mean_effort(ours) if more else ""))
         return lines
 
@@ -370,14 +389,15 @@ def _quantities(row: Row) -> list[tuple[Figure, Figure, Figure, float]]:
     ]
 
 
-def _markdown_row(row: Row, accuracy_digits: int) -> str:
+def _written(row: Row, accuracy_digits: int) -> list[str]:
+    """What stands in a row of the Markdown table."""
     out = [row.data_set, row.method, str(row.ours.repeats)]
     digits_of = (accuracy_digits, 1)
     for digits, (paper, prototype, ours, z) in zip(digits_of, _quantities(row), strict=True):
         mark = "**" if abs(z) > LIMIT else ""
         shown = "" if math.isnan(z) else f"{mark}{z:+.2f}{mark}"
         out += [paper.text(digits), prototype.text(digits), ours.text(digits), shown]
-    return "| " + " | ".join(out) + " |"
+    return out
 
 
 def run_table(

@@ -4,14 +4,17 @@ from obliqua.explain.importance import importances
 from obliqua.explain.margins import Margins, margins
 from obliqua.explain.regions import Region, region, regions
 from obliqua.explain.stability import SplitStability, split_stability
+from obliqua.explain.subclasses import Subclasses, subclasses
 
 __all__ = [
     "Margins",
     "Region",
     "SplitStability",
+    "Subclasses",
     "importances",
     "margins",
     "region",
     "regions",
     "split_stability",
+    "subclasses",
 ]

@@ -166,6 +166,9 @@ def split_stability(
 
     Raises
     ------
+    TypeError
+        If it is no fitted estimator, or one that does not choose a split from the rows of its
+        node, as `EigenTreeClassifier`, whose directions come from all rows.
     TreeError
         If there is no such node, or if it is no hyperplane.
     ValueError
@@ -233,6 +236,12 @@ def split_stability(
         raise TypeError(
             "split_stability lets the estimator choose splits anew, so it needs the fitted "
             f"estimator; got {type(estimator).__name__}, which cannot be fitted."
+        )
+    if not hasattr(estimator, "_feature_scale"):
+        raise TypeError(
+            "split_stability lets the estimator choose the split of a node anew from the rows of "
+            f"that node, and {type(estimator).__name__} does not choose its splits so. Fit a "
+            "method that does, such as HHCartClassifier."
         )
     for name, number, least in (
         ("n_resamples", n_resamples, 1),

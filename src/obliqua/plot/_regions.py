@@ -75,7 +75,7 @@ def _branches(
         if not normal.any():  # it asks about none of the two: all go one way
             goes_left = threshold >= 0
             return [corners if goes_left else corners[:0], corners[:0] if goes_left else corners]
-        return [_clip(corners, normal, threshold), _clip(corners, -normal, -threshold)]
+        return [clip(corners, normal, threshold), clip(corners, -normal, -threshold)]
     cells = []
     for b, (normal, threshold) in enumerate(planes):
         cell = corners
@@ -87,7 +87,7 @@ def _branches(
                 wins = -threshold > -cut if o < b else -threshold >= -cut
                 cell = cell if wins else cell[:0]
             else:
-                cell = _clip(cell, other - normal, cut - threshold)
+                cell = clip(cell, other - normal, cut - threshold)
         cells.append(cell)
     return cells
 
@@ -106,7 +106,7 @@ def _level_branch(tree: Tree, plane: int, row: FloatArray, pair: tuple[int, int]
     return int(table[int(code)] if inside else tree.threshold[plane])
 
 
-def _clip(corners: FloatArray, normal: FloatArray, threshold: float) -> FloatArray:
+def clip(corners: FloatArray, normal: FloatArray, threshold: float) -> FloatArray:
     """Keep the part of a convex polygon where ``normal . x <= threshold``."""
     side = corners @ normal - threshold
     kept: list[AnyArray] = []

@@ -36,9 +36,24 @@ class Sample:
         Their labels.
     sample_weight : array-like of shape (n_rows,), default=None
         Their weights.
+    own : bool, default=True
+        Whether rows of classes that the tree does not tell apart are left out.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many labels or weights as rows, or no row is left.
     """
 
-    def __init__(self, subject: Subject, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+    def __init__(
+        self,
+        subject: Subject,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        own: bool = True,
+    ) -> None:
         self.tree = subject.tree
         self.Z = subject.rows(X)
         self.codes = None if y is None else subject.codes(y)
@@ -48,6 +63,9 @@ class Sample:
                 f"{len(self.codes)} labels."
             )
         self.weight = _checked_weights(sample_weight, len(self.Z))
+        if own and self.codes is not None and not subject.own.all():
+            rows = subject.own_rows(self.codes)
+            self.Z, self.codes, self.weight = self.Z[rows], self.codes[rows], self.weight[rows]
 
     @cached_property
     def _passing(self) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,9 +16,10 @@ from obliqua.data import Column, written_name
 from obliqua.model import Model
 from obliqua.plot._canvas import check_ax, room_of
 from obliqua.plot._nodes import Palette, minus
+from obliqua.plot._points import draw_rows, note_below, region_colour, region_style, write
 from obliqua.plot._regions import leaf_cells
 from obliqua.plot._rows import Sample
-from obliqua.plot._style import GREY, INK, Font, mark, mix
+from obliqua.plot._style import Font
 from obliqua.tree import Tree
 
 Pair = tuple[int, int]
@@ -27,7 +27,6 @@ Pair = tuple[int, int]
 GRID = 400  # points per side where cells are no polygons
 MARGIN = 0.06  # of the range of the rows, on every side
 MAX_NAMED = 3  # held features that are named in the caption
-MAX_LEGEND = 42
 
 
 def plot_boundary(
@@ -56,7 +55,8 @@ def plot_boundary(
         Rows; they say how far the picture reaches, and where the other features are held. Those
         in which a shown feature is missing are not drawn.
     y : array-like of shape (n_rows,), default=None
-        Their labels. Without them no rows are drawn.
+        Their labels. Without them no rows are drawn. In the picture of a tree about two classes,
+        rows of others are left out.
     features : sequence of two str or int, default=None
         The two features, by name or by number; both must be numeric. By default the first two of
         a model with two, else the two that move rows most: those with the largest sum of gain
@@ -113,7 +113,7 @@ def plot_boundary(
     several = isinstance(container, Model) and len(container.trees) > 1 and tree is None
     subject = subject_of(model, feature_names, class_names, 0 if several else tree)
     trees = container.trees if several and container is not None else (subject.tree,)
-    sample = Sample(subject, X, y)
+    sample = Sample(subject, X, y, own=not several)
     pair = _pair(subject, trees, sample.Z, features)
     row, named = _held(subject, trees, sample.Z, pair, fixed or {})
     window = _window(sample.Z, pair)
@@ -132,7 +132,7 @@ def plot_boundary(
         _draw_cells(ax, subject.tree, cells, palette)
     if sample.codes is not None:
         strength = _strength(subject, trees, sample.Z, row, pair)
-        _draw_rows(ax, sample, pair, strength, palette, font)
+        draw_rows(ax, sample.Z[:, pair], sample.codes, palette, font, strength)
     _label(ax, subject, pair, window, font)
     used = _used(trees)
     _caption(ax, subject, [k for k in used if k not in pair], row, named, font)
@@ -325,15 +325,7 @@ def _draw_cells(
     patches = require("matplotlib.patches", "plot", "Drawing a boundary")
     for leaf, corners in cells:
         colour = palette.colours[int(tree.leaf_label[leaf])]
-        cell = patches.Polygon(
-            corners,
-            closed=True,
-            facecolor=mix(colour, "#ffffff", 0.78),
-            edgecolor=mix(INK, "#ffffff", 0.35),
-            linewidth=0.7,
-            joinstyle="round",
-            zorder=1,
-        )
+        cell = patches.Polygon(corners, closed=True, **region_style(colour))
         cell.set_gid(f"leaf-{leaf}")
         ax.add_patch(cell)
 
@@ -356,7 +348,7 @@ def _draw_grid(
     Z = np.tile(row, (GRID * GRID, 1))
     Z[:, pair[0]], Z[:, pair[1]] = np.tile(x, GRID), np.repeat(y, GRID)
     found = model.predict_index(Z).reshape(GRID, GRID)
-    fills = colors.to_rgba_array([mix(colour, "#ffffff", 0.78) for colour in palette.colours])
+    fills = colors.to_rgba_array([region_colour(colour) for colour in palette.colours])
     drawn = ax.imshow(
         fills[found],
         extent=(left, right, bottom, top),
@@ -368,59 +360,6 @@ def _draw_grid(
     drawn.set_gid("grid")
 
 
-def _draw_rows(
-    ax: Any,
-    sample: Sample,
-    pair: tuple[int, int],
-    strength: FloatArray,
-    palette: Palette,
-    font: Font,
-) -> None:
-    assert sample.codes is not None
-    size = float(np.clip(3000 / max(len(sample.Z), 1), 7.0, 26.0))
-    there = ~np.isnan(sample.Z[:, pair]).any(axis=1)
-    present = np.unique(sample.codes[there]).tolist()
-    for c in present:
-        rows = np.flatnonzero((sample.codes == c) & there)
-        points = sample.Z[rows][:, pair]
-        look = mark(c, palette.colours[c], size)
-        drawn = ax.scatter(*points.T, alpha=strength[rows], zorder=3, **look)
-        drawn.set_gid(f"class-{c}")
-    _legend(ax, present, palette, font)
-
-
-def _legend(ax: Any, present: list[int], palette: Palette, font: Font) -> None:
-    """Name the classes: few of them above the picture, more at its right."""
-    if len(present) > MAX_LEGEND:
-        return
-    handles = [ax.scatter([], [], **mark(c, palette.colours[c])) for c in present]
-    if len(present) <= 4:
-        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 4}
-    else:
-        n_columns = math.ceil(len(present) / 14)
-        place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "ncols": n_columns}
-    # Names that begin with an underscore would be taken for private ones; they come later.
-    legend = ax.legend(
-        handles,
-        ["name"] * len(handles),
-        **place,
-        frameon=False,
-        fontsize=8,
-        handletextpad=0.2,
-        columnspacing=1.0,
-        borderaxespad=0.2,
-    )
-    for c, text in zip(present, legend.get_texts(), strict=True):
-        _write(text, font.fit(palette.names[c], 1.4, 8))
-
-
-def _write(text: Any, words: str) -> None:
-    """Set a text in which no sign has a meaning."""
-    text.set_parse_math(False)
-    text.set_usetex(False)
-    text.set_text(words)
-
-
 def _label(
     ax: Any, subject: Subject, pair: tuple[int, int], window: FloatArray, font: Font
 ) -> None:
@@ -429,7 +368,7 @@ def _label(
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=8)
     for axis, column, length in zip((ax.xaxis, ax.yaxis), pair, room, strict=True):
-        _write(axis.label, font.fit(subject.encoding.names[column], length, 9))
+        write(axis.label, font.fit(subject.encoding.names[column], length, 9))
         axis.label.set_fontsize(9)
 
 
@@ -470,18 +409,4 @@ def _caption(
         parts.append(f"{what} at their {middles}")
     else:
         parts[-1] = parts[-1][:-1] + ("" if named else f" ({middles})")
-    lines = font.wrap(["slice:", *map(font.writable, parts)], room_of(ax)[0], 7)
-    note = ax.annotate(
-        "",
-        xy=(0.5, 0.0),
-        xycoords=ax.xaxis.label,
-        xytext=(0, -4),
-        textcoords="offset points",
-        ha="center",
-        va="top",
-        fontsize=7,
-        color=GREY,
-        annotation_clip=False,
-    )
-    _write(note, "\n".join(lines))
-    note.set_gid("slice")
+    note_below(ax, ["slice:", *parts], font, "slice")

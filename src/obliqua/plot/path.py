@@ -98,7 +98,8 @@ def plot_path(
         the cut and the row.
     y : array-like of shape (n_rows,), default=None
         The labels of `X`. Without them the classes of the leaf are those of the training rows,
-        which a line below the names of the classes says.
+        which a line below the names of the classes says. For a tree about two classes, rows of
+        others are left out.
     ax : matplotlib Axes, default=None
         Where to draw. It is used whole, and text shrinks with the picture. Without it, a
         figure is made.

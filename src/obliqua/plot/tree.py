@@ -108,7 +108,8 @@ def plot_tree(
         training. Without rows, bars of the training rows' classes stand in place of histograms.
     y : array-like of shape (n_rows,), default=None
         The labels of the rows. Without them histograms are grey, and bars show the classes of
-        the training rows, which a line below the names of the classes says.
+        the training rows, which a line below the names of the classes says. For a tree about two
+        classes, rows of others are left out.
     ax : matplotlib Axes, default=None
         Where to draw. It is used whole, and text shrinks with the picture. Without it, a
         figure is made that is as large as the tree needs.

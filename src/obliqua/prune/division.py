@@ -8,17 +8,19 @@ part finds its own place, so a table with few different rows can be divided too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import NDArray
 
 from obliqua._core.rng import row_hashes, scattered
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua._weights import MAX_TOTAL
 from obliqua.data import Problem
 
-__all__ = ["draw", "folds", "hold_out", "take"]
+__all__ = ["draw", "folds", "hold_out", "repeated_folds", "take"]
 
 MOST_PARTS = 2**24  # weights that are no counts would give many more
 
@@ -41,6 +43,20 @@ class _Parts:
     owner: Int64Array
     size: Int64Array
 
+    def numbered(self, n_folds: int) -> Int64Array:
+        """Number the parts with folds of about equal weight, in their order."""
+        size: FloatArray = self.size.astype(np.float64)
+        end = np.cumsum(size)
+        middle = (end - size / 2) / end[-1]
+        return np.minimum((middle * n_folds).astype(np.int64), n_folds - 1)
+
+
+def _hashes(problem: Problem, seed: int) -> NDArray[np.uint64]:
+    """Return a random number per row; rows that are equal have equal ones."""
+    # Classes are counted among those that are there: one whose rows all have weight 0 is none.
+    classes = np.unique(problem.y, return_inverse=True)[1]
+    return row_hashes(problem.Z, classes.astype(np.int64), seed & (2**64 - 1))
+
 
 def _parts(problem: Problem, seed: int) -> _Parts:
     """Find groups of equal rows and cut them into parts, in the order of hashes.
@@ -48,10 +64,7 @@ def _parts(problem: Problem, seed: int) -> _Parts:
     A part is a row, or what counts as one. Where weights are no numbers of rows, each group is
     one part.
     """
-    # Classes are counted among those that are there: one whose rows all have weight 0 is none.
-    classes = np.unique(problem.y, return_inverse=True)[1]
-    hashes = row_hashes(problem.Z, classes.astype(np.int64), seed & (2**64 - 1))
-    keys, group = np.unique(hashes, return_inverse=True)
+    keys, group = np.unique(_hashes(problem, seed), return_inverse=True)
     total = np.zeros(len(keys), dtype=np.int64)
     np.add.at(total, group, 1 if problem.weights is None else problem.weights)
     count = np.zeros(len(keys), dtype=np.int64)
@@ -170,11 +183,52 @@ def folds(problem: Problem, n_folds: int, seed: int) -> tuple[Problem, Int64Arra
         A fold number per row. With fewer rows than folds, some folds are empty.
     """
     parts = _parts(problem, seed)
-    size: FloatArray = parts.size.astype(np.float64)
-    end = np.cumsum(size)
-    middle = (end - size / 2) / end[-1]
-    number = np.minimum((middle * n_folds).astype(np.int64), n_folds - 1)
-    return _divided(problem, parts, number)
+    return _divided(problem, parts, parts.numbered(n_folds))
+
+
+def repeated_folds(
+    problem: Problem, n_folds: int, seeds: Sequence[int]
+) -> tuple[Problem, Int64Array]:
+    """Number the rows with folds of about equal weight, several times.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    n_folds : int
+        The number of folds.
+    seeds : sequence of int
+        A seed per division. Other seeds give other divisions, each independent of the others.
+
+    Returns
+    -------
+    problem : Problem
+        The data, in which rows may have become several, as for `folds`.
+    numbers : ndarray of int, of shape (n_rows, n_divisions)
+        A fold number per row and division.
+    """
+    parts = _parts(problem, seeds[0])
+    keys = np.empty(int(parts.owner.max()) + 1, dtype=np.uint64)
+    labels = np.empty((len(parts.owner), len(seeds)), dtype=np.int64)
+    # The parts of a group are alike, so they may be counted in any order.
+    place = _places(parts.owner)
+    for k, seed in enumerate(seeds):
+        keys[parts.group] = _hashes(problem, seed)
+        order = np.argsort(scattered(keys[parts.owner], place), kind="stable")
+        shuffled = _Parts(parts.group, parts.owner[order], parts.size[order])
+        labels[order, k] = shuffled.numbered(n_folds)
+    different, label = np.unique(labels, axis=0, return_inverse=True)
+    problem, found = _divided(problem, parts, label.ravel())
+    return problem, different[found]
+
+
+def _places(owner: Int64Array) -> Int64Array:
+    """Number the parts of each group."""
+    order = np.argsort(owner, kind="stable")
+    count = np.bincount(owner)
+    place = np.empty(len(owner), dtype=np.int64)
+    place[order] = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
+    return place
 
 
 def draw(problem: Problem, n_rows: float, seed: int) -> Problem:

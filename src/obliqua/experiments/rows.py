@@ -1,0 +1,121 @@
+"""The rows of an experiment: fixed, drawn anew by each repeat, or with holes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from obliqua._typing import AnyArray
+
+__all__ = ["Rows"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows to train on and, where the test rows are fixed, rows to test on.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        The rows: floats, or objects where there are qualitative columns.
+    y : ndarray of shape (n_rows,)
+        Their labels.
+    X_test, y_test : ndarray, default=None
+        The same of rows to test on; None where the protocol divides the rows itself.
+    missing : float, default=0
+        The share of all entries that each repeat removes at random, of rows to train on and of
+        rows to test on.
+    stratified : bool, default=False
+        Whether each fold has the classes in the shares of all rows; else folds are simply
+        random.
+    n_folds : int, default=None
+        How many folds a cross-validation of these rows has; None: as the table has it.
+    draw : callable, default=None
+        For artificial data: makes other rows and labels of a `numpy.random.Generator`. Each
+        repeat then has rows of its own, and those given here are a sample.
+    """
+
+    X: AnyArray
+    y: AnyArray
+    X_test: AnyArray | None = None
+    y_test: AnyArray | None = None
+    missing: float = 0.0
+    stratified: bool = False
+    n_folds: int | None = None
+    draw: Callable[[np.random.Generator], tuple[AnyArray, AnyArray]] | None = None
+
+    @cached_property
+    def checksum(self) -> str:
+        """Checksum of everything, in its order: other folds would come from another order."""
+        digest = hashlib.sha256(f"missing {self.missing!r}".encode() if self.missing else b"")
+        digest.update(b"drawn anew" if self.draw else b"")
+        for part in (self.X, self.y, self.X_test, self.y_test):
+            if part is not None:
+                plain = part if part.dtype.kind == "f" else np.asarray(part, dtype="U")
+                digest.update(repr(plain.shape).encode() + np.ascontiguousarray(plain).tobytes())
+        return digest.hexdigest()
+
+    def division(self, n_folds: int) -> str:
+        """Say how these rows are divided to train and to test.
+
+        Parameters
+        ----------
+        n_folds : int
+            Folds of a cross-validation, unless these rows have a number of their own.
+
+        Returns
+        -------
+        str
+            It differs where the folds do.
+        """
+        if self.X_test is not None and self.y_test is not None:
+            return "fixed test rows"
+        kind = "stratified" if self.stratified else "simple"
+        return f"{self.n_folds or n_folds} {kind} folds"
+
+    def drawn(self, rng: np.random.Generator) -> Rows:
+        """Draw rows anew, if there is a way to.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the rows; it is not asked if they are fixed.
+
+        Returns
+        -------
+        Rows
+            Other rows, or the same.
+        """
+        if self.draw is None:
+            return self
+        X, y = self.draw(rng)
+        return replace(self, X=X, y=y, draw=None)
+
+    def with_holes(self, rng: np.random.Generator) -> Rows:
+        """Remove the share of the entries that is to be missing.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            It decides which; it is not asked if nothing is to be missing.
+
+        Returns
+        -------
+        Rows
+            The same rows with NaN in the place of exactly that share of the entries of each
+            table, rounded.
+        """
+        if not self.missing:
+            return self
+        X_test = None if self.X_test is None else _with_holes(self.X_test, self.missing, rng)
+        return replace(self, X=_with_holes(self.X, self.missing, rng), X_test=X_test, missing=0.0)
+
+
+def _with_holes(X: AnyArray, share: float, rng: np.random.Generator) -> AnyArray:
+    holed = X.copy()
+    holed.flat[rng.permutation(X.size)[: round(share * X.size)]] = np.nan
+    return holed
