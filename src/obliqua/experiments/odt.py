@@ -50,7 +50,7 @@ ENERGY = 0.99
 
 # --- methods ----------------------------------------------------------------------------------
 
-_MOST_KEPT = 200
+_MOST_KEPT = 1000  # ten folds of 40 trees, of two sizes of samples
 _kept: OrderedDict[str, Tree] = OrderedDict()
 
 
