@@ -11,11 +11,9 @@ import numpy as np
 
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.spectrum import _keys
-from obliqua.spectrum.boxes import LeafSum, take_levels
+from obliqua.spectrum.boxes import LeafSum, mass_of, products_of, take_levels
 from obliqua.spectrum.domain import Domain
 from obliqua.spectrum.function import Spectrum, waves_of
-
-_BLOCK = 2**22  # so many pairs of leaves are looked at at a time
 
 
 class Part(Protocol):
@@ -122,10 +120,7 @@ class LeavesPart:
             values = values[~full]
             sets = {f: inside[~full] for f, inside in sets.items()}
         self._constant, self._values, self._sets, self._box = constant, values, sets, box
-        share = np.ones(len(values))
-        for inside in sets.values():
-            share *= inside.mean(axis=1)
-        self._mass = share
+        self._mass = mass_of(sets, len(values))
 
     @classmethod
     def of(cls, function: LeafSum) -> LeavesPart:
@@ -142,19 +137,9 @@ class LeavesPart:
 
     def _mean_square(self, averaged: int | None) -> float:
         """Return the mean square, after averaging over a feature if one is given."""
-        sets = {f: inside.astype(np.float64) for f, inside in self._sets.items()}
-        squares = 0.0
-        step = max(1, _BLOCK // max(1, len(self._values)))
-        for start in range(0, len(self._values), step):
-            part = slice(start, start + step)
-            pairs = self._values[part] @ self._values.T
-            for feature, rows in sets.items():
-                if feature == averaged:
-                    share = rows.mean(axis=1)
-                    pairs *= np.outer(share[part], share)
-                else:
-                    pairs *= (rows[part] @ rows.T) / rows.shape[1]
-            squares += float(pairs.sum())
+        sets = {f: inside for f, inside in self._sets.items() if f != averaged}
+        means = self._values * (self._mass / mass_of(sets, len(self._values)))[:, None]
+        squares = 2.0 * sum(float(products.sum()) for _, products in products_of(means, sets))
         varying = self._mass @ self._values
         return float(squares + (self._constant * (self._constant + 2.0 * varying)).sum())
 

@@ -7,7 +7,7 @@ spectrum would be; by Parseval's theorem they are those of the spectra.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from obliqua.tree import Tree
 
 __all__ = ["LeafSum", "gram_of_leaves", "leaf_sum_of"]
 
-_BLOCK = 2**23  # overlaps of so many pairs of leaves are held at a time
+_BLOCK = 2**22  # products of so many pairs of boxes are held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +47,7 @@ class LeafSum:
     @property
     def mean(self) -> FloatArray:
         """The mean of the function over the domain, one number per output."""
-        share = np.ones(len(self.values))
-        for inside in self.sets.values():
-            share *= inside.mean(axis=1)
-        return np.asarray(share @ self.values)
+        return np.asarray(mass_of(self.sets, len(self.values)) @ self.values)
 
     @property
     def energy(self) -> float:
@@ -171,19 +168,57 @@ def gram_of_leaves(parts: Sequence[LeafSum]) -> FloatArray:
         The means of products over the domain.
     """
     whole = added(parts)
-    ends = np.cumsum([0, *(len(part.values) for part in parts)])
-    sets = {f: inside.astype(np.float64) for f, inside in whole.sets.items()}
+    lengths = np.array([len(part.values) for part in parts])
+    there = np.flatnonzero(lengths)  # a sum of no boxes is 0
+    owner = np.repeat(np.arange(len(there)), lengths[there])
+    first = (np.cumsum(lengths) - lengths)[there]
+    found = np.zeros((len(there), len(there)))
+    for start, products in products_of(whole.values, whole.sets):
+        own = int(owner[start])
+        ends = np.maximum(first[own:] - start, 0)
+        sums = np.add.reduceat(products, ends, axis=1)
+        np.add.at(found[:, own:], owner[start : start + len(products)], sums)
     gram = np.zeros((len(parts), len(parts)))
-    step = max(1, _BLOCK // max(1, len(whole.values)))
-    for start in range(0, len(whole.values), step):
-        part = slice(start, start + step)
-        pairs = whole.values[part] @ whole.values.T
-        for inside in sets.values():
-            pairs *= (inside[part] @ inside.T) / inside.shape[1]
-        rows = np.add.reduceat(pairs, ends[:-1], axis=1)
-        owner = np.searchsorted(ends, np.arange(start, start + len(rows)), side="right") - 1
-        np.add.at(gram, owner, rows)
-    return np.asarray((gram + gram.T) / 2)
+    gram[np.ix_(there, there)] = found + found.T
+    return gram
+
+
+def mass_of(sets: dict[int, BoolArray], n_boxes: int) -> FloatArray:
+    """Return the share of the domain that each box is."""
+    mass = np.ones(n_boxes)
+    for inside in sets.values():
+        mass *= inside.mean(axis=1)
+    return mass
+
+
+def products_of(
+    values: FloatArray, sets: dict[int, BoolArray]
+) -> Iterator[tuple[int, FloatArray]]:
+    """Yield the means of products of boxes: of some boxes with those from the first of them on.
+
+    Each pair comes once; what two boxes yield that come together is half of it for both orders,
+    so that twice the sum of all is the mean square of the sum of the boxes.
+
+    Boxes that know nothing of each other have the product of their means. A feature that both
+    are narrow in changes it by a factor; there are few such pairs.
+    """
+    means = values * mass_of(sets, len(values))[:, None]
+    narrow = []
+    for inside in sets.values():
+        rows = np.flatnonzero(~inside.all(axis=1))
+        levels = inside[rows].astype(np.float64)
+        narrow.append((rows, levels, levels.sum(axis=1)))
+    step = max(1, _BLOCK // max(1, len(values)))
+    for start in range(0, len(values), step):
+        products = means[start : start + step] @ means[start:].T
+        for rows, levels, counts in narrow:
+            begin, end = np.searchsorted(rows, [start, start + step])
+            factor = levels[begin:end] @ levels[begin:].T
+            factor *= levels.shape[1] / counts[begin:]
+            factor /= counts[begin:end, None]
+            products[np.ix_(rows[begin:end] - start, rows[begin:] - start)] *= factor
+        products[:, : len(products)] *= 0.5
+        yield start, products
 
 
 def take_levels(
