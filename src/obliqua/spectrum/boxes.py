@@ -139,9 +139,11 @@ def added(parts: Sequence[LeafSum]) -> LeafSum:
     LeafSum
         Their sum.
     """
-    domain = parts[0].domain
-    if any(part.domain != domain for part in parts):
-        raise ValueError("Functions that are added up must be on the same domain.")
+    if len(parts) == 0:
+        raise ValueError("There must be at least one function; got none.")
+    domain, n_outputs = parts[0].domain, parts[0].values.shape[1]
+    if any(part.domain != domain or part.values.shape[1] != n_outputs for part in parts):
+        raise ValueError("All functions must be on the same domain and have as many outputs.")
     sets = {}
     for feature in sorted({f for part in parts for f in part.sets}):
         rows: list[Any] = [
