@@ -45,7 +45,12 @@ class MethodNames(shared.Names):
 )
 @shared.data_argument
 @shared.target_option
-@click.option("--methods", "-m", type=MethodNames(), help="What to compare; all but aft and odt if not given.")
+@click.option(
+    "--methods",
+    "-m",
+    type=MethodNames(),
+    help="What to compare; all but aft and odt if not given.",
+)
 @click.option(
     "--set",
     "settings",

@@ -23,9 +23,16 @@ class Part(Protocol):
     def mean(self) -> FloatArray:
         """The mean, one number per output."""
 
+    #: Up to which share of the whole function's energy a variance may be rounding.
+    blur: float
+
     @property
     def energy(self) -> float:
         """The mean square."""
+
+    @property
+    def variance(self) -> float:
+        """The mean square of the difference to the mean."""
 
     @property
     def features(self) -> tuple[int, ...]:
@@ -50,6 +57,8 @@ class Part(Protocol):
 class SpectrumPart:
     """A function within a box by its spectrum over the box, which is a domain of its own."""
 
+    blur = 1e-22  # a sum of squares
+
     def __init__(self, spectrum: Spectrum, box: dict[int, Int64Array]) -> None:
         self._spectrum = spectrum
         self._box = box  # the levels of features of which some are left out
@@ -61,6 +70,11 @@ class SpectrumPart:
     @property
     def energy(self) -> float:
         return self._spectrum.energy
+
+    @property
+    def variance(self) -> float:
+        there = self._spectrum.keys.any(axis=1)
+        return float((np.abs(self._spectrum.coefficients[there]) ** 2).sum())
 
     @property
     def features(self) -> tuple[int, ...]:
@@ -105,6 +119,8 @@ class LeavesPart:
     A leaf that fills the box adds the same everywhere, to `_constant`.
     """
 
+    blur = 1e-12  # a difference of squares
+
     def __init__(
         self,
         constant: FloatArray,
@@ -134,6 +150,10 @@ class LeavesPart:
     @property
     def energy(self) -> float:
         return self._mean_square(None)
+
+    @property
+    def variance(self) -> float:
+        return max(0.0, self.energy - float((self.mean**2).sum()))
 
     def _mean_square(self, averaged: int | None) -> float:
         """Return the mean square, after averaging over a feature if one is given."""
