@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from obliqua._typing import AnyArray, FloatArray, Rows
 from obliqua._encoding import QUALITATIVE
+from obliqua._typing import AnyArray, FloatArray, Rows
 from obliqua.data import Encoding, encoded_rows
 from obliqua.errors import SpectrumTooLarge
 from obliqua.estimators._coding import CODINGS, Coding
