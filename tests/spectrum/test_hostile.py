@@ -89,6 +89,25 @@ def test_inner_products_of_nothing_and_of_what_does_not_fit() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("values", "inside", "message"),
+    [
+        (np.ones(2), np.ones((2, 3), dtype=bool), "row of numbers for each box"),
+        (np.full((2, 1), np.nan), np.ones((2, 3), dtype=bool), "finite"),
+        (
+            np.ones((2, 1)),
+            np.ones((2, 2), dtype=bool),
+            r"shape \(2, 3\).*got bool of shape \(2, 2\)",
+        ),
+        (np.ones((2, 1)), np.ones((2, 3)), "bools.*got float64"),
+        (np.ones((2, 1)), np.array([[1, 0, 0], [0, 0, 0]], dtype=bool), "at least one"),
+    ],
+)
+def test_boxes_that_are_none(values: Any, inside: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        LeafSum(DOMAIN, values, {1: inside})
+
+
 def test_inner_products_of_many_boxes_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     domain = Domain.of_levels([4, 3, 5])

@@ -131,8 +131,8 @@ def _of_ours(fitted: TreesClassifier) -> Ensemble:
         )
     if model.combine == "pairs":
         raise TypeError(
-            f"{type(fitted).__name__} has a tree for each pair of classes, and its prediction is no "
-            "weighted sum of theirs. Take a tree that knows all classes."
+            f"{type(fitted).__name__} has a tree for each pair of classes, and its prediction is "
+            "no weighted sum of theirs. Take a tree that knows all classes."
         )
     values = VOTES if model.combine == "vote" else SHARES
     n = len(model.trees)

@@ -11,7 +11,7 @@ import numpy as np
 
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.spectrum import _keys
-from obliqua.spectrum.boxes import LeafSum, mass_of, products_of, take_levels
+from obliqua.spectrum.boxes import LeafSum, Narrow, mass_of, narrow_of, products_of
 from obliqua.spectrum.domain import Domain
 from obliqua.spectrum.function import Spectrum, waves_of
 
@@ -116,7 +116,8 @@ class SpectrumPart:
 class LeavesPart:
     """A function within a box by the leaves that reach into it.
 
-    A leaf that fills the box adds the same everywhere, to `_constant`.
+    A leaf that fills the box adds the same everywhere, to `_constant`. Of each feature those
+    leaves are known that are narrow in it.
     """
 
     blur = 1e-12  # a difference of squares
@@ -125,27 +126,30 @@ class LeavesPart:
         self,
         constant: FloatArray,
         values: FloatArray,
-        sets: dict[int, BoolArray],
+        narrow: dict[int, Narrow],
         box: dict[int, Int64Array],
+        there: BoolArray,
     ) -> None:
-        full = np.ones(len(values), dtype=bool)
-        for inside in sets.values():
-            full &= inside.all(axis=1)
-        if full.any():
-            constant = constant + values[full].sum(axis=0)
-            values = values[~full]
-            sets = {f: inside[~full] for f, inside in sets.items()}
-        self._constant, self._values, self._sets, self._box = constant, values, sets, box
-        self._mass = mass_of(sets, len(values))
+        varying = np.zeros(len(values), dtype=bool)
+        for boxes in narrow.values():
+            varying[boxes.rows] = True
+        self._constant = constant + values[there & ~varying].sum(axis=0)
+        varying &= there
+        kept = {f: boxes.kept(varying) for f, boxes in narrow.items()}
+        self._narrow = {f: boxes for f, boxes in kept.items() if len(boxes.rows)}
+        self._values, self._box = values[varying], box
+        self._means = self._values * mass_of(self._narrow, len(self._values))[:, None]
 
     @classmethod
     def of(cls, function: LeafSum) -> LeavesPart:
         box = {f: np.arange(function.domain.cardinalities[f]) for f in function.sets}
-        return cls(np.zeros(function.values.shape[1]), function.values, function.sets, box)
+        there = np.ones(len(function.values), dtype=bool)
+        constant = np.zeros(function.values.shape[1])
+        return cls(constant, function.values, narrow_of(function.sets), box, there)
 
     @property
     def mean(self) -> FloatArray:
-        return np.asarray(self._constant + self._mass @ self._values)
+        return np.asarray(self._constant + self._means.sum(axis=0))
 
     @property
     def energy(self) -> float:
@@ -157,15 +161,14 @@ class LeavesPart:
 
     def _mean_square(self, averaged: int | None) -> float:
         """Return the mean square, after averaging over a feature if one is given."""
-        sets = {f: inside for f, inside in self._sets.items() if f != averaged}
-        means = self._values * (self._mass / mass_of(sets, len(self._values)))[:, None]
-        squares = 2.0 * sum(float(products.sum()) for _, products in products_of(means, sets))
-        varying = self._mass @ self._values
-        return float(squares + (self._constant * (self._constant + 2.0 * varying)).sum())
+        narrow = [boxes for f, boxes in self._narrow.items() if f != averaged]
+        squares = sum(float(products.sum()) for _, products in products_of(self._means, narrow))
+        constant = self._constant * (self._constant + 2.0 * self._means.sum(axis=0))
+        return float(2.0 * squares + constant.sum())
 
     @property
     def features(self) -> tuple[int, ...]:
-        return tuple(self._sets)
+        return tuple(self._narrow)
 
     def levels(self, feature: int) -> Int64Array:
         return self._box[feature]
@@ -173,25 +176,33 @@ class LeavesPart:
     def effects(self, features: tuple[int, ...]) -> list[FloatArray]:
         found = []
         for feature in features:
-            inside = self._sets[feature].astype(np.float64)
-            weighted = (self._mass / inside.mean(axis=1))[:, None] * self._values
-            found.append(np.asarray(self._constant + inside.T @ weighted))
+            boxes = self._narrow[feature]
+            means = self._means[boxes.rows]
+            at_levels = boxes.inside.T.astype(np.float64) @ (means / boxes.shares[:, None])
+            found.append(np.asarray(self.mean - means.sum(axis=0) + at_levels))
         return found
 
     def without(self, feature: int) -> float:
         return self._mean_square(feature)
 
     def taken(self, feature: int, chosen: Int64Array) -> LeavesPart:
-        sets, there = take_levels(self._sets, feature, chosen)
+        boxes = self._narrow[feature]
+        inside = boxes.inside[:, chosen]
+        there = np.ones(len(self._values), dtype=bool)
+        there[boxes.rows] = inside.any(axis=1)
+        narrow = {**self._narrow, feature: Narrow.of(boxes.rows, inside)}
         box = {**self._box, feature: self._box[feature][chosen]}
-        return LeavesPart(self._constant, self._values[there], sets, box)
+        return LeavesPart(self._constant, self._values, narrow, box, there)
 
     def equals(self, other: LeavesPart, tolerance: float) -> bool:
         return (
             bool(((self._constant - other._constant) ** 2).sum() <= tolerance)
             and np.array_equal(self._values, other._values)
-            and self._sets.keys() == other._sets.keys()
-            and all(np.array_equal(s, other._sets[f]) for f, s in self._sets.items())
+            and self._narrow.keys() == other._narrow.keys()
+            and all(
+                np.array_equal(mine.rows, its.rows) and np.array_equal(mine.inside, its.inside)
+                for mine, its in zip(self._narrow.values(), other._narrow.values(), strict=True)
+            )
         )
 
 

@@ -7,7 +7,7 @@ spectrum would be; by Parseval's theorem they are those of the spectra.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,10 +44,24 @@ class LeafSum:
     values: FloatArray
     sets: dict[int, BoolArray]
 
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or not np.isfinite(self.values).all():
+            raise ValueError(
+                "values must be finite, a row of numbers for each box; got an array of shape "
+                f"{self.values.shape}."
+            )
+        for feature, inside in self.sets.items():
+            shape = (len(self.values), self.domain.cardinalities[feature])
+            if inside.dtype != bool or inside.shape != shape or not inside.any(axis=1).all():
+                raise ValueError(
+                    f"sets[{feature}] must say with bools of shape {shape} which levels are in "
+                    f"each box, at least one; got {inside.dtype} of shape {inside.shape}."
+                )
+
     @property
     def mean(self) -> FloatArray:
         """The mean of the function over the domain, one number per output."""
-        return np.asarray(mass_of(self.sets, len(self.values)) @ self.values)
+        return np.asarray(mass_of(narrow_of(self.sets), len(self.values)) @ self.values)
 
     @property
     def energy(self) -> float:
@@ -175,7 +189,9 @@ def gram_of_leaves(parts: Sequence[LeafSum]) -> FloatArray:
     owner = np.repeat(np.arange(len(there)), lengths[there])
     first = (np.cumsum(lengths) - lengths)[there]
     found = np.zeros((len(there), len(there)))
-    for start, products in products_of(whole.values, whole.sets):
+    narrow = narrow_of(whole.sets)
+    means = whole.values * mass_of(narrow, len(whole.values))[:, None]
+    for start, products in products_of(means, narrow.values()):
         own = int(owner[start])
         ends = np.maximum(first[own:] - start, 0)
         sums = np.add.reduceat(products, ends, axis=1)
@@ -185,17 +201,51 @@ def gram_of_leaves(parts: Sequence[LeafSum]) -> FloatArray:
     return gram
 
 
-def mass_of(sets: dict[int, BoolArray], n_boxes: int) -> FloatArray:
+@dataclass(frozen=True, eq=False)
+class Narrow:
+    """The boxes that are narrow in a feature; usually a small part of them.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, of shape (n_narrow,)
+        Which boxes, ascending.
+    inside : ndarray of bool, of shape (n_narrow, n_levels)
+        The levels that are in each.
+    shares : ndarray of shape (n_narrow,)
+        Their share of all levels.
+    """
+
+    rows: Int64Array
+    inside: BoolArray
+    shares: FloatArray
+
+    @classmethod
+    def of(cls, rows: Int64Array, inside: BoolArray) -> Narrow:
+        """Leave out boxes with all levels, and those with none."""
+        there = inside.any(axis=1) & ~inside.all(axis=1)
+        return cls(rows[there], inside[there], inside[there].mean(axis=1))
+
+    def kept(self, there: BoolArray) -> Narrow:
+        """Leave out boxes, and number those anew that are there."""
+        number = np.cumsum(there) - 1
+        keep = there[self.rows]
+        return Narrow(number[self.rows[keep]], self.inside[keep], self.shares[keep])
+
+
+def narrow_of(sets: dict[int, BoolArray]) -> dict[int, Narrow]:
+    """Return for each feature the boxes that are narrow in it."""
+    return {f: Narrow.of(np.arange(len(inside)), inside) for f, inside in sets.items()}
+
+
+def mass_of(narrow: dict[int, Narrow], n_boxes: int) -> FloatArray:
     """Return the share of the domain that each box is."""
     mass = np.ones(n_boxes)
-    for inside in sets.values():
-        mass *= inside.mean(axis=1)
+    for boxes in narrow.values():
+        mass[boxes.rows] *= boxes.shares
     return mass
 
 
-def products_of(
-    values: FloatArray, sets: dict[int, BoolArray]
-) -> Iterator[tuple[int, FloatArray]]:
+def products_of(means: FloatArray, narrow: Iterable[Narrow]) -> Iterator[tuple[int, FloatArray]]:
     """Yield the means of products of boxes: of some boxes with those from the first of them on.
 
     Each pair comes once; what two boxes yield that come together is half of it for both orders,
@@ -204,31 +254,15 @@ def products_of(
     Boxes that know nothing of each other have the product of their means. A feature that both
     are narrow in changes it by a factor; there are few such pairs.
     """
-    means = values * mass_of(sets, len(values))[:, None]
-    narrow = []
-    for inside in sets.values():
-        rows = np.flatnonzero(~inside.all(axis=1))
-        levels = inside[rows].astype(np.float64)
-        narrow.append((rows, levels, levels.sum(axis=1)))
-    step = max(1, _BLOCK // max(1, len(values)))
-    for start in range(0, len(values), step):
+    known = [(boxes.rows, boxes.inside.astype(np.float64), boxes.shares) for boxes in narrow]
+    step = max(1, _BLOCK // max(1, len(means)))
+    for start in range(0, len(means), step):
         products = means[start : start + step] @ means[start:].T
-        for rows, levels, counts in narrow:
+        for rows, levels, shares in known:
             begin, end = np.searchsorted(rows, [start, start + step])
             factor = levels[begin:end] @ levels[begin:].T
-            factor *= levels.shape[1] / counts[begin:]
-            factor /= counts[begin:end, None]
+            factor /= levels.shape[1] * shares[begin:]
+            factor /= shares[begin:end, None]
             products[np.ix_(rows[begin:end] - start, rows[begin:] - start)] *= factor
         products[:, : len(products)] *= 0.5
         yield start, products
-
-
-def take_levels(
-    sets: dict[int, BoolArray], feature: int, chosen: Int64Array
-) -> tuple[dict[int, BoolArray], BoolArray]:
-    """Narrow the boxes to some levels of a feature; also say which boxes are left."""
-    inside = sets[feature][:, chosen]
-    there: BoolArray = np.asarray(inside.any(axis=1))
-    narrow = {f: rows[there] for f, rows in sets.items() if f != feature}
-    narrow[feature] = inside[there]
-    return {f: rows for f, rows in sorted(narrow.items()) if not rows.all()}, there
