@@ -10,7 +10,7 @@ import pytest
 
 import obliqua
 from cli_tools import Run, people, table
-from obliqua.experiments.methods import METHODS
+from obliqua.experiments.methods import BY_DEFAULT
 
 QUICK = ("compare", "data.csv", "-t", "y", "--folds", "3")
 
@@ -20,7 +20,7 @@ def test_the_table(run: Run, data: Path) -> None:
     assert result.stderr == ""
     lines = result.stdout.splitlines()
     assert lines[0] == "data.csv, target y: 60 rows, 3 features, 2 classes"
-    assert [line.split()[0] for line in lines[4 : 4 + len(METHODS)]] == list(METHODS)
+    assert [line.split()[0] for line in lines[4 : 4 + len(BY_DEFAULT)]] == list(BY_DEFAULT)
     assert max(map(len, lines)) <= 80
     assert "…" not in result.stdout
     assert "\x1b" not in result.stdout
@@ -140,7 +140,7 @@ def test_tables_of_all_kinds(run: Run, data: Path) -> None:
     assert lines[0] == (
         "data.csv, target y: 90 rows, 4 features (2 qualitative), 2 classes, 29 missing cells"
     )
-    assert [line.split()[0] for line in lines[4 : 4 + len(METHODS)]] == list(METHODS)
+    assert [line.split()[0] for line in lines[4 : 4 + len(BY_DEFAULT)]] == list(BY_DEFAULT)
     (noted,) = result.stderr.splitlines()
     assert noted.startswith("Note: sklearn takes no categories: each level is a column of 0 and 1")
 

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from obliqua import CartClassifier, compare
 from obliqua.experiments.adapt import MOST_LEVELS, adapted
-from obliqua.experiments.methods import METHODS
+from obliqua.experiments.methods import BY_DEFAULT
 from obliqua.experiments.result import MEASURES, CompareResult
 
 RNG = np.random.default_rng(0)
@@ -118,7 +118,7 @@ def test_rare_levels_share_a_column() -> None:
 @pytest.mark.parametrize("kind", frames())
 def test_all_methods_take_all_tables(kind: str) -> None:
     result = compare(frames()[kind], LABELS, n_folds=3)
-    assert list(result.folds) == list(METHODS)
+    assert list(result.folds) == list(BY_DEFAULT)
     assert (result.n_rows, result.n_features) == (N, 3)
     same = compare(pl.DataFrame(TABLE), LABELS, n_folds=3)
     assert figures(result) == figures(same)
@@ -126,6 +126,14 @@ def test_all_methods_take_all_tables(kind: str) -> None:
     assert len(result.notes) == 1
     assert result.notes[0].startswith("sklearn takes no categories")
     assert all(note in result.markdown() for note in result.notes)
+
+
+def test_ensembles_take_all_tables() -> None:
+    names = ["aft", "odt"]
+    one, two = (compare(frames()[kind], LABELS, names, n_folds=2) for kind in ("pandas", "polars"))
+    assert list(one.folds) == names
+    assert figures(one) == figures(two)
+    assert one.notes == []
 
 
 def test_processes_do_not_matter() -> None:

@@ -45,7 +45,12 @@ class MethodNames(shared.Names):
 )
 @shared.data_argument
 @shared.target_option
-@click.option("--methods", "-m", type=MethodNames(), help="What to compare; all if not given.")
+@click.option(
+    "--methods",
+    "-m",
+    type=MethodNames(),
+    help="What to compare; all but aft and odt if not given.",
+)
 @click.option(
     "--set",
     "settings",
@@ -99,9 +104,9 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
     """
     from obliqua.experiments.adapt import adapted
     from obliqua.experiments.compare import compare as cross_validate
-    from obliqua.experiments.methods import METHODS
+    from obliqua.experiments.methods import BY_DEFAULT
 
-    names = given["methods"] or list(METHODS)
+    names = given["methods"] or list(BY_DEFAULT)
     estimators = make_estimators(names, given["settings"], given["seed"])
     table = read_table(data, given["delimiter"], given["missing"])
     table.require([target], "--target")

@@ -89,12 +89,16 @@ def read_ensemble(fitted: Any) -> Ensemble:
     ------
     TypeError
         If it is something else.
+    NotFittedError
+        If it is not fitted.
     """
     if isinstance(fitted, TreesClassifier):
         check_is_fitted(fitted)
         return _of_ours(fitted)
     if not hasattr(fitted, "fit") or isinstance(fitted, type):
         raise TypeError(refusal(fitted))
+    if is_ensemble(fitted):
+        check_is_fitted(fitted)
     if not hasattr(fitted, "estimators_"):
         if hasattr(getattr(fitted, "tree_", None), "children_left"):
             return _put_together([fitted], fitted, np.ones(1), SHARES, encoded=False)
@@ -124,6 +128,11 @@ def _of_ours(fitted: TreesClassifier) -> Ensemble:
         raise TypeError(
             f"{type(fitted).__name__} is itself made of an ensemble. Give that ensemble: its "
             "estimator."
+        )
+    if model.combine == "pairs":
+        raise TypeError(
+            f"{type(fitted).__name__} has a tree for each pair of classes, and its prediction is "
+            "no weighted sum of theirs. Take a tree that knows all classes."
         )
     values = VOTES if model.combine == "vote" else SHARES
     n = len(model.trees)

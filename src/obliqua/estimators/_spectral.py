@@ -12,8 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from obliqua._encoding import QUALITATIVE
 from obliqua._typing import AnyArray, FloatArray, Rows
-from obliqua.data import encoded_rows
+from obliqua.data import Encoding, encoded_rows
 from obliqua.errors import SpectrumTooLarge
 from obliqua.estimators._coding import CODINGS, Coding
 from obliqua.estimators._ensembles import (
@@ -29,7 +30,7 @@ from obliqua.estimators._input import read_training
 from obliqua.estimators._labels import check_labels
 from obliqua.estimators.base import BaseTreeClassifier
 from obliqua.spectrum.boxes import LeafSum, added, gram_of_leaves, leaf_sum_of
-from obliqua.spectrum.domain import Domain
+from obliqua.spectrum.domain import LEVELS, Domain
 from obliqua.spectrum.function import Spectrum
 from obliqua.spectrum.paths import spectrum_of
 from obliqua.spectrum.principal import gram_of_spectra
@@ -258,8 +259,8 @@ class SpectralClassifier(TreesClassifier):
         if isinstance(given, BaseTreeClassifier):
             return self._bagged(given, X, y, sample_weight)
         fitted = clone(given)
-        if getattr(fitted, "random_state", 0) is None and self.random_state is not None:
-            fitted.set_params(random_state=self._seeds(1)[0].item())
+        if self.random_state is not None:
+            fitted.set_params(**self._missing_seeds(fitted))
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         if isinstance(given, TreesClassifier):
             fitted.fit(X, y, **weights)
@@ -279,6 +280,15 @@ class SpectralClassifier(TreesClassifier):
             table.Z,
             names,
         )
+
+    def _missing_seeds(self, ensemble: Any) -> dict[str, int]:
+        """Return a seed for each part of an ensemble that has none, by the parameter's name."""
+        seedless = sorted(
+            name
+            for name, value in ensemble.get_params().items()
+            if value is None and name.rpartition("__")[2] == "random_state"
+        )
+        return dict(zip(seedless, self._seeds(len(seedless)).tolist(), strict=True))
 
     def _seeds(self, n: int) -> Any:
         random = check_random_state(self.random_state)
@@ -322,10 +332,24 @@ class SpectralClassifier(TreesClassifier):
                     f"The domain must have a feature for each of the "
                     f"{ensemble.encoding.n_columns} columns; got {self.domain.n_features}."
                 )
+            self._check_levels(self.domain, ensemble.encoding)
             return self.domain
         if self.domain == "discrete":
             return Domain.of_rows(Z, ensemble.encoding)
         return Domain.of_trees(ensemble.trees, ensemble.encoding)
+
+    @staticmethod
+    def _check_levels(domain: Domain, encoding: Encoding) -> None:
+        """Refuse a domain that has other levels than the trees have read."""
+        for column, feature in zip(encoding.columns, domain.features, strict=True):
+            if column.kind == QUALITATIVE and not (
+                feature.kind == LEVELS and feature.entries[: len(column.levels)] == column.levels
+            ):
+                raise ValueError(
+                    f"The domain has the {feature.kind} {list(feature.entries[:10])} for column "
+                    f"{column.name!r}, whose levels are {list(column.levels[:10])} in this order. "
+                    "Make it of the same table, with Domain.of_table, or take domain='thresholds'."
+                )
 
     def _coding_of(self, ensemble: Ensemble) -> Coding:
         coding = Coding(ensemble.values if self.coding == "auto" else self.coding)

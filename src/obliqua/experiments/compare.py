@@ -17,7 +17,7 @@ from obliqua import _confusion as measures
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.estimators._labels import encode_labels
 from obliqua.experiments.adapt import adapted, fix_types, takes_tables
-from obliqua.experiments.methods import METHODS, find_method
+from obliqua.experiments.methods import BY_DEFAULT, METHODS, find_method
 from obliqua.experiments.result import CompareResult
 from obliqua.model import Model
 
@@ -50,7 +50,8 @@ def compare(
         The class labels.
     methods : sequence of str, mapping of str to estimator, or None, default=None
         Names out of `obliqua.experiments.methods.METHODS`; or estimators of your own under
-        any name; all methods for `None`. Estimators are cloned, never changed.
+        any name. `None` stands for all names but ``"aft"`` and ``"odt"``, which grow 40 trees for
+        a fit. Estimators are cloned, never changed.
     n_folds : int, default=10
         Folds of a cross-validation. If the smallest class has fewer rows, there are as many
         folds as it has rows, and a note says so.
@@ -140,7 +141,7 @@ def _estimators(
     if isinstance(methods, Mapping):
         chosen = {str(name): clone(estimator) for name, estimator in methods.items()}
     else:
-        names = METHODS if methods is None else dict.fromkeys(methods)
+        names = BY_DEFAULT if methods is None else dict.fromkeys(methods)
         chosen = {name: find_method(name).make(random_state) for name in names}
     if not chosen:
         raise ValueError(f"There is nothing to compare. The methods are {', '.join(METHODS)}.")

@@ -14,6 +14,9 @@ from obliqua.errors import TreeError
 from obliqua.spectrum.domain import INTERVALS, Domain
 from obliqua.tree import Tree
 
+# The place of the largest finite number in the order of all of them.
+_LARGEST = int(np.float64(np.finfo(np.float64).max).view(np.int64))
+
 
 def split_column(tree: Tree, node: int) -> int:
     """Return the coefficient of the one column that a split asks about."""
@@ -37,31 +40,32 @@ def cut_of(tree: Tree, node: int, k: int) -> float:
     """Return the largest number that goes to the lower side of a split of one numeric column.
 
     The walk compares the rounded product of coefficient and number with the threshold. That is
-    monotone, so there is one place where the answer changes.
+    monotone, so there is one place where the answer changes; none, and an infinite cut, if all
+    numbers take the same side.
     """
     factor = float(tree.coef[k])
     threshold = float(tree.threshold[tree.plane_ptr[node]])
-    if factor == 0.0 or (factor == 1.0 and threshold >= BEYOND):
-        return np.inf
+    if factor == 0.0:
+        return np.inf if threshold >= 0.0 else -np.inf
     if factor == 1.0:
-        return threshold
-
-    def low(number: float) -> bool:
+        return np.inf if threshold >= BEYOND else threshold
+    low, high = -_LARGEST - 1, _LARGEST  # all numbers in their order, and what is before them
+    while low < high:
+        middle = (low + high + 1) // 2
         # Whether the number is on the side of -inf: left for a positive factor.
-        return (factor * number <= threshold) == (factor > 0)
+        if (factor * _number(middle) <= threshold) == (factor > 0):
+            low = middle
+        else:
+            high = middle - 1
+    if low in (-_LARGEST - 1, _LARGEST):
+        return -np.inf if low < 0 else np.inf
+    return _number(low)
 
-    with np.errstate(over="ignore"):
-        cut = float(np.clip(np.divide(threshold, factor), -1e308, 1e308))
-        for _ in range(64):
-            if low(cut):
-                break
-            cut = float(np.nextafter(cut, -np.inf))
-        for _ in range(64):
-            after = float(np.nextafter(cut, np.inf))
-            if not low(after):
-                break
-            cut = after
-    return cut
+
+def _number(place: int) -> float:
+    """Return the finite number at a place in the order of all; 0 is that of 0."""
+    magnitude = float(np.int64(abs(place)).view(np.float64))
+    return magnitude if place >= 0 else -magnitude
 
 
 def cuts_of(tree: Tree, encoding: Encoding) -> Iterator[tuple[int, float]]:
@@ -109,7 +113,7 @@ def branches_of(tree: Tree, node: int, domain: Domain) -> tuple[int, Int64Array]
 def _sides_of_intervals(domain: Domain, column: int, cut: float, factor: float) -> Int64Array:
     feature = domain.features[column]
     thresholds = feature.numbers
-    n_low = int(np.searchsorted(thresholds, cut)) + 1
+    n_low = int(np.searchsorted(thresholds, cut)) + (cut > -np.inf)
     if np.isfinite(cut) and (n_low > len(thresholds) or thresholds[n_low - 1] != cut):
         raise TreeError(
             f"A split cuts {feature.name!r} at {cut!r}, inside an interval of the domain. Make "

@@ -11,11 +11,9 @@ import numpy as np
 
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.spectrum import _keys
-from obliqua.spectrum.boxes import LeafSum, take_levels
+from obliqua.spectrum.boxes import LeafSum, Narrow, mass_of, narrow_of, products_of
 from obliqua.spectrum.domain import Domain
 from obliqua.spectrum.function import Spectrum, waves_of
-
-_BLOCK = 2**22  # so many pairs of leaves are looked at at a time
 
 
 class Part(Protocol):
@@ -25,6 +23,9 @@ class Part(Protocol):
     def mean(self) -> FloatArray:
         """The mean, one number per output."""
 
+    #: Up to which share of the whole function's energy a variance may be rounding.
+    blur: float
+
     @property
     def energy(self) -> float:
         """The mean square."""
@@ -32,6 +33,10 @@ class Part(Protocol):
     @property
     def reach(self) -> FloatArray:
         """How far each output may be from its mean, at most."""
+
+    @property
+    def variance(self) -> float:
+        """The mean square of the difference to the mean."""
 
     @property
     def features(self) -> tuple[int, ...]:
@@ -56,6 +61,8 @@ class Part(Protocol):
 class SpectrumPart:
     """A function within a box by its spectrum over the box, which is a domain of its own."""
 
+    blur = 1e-22  # a sum of squares
+
     def __init__(self, spectrum: Spectrum, box: dict[int, Int64Array]) -> None:
         self._spectrum = spectrum
         self._box = box  # the levels of features of which some are left out
@@ -72,6 +79,11 @@ class SpectrumPart:
     def reach(self) -> FloatArray:
         varying = self._spectrum.orders > 0
         return np.asarray(np.abs(self._spectrum.coefficients[varying]).sum(axis=0))
+
+    @property
+    def variance(self) -> float:
+        there = self._spectrum.keys.any(axis=1)
+        return float((np.abs(self._spectrum.coefficients[there]) ** 2).sum())
 
     @property
     def features(self) -> tuple[int, ...]:
@@ -113,69 +125,65 @@ class SpectrumPart:
 class LeavesPart:
     """A function within a box by the leaves that reach into it.
 
-    A leaf that fills the box adds the same everywhere, to `_constant`.
+    A leaf that fills the box adds the same everywhere, to `_constant`. Of each feature those
+    leaves are known that are narrow in it.
     """
+
+    blur = 1e-12  # a difference of squares
 
     def __init__(
         self,
         constant: FloatArray,
         values: FloatArray,
-        sets: dict[int, BoolArray],
+        narrow: dict[int, Narrow],
         box: dict[int, Int64Array],
+        there: BoolArray,
     ) -> None:
-        full = np.ones(len(values), dtype=bool)
-        for inside in sets.values():
-            full &= inside.all(axis=1)
-        if full.any():
-            constant = constant + values[full].sum(axis=0)
-            values = values[~full]
-            sets = {f: inside[~full] for f, inside in sets.items()}
-        self._constant, self._values, self._sets, self._box = constant, values, sets, box
-        share = np.ones(len(values))
-        for inside in sets.values():
-            share *= inside.mean(axis=1)
-        self._mass = share
+        varying = np.zeros(len(values), dtype=bool)
+        for boxes in narrow.values():
+            varying[boxes.rows] = True
+        self._constant = constant + values[there & ~varying].sum(axis=0)
+        varying &= there
+        kept = {f: boxes.kept(varying) for f, boxes in narrow.items()}
+        self._narrow = {f: boxes for f, boxes in kept.items() if len(boxes.rows)}
+        self._values, self._box = values[varying], box
+        self._means = self._values * mass_of(self._narrow, len(self._values))[:, None]
 
     @classmethod
     def of(cls, function: LeafSum) -> LeavesPart:
         box = {f: np.arange(function.domain.cardinalities[f]) for f in function.sets}
-        return cls(np.zeros(function.values.shape[1]), function.values, function.sets, box)
+        there = np.ones(len(function.values), dtype=bool)
+        constant = np.zeros(function.values.shape[1])
+        return cls(constant, function.values, narrow_of(function.sets), box, there)
 
     @property
     def mean(self) -> FloatArray:
-        return np.asarray(self._constant + self._mass @ self._values)
+        return np.asarray(self._constant + self._means.sum(axis=0))
 
     @property
     def energy(self) -> float:
         return self._mean_square(None)
 
+    @property
+    def variance(self) -> float:
+        return max(0.0, self.energy - float((self.mean**2).sum()))
+
     def _mean_square(self, averaged: int | None) -> float:
         """Return the mean square, after averaging over a feature if one is given."""
-        sets = {f: inside.astype(np.float64) for f, inside in self._sets.items()}
-        squares = 0.0
-        step = max(1, _BLOCK // max(1, len(self._values)))
-        for start in range(0, len(self._values), step):
-            part = slice(start, start + step)
-            pairs = self._values[part] @ self._values.T
-            for feature, rows in sets.items():
-                if feature == averaged:
-                    share = rows.mean(axis=1)
-                    pairs *= np.outer(share[part], share)
-                else:
-                    pairs *= (rows[part] @ rows.T) / rows.shape[1]
-            squares += float(pairs.sum())
-        varying = self._mass @ self._values
-        return float(squares + (self._constant * (self._constant + 2.0 * varying)).sum())
+        narrow = [boxes for f, boxes in self._narrow.items() if f != averaged]
+        squares = sum(float(products.sum()) for _, products in products_of(self._means, narrow))
+        constant = self._constant * (self._constant + 2.0 * self._means.sum(axis=0))
+        return float(2.0 * squares + constant.sum())
 
     @property
     def reach(self) -> FloatArray:
         # Of each leaf both is possible, that a point is inside and that it is not.
-        farthest = np.maximum(self._mass, 1.0 - self._mass)
-        return np.asarray(farthest @ np.abs(self._values))
+        farthest = np.maximum(np.abs(self._means), np.abs(self._values - self._means))
+        return np.asarray(farthest.sum(axis=0))
 
     @property
     def features(self) -> tuple[int, ...]:
-        return tuple(self._sets)
+        return tuple(self._narrow)
 
     def levels(self, feature: int) -> Int64Array:
         return self._box[feature]
@@ -183,25 +191,33 @@ class LeavesPart:
     def effects(self, features: tuple[int, ...]) -> list[FloatArray]:
         found = []
         for feature in features:
-            inside = self._sets[feature].astype(np.float64)
-            weighted = (self._mass / inside.mean(axis=1))[:, None] * self._values
-            found.append(np.asarray(self._constant + inside.T @ weighted))
+            boxes = self._narrow[feature]
+            means = self._means[boxes.rows]
+            at_levels = boxes.inside.T.astype(np.float64) @ (means / boxes.shares[:, None])
+            found.append(np.asarray(self.mean - means.sum(axis=0) + at_levels))
         return found
 
     def without(self, feature: int) -> float:
         return self._mean_square(feature)
 
     def taken(self, feature: int, chosen: Int64Array) -> LeavesPart:
-        sets, there = take_levels(self._sets, feature, chosen)
+        boxes = self._narrow[feature]
+        inside = boxes.inside[:, chosen]
+        there = np.ones(len(self._values), dtype=bool)
+        there[boxes.rows] = inside.any(axis=1)
+        narrow = {**self._narrow, feature: Narrow.of(boxes.rows, inside)}
         box = {**self._box, feature: self._box[feature][chosen]}
-        return LeavesPart(self._constant, self._values[there], sets, box)
+        return LeavesPart(self._constant, self._values, narrow, box, there)
 
     def equals(self, other: LeavesPart, tolerance: float) -> bool:
         return (
             bool(((self._constant - other._constant) ** 2).sum() <= tolerance)
             and np.array_equal(self._values, other._values)
-            and self._sets.keys() == other._sets.keys()
-            and all(np.array_equal(s, other._sets[f]) for f, s in self._sets.items())
+            and self._narrow.keys() == other._narrow.keys()
+            and all(
+                np.array_equal(mine.rows, its.rows) and np.array_equal(mine.inside, its.inside)
+                for mine, its in zip(self._narrow.values(), other._narrow.values(), strict=True)
+            )
         )
 
 

@@ -7,7 +7,7 @@ spectrum would be; by Parseval's theorem they are those of the spectra.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from obliqua.tree import Tree
 
 __all__ = ["LeafSum", "gram_of_leaves", "leaf_sum_of"]
 
-_BLOCK = 2**23  # overlaps of so many pairs of leaves are held at a time
+_BLOCK = 2**22  # products of so many pairs of boxes are held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +44,24 @@ class LeafSum:
     values: FloatArray
     sets: dict[int, BoolArray]
 
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or not np.isfinite(self.values).all():
+            raise ValueError(
+                "values must be finite, a row of numbers for each box; got an array of shape "
+                f"{self.values.shape}."
+            )
+        for feature, inside in self.sets.items():
+            shape = (len(self.values), self.domain.cardinalities[feature])
+            if inside.dtype != bool or inside.shape != shape or not inside.any(axis=1).all():
+                raise ValueError(
+                    f"sets[{feature}] must say with bools of shape {shape} which levels are in "
+                    f"each box, at least one; got {inside.dtype} of shape {inside.shape}."
+                )
+
     @property
     def mean(self) -> FloatArray:
         """The mean of the function over the domain, one number per output."""
-        share = np.ones(len(self.values))
-        for inside in self.sets.values():
-            share *= inside.mean(axis=1)
-        return np.asarray(share @ self.values)
+        return np.asarray(mass_of(narrow_of(self.sets), len(self.values)) @ self.values)
 
     @property
     def energy(self) -> float:
@@ -142,9 +153,11 @@ def added(parts: Sequence[LeafSum]) -> LeafSum:
     LeafSum
         Their sum.
     """
-    domain = parts[0].domain
-    if any(part.domain != domain for part in parts):
-        raise ValueError("Functions that are added up must be on the same domain.")
+    if len(parts) == 0:
+        raise ValueError("There must be at least one function; got none.")
+    domain, n_outputs = parts[0].domain, parts[0].values.shape[1]
+    if any(part.domain != domain or part.values.shape[1] != n_outputs for part in parts):
+        raise ValueError("All functions must be on the same domain and have as many outputs.")
     sets = {}
     for feature in sorted({f for part in parts for f in part.sets}):
         rows: list[Any] = [
@@ -171,27 +184,85 @@ def gram_of_leaves(parts: Sequence[LeafSum]) -> FloatArray:
         The means of products over the domain.
     """
     whole = added(parts)
-    ends = np.cumsum([0, *(len(part.values) for part in parts)])
-    sets = {f: inside.astype(np.float64) for f, inside in whole.sets.items()}
+    lengths = np.array([len(part.values) for part in parts])
+    there = np.flatnonzero(lengths)  # a sum of no boxes is 0
+    owner = np.repeat(np.arange(len(there)), lengths[there])
+    first = (np.cumsum(lengths) - lengths)[there]
+    found = np.zeros((len(there), len(there)))
+    narrow = narrow_of(whole.sets)
+    means = whole.values * mass_of(narrow, len(whole.values))[:, None]
+    for start, products in products_of(means, narrow.values()):
+        own = int(owner[start])
+        ends = np.maximum(first[own:] - start, 0)
+        sums = np.add.reduceat(products, ends, axis=1)
+        np.add.at(found[:, own:], owner[start : start + len(products)], sums)
     gram = np.zeros((len(parts), len(parts)))
-    step = max(1, _BLOCK // max(1, len(whole.values)))
-    for start in range(0, len(whole.values), step):
-        part = slice(start, start + step)
-        pairs = whole.values[part] @ whole.values.T
-        for inside in sets.values():
-            pairs *= (inside[part] @ inside.T) / inside.shape[1]
-        rows = np.add.reduceat(pairs, ends[:-1], axis=1)
-        owner = np.searchsorted(ends, np.arange(start, start + len(rows)), side="right") - 1
-        np.add.at(gram, owner, rows)
-    return np.asarray((gram + gram.T) / 2)
+    gram[np.ix_(there, there)] = found + found.T
+    return gram
 
 
-def take_levels(
-    sets: dict[int, BoolArray], feature: int, chosen: Int64Array
-) -> tuple[dict[int, BoolArray], BoolArray]:
-    """Narrow the boxes to some levels of a feature; also say which boxes are left."""
-    inside = sets[feature][:, chosen]
-    there: BoolArray = np.asarray(inside.any(axis=1))
-    narrow = {f: rows[there] for f, rows in sets.items() if f != feature}
-    narrow[feature] = inside[there]
-    return {f: rows for f, rows in sorted(narrow.items()) if not rows.all()}, there
+@dataclass(frozen=True, eq=False)
+class Narrow:
+    """The boxes that are narrow in a feature; usually a small part of them.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, of shape (n_narrow,)
+        Which boxes, ascending.
+    inside : ndarray of bool, of shape (n_narrow, n_levels)
+        The levels that are in each.
+    shares : ndarray of shape (n_narrow,)
+        Their share of all levels.
+    """
+
+    rows: Int64Array
+    inside: BoolArray
+    shares: FloatArray
+
+    @classmethod
+    def of(cls, rows: Int64Array, inside: BoolArray) -> Narrow:
+        """Leave out boxes with all levels, and those with none."""
+        there = inside.any(axis=1) & ~inside.all(axis=1)
+        return cls(rows[there], inside[there], inside[there].mean(axis=1))
+
+    def kept(self, there: BoolArray) -> Narrow:
+        """Leave out boxes, and number those anew that are there."""
+        number = np.cumsum(there) - 1
+        keep = there[self.rows]
+        return Narrow(number[self.rows[keep]], self.inside[keep], self.shares[keep])
+
+
+def narrow_of(sets: dict[int, BoolArray]) -> dict[int, Narrow]:
+    """Return for each feature the boxes that are narrow in it."""
+    return {f: Narrow.of(np.arange(len(inside)), inside) for f, inside in sets.items()}
+
+
+def mass_of(narrow: dict[int, Narrow], n_boxes: int) -> FloatArray:
+    """Return the share of the domain that each box is."""
+    mass = np.ones(n_boxes)
+    for boxes in narrow.values():
+        mass[boxes.rows] *= boxes.shares
+    return mass
+
+
+def products_of(means: FloatArray, narrow: Iterable[Narrow]) -> Iterator[tuple[int, FloatArray]]:
+    """Yield the means of products of boxes: of some boxes with those from the first of them on.
+
+    Each pair comes once; what two boxes yield that come together is half of it for both orders,
+    so that twice the sum of all is the mean square of the sum of the boxes.
+
+    Boxes that know nothing of each other have the product of their means. A feature that both
+    are narrow in changes it by a factor; there are few such pairs.
+    """
+    known = [(boxes.rows, boxes.inside.astype(np.float64), boxes.shares) for boxes in narrow]
+    step = max(1, _BLOCK // max(1, len(means)))
+    for start in range(0, len(means), step):
+        products = means[start : start + step] @ means[start:].T
+        for rows, levels, shares in known:
+            begin, end = np.searchsorted(rows, [start, start + step])
+            factor = levels[begin:end] @ levels[begin:].T
+            factor /= levels.shape[1] * shares[begin:]
+            factor /= shares[begin:end, None]
+            products[np.ix_(rows[begin:end] - start, rows[begin:] - start)] *= factor
+        products[:, : len(products)] *= 0.5
+        yield start, products

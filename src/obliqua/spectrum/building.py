@@ -21,8 +21,10 @@ __all__ = ["MAX_LEAVES", "Rebuilt", "rebuild", "tree_of"]
 #: The most leaves of a tree that is built without a limit.
 MAX_LEAVES = 2**17
 
-# What a split removes, or what a node still varies, is 0 below this share of the energy.
-_NOTHING = 1e-12
+# Squared differences of values are 0 below this share of the energy.
+_NOTHING = 1e-22
+# Energies that differ by less than this share of the whole are equal.
+_SAME = 1e-12
 # Gains that differ by less than this share of the larger are equal.
 _TIE = 1e-9
 
@@ -170,7 +172,7 @@ class _Growing:
         label: Callable[[FloatArray], int] | None,
     ) -> None:
         self.domain = domain
-        self.nothing = _NOTHING * total
+        self.total, self.nothing = total, _NOTHING * total
         self.weigh = weigh  # whether the energy that leaves lose matters
         self.label = label  # if it is all that matters
 
@@ -205,9 +207,8 @@ class _Growing:
         """Find the best split of a node; return the energy that is lost without one."""
         part = node.part
         features = tuple(f for f in part.features if len(part.levels(f)) > 1)
-        square = float((node.mean**2).sum())
         if self.weigh and features:
-            node.spare = node.mass * max(0.0, part.energy - square)
+            node.spare = node.mass * part.variance
         if self._settled(node):
             return node.spare
         found = [
@@ -221,7 +222,9 @@ class _Growing:
                 energies = [part.without(features[i]) for i in tied]
                 least = min(energies)
                 tied = [
-                    i for i, e in zip(tied, energies, strict=True) if e <= least + self.nothing
+                    i
+                    for i, e in zip(tied, energies, strict=True)
+                    if e <= least + _SAME * self.total
                 ]
             gain, groups = found[tied[0]]
             self._set(node, features[tied[0]], groups, gain)
@@ -263,9 +266,9 @@ class _Growing:
 
     def _look_deeper(self, node: _Node, features: tuple[int, ...]) -> None:
         """Split where no feature alone says anything, if the function varies at all."""
-        whole = node.part.energy
-        if whole - float((node.mean**2).sum()) <= self.nothing:
+        if node.part.variance <= node.part.blur * self.total:
             return
+        whole = node.part.energy
         influence = np.array([whole - node.part.without(f) for f in features])
         feature = features[int(np.argmax(influence >= influence.max() * (1.0 - _TIE)))]
         n_levels = len(node.part.levels(feature))

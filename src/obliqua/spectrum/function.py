@@ -85,29 +85,45 @@ class Spectrum:
             The domain.
         coefficients : mapping
             A number, or a vector with an entry per output, for each partition, which is written
-            as pairs of a feature and its entry; ``()`` is the empty one. For a function to be
-            real, a partition and its negation need conjugate coefficients.
+            as pairs of a feature, by number or name, and its entry; ``()`` is the empty one. For
+            the function to be real, a partition and its negation need conjugate coefficients.
 
         Returns
         -------
         Spectrum
             The spectrum.
+
+        Raises
+        ------
+        ValueError
+            If a partition is none of this domain, or the function is not real.
         """
         vectors = np.zeros((len(coefficients), domain.n_features), dtype=np.int64)
         for row, partition in enumerate(coefficients):
             for feature, entry in partition:
-                if not 0 < entry < domain.cardinalities[domain.feature_number(feature)]:
+                number = domain.feature_number(feature)
+                if not 0 < entry < domain.cardinalities[number] or vectors[row, number]:
                     raise ValueError(
-                        f"The entry of feature {feature} in a partition is between 1 and "
-                        f"{domain.cardinalities[feature] - 1}; got {entry}."
+                        f"A partition has each feature once, and the entry of feature {feature!r} "
+                        f"is between 1 and {domain.cardinalities[number] - 1}; got {partition}."
                     )
-                vectors[row, feature] = entry
-        values = np.array([np.atleast_1d(value) for value in coefficients.values()])
-        if len(coefficients) == 0:
-            values = np.zeros((0, 1))
+                vectors[row, number] = entry
+        rows = [np.atleast_1d(value) for value in coefficients.values()] or [np.zeros(1)]
+        if len({row.shape for row in rows}) > 1 or not all(np.isfinite(row).all() for row in rows):
+            raise ValueError(
+                "The coefficients must be finite, and have as many outputs in all partitions."
+            )
+        values = np.array(rows)[: len(coefficients)]
         if values.dtype.kind != "c" or not values.imag.any():
             values = values.real.astype(np.float64)
-        return gathered(domain, _keys.packed(domain, vectors), values)
+        made = gathered(domain, _keys.packed(domain, vectors), values)
+        mirrored = gathered(domain, _keys.partners(domain, made.keys), made.coefficients.conj())
+        if (made - mirrored).energy > 1e-20 * made.energy:
+            raise ValueError(
+                "The function of these coefficients is not real. A partition and its negation, "
+                "each entry j turned into the number of levels minus j, need conjugate ones."
+            )
+        return made
 
     # --- what it is ----------------------------------------------------------------------
 
@@ -190,7 +206,13 @@ class Spectrum:
         ndarray of shape (n_rows, n_outputs)
             The values.
         """
-        rows = np.asarray(codes, dtype=np.int64)
+        given = np.asarray(codes)
+        if given.dtype.kind == "f" and not (given == np.rint(given)).all():
+            raise ValueError(
+                "Points are given by levels, which are whole numbers; Domain.codes makes them of "
+                "rows. Use -1 for a level that is not known."
+            )
+        rows = given.astype(np.int64)
         if rows.ndim != 2 or rows.shape[1] != self.domain.n_features:
             raise ValueError(
                 f"Points of this domain have {self.domain.n_features} levels; got an array of "
@@ -373,6 +395,8 @@ class Spectrum:
     def __mul__(self, factor: float) -> Spectrum:
         if not isinstance(factor, Real):
             return NotImplemented
+        if not np.isfinite(factor):
+            raise ValueError(f"A spectrum can be multiplied by a finite number; got {factor!r}.")
         return Spectrum(self.domain, self.keys.copy(), self.coefficients * float(factor))
 
     __rmul__ = __mul__
@@ -440,40 +464,3 @@ def cleaned(
     if there.all():
         return keys, values
     return keys[there], values[there]
-
-
-def joined(
-    domain: Domain,
-    feature: int,
-    branch: Int64Array,
-    parts: list[tuple[Int64Array, NDArray[Any]]],
-    most: int,
-) -> tuple[Int64Array, NDArray[Any]]:
-    """Put functions together: the one of branch b where the feature's level takes branch b.
-
-    A level that takes a branch beyond the functions that are given gets 0. Keys come back in no
-    order, each once; `TooMany` if there would be more than `most`.
-    """
-    cardinality = domain.cardinalities[feature]
-    waves = waves_of(cardinality)
-    rests = [_keys.cleared(domain, keys, feature) for keys, _ in parts]
-    union, place = _keys.group(np.concatenate(rests))
-    if len(union) * cardinality > most:
-        raise TooMany(len(union) * cardinality)
-    dtype = np.result_type(waves, *(values for _, values in parts))
-    total = np.zeros((len(union), cardinality, parts[0][1].shape[1]), dtype=dtype)
-    start = 0
-    for number, (keys, values) in enumerate(parts):
-        where = place[start : start + len(keys)]
-        start += len(keys)
-        share = waves[branch == number].sum(axis=0) / cardinality
-        entry = _keys.digit(domain, keys, feature)
-        for k in np.flatnonzero(np.bincount(entry, minlength=1)).tolist():
-            chosen = entry == k
-            # Multiplying with an indicator is a convolution of the entries.
-            total[where[chosen]] += values[chosen][:, None, :] * np.roll(share, k)[None, :, None]
-    return _keys.spread_out(domain, union, feature), total.reshape(-1, total.shape[2])
-
-
-class TooMany(Exception):
-    """There would be more coefficients than are allowed."""

@@ -12,7 +12,7 @@ from obliqua.errors import SpectrumTooLarge, TreeError
 from obliqua.spectrum import _keys
 from obliqua.spectrum._branches import branches_of
 from obliqua.spectrum.domain import Domain
-from obliqua.spectrum.function import Spectrum, TooMany, cleaned, gathered, joined
+from obliqua.spectrum.function import Spectrum, cleaned, gathered, waves_of
 from obliqua.tree import Tree
 
 __all__ = ["MAX_COEFFICIENTS", "leaf_values", "spectrum_of"]
@@ -136,7 +136,7 @@ def spectrum_of(
         parts[first : first + len(below)] = [None] * len(below)
         try:
             made = _joined_used(domain, feature, branch, below, max_coefficients)
-        except TooMany as error:
+        except _TooMany as error:
             raise _too_large(tree, node, domain, error.args[0], max_coefficients) from None
         parts[node] = cleaned(*made, scale)
         if above is not None and max_order is not None:
@@ -154,7 +154,44 @@ def _joined_used(
         part: _Part = below[used[0]]
         return part
     renumbered = np.searchsorted(used, branch)
-    return joined(domain, feature, renumbered, [below[b] for b in used.tolist()], most)
+    return _joined(domain, feature, renumbered, [below[b] for b in used.tolist()], most)
+
+
+def _joined(
+    domain: Domain,
+    feature: int,
+    branch: Int64Array,
+    parts: list[tuple[Int64Array, NDArray[Any]]],
+    most: int,
+) -> tuple[Int64Array, NDArray[Any]]:
+    """Put functions together: the one of branch b where the feature's level takes branch b.
+
+    A level that takes a branch beyond the functions that are given gets 0. Keys come back in no
+    order, each once; `_TooMany` if there would be more than `most`.
+    """
+    cardinality = domain.cardinalities[feature]
+    waves = waves_of(cardinality)
+    rests = [_keys.cleared(domain, keys, feature) for keys, _ in parts]
+    union, place = _keys.group(np.concatenate(rests))
+    if len(union) * cardinality > most:
+        raise _TooMany(len(union) * cardinality)
+    dtype = np.result_type(waves, *(values for _, values in parts))
+    total = np.zeros((len(union), cardinality, parts[0][1].shape[1]), dtype=dtype)
+    start = 0
+    for number, (keys, values) in enumerate(parts):
+        where = place[start : start + len(keys)]
+        start += len(keys)
+        share = waves[branch == number].sum(axis=0) / cardinality
+        entry = _keys.digit(domain, keys, feature)
+        for k in np.flatnonzero(np.bincount(entry, minlength=1)).tolist():
+            chosen = entry == k
+            # Multiplying with an indicator is a convolution of the entries.
+            total[where[chosen]] += values[chosen][:, None, :] * np.roll(share, k)[None, :, None]
+    return _keys.spread_out(domain, union, feature), total.reshape(-1, total.shape[2])
+
+
+class _TooMany(Exception):
+    """There would be more coefficients than are allowed."""
 
 
 def _features_above(tree: Tree) -> list[frozenset[int]]:

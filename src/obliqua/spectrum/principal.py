@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,6 +65,8 @@ def gram_of_spectra(spectra: Sequence[Spectrum]) -> FloatArray:
     ndarray of shape (n_spectra, n_spectra)
         The inner products.
     """
+    if len(spectra) == 0:
+        raise ValueError("There must be at least one spectrum; got none.")
     for spectrum in spectra[1:]:
         spectra[0]._check_kin(spectrum)
     n_outputs = spectra[0].n_outputs
@@ -98,9 +101,15 @@ def principal_components(
     Components
         The components, that with the largest energy first. Each has the sign with which it counts
         positively in the ensemble.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square, symmetric and finite, or something else does not fit it.
     """
     matrix = np.asarray(gram, dtype=np.float64)
     alpha = np.asarray(weights, dtype=np.float64)
+    _check(matrix, alpha, n_components)
     values, vectors = np.linalg.eigh(matrix)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1].T
     total = float(values.sum())
@@ -112,9 +121,30 @@ def principal_components(
     vectors = vectors * np.where(sign < 0, -1.0, 1.0)[:, None]
     if n_components is None:
         kept = len(values)
-    elif isinstance(n_components, float) and n_components < 1.0:
-        kept = int(np.searchsorted(np.cumsum(explained), n_components * (1.0 - 1e-12))) + 1
-    else:
+    elif isinstance(n_components, Integral):
         kept = int(n_components)
+    else:
+        enough = float(n_components) * (1.0 - 1e-12)
+        kept = int(np.searchsorted(np.cumsum(explained), enough)) + 1
     kept = min(kept, len(values))
     return Components(vectors[:kept], values[:kept], explained[:kept], vectors[:kept] @ alpha)
+
+
+def _check(matrix: FloatArray, weights: FloatArray, n_components: int | float | None) -> None:
+    n = len(weights) if weights.ndim == 1 else 0
+    if n == 0 or matrix.shape != (n, n) or not np.isfinite([*matrix.ravel(), *weights]).all():
+        raise ValueError(
+            "There must be a finite inner product for each pair of trees, and a finite weight for "
+            f"each tree; got arrays of shapes {matrix.shape} and {weights.shape}."
+        )
+    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-9 * np.abs(matrix).max()):
+        raise ValueError("The matrix of inner products must be symmetric; this one is not.")
+    if n_components is None or (isinstance(n_components, Integral) and n_components >= 1):
+        return
+    if isinstance(n_components, Integral) or not (
+        isinstance(n_components, Real) and 0.0 < float(n_components) < 1.0
+    ):
+        raise ValueError(
+            "n_components is a number of at least 1, a share of the energy above 0 and below 1, "
+            f"or None; got {n_components!r}."
+        )

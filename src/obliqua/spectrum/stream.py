@@ -16,6 +16,10 @@ from obliqua.tree import Tree
 
 __all__ = ["SpectralEnsemble"]
 
+# Trees that leave leave rounding errors as large as their weights. When they have weighed so many
+# times what is there, the sum is made anew; for equal weights that costs little for each of them.
+_MOST_LEFT = 4.0
+
 
 class SpectralEnsemble:
     """A weighted ensemble of trees by their spectra, for streams of data.
@@ -67,6 +71,7 @@ class SpectralEnsemble:
         self._weights: dict[int, float] = {}
         self._gram = np.zeros((0, 0))
         self._aggregated: Spectrum | None = None
+        self._left = 0.0  # the weight of trees that have left since the sum was last made anew
         self._next = 0
 
     def __len__(self) -> int:
@@ -164,8 +169,11 @@ class SpectralEnsemble:
         spectrum = self._spectra.pop(key)
         weight = self._weights.pop(key)
         self._gram = np.delete(np.delete(self._gram, place, axis=0), place, axis=1)
+        self._left += abs(weight)
         if not self._spectra:  # nothing is left of rounding either
-            self._aggregated = None
+            self._aggregated, self._left = None, 0.0
+        elif self._left > _MOST_LEFT * np.abs(self.weights).sum():
+            self._aggregated, self._left = combined(self.spectra, self.weights), 0.0
         elif self._aggregated is not None:
             self._aggregated = self._aggregated - spectrum * weight
 

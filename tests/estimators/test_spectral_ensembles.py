@@ -1,0 +1,126 @@
+"""Ensembles as users have them: odd members, ties, seeds, levels, and those that are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+
+from obliqua import (
+    AggregatedTreeClassifier,
+    C45Classifier,
+    EigenTreeClassifier,
+    OrthogonalTreesClassifier,
+)
+from obliqua.spectrum import Domain
+
+each = pytest.mark.parametrize("Estimator", [AggregatedTreeClassifier, OrthogonalTreesClassifier])
+RNG = np.random.default_rng(4)
+X = RNG.integers(0, 4, (250, 6)).astype(float)
+Y = np.array(["up", "down", "left"])[(X[:, 0] * X[:, 1] + RNG.integers(0, 2, 250)).astype(int) % 3]
+PROBES = np.random.default_rng(5).integers(0, 4, (3000, 6)).astype(float)
+
+
+@pytest.mark.parametrize(
+    "ensemble",
+    [
+        RandomForestClassifier(20, max_features=1, max_leaf_nodes=6, random_state=0),
+        ExtraTreesClassifier(8, random_state=0),
+        BaggingClassifier(DecisionTreeClassifier(), 10, max_samples=9, random_state=0),
+        BaggingClassifier(
+            C45Classifier(), 9, max_features=0.5, bootstrap_features=True, random_state=0
+        ),
+        AdaBoostClassifier(
+            DecisionTreeClassifier(max_depth=1), n_estimators=40, learning_rate=0.3, random_state=0
+        ),
+        VotingClassifier(
+            [
+                ("a", DecisionTreeClassifier(random_state=1)),
+                ("gone", "drop"),
+                ("b", C45Classifier()),
+                ("c", ExtraTreeClassifier(random_state=3)),
+            ],
+            weights=[1, 9, 1.5, 0.5],
+        ),
+        VotingClassifier(
+            [("a", DecisionTreeClassifier(random_state=1)), ("b", C45Classifier())],
+            voting="soft",
+            weights=[0, 2],
+        ),
+    ],
+    ids=lambda e: type(e).__name__,
+)
+def test_all_components_are_ensembles_with_odd_members(ensemble: Any) -> None:
+    fitted = clone(ensemble).fit(X, Y)
+    model = OrthogonalTreesClassifier(fitted, prefit=True, n_components=None).fit(X, Y)
+    expected, got = fitted.predict(PROBES), model.predict(PROBES)
+    if hasattr(fitted, "predict_proba"):
+        # Where shares are equal, scikit-learn's own rounding may decide.
+        shares = np.sort(fitted.predict_proba(PROBES), axis=1)
+        clear = shares[:, -1] - shares[:, -2] > 1e-12
+        assert clear.mean() > 0.5
+        expected, got = expected[clear], got[clear]
+    np.testing.assert_array_equal(got, expected)
+
+
+@each
+def test_parts_of_an_ensemble_without_seeds_get_them(Estimator: Any) -> None:
+    parts = [(name, ExtraTreeClassifier()) for name in "abc"]
+    model = Estimator(VotingClassifier(parts), random_state=5).fit(X, Y)
+    same, other = clone(model).fit(X, Y), clone(model).set_params(random_state=6).fit(X, Y)
+    assert same.model_ == model.model_ != other.model_
+    assert parts[0][1].random_state is None
+    seeded = Estimator(ExtraTreesClassifier(3, random_state=1))
+    one, two = (clone(seeded).set_params(random_state=seed).fit(X, Y) for seed in (1, 2))
+    assert one.model_ == two.model_, "a seed of its own stays"
+
+
+@each
+def test_a_domain_must_have_the_levels_of_the_trees(Estimator: Any) -> None:
+    frame = pd.DataFrame({"sky": ["fog", "rain", "sun"] * 20, "wind": [0.0, 1.0] * 30})
+    y = (frame["sky"] == "sun") | (frame["wind"] > 0)
+    model = Estimator(n_estimators=4, domain=Domain.of_table(frame), random_state=0)
+    assert model.fit(frame, y).score(frame, y) > 0.9
+    other = Domain.of_table(pd.DataFrame({"sky": ["dust", "fog", "rain", "sun"], "wind": [0] * 4}))
+    for domain in (other, Domain.of_levels([3, 2])):
+        with pytest.raises(ValueError, match=r"'sky', whose levels are \['fog', 'rain', 'sun'\]"):
+            clone(model).set_params(domain=domain).fit(frame, y)
+
+
+@each
+def test_an_ensemble_that_is_not_fitted(Estimator: Any) -> None:
+    with pytest.raises(NotFittedError, match="RandomForestClassifier"):
+        Estimator(RandomForestClassifier(), prefit=True).fit(X, Y)
+    with pytest.raises(NotFittedError, match="C45Classifier"):
+        Estimator(C45Classifier(), prefit=True).fit(X, Y)
+
+
+@each
+def test_trees_for_pairs_of_classes_are_no_sum(Estimator: Any) -> None:
+    with pytest.raises(TypeError, match="tree for each pair of classes"):
+        Estimator(EigenTreeClassifier()).fit(X[:, :1], Y)
+
+
+def test_light_trees_are_not_forgotten() -> None:
+    # Both trees say the same but at one point, where the light one decides nothing.
+    rows = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5, dtype=float)
+    y = [0, 0, 1, 0] * 5
+    members = [("a", DecisionTreeClassifier(max_depth=1)), ("b", DecisionTreeClassifier())]
+    fitted = VotingClassifier(members, weights=[1, 1e-7]).fit(rows, y)
+    model = AggregatedTreeClassifier(fitted, prefit=True, max_leaf_nodes=None).fit(rows, y)
+    light = 1e-7 / (1 + 1e-7)
+    np.testing.assert_allclose(
+        model.predict_proba(rows[:4])[:, 1], [0, 0, light, 0], rtol=1e-6, atol=1e-13
+    )
