@@ -68,6 +68,11 @@ def of_etct(beside: None) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
+def of_odt(beside: None) -> dict[str, Any]:
+    return runpy.run_path(str(FIGURES / "odt.py"))
+
+
+@pytest.fixture(scope="module")
 def drawn(
     script: dict[str, Any], of_oc1: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
@@ -78,10 +83,13 @@ def drawn(
 
 
 KEPT = sorted(FIGURES.glob("*-*.svg"))
-GLASS = FIGURES / "etct-glass.svg"  # can be drawn where the data are
+# These can be drawn where the data are.
+GLASS = FIGURES / "etct-glass.svg"
+SPECT = [FIGURES / "odt-component.svg", FIGURES / "odt-samples.svg"]
+ANYWHERE = [path for path in KEPT if path not in (GLASS, *SPECT)]
 
 
-@pytest.mark.parametrize("kept", [path for path in KEPT if path != GLASS], ids=lambda p: p.stem)
+@pytest.mark.parametrize("kept", ANYWHERE, ids=lambda p: p.stem)
 def test_a_figure_is_what_its_script_draws(kept: Path, drawn: Path) -> None:
     assert_same(geometry(drawn / kept.name), geometry(kept))
     assert len(geometry(kept)) >= 6
@@ -97,8 +105,34 @@ def test_the_figure_of_glass_is_what_its_script_draws(
     assert len(geometry(GLASS)) >= 6
 
 
+@pytest.mark.data
+def test_the_figures_of_spect_are_what_their_script_draws(
+    of_odt: dict[str, Any], tmp_path: Path
+) -> None:
+    data_folder()
+    of_odt["write"](tmp_path)
+    for kept in SPECT:
+        assert_same(geometry(tmp_path / kept.name), geometry(kept))
+        assert len(geometry(kept)) >= 16
+
+
+@pytest.mark.data
+def test_a_component_of_three_nodes_answers_the_same_everywhere(of_odt: dict[str, Any]) -> None:
+    """As the text below the figure says; with eight leaves it does not."""
+    data_folder()
+    three, eight = (of_odt["fitted"](n) for n in (2, 8))
+    shares = [
+        model.component_weights_[0] * model.trees_[0].stats[model.trees_[0].is_leaf, 1]
+        for model in (three, eight)
+    ]
+    assert len(shares[0]) == 2 and (shares[0] > 0.5).all()
+    assert len(shares[1]) == 8 and (shares[1] < 0.5).any()
+    assert three.fidelity_[0] < eight.fidelity_[0] < 1.0
+
+
 def test_all_figures_are_kept(drawn: Path) -> None:
-    assert {p.name for p in drawn.glob("*.svg")} | {GLASS.name} == {path.name for path in KEPT}
+    assert {p.name for p in drawn.glob("*.svg")} == {path.name for path in ANYWHERE}
+    assert all(path in KEPT for path in (GLASS, *SPECT))
 
 
 @pytest.mark.parametrize(("data", "column"), [("stripes", 1), ("head_to_tail", 0)])

@@ -226,6 +226,7 @@ class Palette:
 def class_bar(canvas: Canvas, place: Place, sums: FloatArray, palette: Palette, gid: str) -> None:
     """Draw a bar that is divided as the classes are; an empty one if there are none."""
     left, bottom, width, height = place
+    sums = np.maximum(sums, 0.0)  # trees of components of an ensemble have negative ones
     total = float(sums.sum())
     if total > 0:
         ends = np.concatenate([[0.0], np.cumsum(sums / total)]) * width + left
