@@ -395,3 +395,22 @@ def test_a_tree_about_two_classes_shows_their_rows_only() -> None:
     assert f"{len(y)} rows" not in texts
     # Without labels nobody knows which rows these are.
     assert f"{len(y)} rows" in [text.get_text() for text in plot_tree(model, X, tree=1).texts]
+
+
+def test_bars_of_a_component_stay_in_their_boxes() -> None:
+    """Its stats may be negative: they are means of a function, not sums of rows."""
+    builder = TreeBuilder(n_features=1, n_stats=2)
+    builder.add_split("root", {0: 1.0}, 0.5, ("a", "b"))
+    builder.set_leaf("a", [-3.4, 4.4])
+    builder.set_leaf("b", [1.7, -0.7])
+    ax = plot_tree(builder.build())
+    frames = boxes(ax)
+    drawn = [
+        (int(gid.split("-")[1]), path.get_extents(artist.get_transform()))
+        for gid, artist in by_gid(ax, r"node-\d+-classes").items()
+        for path in artist.get_paths()
+    ]
+    assert {node for node, _ in drawn} == {0, 1, 2}
+    for node, bar in drawn:
+        frame = frames[node]
+        assert frame.x0 <= bar.x0 < bar.x1 <= frame.x1, node
