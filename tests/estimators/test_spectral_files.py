@@ -133,6 +133,21 @@ def test_forged_notes_are_refused(change: dict[str, Any]) -> None:
         load(file)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("centred", "yes"), ("combine", 3), ("predict_with", "x"), ("spectrum_energy", 7.0)),
+        *(("max_coefficients", -1), ("max_leaf_nodes", 0), ("energy", "all")),
+    ],
+)
+def test_forged_parameters_of_a_fit_are_refused(name: str, value: Any) -> None:
+    model = OrthogonalTreesClassifier(n_estimators=4, n_components=2, random_state=0)
+    model.fit(X3, Y3)
+    model._told = {**model._told, name: value}
+    with pytest.raises(ModelFileError, match=rf"cannot be made again.*'{name}' parameter"):
+        again(model)
+
+
 def test_a_change_of_parameters_after_a_fit_changes_no_prediction() -> None:
     model = OrthogonalTreesClassifier(n_estimators=4, random_state=0).fit(X3, Y3)
     before, trees = model.predict_proba(PROBES), model.trees_
