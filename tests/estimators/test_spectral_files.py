@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
-from estimators.registry import blobs
+from estimators.spectral_cases import ANSWER, BINARY, PROBES, X3, Y3, table
 from obliqua import (
     AggregatedTreeClassifier,
     CartClassifier,
@@ -27,27 +27,6 @@ from obliqua._values import to_json
 from obliqua.io import write_model
 
 each = pytest.mark.parametrize("Estimator", [AggregatedTreeClassifier, OrthogonalTreesClassifier])
-
-RNG = np.random.default_rng(0)
-BINARY = RNG.integers(0, 2, (90, 6)).astype(float)
-ANSWER = (BINARY[:, 0] + BINARY[:, 1] * 2 + RNG.normal(size=90) > 1.5).astype(int)
-X3, Y3 = blobs(120, 4, 3)
-PROBES = np.random.default_rng(1).normal(scale=2.5, size=(500, 4))
-
-
-def table() -> tuple[pd.DataFrame, np.ndarray]:
-    rng = np.random.default_rng(5)
-    frame = pd.DataFrame(
-        {
-            "sky": rng.choice(["sun", "rain", "fog"], 150),
-            "wind": pd.Categorical(rng.choice(["weak", "strong"], 150)),
-            "degrees": rng.normal(20, 5, 150).round(1),
-        }
-    )
-    y = np.where((frame["sky"] == "sun") & (frame["degrees"] > 18), "out", "in")
-    frame.loc[::11, "degrees"] = np.nan
-    frame.loc[::13, "sky"] = None
-    return frame, y
 
 
 def again(model: Any) -> Any:

@@ -109,7 +109,7 @@ def test_truncated_spectra_and_values_of_ones_own() -> None:
         whole = spectrum_of(tree, domain, "shares")
         assert 0.9 <= short.spectra[-1].energy / whole.energy <= 1.0
     np.testing.assert_allclose(short.gram, gram_of_spectra(short.spectra), atol=1e-14)
-    assert np.diag(short.gram).max() < 1.0, "shares"
+    assert np.diag(short.gram).min() < 0.7, "shares"
     assert labels.spectra[0].n_outputs == 1
     assert np.diag(labels.gram) == pytest.approx(1.0), "the mean square of -1 and 1"
 
