@@ -284,6 +284,22 @@ def test_frames_with_categories_and_gaps(Estimator: Any) -> None:
 
 
 @each
+def test_gaps_among_numbers(Estimator: Any) -> None:
+    X = X3.copy()
+    X[::5, 1] = np.nan
+    model = Estimator(n_estimators=5, random_state=0).fit(X, Y3)
+    assert model.score(X, Y3) > 0.8
+    with pytest.raises(ValueError, match="NaN"):
+        Estimator(RandomForestClassifier(3, random_state=0)).fit(X3, Y3).predict(X)
+
+
+def test_the_model_says_how_the_trees_are_combined() -> None:
+    for ensemble, expected in ((None, "vote"), (ExtraTreesClassifier(3), "mean")):
+        model = OrthogonalTreesClassifier(ensemble, n_estimators=3, random_state=0).fit(X3, Y3)
+        assert model.model_.combine == expected
+
+
+@each
 def test_numbers_only_if_the_ensemble_takes_no_others(Estimator: Any) -> None:
     frame, y = table()
     model = Estimator(RandomForestClassifier(3))

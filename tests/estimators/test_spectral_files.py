@@ -89,7 +89,7 @@ def test_an_ensemble_that_files_do_not_hold_is_asked_for_before_a_fit(Estimator:
         {"_vectors": [np.ones(4), np.ones(3)]},
         {"_means": [np.zeros(3)]},
         {"_told": {"coding": "votes"}},
-        {"_odd": 1},
+        {"_takes_odd": 1},
         {"component_weights_": np.array([np.nan] * 2)},
     ],
     ids=lambda change: next(iter(change)),

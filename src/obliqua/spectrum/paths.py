@@ -141,8 +141,9 @@ def spectrum_of(
         parts[node] = cleaned(*made, scale)
         if above is not None and max_order is not None:
             parts[node] = _low_orders(domain, parts[node], above[node], max_order)
-    keys, coefficients = parts[0]  # type: ignore[misc]
-    return gathered(domain, keys, np.array(coefficients), scale)
+    root = parts[0]
+    assert root is not None
+    return gathered(domain, root[0], np.array(root[1]), scale)
 
 
 def _joined_used(
