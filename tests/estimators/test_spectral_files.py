@@ -127,6 +127,15 @@ def test_forged_parameters_of_a_fit_are_refused(name: str, value: Any) -> None:
         again(model)
 
 
+def test_what_can_be_found_again_is_not_pickled() -> None:
+    model = OrthogonalTreesClassifier(n_estimators=4, random_state=0).fit(X3, Y3)
+    before = pickle.dumps(model)
+    assert len(model.trees_) == 4
+    assert len(model.spectra_) == 4
+    assert len(pickle.dumps(model)) == len(before)
+    assert pickle.loads(before)._made == {}
+
+
 def test_a_change_of_parameters_after_a_fit_changes_no_prediction() -> None:
     model = OrthogonalTreesClassifier(n_estimators=4, random_state=0).fit(X3, Y3)
     before, trees = model.predict_proba(PROBES), model.trees_
