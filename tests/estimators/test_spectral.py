@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from estimators.registry import blobs
+from estimators.spectral_cases import ANSWER, BINARY, PROBES, X3, Y3, table
 from obliqua import (
     AggregatedTreeClassifier,
     C45Classifier,
@@ -40,12 +40,6 @@ from reference import spectrum as twin
 
 BOTH = [AggregatedTreeClassifier, OrthogonalTreesClassifier]
 each = pytest.mark.parametrize("Estimator", BOTH)
-
-RNG = np.random.default_rng(0)
-BINARY = RNG.integers(0, 2, (90, 6)).astype(float)
-ANSWER = (BINARY[:, 0] + BINARY[:, 1] * 2 + RNG.normal(size=90) > 1.5).astype(int)
-X3, Y3 = blobs(120, 4, 3)
-PROBES = np.random.default_rng(1).normal(scale=2.5, size=(500, 4))
 
 
 def everything(n: int = 6) -> np.ndarray:
@@ -143,6 +137,24 @@ def test_the_trees_of_components_are_the_functions_if_nothing_limits_them() -> N
         got = tree.stats[tree.apply(everything())]
         np.testing.assert_allclose(got, values[:, number], atol=1e-12)
     assert "x" in export_text(model.trees_[0])
+
+
+@pytest.mark.parametrize("combine", ["weighted", "uniform"])
+@pytest.mark.parametrize("coding", ["votes", "1/2"])
+def test_exact_trees_predict_as_centred_components(coding: str, combine: str) -> None:
+    model = OrthogonalTreesClassifier(
+        n_estimators=8,
+        n_components=3,
+        coding=coding,
+        combine=combine,
+        centred=True,
+        max_leaf_nodes=None,
+        random_state=0,
+    ).fit(BINARY, ANSWER)
+    trees = clone(model).set_params(predict_with="trees").fit(BINARY, ANSWER)
+    expected = model.predict_proba(everything())
+    assert len(np.unique(expected)) > 4
+    np.testing.assert_allclose(trees.predict_proba(everything()), expected, atol=1e-12)
 
 
 def test_few_leaves_lose_what_fidelity_says() -> None:
@@ -245,21 +257,6 @@ def test_what_is_lost_is_said() -> None:
 # --- data ------------------------------------------------------------------------------------
 
 
-def table() -> tuple[pd.DataFrame, np.ndarray]:
-    rng = np.random.default_rng(5)
-    frame = pd.DataFrame(
-        {
-            "sky": rng.choice(["sun", "rain", "fog"], 150),
-            "wind": pd.Categorical(rng.choice(["weak", "strong"], 150)),
-            "degrees": rng.normal(20, 5, 150).round(1),
-        }
-    )
-    y = np.where((frame["sky"] == "sun") & (frame["degrees"] > 18), "out", "in")
-    frame.loc[::11, "degrees"] = np.nan
-    frame.loc[::13, "sky"] = None
-    return frame, y
-
-
 @each
 def test_frames_with_categories_and_gaps(Estimator: Any) -> None:
     frame, y = table()
@@ -284,6 +281,22 @@ def test_frames_with_categories_and_gaps(Estimator: Any) -> None:
         short = clone(model).set_params(spectrum_energy=0.999).fit(frame, y)
         assert np.isfinite(short.predict_proba(new)).all()
         assert short.score(frame, y) > 0.8
+
+
+@each
+def test_gaps_among_numbers(Estimator: Any) -> None:
+    X = X3.copy()
+    X[::5, 1] = np.nan
+    model = Estimator(n_estimators=5, random_state=0).fit(X, Y3)
+    assert model.score(X, Y3) > 0.8
+    with pytest.raises(ValueError, match="NaN"):
+        Estimator(RandomForestClassifier(3, random_state=0)).fit(X3, Y3).predict(X)
+
+
+def test_the_model_says_how_the_trees_are_combined() -> None:
+    for ensemble, expected in ((None, "vote"), (ExtraTreesClassifier(3), "mean")):
+        model = OrthogonalTreesClassifier(ensemble, n_estimators=3, random_state=0).fit(X3, Y3)
+        assert model.model_.combine == expected
 
 
 @each

@@ -24,6 +24,7 @@ from obliqua import (
     EigenTreeClassifier,
     OrthogonalTreesClassifier,
 )
+from obliqua.estimators._coding import shares_of
 from obliqua.spectrum import Domain
 
 each = pytest.mark.parametrize("Estimator", [AggregatedTreeClassifier, OrthogonalTreesClassifier])
@@ -111,6 +112,12 @@ def test_an_ensemble_that_is_not_fitted(Estimator: Any) -> None:
 def test_trees_for_pairs_of_classes_are_no_sum(Estimator: Any) -> None:
     with pytest.raises(TypeError, match="tree for each pair of classes"):
         Estimator(EigenTreeClassifier()).fit(X[:, :1], Y)
+
+
+def test_sums_become_shares() -> None:
+    sums = np.array([[0.5, 0.5, -0.2], [-1.0, -0.5, -2.0], [0.0, 0.0, 0.0], [2.0, 0.0, 6.0]])
+    expected = [[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.25, 0.0, 0.75]]
+    assert shares_of(sums).tolist() == expected
 
 
 def test_light_trees_are_not_forgotten() -> None:

@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
-from estimators.registry import blobs
+from estimators.spectral_cases import ANSWER, BINARY, PROBES, X3, Y3, table
 from obliqua import (
     AggregatedTreeClassifier,
     CartClassifier,
@@ -27,27 +27,6 @@ from obliqua._values import to_json
 from obliqua.io import write_model
 
 each = pytest.mark.parametrize("Estimator", [AggregatedTreeClassifier, OrthogonalTreesClassifier])
-
-RNG = np.random.default_rng(0)
-BINARY = RNG.integers(0, 2, (90, 6)).astype(float)
-ANSWER = (BINARY[:, 0] + BINARY[:, 1] * 2 + RNG.normal(size=90) > 1.5).astype(int)
-X3, Y3 = blobs(120, 4, 3)
-PROBES = np.random.default_rng(1).normal(scale=2.5, size=(500, 4))
-
-
-def table() -> tuple[pd.DataFrame, np.ndarray]:
-    rng = np.random.default_rng(5)
-    frame = pd.DataFrame(
-        {
-            "sky": rng.choice(["sun", "rain", "fog"], 150),
-            "wind": pd.Categorical(rng.choice(["weak", "strong"], 150)),
-            "degrees": rng.normal(20, 5, 150).round(1),
-        }
-    )
-    y = np.where((frame["sky"] == "sun") & (frame["degrees"] > 18), "out", "in")
-    frame.loc[::11, "degrees"] = np.nan
-    frame.loc[::13, "sky"] = None
-    return frame, y
 
 
 def again(model: Any) -> Any:
@@ -110,7 +89,7 @@ def test_an_ensemble_that_files_do_not_hold_is_asked_for_before_a_fit(Estimator:
         {"_vectors": [np.ones(4), np.ones(3)]},
         {"_means": [np.zeros(3)]},
         {"_told": {"coding": "votes"}},
-        {"_odd": 1},
+        {"_takes_odd": 1},
         {"component_weights_": np.array([np.nan] * 2)},
     ],
     ids=lambda change: next(iter(change)),
@@ -131,6 +110,30 @@ def test_forged_notes_are_refused(change: dict[str, Any]) -> None:
     file.seek(0)
     with pytest.raises(ModelFileError, match="cannot be made again"):
         load(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("centred", "yes"), ("combine", 3), ("predict_with", "x"), ("spectrum_energy", 7.0)),
+        *(("max_coefficients", -1), ("max_leaf_nodes", 0), ("energy", "all")),
+    ],
+)
+def test_forged_parameters_of_a_fit_are_refused(name: str, value: Any) -> None:
+    model = OrthogonalTreesClassifier(n_estimators=4, n_components=2, random_state=0)
+    model.fit(X3, Y3)
+    model._told = {**model._told, name: value}
+    with pytest.raises(ModelFileError, match=rf"cannot be made again.*'{name}' parameter"):
+        again(model)
+
+
+def test_what_can_be_found_again_is_not_pickled() -> None:
+    model = OrthogonalTreesClassifier(n_estimators=4, random_state=0).fit(X3, Y3)
+    before = pickle.dumps(model)
+    assert len(model.trees_) == 4
+    assert len(model.spectra_) == 4
+    assert len(pickle.dumps(model)) == len(before)
+    assert pickle.loads(before)._made == {}
 
 
 def test_a_change_of_parameters_after_a_fit_changes_no_prediction() -> None:

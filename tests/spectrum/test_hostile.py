@@ -14,6 +14,7 @@ from obliqua.spectrum import (
     LeafSum,
     SpectralEnsemble,
     Spectrum,
+    _keys,
     gram_of_leaves,
     gram_of_spectra,
     leaf_sum_of,
@@ -67,6 +68,18 @@ def test_factors_that_are_no_numbers() -> None:
             spectrum * factor
     with pytest.raises(TypeError):
         spectrum * "2"  # type: ignore[operator]
+
+
+def test_packed_partitions_come_back() -> None:
+    domain = Domain.of_levels([5, 2, 1, 70, 3] * 20)
+    rng = np.random.default_rng(0)
+    vectors = rng.integers(0, domain.cardinalities, (50, 100))
+    keys = _keys.packed(domain, vectors)
+    assert (keys >= 0).all(), "the sign bit stays free"
+    np.testing.assert_array_equal(_keys.entries(domain, keys), vectors)
+    for feature in range(100):
+        np.testing.assert_array_equal(_keys.digit(domain, keys, feature), vectors[:, feature])
+    np.testing.assert_array_equal(_keys.orders(domain, keys), (vectors > 0).sum(axis=1))
 
 
 # --- inner products and components -----------------------------------------------------------
@@ -191,13 +204,14 @@ def test_small_differences_are_built_too(function_of: Any) -> None:
 
 
 def test_a_heavy_tree_leaves_no_trace() -> None:
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(5)
     domain = Domain.of_levels([3, 4, 2])
     light, heavy = (random_tree(rng, domain) for _ in range(2))
     stream = SpectralEnsemble(domain)
     stream.add_tree(light, 1.0)
     stream.remove_tree(stream.add_tree(heavy, -1e14))
     alone = spectrum_of(light, domain, "votes")
+    assert len(alone) > 5
     np.testing.assert_array_equal(stream.aggregated.keys, alone.keys)
     np.testing.assert_array_equal(stream.aggregated.coefficients, alone.coefficients)
 

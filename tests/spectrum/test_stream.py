@@ -95,6 +95,8 @@ def test_how_many_components() -> None:
     np.testing.assert_allclose(principal_components(gram, weights).explained, [0.6, 0.3, 0.1])
     nothing = principal_components(np.zeros((2, 2)), weights[:2])
     assert nothing.explained.tolist() == [0.0, 0.0]
+    rounding = principal_components(np.diag([1.0, -1e-17]), weights[:2])
+    assert rounding.eigenvalues.tolist() == [1.0, 0.0], "no energy is negative"
 
 
 def test_truncated_spectra_and_values_of_ones_own() -> None:
@@ -106,6 +108,8 @@ def test_truncated_spectra_and_values_of_ones_own() -> None:
         short.add_tree(tree)
         whole = spectrum_of(tree, domain, "shares")
         assert 0.9 <= short.spectra[-1].energy / whole.energy <= 1.0
+    np.testing.assert_allclose(short.gram, gram_of_spectra(short.spectra), atol=1e-14)
+    assert np.diag(short.gram).min() < 0.7, "shares"
     assert labels.spectra[0].n_outputs == 1
     assert np.diag(labels.gram) == pytest.approx(1.0), "the mean square of -1 and 1"
 

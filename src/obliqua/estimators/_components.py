@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from obliqua._typing import AnyArray, FloatArray
@@ -56,6 +57,11 @@ class FoundComponents(SpectralClassifier):
                 raise ValueError("the components do not fit the trees")
         if len(self._means) != n_trees or not set(TOLD) <= self._told.keys():
             raise ValueError("what the fit was told is not all there")
+        validate_parameter_constraints(
+            self._parameter_constraints,
+            {name: self._told[name] for name in TOLD},
+            type(self).__name__,
+        )
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()

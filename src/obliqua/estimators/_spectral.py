@@ -212,12 +212,6 @@ class SpectralClassifier(TreesClassifier):
     max_leaf_nodes: int | None
     energy: float
     random_state: Any
-    #: Whether the ensemble that was fitted takes qualitative columns and missing values.
-    _odd: bool = False
-
-    @property
-    def _takes_odd(self) -> bool:  # type: ignore[override]
-        return self._odd
 
     def __sklearn_tags__(self) -> Any:
         """Say what the ensemble takes."""
@@ -267,7 +261,7 @@ class SpectralClassifier(TreesClassifier):
             rows = fitted._check_rows(X)
             return read_ensemble(fitted), rows, getattr(fitted, "feature_names_in_", None)
         seen = copy(self)
-        seen._odd = False
+        seen._takes_odd = False
         check_labels(y)
         table, y = read_training(seen, X, y)
         ensemble = read_ensemble(fitted.fit(table.Z, y, **weights))

@@ -101,7 +101,7 @@ class AggregatedTreeClassifier(SpectralClassifier):
     (1.0, 1.0)
     """
 
-    _notes: ClassVar[tuple[str, ...]] = ("fidelity_", "agreement_", "_odd")
+    _notes: ClassVar[tuple[str, ...]] = ("fidelity_", "agreement_", "_takes_odd")
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **SPECTRAL_CONSTRAINTS,
         "merge": [StrOptions({"value", "class"})],
@@ -189,7 +189,7 @@ class AggregatedTreeClassifier(SpectralClassifier):
         same = coding.scores(np.asarray(votes)).argmax(axis=1) == tree.leaf_label[tree.apply(Z)]
         self._hold(Model((tree,), "single", ensemble.encoding, ensemble.classes), names)
         self.fidelity_, self.agreement_ = float(built.energy), float(same.mean())
-        self._odd = self._takes_odd_of(self._given())
+        self._takes_odd = self._takes_odd_of(self._given())
         self.spectrum_ = None if functions.spectra is None else whole
         self.domain_ = domain
         return self

@@ -45,7 +45,7 @@ _KINDS = {
     "n_hyperplanes_": int,
     "timed_out_": bool,
     "_found": list,
-    "_odd": bool,
+    "_takes_odd": bool,
     "_told": dict,
     "_vectors": list,
 }  # of what a fit has noted

@@ -154,7 +154,7 @@ class OrthogonalTreesClassifier(FoundComponents):
         "_vectors",
         "_means",
         "_told",
-        "_odd",
+        "_takes_odd",
     )
     _several = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -248,7 +248,7 @@ class OrthogonalTreesClassifier(FoundComponents):
         combine = "vote" if ensemble.values == VOTES else "mean"
         done = copy(self)  # an error on the way leaves an earlier fit untouched
         done._hold(Model(ensemble.trees, combine, ensemble.encoding, ensemble.classes), names)
-        done._odd = self._takes_odd_of(self._given())
+        done._takes_odd = self._takes_odd_of(self._given())
         done.ensemble_weights_ = ensemble.weights
         done.eigenvalues_, done.explained_energy_ = found.eigenvalues, found.explained
         done.component_weights_ = counts

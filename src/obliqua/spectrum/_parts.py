@@ -13,7 +13,7 @@ from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.spectrum import _keys
 from obliqua.spectrum.boxes import LeafSum, Narrow, mass_of, narrow_of, products_of
 from obliqua.spectrum.domain import Domain
-from obliqua.spectrum.function import Spectrum, waves_of
+from obliqua.spectrum.function import Spectrum, to_levels
 
 
 class Part(Protocol):
@@ -103,8 +103,9 @@ class SpectrumPart:
         for feature in features:
             entry = _keys.digit(domain, keys, feature)
             there = entry > 0
-            turn = np.conj(waves_of(domain.cardinalities[feature]))[:, entry[there]]
-            found.append(np.asarray(mean + (turn @ values[there]).real))
+            table = np.zeros((domain.cardinalities[feature], len(mean)), dtype=values.dtype)
+            table[entry[there]] = values[there]
+            found.append(np.asarray(mean + to_levels(table).real))
         return found
 
     def without(self, feature: int) -> float:

@@ -346,7 +346,9 @@ class Spectrum:
             )
         entry = _keys.digit(self.domain, self.keys, number)
         rest = _keys.cleared(self.domain, self.keys, number)
-        turn = np.conj(waves_of(cardinality)[level])[entry]
+        # The last bit of a turn does not matter, but quarters of a turn must be just that.
+        turn = to_levels(np.eye(1, cardinality, level)[0])
+        turn = turn[entry] if cardinality > 2 else turn.real[entry]
         return gathered(self.domain, rest, self.coefficients * turn[:, None])
 
     def narrowed(self, feature: int, levels: Int64Array) -> Spectrum:
@@ -366,8 +368,6 @@ class Spectrum:
             stay as they are.
         """
         domain = self.domain.narrowed(feature, levels)
-        old, new = waves_of(self.domain.cardinalities[feature]), waves_of(len(levels))
-        change = new.T @ np.conj(old[levels]) / len(levels)
         entry = _keys.digit(self.domain, self.keys, feature)
         rest = _keys.cleared(self.domain, self.keys, feature)
         union, place = _keys.group(rest)
@@ -375,10 +375,10 @@ class Spectrum:
         involved[place[entry > 0]] = True
         stays = ~involved[place]
         number = np.cumsum(involved) - 1
-        shape = (int(involved.sum()), len(old), self.n_outputs)
-        table = np.zeros(shape, dtype=np.result_type(self.coefficients, old))
-        table[number[place[~stays]], entry[~stays]] = self.coefficients[~stays]
-        values = np.einsum("pj,rjk->rpk", change, table).reshape(-1, self.n_outputs)
+        shape = (self.domain.cardinalities[feature], int(involved.sum()), self.n_outputs)
+        table = np.zeros(shape, dtype=np.complex128)
+        table[entry[~stays], number[place[~stays]]] = self.coefficients[~stays]
+        values = to_entries(to_levels(table)[levels]).swapaxes(0, 1).reshape(-1, self.n_outputs)
         keys = np.concatenate(
             [self.keys[stays], _keys.spread_out(domain, union[involved], feature)]
         )
@@ -428,16 +428,15 @@ class Spectrum:
         )
 
 
-def waves_of(cardinality: int) -> NDArray[Any]:
-    """Return exp(2 pi i a j / cardinality) for all levels a and entries j."""
-    if cardinality <= 2:
-        return np.array([[1.0, 1.0], [1.0, -1.0]])[:cardinality, :cardinality]
-    products = np.outer(np.arange(cardinality), np.arange(cardinality)) % cardinality
-    waves = np.exp(2j * np.pi * np.arange(cardinality) / cardinality)
-    # Quarters of a turn without rounding, so that what cancels does.
-    waves.real[np.abs(waves.real) < 1e-15] = 0.0
-    waves.imag[np.abs(waves.imag) < 1e-15] = 0.0
-    return waves[products]
+def to_entries(at_levels: NDArray[Any]) -> NDArray[Any]:
+    """Return the coefficients of functions of one feature, along the first axis."""
+    found = np.fft.ifft(at_levels, axis=0)
+    return found.real if len(found) <= 2 and not np.iscomplexobj(at_levels) else found
+
+
+def to_levels(at_entries: NDArray[Any]) -> NDArray[Any]:
+    """Return what functions of one feature are at each level, along the first axis."""
+    return np.fft.fft(at_entries, axis=0)
 
 
 def gathered(

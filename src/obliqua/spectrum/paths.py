@@ -12,7 +12,7 @@ from obliqua.errors import SpectrumTooLarge, TreeError
 from obliqua.spectrum import _keys
 from obliqua.spectrum._branches import branches_of
 from obliqua.spectrum.domain import Domain
-from obliqua.spectrum.function import Spectrum, cleaned, gathered, waves_of
+from obliqua.spectrum.function import Spectrum, cleaned, gathered, to_entries, to_levels
 from obliqua.tree import Tree
 
 __all__ = ["MAX_COEFFICIENTS", "leaf_values", "spectrum_of"]
@@ -141,8 +141,9 @@ def spectrum_of(
         parts[node] = cleaned(*made, scale)
         if above is not None and max_order is not None:
             parts[node] = _low_orders(domain, parts[node], above[node], max_order)
-    keys, coefficients = parts[0]  # type: ignore[misc]
-    return gathered(domain, keys, np.array(coefficients), scale)
+    root = parts[0]
+    assert root is not None
+    return gathered(domain, root[0], np.array(root[1]), scale)
 
 
 def _joined_used(
@@ -166,28 +167,31 @@ def _joined(
 ) -> tuple[Int64Array, NDArray[Any]]:
     """Put functions together: the one of branch b where the feature's level takes branch b.
 
-    A level that takes a branch beyond the functions that are given gets 0. Keys come back in no
-    order, each once; `_TooMany` if there would be more than `most`.
+    Keys come back in no order, each once; `_TooMany` if there would be more than `most`.
     """
     cardinality = domain.cardinalities[feature]
-    waves = waves_of(cardinality)
     rests = [_keys.cleared(domain, keys, feature) for keys, _ in parts]
     union, place = _keys.group(np.concatenate(rests))
     if len(union) * cardinality > most:
         raise _TooMany(len(union) * cardinality)
-    dtype = np.result_type(waves, *(values for _, values in parts))
-    total = np.zeros((len(union), cardinality, parts[0][1].shape[1]), dtype=dtype)
+    shape = (cardinality, len(union), parts[0][1].shape[1])
+    # What each partition of the other features has at each level of this one.
+    total = np.zeros(shape, dtype=np.result_type(*(values for _, values in parts)))
     start = 0
     for number, (keys, values) in enumerate(parts):
         where = place[start : start + len(keys)]
         start += len(keys)
-        share = waves[branch == number].sum(axis=0) / cardinality
+        levels = np.flatnonzero(branch == number)
         entry = _keys.digit(domain, keys, feature)
-        for k in np.flatnonzero(np.bincount(entry, minlength=1)).tolist():
-            chosen = entry == k
-            # Multiplying with an indicator is a convolution of the entries.
-            total[where[chosen]] += values[chosen][:, None, :] * np.roll(share, k)[None, :, None]
-    return _keys.spread_out(domain, union, feature), total.reshape(-1, total.shape[2])
+        if entry.any():
+            table = np.zeros(shape, dtype=total.dtype)
+            table[entry, where] = values
+            at_levels = to_levels(table)[levels]
+            total[levels] = at_levels if np.iscomplexobj(total) else at_levels.real
+        else:
+            total[np.ix_(levels, where)] = values
+    coefficients = to_entries(total).swapaxes(0, 1).reshape(-1, shape[2])
+    return _keys.spread_out(domain, union, feature), coefficients
 
 
 class _TooMany(Exception):
