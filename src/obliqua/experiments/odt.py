@@ -35,8 +35,11 @@ from typing import Any
 
 import numpy as np
 
-from obliqua import AggregatedTreeClassifier, C45Classifier, OrthogonalTreesClassifier, datasets
+from obliqua import datasets
 from obliqua.data import Problem
+from obliqua.estimators.aggregated import AggregatedTreeClassifier
+from obliqua.estimators.c45 import C45Classifier
+from obliqua.estimators.orthogonal import OrthogonalTreesClassifier
 from obliqua.experiments.odt_shown import Complexity, Errors
 from obliqua.experiments.protocol import DataSet, Method, Rows
 from obliqua.experiments.tables import Entry, Figure, Table
