@@ -99,7 +99,8 @@ def test_components_follow_bagging() -> None:
         bagging = errors("odt-table-1", f"bagging/{sample}")
         for name in ("AFT", "ODT"):
             row = errors("odt-table-1", f"{name}/{sample}")
-            assert abs(row["error_ours"] - bagging["error_ours"]) < 1.5
+            # Within what one seed differs from another.
+            assert abs(row["error_ours"] - bagging["error_ours"]) < bagging["error_ours_sd"]
             assert row["error_ours"] > CONSTANT + 5.0
             assert row["only_positive"] == 0
 
@@ -117,7 +118,8 @@ def test_the_prototype_found_the_same() -> None:
 def test_what_has_the_papers_error_gives_one_answer_only(method: str, sample: str) -> None:
     row = errors("odt-table-1", f"{method}/{sample}")
     assert row["error_ours"] == pytest.approx(CONSTANT)
-    assert (row["error_ours_sd"], row["balanced"], row["only_positive"]) == (0.0, 50.0, 30.0)
+    assert row["error_ours_sd"] < 1e-9
+    assert (row["balanced"], row["only_positive"]) == (50.0, 30.0)
 
 
 def test_no_other_method_comes_near_the_papers_error() -> None:
