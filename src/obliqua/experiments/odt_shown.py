@@ -175,8 +175,8 @@ class Complexity(Comparison):
             *(row.method, str(row.ours.repeats), str(n_trees(row.method))),
             _as_nodes(row.published.leaves).text(2),
             _as_nodes(row.prototype.leaves).text(2),
-            Figure(*mean_and_sd(found.tolist())).text(2),
-            f"{found.min():.4g} to {found.max():.4g}" if found.max() < 1e4 else _wide(found),
+            Figure(*mean_and_sd(found.tolist())).text(2 if found.max() < 100.0 else 0),
+            f"{found.min():.5g} to {found.max():.5g}",
         ]
 
     def csv(self) -> str:
@@ -213,10 +213,6 @@ _COMPLEXITY_MEANS = (
     "the 40 of the ensemble. Shares are means over the repeats, of the eigenvalues and of their "
     "squares, each divided by the sum of all 40."
 )
-
-
-def _wide(found: FloatArray) -> str:
-    return f"{found.min():.0f} to {found.max():.0f}"
 
 
 def _as_nodes(leaves: Figure) -> Figure:
