@@ -76,6 +76,26 @@ def test_all_components_are_ensembles_with_odd_members(ensemble: Any) -> None:
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize(
+    "ensemble",
+    [
+        BaggingClassifier(DecisionTreeClassifier(max_depth=3), 3, random_state=0),
+        AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=3, random_state=0),
+    ],
+    ids=lambda e: type(e).__name__,
+)
+def test_members_that_have_not_seen_all_classes(ensemble: Any) -> None:
+    fitted = clone(ensemble).fit(X, Y)
+    labels = (
+        Y if isinstance(ensemble, AdaBoostClassifier) else np.unique(Y, return_inverse=True)[1]
+    )
+    seen = labels != labels[np.flatnonzero(Y == "down")[0]]  # the first class of all
+    fitted.estimators_[0] = DecisionTreeClassifier(max_depth=4).fit(X[seen], labels[seen])
+    assert len(fitted.estimators_[0].classes_) == 2
+    model = OrthogonalTreesClassifier(fitted, prefit=True, n_components=None).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(PROBES), fitted.predict(PROBES))
+
+
 @each
 def test_parts_of_an_ensemble_without_seeds_get_them(Estimator: Any) -> None:
     parts = [(name, ExtraTreeClassifier()) for name in "abc"]

@@ -70,3 +70,22 @@ def test_heavy_weights_stay_in_bounds() -> None:
     assert sample.weights is not None
     assert int(sample.weights.sum()) <= 2**52
     assert (sample.weights > 0).all()
+
+
+def test_weights_of_classes_are_no_numbers_of_rows() -> None:
+    weights = np.random.default_rng(1).integers(1, 4, 50)
+    problem = encode(X, Y, 2, weights.astype(float), np.array([1.0, 3.0]))
+    sample = draw(problem, 1.0, 0)
+    assert sample.row_counts is not None
+    assert sample.row_weights is not None
+    assert sample.row_counts.sum() == weights.sum()
+    np.testing.assert_allclose(sample.row_weights, sample.row_counts)
+    heavier = np.where(sample.y == 1, 3.0, 1.0)
+    np.testing.assert_allclose(sample.weights * sample.unit, sample.row_counts * heavier)
+
+
+def test_a_coarser_unit_counts_as_more_rows() -> None:
+    problem = encode(X, Y, 2, np.full(50, 2.0**46) + np.arange(50))
+    sample = draw(problem, 500, 0)
+    assert sample.unit > problem.unit
+    assert sample.row_unit / sample.unit == problem.row_unit / problem.unit
