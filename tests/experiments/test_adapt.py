@@ -133,7 +133,7 @@ def test_ensembles_take_all_tables() -> None:
     one, two = (compare(frames()[kind], LABELS, names, n_folds=2) for kind in ("pandas", "polars"))
     assert list(one.folds) == names
     assert figures(one) == figures(two)
-    assert one.notes == []
+    assert len(one.notes) == 0
 
 
 def test_processes_do_not_matter() -> None:
