@@ -54,37 +54,40 @@ class Errors(Comparison):
 
     def markdown(self) -> str:
         """The errors as Markdown."""
-        head = [
-            *("set", "method", "repeats", "error: paper", self.table.reference, "ours", "range"),
-            *("balanced accuracy", "answers 1", "only 1", "error of always 1"),
-        ]
-        rows = [self._row(row) for row in self.rows]
-        if not self.table.published:  # then a column of the paper would be empty
-            head[4] = f"error: {head[4]}"
-            for line in (head, *rows):
-                del line[3]
-        lines = [f"## {self.table.title}", "", _line(head)]
-        lines.append("|--|--" + "|--:" * (len(head) - 2) + "|")
-        lines += [_line(row) for row in rows]
+        columns = self._columns()
+        lines = [f"## {self.table.title}", "", _line(list(columns))]
+        lines.append("|--" + "|--:" * (len(columns) - 1) + "|")
+        if "set" in columns:
+            lines[-1] = lines[-1].replace("|--|--:", "|--|--", 1)
+        lines += [_line(row) for row in zip(*columns.values(), strict=True)]
         titles = {_plain(m.name): m.title for m in self.table.methods}
         run = dict.fromkeys(_plain(row.method) for row in self.rows)
         lines += ["", *(f"- *{name}*: {titles[name]}" for name in run)]
         return "\n".join([*lines, "", _ERRORS_MEAN]) + "\n"
 
-    def _row(self, row: Row) -> list[str]:
-        found = _over(row.cells, error)
-        only = int((_over(row.cells, positive) == 100.0).sum())
-        return [
-            *(row.data_set, row.method, str(row.ours.repeats)),
-            _turned(row.published.accuracy).text(2),
-            _turned(row.prototype.accuracy).text(2),
-            Figure(*mean_and_sd(found.tolist())).text(2),
-            f"{found.min():.2f} to {found.max():.2f}",
-            Figure(*mean_and_sd(_over(row.cells, balanced).tolist())).text(1),
-            f"{_over(row.cells, positive).mean():.1f} %",
-            f"{only} of {len(row.cells)}",
-            f"{_over(row.cells, constant).mean():.2f}",
-        ]
+    def _columns(self) -> dict[str, list[str]]:
+        """What stands below each head. A column that would say nothing is left out."""
+        found: dict[str, list[str]] = {"set": [], "method": [], "paper": [], "prototype": []}
+        for row in self.rows:
+            errors, ones = _over(row.cells, error), _over(row.cells, positive)
+            for head, text in (
+                ("set", row.data_set),
+                ("method", row.method),
+                ("paper", Figure(_turned(row.published.accuracy).mean).text(2)),
+                (self.table.reference, Figure(_turned(row.prototype.accuracy).mean).text(2)),
+                ("ours", Figure(*mean_and_sd(errors.tolist())).text(2)),
+                ("range", f"{errors.min():.1f} to {errors.max():.1f}"),
+                ("balanced", Figure(*mean_and_sd(_over(row.cells, balanced).tolist())).text(1)),
+                ("answers 1", f"{ones.mean():.1f} %"),
+                ("only 1", f"{int((ones == 100.0).sum())} of {len(ones)}"),
+                ("always 1", f"{_over(row.cells, constant).mean():.2f}"),
+            ):
+                found.setdefault(head, []).append(text)
+        if len(set(found["set"])) == 1:
+            del found["set"]
+        if not any(found["paper"]):
+            del found["paper"]
+        return found
 
     def csv(self) -> str:
         """The same figures, unrounded, as CSV."""
@@ -109,9 +112,10 @@ class Errors(Comparison):
 
 _ERRORS_MEAN = (
     "Errors in per cent; means and sample standard deviations over the repeats, and the smallest "
-    'and largest of them. *answers 1*: for how many rows the answer is 1, "positive". *only 1*: '
-    "in how many repeats that is the answer for every row. /20: trees from samples of 20 rows; "
-    "/all: of as many rows as there are to train on. C4.5 has nothing random."
+    "and largest of them. *balanced*: balanced accuracy. *answers 1*: for how many rows the "
+    'answer is 1, "positive". *only 1*: in how many repeats that is the answer for every row. *always '
+    "1*: the error of always giving this answer. /20: trees from samples of 20 rows; /all: of as "
+    "many rows as there are to train on. C4.5 has nothing random on fixed test rows."
 )
 
 
