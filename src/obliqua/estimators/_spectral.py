@@ -70,7 +70,8 @@ The ensemble. A tree classifier of obliqua whose splits ask about one feature ea
         "int or float",
         """\
 How many rows are drawn for each bagged tree, with replacement; a float is a share of their
-number. A row of weight 2 counts as two rows, if weights are whole numbers.""",
+number. A row of weight 2 counts as two rows of weight 1, if weights are whole numbers; a factor
+that all weights have in common is a unit.""",
     ),
     "prefit": (
         "bool",
