@@ -4,7 +4,7 @@ from obliqua.spectrum.boxes import LeafSum, gram_of_leaves, leaf_sum_of
 from obliqua.spectrum.building import Rebuilt, rebuild, tree_of
 from obliqua.spectrum.diagnosis import Diagnosis, diagnose
 from obliqua.spectrum.domain import Domain, Feature
-from obliqua.spectrum.energy import Energy, energy
+from obliqua.spectrum.energies import Energy, energy
 from obliqua.spectrum.ensembles import TreeSum, tree_sum_of
 from obliqua.spectrum.function import Spectrum
 from obliqua.spectrum.measures import Measure, measure_of

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.spectrum._packed import packed
-from obliqua.spectrum.energy import Energy, How, energy_of
+from obliqua.spectrum.energies import Energy, How, energy_of
 from obliqua.spectrum.ensembles import tree_sum_of
 from obliqua.spectrum.measures import (
     EMPIRICAL,
@@ -317,19 +317,20 @@ def diagnose(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from obliqua import CartClassifier
     >>> from obliqua.spectrum import diagnose
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> forest = RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, y)
-    >>> print(diagnose(forest, "marginals", X).describe())
-    20 trees, over independent columns that are distributed as in X.
-    Effective number of trees: 3.4 of 20.
-    Components: the first has 47.6% of the energy; 95 % take 8, 99 % take 12.
-    Correlation of two trees: 0.28 in the middle, from -0.02 to 1.00.
-    Repeats: no two trees say the same; ... a correlation of at least 0.99.
-    Variance 0.2432: single features 93.7%, pairs of features 6.1%, more together 0.2%.
-    By feature, alone (with all that it is part of): petal width (cm) 54.3% (60.3%), ...
-    Strongest pairs: petal length (cm) and petal width (cm) 4.9%, ...
+    >>> X, y = load_iris(return_X_y=True)
+    >>> grown = CartClassifier(pruning=None)
+    >>> trees = [grown.set_params(max_depth=d).fit(X, y).tree_ for d in (1, 2, 3)]
+    >>> print(diagnose(trees, "marginals", X).describe())
+    3 trees, over independent columns that are distributed as in X.
+    Effective number of trees: 1.3 of 3.
+    Components: the first has 88.3% of the energy; 95 % take 2, 99 % take 3.
+    Correlation of two trees: 0.80 in the middle, from 0.77 to 0.86.
+    Repeats: no two trees say the same; no two have a correlation of at least 0.99.
+    Variance 0.4086: single features 94.7%, pairs of features 5.3%, more together 0.0%.
+    By feature, alone (with all that it is part of): x2 84.5% (89.9%), x3 10.1% (15.5%).
+    Strongest pairs: x2 and x3 5.3%.
     """
     trees = tree_sum_of(ensemble, values)
     n_threads = checked_threads(n_threads)

@@ -152,7 +152,7 @@ def tree_sum_of(ensemble: Any, values: str = "auto") -> TreeSum:
     >>> forest = RandomForestClassifier(10, max_depth=2, random_state=0).fit(X, y)
     >>> trees = tree_sum_of(forest)
     >>> trees
-    TreeSum(10 trees, 39 leaves, 3 outputs)
+    TreeSum(10 trees, ... leaves, 3 outputs)
     >>> bool(abs(trees.value(X) - forest.predict_proba(X)).max() < 1e-12)
     True
     """

@@ -82,18 +82,19 @@ def gram(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from obliqua import CartClassifier
     >>> from obliqua.spectrum import gram
     >>> X, y = load_iris(return_X_y=True)
-    >>> forest = RandomForestClassifier(3, max_depth=2, random_state=0).fit(X, y)
-    >>> gram(forest, "empirical", X).round(3)
-    array([[0.948, 0.881, 0.896],
-           [0.881, 0.934, 0.864],
-           [0.896, 0.864, 0.923]])
-    >>> gram(forest).round(3)
-    array([[0.93 , 0.497, 0.52 ],
-           [0.497, 0.952, 0.499],
-           [0.52 , 0.499, 0.911]])
+    >>> grown = CartClassifier(pruning=None)
+    >>> trees = [grown.set_params(max_depth=d).fit(X, y).tree_ for d in (1, 2, 3)]
+    >>> gram(trees).round(3)
+    array([[0.625, 0.625, 0.625],
+           [0.625, 0.921, 0.845],
+           [0.625, 0.845, 0.879]])
+    >>> gram(trees, "empirical", X).round(3)
+    array([[0.667, 0.667, 0.667],
+           [0.667, 0.926, 0.926],
+           [0.667, 0.926, 0.96 ]])
     """
     trees = tree_sum_of(ensemble, values)
     n_threads = checked_threads(n_threads)
