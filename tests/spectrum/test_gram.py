@@ -19,7 +19,17 @@ from obliqua import (
     TreeBuilder,
     TreeError,
 )
-from obliqua.spectrum import Domain, Measure, TreeSum, gram, measure_of, tree_sum_of
+from obliqua.spectrum import (
+    Domain,
+    Feature,
+    Measure,
+    TreeSum,
+    gram,
+    gram_of_leaves,
+    leaf_sum_of,
+    measure_of,
+    tree_sum_of,
+)
 from reference import overlaps as twin
 
 EXACT = {"rtol": 0, "atol": 1e-12}
@@ -161,49 +171,10 @@ def test_levels_that_no_tree_knows_weigh_what_they_are() -> None:
     )
 
 
-def chain(n_splits: int, n_features: int, seed: int) -> Any:
-    """A tree as deep as it has splits, over many columns."""
-    rng = np.random.default_rng(seed)
-    builder = TreeBuilder(n_features, n_stats=2)
-    for k in range(n_splits):
-        children = [f"leaf {k}", f"split {k + 1}"]
-        feature, turned = int(rng.integers(n_features)), rng.random() < 0.5
-        builder.add_split(
-            f"split {k}", {feature: 1.0}, float(rng.normal()), children[:: -1 if turned else 1]
-        )
-        builder.set_leaf(f"leaf {k}", rng.integers(1, 9, 2))
-    builder.set_leaf(f"split {n_splits}", [1, 1])
-    return builder.build()
-
-
 def of_leaves(trees: TreeSum, on: Measure) -> np.ndarray:
     """The inner products, from all pairs of leaves."""
-    from obliqua.spectrum import gram_of_leaves, leaf_sum_of
-
     pairs = zip(trees.trees, trees.values, strict=True)
     return gram_of_leaves([leaf_sum_of(tree, on.domain, value) for tree, value in pairs])
-
-
-@pytest.mark.parametrize(("n_splits", "n_features"), [(60, 5), (120, 100), (200, 300)])
-def test_more_features_than_bits(n_splits: int, n_features: int) -> None:
-    trees = tree_sum_of([chain(n_splits, n_features, seed) for seed in range(4)])
-    on = measure_of(trees)
-    np.testing.assert_allclose(gram(trees, on), of_leaves(trees, on), rtol=1e-12)
-
-
-def test_trees_that_are_deeper_than_any_stack() -> None:
-    """A path of ten thousand splits; what is left of the mass at its end is next to nothing."""
-    trees = [chain(5000, 2, seed) for seed in range(2)]
-    found = gram(trees)
-    assert np.isfinite(found).all()
-    assert (np.diag(found) > 0).all()
-    on = measure_of(trees)
-    levels = np.random.default_rng(0).integers(0, on.domain.cardinalities, (100_000, 2)).T
-    ends = [np.array([*feature.entries, 99.0]) for feature in on.domain.features]
-    points = np.stack([ends[0][levels[0]], ends[1][levels[1]]], axis=1)
-    said = twin.functions(tree_sum_of(trees), points)
-    sampled = np.einsum("irk,jrk->ij", said, said) / len(points)
-    np.testing.assert_allclose(found, sampled, atol=0.01)
 
 
 def test_a_huge_domain_is_not_enumerated() -> None:
@@ -280,8 +251,6 @@ def test_a_measure_of_other_trees_is_refused() -> None:
     ],
 )
 def test_bad_measures(weights: Any, more: Any, says: str) -> None:
-    from obliqua.spectrum import Feature
-
     domain = Domain((Feature("a", "levels", ("x", "y")), Feature("b", "intervals", (0.0, 1.0))))
     with pytest.raises(ValueError, match=says):
         Measure(domain, weights, **more)

@@ -12,7 +12,7 @@ from obliqua.plot._canvas import check_ax, room_of
 from obliqua.plot._points import write
 from obliqua.plot._style import GREY, INK, PALE, Font, mix
 from obliqua.spectrum.diagnosis import Diagnosis
-from obliqua.spectrum.energies import Energy
+from obliqua.spectrum.energies import Energy, percent
 
 # Purple and green are told apart by colour-blind readers.
 LOW, HIGH = "#762a83", "#1b7837"
@@ -228,7 +228,9 @@ def plot_energy(diagnosis: Diagnosis | Energy, *, max_features: int = 20, ax: An
     _note(
         ax,
         "first bar: "
-        + ", ".join(f"{_said(found, name)} {share:.1%}" for name, share in found.orders.items())
+        + ", ".join(
+            f"{_said(found, name)} {percent(share)}" for name, share in found.orders.items()
+        )
         + "; below it, dark: a feature alone"
         + ("" if found.total is None else ", pale: with others")
         + (f"; {hidden} more features have less" if hidden else ""),

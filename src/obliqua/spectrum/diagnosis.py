@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.spectrum._packed import packed
-from obliqua.spectrum.energies import Energy, How, energy_of
+from obliqua.spectrum.energies import Energy, How, energy_of, percent
 from obliqua.spectrum.ensembles import tree_sum_of
 from obliqua.spectrum.measures import (
     EMPIRICAL,
@@ -198,7 +198,7 @@ class Diagnosis:
         one, two = np.triu_indices(self.n_trees, k=1)
         lines = [f"Effective number of trees: {self.n_effective:.1f} of {self.n_trees}."]
         lines.append(
-            f"Components: the first has {self.shares[0]:.1%} of the energy; 95 % take "
+            f"Components: the first has {percent(self.shares[0])} of the energy; 95 % take "
             f"{self.n_components(0.95)}, 99 % take {self.n_components(0.99)}."
         )
         if len(one):
@@ -250,19 +250,19 @@ def _of_energy(found: Energy) -> list[str]:
     names = {"1": "single features", "2": "pairs of features", "more": "more together"}
     if found.pairs is None:
         names["more"] = "several together"
-    parts = [f"{names[order]} {share:.1%}" for order, share in found.orders.items()]
+    parts = [f"{names[order]} {percent(share)}" for order, share in found.orders.items()]
     lines = [f"Variance {found.variance:.4g}: {', '.join(parts)}."]
     if found.variance > 0:
         order = np.argsort(-found.main, kind="stable")[:5]
         alone = [
-            f"{found.features[f]} {found.main[f] / found.variance:.1%}"
-            + ("" if found.total is None else f" ({found.total[f] / found.variance:.1%})")
+            f"{found.features[f]} {percent(found.main[f] / found.variance)}"
+            + ("" if found.total is None else f" ({percent(found.total[f] / found.variance)})")
             for f in order.tolist()
             if found.main[f] > 0
         ]
         with_total = "" if found.total is None else " (with all that it is part of)"
         lines.append(f"By feature, alone{with_total}: {', '.join(alone)}.")
-        pairs = [f"{a} and {b} {share:.1%}" for a, b, share in found.strongest_pairs(3)]
+        pairs = [f"{a} and {b} {percent(share)}" for a, b, share in found.strongest_pairs(3)]
         if pairs:
             lines.append(f"Strongest pairs: {', '.join(pairs)}.")
     return [*lines, *found.notes]
@@ -325,12 +325,12 @@ def diagnose(
     >>> print(diagnose(trees, "marginals", X).describe())
     3 trees, over independent columns that are distributed as in X.
     Effective number of trees: 1.3 of 3.
-    Components: the first has 88.3% of the energy; 95 % take 2, 99 % take 3.
+    Components: the first has 88.3 % of the energy; 95 % take 2, 99 % take 3.
     Correlation of two trees: 0.80 in the middle, from 0.77 to 0.86.
     Repeats: no two trees say the same; no two have a correlation of at least 0.99.
-    Variance 0.4086: single features 94.7%, pairs of features 5.3%, more together 0.0%.
-    By feature, alone (with all that it is part of): x2 84.5% (89.9%), x3 10.1% (15.5%).
-    Strongest pairs: x2 and x3 5.3%.
+    Variance 0.4086: single features 94.7 %, pairs of features 5.3 %, more together 0.0 %.
+    By feature, alone (with all that it is part of): x2 84.5 % (89.9 %), x3 10.1 % (15.5 %).
+    Strongest pairs: x2 and x3 5.3 %.
     """
     trees = tree_sum_of(ensemble, values)
     n_threads = checked_threads(n_threads)

@@ -112,8 +112,24 @@ class Energy:
         ]
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"order {name}: {share:.1%}" for name, share in self.orders.items())
+        parts = ", ".join(f"order {name}: {percent(share)}" for name, share in self.orders.items())
         return f"Energy(variance {self.variance:.4g}; {parts})"
+
+
+def percent(share: float) -> str:
+    """Write a share.
+
+    Parameters
+    ----------
+    share : float
+        The share.
+
+    Returns
+    -------
+    str
+        With one digit behind the point.
+    """
+    return f"{100.0 * share:.1f} %"
 
 
 def energy(
@@ -171,7 +187,7 @@ def energy(
     >>> from obliqua.spectrum import energy
     >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     >>> energy(DecisionTreeRegressor().fit(X, [0, 0, 0, 1]))
-    Energy(variance 0.1875; order 1: 66.7%, order 2: 33.3%, order more: 0.0%)
+    Energy(variance 0.1875; order 1: 66.7 %, order 2: 33.3 %, order more: 0.0 %)
     """
     trees = tree_sum_of(ensemble, values)
     n_threads = checked_threads(n_threads)
