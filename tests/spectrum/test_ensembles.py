@@ -265,6 +265,13 @@ def test_what_cannot_be_asked() -> None:
         tree_sum_of(several)
 
 
+def test_an_estimator_made_of_an_ensemble_is_refused() -> None:
+    X = np.random.default_rng(0).integers(0, 2, (60, 4))
+    model = obliqua.AggregatedTreeClassifier(n_estimators=3, random_state=0)
+    with pytest.raises(TypeError, match="is itself made of an ensemble"):
+        tree_sum_of(model.fit(X, X[:, 0] & X[:, 1]))
+
+
 def test_oblique_trees_are_read_too() -> None:
     X, y = data()
     fitted = HHCartClassifier(random_state=0).fit(X, y)

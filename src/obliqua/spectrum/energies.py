@@ -177,8 +177,8 @@ def energy(
 
     Notes
     -----
-    The memory is that of `gram`, about 100 bytes for each leaf and feature on its path, and
-    ``2**22`` numbers.
+    The memory is that of `gram` and about 100 bytes for each leaf and feature on its path. Grids
+    of two features are passed line by line.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def gram(
     Nothing is sampled and no domain is enumerated: two trees are walked down together, and the box
     of points that reach a pair of nodes is divided at each split. In the worst case that takes
     a step per pair of leaves that overlap, and there is no step below nodes about whose
-    features the other tree has nothing to say. The memory is about 100 bytes and 16 per
+    features the other tree has nothing to say. The memory is about 150 bytes and 16 per
     output for each node of the ensemble, 8 for each threshold, and 8 for each pair of trees;
     ``"empirical"`` holds at most ``2**22`` numbers at a time beside the pairs.
 
