@@ -19,7 +19,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-tables bench-methods reproduce sanitize clean
+.PHONY: help demo test lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods reproduce sanitize clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -56,6 +56,7 @@ bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to 
 	@$(RUN) -m benchmarks.oc1 --quick
 	@$(RUN) -m benchmarks.eigen_tree --quick
 	@$(RUN) -m benchmarks.spectra --quick
+	@$(RUN) -m benchmarks.forest_gram --quick
 	@$(RUN) -m benchmarks.tables --quick
 
 reproduce: $(VENV)/.package ## make a paper's table again: ARGS="hhcart-table-2 --repeats 10"
@@ -72,6 +73,9 @@ bench-etct: $(VENV)/.package ## how the time of 2C-ETCT grows with rows and feat
 
 bench-spectra: $(VENV)/.package ## spectra of trees: errors, and time as trees, depth and levels grow
 	@$(RUN) -m benchmarks.spectra $(ARGS)
+
+bench-gram: $(VENV)/.package ## time, memory and error of the inner products of a forest's trees
+	@$(RUN) -m benchmarks.forest_gram $(ARGS)
 
 bench-tables: $(VENV)/.package $(VENV)/.group-test ## qualitative columns against one-hot columns
 	@$(RUN) -m benchmarks.tables $(ARGS)

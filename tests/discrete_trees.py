@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from hypothesis import settings
 
-from obliqua.spectrum import Domain, Feature
+from obliqua.data import Column, Encoding
+from obliqua.spectrum import Domain, Feature, Measure, TreeSum
 from obliqua.tree import Tree, TreeBuilder
 
 #: Enumerating domains takes time.
@@ -72,3 +74,38 @@ def random_case(seed: int, n_outputs: int = 2) -> tuple[Tree, Domain, np.ndarray
     domain = random_domain(rng)
     tree = random_tree(rng, domain)
     return tree, domain, rng.normal(size=(tree.n_nodes, n_outputs))
+
+
+def with_stand_ins(rng: Any, tree: Tree) -> Tree:
+    """The tree with something for missing values at every split."""
+    fill = rng.normal(size=len(tree.fill)) * 3
+    sets = tree.kind[~tree.is_leaf] == 2
+    branches = rng.integers(0, 2, len(fill))
+    return replace(tree, fill=np.where(sets, branches, fill))
+
+
+def random_sum(seed: int, n_trees: int = 4, n_outputs: int = 2) -> tuple[TreeSum, Measure]:
+    """Trees with splits of every kind of one column, numbers in their leaves, and a measure.
+
+    Levels may weigh nothing, be missing or be unseen.
+    """
+    rng = np.random.default_rng(seed)
+    domain = random_domain(rng)
+    trees = tuple(with_stand_ins(rng, random_tree(rng, domain)) for _ in range(n_trees))
+    values = tuple(rng.normal(size=(tree.n_nodes, n_outputs)) for tree in trees)
+    columns = tuple(
+        Column(f.name, "qualitative", f.entries) if f.kind == "levels" else Column(f.name)
+        for f in domain.features
+    )
+    weights = [rng.integers(0, 3, f.cardinality) * 1.0 for f in domain.features]
+    for weight in weights:
+        weight[rng.integers(len(weight))] += rng.random()
+    missing = rng.integers(0, 3, domain.n_features)
+    unseen = rng.integers(0, 3, domain.n_features)
+    unseen *= np.array([feature.kind == "levels" for feature in domain.features])
+    measure = Measure(domain, weights, missing, unseen)
+    outputs = tuple(f"y{k}" for k in range(n_outputs))
+    found = TreeSum(
+        trees, values, rng.normal(size=n_trees), np.zeros(2), Encoding(columns), outputs, np.array
+    )
+    return found, measure

@@ -73,12 +73,20 @@ def of_odt(beside: None) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
+def of_forest(beside: None) -> dict[str, Any]:
+    return runpy.run_path(str(FIGURES / "forest.py"))
+
+
+@pytest.fixture(scope="module")
 def drawn(
-    script: dict[str, Any], of_oc1: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+    script: dict[str, Any],
+    of_oc1: dict[str, Any],
+    of_forest: dict[str, Any],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     folder = tmp_path_factory.mktemp("figures")
-    script["write"](folder)
-    of_oc1["write"](folder)
+    for one in (script, of_oc1, of_forest):
+        one["write"](folder)
     return folder
 
 
@@ -192,3 +200,13 @@ def test_the_tree_of_glass_is_what_the_text_says(of_etct: dict[str, Any]) -> Non
     ]
     for side in sides:
         assert abs(side @ root) < 1e-6 * np.linalg.norm(side) * np.linalg.norm(root)
+
+
+def test_the_forest_is_what_the_text_says(of_forest: dict[str, Any]) -> None:
+    """Its trees say different things, and most of what it says is due to single features."""
+    found = of_forest["diagnosed"]()
+    assert found.n_trees == 50
+    assert 15 < found.n_effective < 25
+    assert found.repeats() == []
+    assert found.energy.orders["1"] > 0.7
+    assert found.energy.features[int(found.energy.main.argmax())] == "worst concave points"

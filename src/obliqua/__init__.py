@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from obliqua.export.rules import export_rules
     from obliqua.export.text import export_text
     from obliqua.plot.boundary import plot_boundary
+    from obliqua.plot.forest import plot_eigenvalues, plot_energy, plot_overlaps
     from obliqua.plot.path import plot_path
     from obliqua.plot.projection import plot_projection
     from obliqua.plot.subclasses import plot_subclasses
@@ -91,6 +92,9 @@ __all__ = [
     "load",
     "measure_spread",
     "plot_boundary",
+    "plot_eigenvalues",
+    "plot_energy",
+    "plot_overlaps",
     "plot_path",
     "plot_projection",
     "plot_subclasses",
@@ -141,6 +145,9 @@ _HOMES = {
     "load": "obliqua.estimators.files",
     "measure_spread": "obliqua.spread",
     "plot_boundary": "obliqua.plot.boundary",
+    "plot_eigenvalues": "obliqua.plot.forest",
+    "plot_energy": "obliqua.plot.forest",
+    "plot_overlaps": "obliqua.plot.forest",
     "plot_path": "obliqua.plot.path",
     "plot_projection": "obliqua.plot.projection",
     "plot_subclasses": "obliqua.plot.subclasses",

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from obliqua._layout import NO_ORIGIN, NodeKind, level_order, pointers, renumber
-from obliqua._typing import AnyArray, FloatArray
+from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.tree import Tree
 
-__all__ = ["BEYOND", "tree_from_sklearn"]
+__all__ = ["BEYOND", "read_histogram_nodes", "read_nodes", "tree_from_sklearn"]
 
 #: A threshold that no number is above.
 BEYOND = 1e300
@@ -58,35 +58,119 @@ def tree_from_sklearn(estimator: Any) -> Tree:
         )
     if value.shape[1] != 1:
         raise TypeError(f"A tree has one output; this one has {value.shape[1]}.")
+    weight = np.asarray(theirs.weighted_n_node_samples)
+    return read_nodes(theirs, value[:, 0, :] * weight[:, None])[0]
+
+
+def read_nodes(theirs: Any, stats: FloatArray) -> tuple[Tree, Int64Array]:
+    """Read the nodes of a fitted tree of scikit-learn, whatever its values mean.
+
+    Parameters
+    ----------
+    theirs : sklearn.tree._tree.Tree
+        The `tree_` of an estimator.
+    stats : ndarray of shape (n_nodes, n_stats)
+        The stats of its nodes, in their order.
+
+    Returns
+    -------
+    tree : Tree
+        The tree.
+    order : ndarray of int64, of shape (n_nodes,)
+        The number that each of its nodes has in scikit-learn.
+    """
     left, right = np.asarray(theirs.children_left), np.asarray(theirs.children_right)
     inner = left >= 0
-    n_nodes, n_inner = len(left), int(inner.sum())
     cut = _in_64_bits(np.asarray(theirs.threshold)[inner])
     goes_left = np.asarray(theirs.missing_go_to_left, dtype=bool)[inner]
     weight = np.asarray(theirs.weighted_n_node_samples)
     arrays = {
+        **_plain_splits(inner, np.asarray(theirs.feature)[inner], cut, goes_left),
         "n_features": int(theirs.n_features),
+        "stats": stats,
+        "n_samples": np.asarray(theirs.n_node_samples, dtype=np.int64),
+        "gain": _gains(theirs, left, right, weight),
+    }
+    return _in_order(arrays, inner, left, right)
+
+
+def _plain_splits(
+    inner: BoolArray, feature: AnyArray, cut: FloatArray, goes_left: BoolArray
+) -> dict[str, Any]:
+    """Return the arrays of nodes that compare one column with a threshold."""
+    n_nodes, n_inner = len(inner), len(cut)
+    return {
         "kind": np.where(inner, NodeKind.HYPERPLANE, NodeKind.LEAF).astype(np.uint8),
         "n_children": np.where(inner, 2, 0).astype(np.int32),
         "plane_ptr": pointers(inner, np.int32),
         "coef_ptr": np.arange(n_inner + 1),
-        "coef_idx": np.asarray(theirs.feature)[inner].astype(np.int32),
+        "coef_idx": feature.astype(np.int32),
         "coef": np.ones(n_inner),
         "fill": np.where(goes_left, cut, np.nextafter(cut, np.inf)),
         "spread": np.full(n_inner, np.nan),
         "table_ptr": np.zeros(n_inner + 1, dtype=np.int64),
         "table": np.zeros(0),
         "threshold": cut,
-        "stats": value[:, 0, :] * weight[:, None],
-        "n_samples": np.asarray(theirs.n_node_samples, dtype=np.int64),
-        "gain": _gains(theirs, left, right, weight),
         "axis_gain": np.full(n_nodes, np.nan),
         "origin": np.full(n_nodes, NO_ORIGIN, dtype=np.int32),
         "origin_labels": (),
     }
+
+
+def _in_order(
+    arrays: dict[str, Any], inner: BoolArray, left: AnyArray, right: AnyArray
+) -> tuple[Tree, Int64Array]:
     children = np.stack([left[inner], right[inner]], axis=1).ravel()
     order = level_order(pointers(arrays["n_children"]), children)
-    return Tree.from_arrays(renumber(arrays, order))
+    return Tree.from_arrays(renumber(arrays, order)), order
+
+
+def read_histogram_nodes(predictor: Any, n_levels: Int64Array) -> tuple[Tree, FloatArray]:
+    """Read a fitted tree of scikit-learn's boosting with histograms.
+
+    Parameters
+    ----------
+    predictor : TreePredictor
+        One of the trees.
+    n_levels : ndarray of int64, of shape (n_features,)
+        The number of categories of each column as the tree walks it; 0 for a numeric one.
+
+    Returns
+    -------
+    tree : Tree
+        The tree. Categories that were not seen go where missing values go.
+    value : ndarray of shape (n_nodes,)
+        What each node adds.
+    """
+    nodes = predictor.nodes
+    inner = ~nodes["is_leaf"].astype(bool)
+    splits = nodes[inner]
+    left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
+    goes_left = splits["missing_go_to_left"].astype(bool)
+    threshold = splits["num_threshold"].astype(np.float64)
+    sets = splits["is_categorical"].astype(bool)
+    cut = np.where(sets, 0.0, np.clip(threshold, -BEYOND, BEYOND))
+    arrays = _plain_splits(inner, splits["feature_idx"], cut, goes_left)
+    lengths = np.where(sets, n_levels[splits["feature_idx"]], 0)
+    if sets.any():
+        arrays["kind"][np.flatnonzero(inner)[sets]] = NodeKind.LEVELS
+        to = np.where(goes_left, 0.0, 1.0)
+        arrays["threshold"] = np.where(sets, to, cut)
+        arrays["fill"] = np.where(sets, to, arrays["fill"])
+        arrays["table_ptr"] = pointers(lengths)
+        bits = np.unpackbits(
+            np.ascontiguousarray(predictor.raw_left_cat_bitsets, dtype="<u4").view(np.uint8),
+            axis=1,
+            bitorder="little",
+        )
+        rows = zip(splits["bitset_idx"][sets].tolist(), lengths[sets].tolist(), strict=True)
+        arrays["table"] = np.concatenate([1.0 - bits[row, :n] for row, n in rows])
+    arrays["n_features"] = len(n_levels)
+    arrays["stats"] = nodes["count"].astype(np.float64)[:, None]
+    arrays["n_samples"] = nodes["count"].astype(np.int64)
+    arrays["gain"] = np.where(inner, nodes["gain"], 0.0)
+    tree, order = _in_order(arrays, inner, left, right)
+    return tree, nodes["value"].astype(np.float64)[order]
 
 
 def _in_64_bits(threshold: FloatArray) -> FloatArray:

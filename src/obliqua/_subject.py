@@ -135,7 +135,7 @@ def subject_of(
     Subject
         The tree and its names.
     """
-    container, rows = _container(model)
+    container, rows = container_of(model)
     chosen = _chosen(container, tree)
     encoding, classes = container.encoding, container.classes
     if isinstance(feature_names, Encoding):
@@ -277,11 +277,11 @@ def subjects_of(model: Any) -> tuple[Subject, ...]:
     tuple of Subject
         One per tree, in their order.
     """
-    container, _ = _container(model)
+    container, _ = container_of(model)
     return tuple(subject_of(model, tree=number) for number in range(len(container.trees)))
 
 
-def _container(model: Any) -> tuple[Model, Callable[[Any], AnyArray]]:
+def container_of(model: Any) -> tuple[Model, Callable[[Any], AnyArray]]:
     """Return the model, and what turns a user's rows into the matrix that it walks."""
     if isinstance(model, Tree):
         encoding = Encoding.identity(model.n_features)

@@ -1,6 +1,5 @@
 """Ensembles of trees: bagged ones of our own, and those of scikit-learn that are read."""
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,42 +7,24 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from obliqua._foreign import tree_from_sklearn
-from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data import Encoding
+from obliqua._typing import Int64Array
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators.base import BaseTreeClassifier
+from obliqua.spectrum._members import SHARES, VOTES, Ensemble, members_of, put_together
 from obliqua.tree import Tree
 
 if TYPE_CHECKING:
     from obliqua.data import Problem
 
-VOTES, SHARES = "votes", "shares"
-
-
-@dataclass(frozen=True, eq=False)
-class Ensemble:
-    """Trees, what each counts, and what they say.
-
-    Parameters
-    ----------
-    trees : tuple of Tree
-        The trees, over the same columns and classes.
-    weights : ndarray of shape (n_trees,)
-        What each counts; they add up to 1.
-    values : {"votes", "shares"}
-        Whether a tree says one class, or the shares of all.
-    encoding : Encoding
-        What the columns are.
-    classes : ndarray of shape (n_classes,)
-        The labels of the classes.
-    """
-
-    trees: tuple[Tree, ...]
-    weights: FloatArray
-    values: str
-    encoding: Encoding
-    classes: AnyArray
+__all__ = [
+    "SHARES",
+    "VOTES",
+    "Ensemble",
+    "bagged_trees",
+    "is_ensemble",
+    "read_ensemble",
+    "refusal",
+]
 
 
 def bagged_trees(
@@ -101,10 +82,13 @@ def read_ensemble(fitted: Any) -> Ensemble:
         check_is_fitted(fitted)
     if not hasattr(fitted, "estimators_"):
         if hasattr(getattr(fitted, "tree_", None), "children_left"):
-            return _put_together([fitted], fitted, np.ones(1), SHARES, encoded=False)
+            return put_together([fitted], fitted, np.ones(1), SHARES, encoded=False)
         raise TypeError(refusal(fitted))
-    members, weights, values, encoded = _members(fitted)
-    return _put_together(members, fitted, weights, values, encoded)
+    members = members_of(fitted)
+    if members is None:
+        raise TypeError(refusal(fitted))
+    found, weights, values, encoded = members
+    return put_together(found, fitted, weights, values, encoded)
 
 
 def is_ensemble(given: Any) -> bool:
@@ -137,76 +121,6 @@ def _of_ours(fitted: TreesClassifier) -> Ensemble:
     values = VOTES if model.combine == "vote" else SHARES
     n = len(model.trees)
     return Ensemble(model.trees, np.full(n, 1.0 / n), values, model.encoding, model.classes)
-
-
-def _members(fitted: Any) -> tuple[list[Any], FloatArray, str, bool]:
-    """Return the trees, what each counts, what they say, and whether they know encoded classes."""
-    from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, VotingClassifier
-    from sklearn.ensemble._forest import ForestClassifier
-
-    members = list(fitted.estimators_)
-    equal = np.ones(len(members))
-    if isinstance(fitted, AdaBoostClassifier):
-        weights = np.asarray(fitted.estimator_weights_[: len(members)], dtype=np.float64)
-        return members, weights, VOTES, False
-    if isinstance(fitted, VotingClassifier):
-        given = fitted._weights_not_none
-        weights = equal if given is None else np.asarray(given, dtype=np.float64)
-        return members, weights, VOTES if fitted.voting == "hard" else SHARES, True
-    if isinstance(fitted, BaggingClassifier | ForestClassifier):
-        return members, equal, SHARES, True
-    raise TypeError(refusal(fitted))
-
-
-def _put_together(
-    members: list[Any], whole: Any, weights: FloatArray, values: str, encoded: bool
-) -> Ensemble:
-    classes = np.asarray(whole.classes_)
-    n_columns = int(whole.n_features_in_)
-    features = getattr(whole, "estimators_features_", None)
-    trees, encodings = [], []
-    for number, member in enumerate(members):
-        tree, encoding = _tree_in(member, whole)
-        if encoding is not None:
-            encodings.append(encoding)
-        if features is not None:
-            columns = np.asarray(features[number], dtype=np.int32)
-            tree = replace(tree, n_features=n_columns, coef_idx=columns[tree.coef_idx])
-        known = np.asarray(member.classes_)
-        place = known.astype(np.int64) if encoded else np.searchsorted(classes, known)
-        stats = np.zeros((tree.n_nodes, len(classes)))
-        stats[:, place] = tree.stats
-        trees.append(replace(tree, stats=stats))
-    total = float(weights.sum())
-    if not total > 0:
-        raise ValueError(f"The weights of the trees must have a positive sum; got {total:g}.")
-    names = getattr(whole, "feature_names_in_", None)
-    encoding = Encoding.identity(n_columns, names)
-    if any(not one.numeric for one in encodings):
-        encoding = _shared(encodings, whole)
-    return Ensemble(tuple(trees), weights / total, values, encoding, classes)
-
-
-def _tree_in(member: Any, whole: Any) -> tuple[Tree, Encoding | None]:
-    """Return the tree of a member, and what its columns are if it knows."""
-    if isinstance(member, TreesClassifier) and len(member.model_.trees) == 1:
-        return member.model_.trees[0], member.model_.encoding
-    if hasattr(getattr(member, "tree_", None), "children_left"):
-        return tree_from_sklearn(member), None
-    raise TypeError(
-        f"{type(whole).__name__} holds a {type(member).__name__}, and only trees have a spectrum. "
-        "Take an ensemble of trees, of obliqua or of scikit-learn."
-    )
-
-
-def _shared(encodings: list[Encoding], whole: Any) -> Encoding:
-    if all(one == encodings[0] for one in encodings):
-        return encodings[0]
-    raise TypeError(
-        f"The trees of this {type(whole).__name__} have read different levels from the same "
-        "columns, because each has seen other rows. Give the tree itself as estimator, which is "
-        "then bagged, for instance estimator=C45Classifier()."
-    )
 
 
 def refusal(given: Any) -> str:

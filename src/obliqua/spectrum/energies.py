@@ -1,0 +1,336 @@
+"""`energy`: what an ensemble owes to each feature, and to features together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from obliqua._core.effects import pair_energy
+from obliqua._typing import FloatArray, Int64Array
+from obliqua.spectrum._boxes import Boxes, Sides, boxes_of
+from obliqua.spectrum._packed import Packed, packed
+from obliqua.spectrum.ensembles import TreeSum, tree_sum_of
+from obliqua.spectrum.measures import UNIFORM, Measure, measure_of
+from obliqua.spectrum.overlaps import checked_threads, gram_of_boxes
+
+__all__ = ["Energy", "energy"]
+
+#: Cells of pairs of features, and steps for totals, beyond which they are left out unasked.
+MOST_CELLS = 2**31
+MOST_STEPS = 2**30
+
+
+class How(NamedTuple):
+    """What to find, None for what is affordable, and with how many threads."""
+
+    pairs: bool | None
+    totals: bool | None
+    n_threads: int
+
+
+@dataclass(frozen=True, eq=False)
+class Energy:
+    """How the variance of an ensemble divides among features and sets of features.
+
+    The ensemble is a sum of one function for each set of features, which depends on these alone
+    and has the mean 0 in each of them (ANOVA, or Sobol's decomposition). Under a product measure
+    the energies, mean squares, of these functions add up to the variance.
+
+    Parameters
+    ----------
+    features : tuple of str
+        The names of the features.
+    mean : ndarray of shape (n_outputs,)
+        The mean of the ensemble under the measure, without what the sum starts from.
+    variance : float
+        Its variance, added up over outputs.
+    main : ndarray of shape (n_features,)
+        The energy of what each feature does alone.
+    pairs : ndarray of shape (n_features, n_features), or None
+        The energy of what two features do together and neither does alone; symmetric, 0 in the
+        diagonal. None if it was not found.
+    total : ndarray of shape (n_features,), or None
+        The energy of all sets that a feature is in: the variance that would go if one knew all
+        others, on average. None if it was not found.
+    notes : tuple of str
+        What was left out, and why.
+    """
+
+    features: tuple[str, ...]
+    mean: FloatArray
+    variance: float
+    main: FloatArray
+    pairs: FloatArray | None
+    total: FloatArray | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def orders(self) -> dict[str, float]:
+        """The shares of the variance that are due to sets of one feature, of two, and of more.
+
+        ``"1"``, ``"2"`` and ``"more"``; if pairs were not found, ``"1"`` and ``"more"``.
+        """
+        if not self.variance > 0:
+            return (
+                {"1": 0.0, "more": 0.0}
+                if self.pairs is None
+                else dict.fromkeys(("1", "2", "more"), 0.0)
+            )
+        found = {"1": float(self.main.sum()) / self.variance}
+        if self.pairs is not None:
+            found["2"] = float(np.triu(self.pairs).sum()) / self.variance
+        # Rounding may leave a little less than nothing.
+        return {**found, "more": max(0.0, 1.0 - sum(found.values()))}
+
+    def strongest_pairs(self, most: int = 10) -> list[tuple[str, str, float]]:
+        """Return the pairs of features that do most together.
+
+        Parameters
+        ----------
+        most : int, default=10
+            How many pairs.
+
+        Returns
+        -------
+        list of (str, str, float)
+            Two features, and their share of the variance; the largest first, none with 0.
+        """
+        if self.pairs is None or not self.variance > 0:
+            return []
+        upper = np.triu(self.pairs, k=1)
+        order = np.argsort(-upper, axis=None, kind="stable")[:most]
+        found = zip(*np.unravel_index(order, upper.shape), strict=True)
+        return [
+            (self.features[i], self.features[j], float(upper[i, j] / self.variance))
+            for i, j in found
+            if upper[i, j] > 0
+        ]
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"order {name}: {percent(share)}" for name, share in self.orders.items())
+        return f"Energy(variance {self.variance:.4g}; {parts})"
+
+
+def percent(share: float) -> str:
+    """Write a share.
+
+    Parameters
+    ----------
+    share : float
+        The share.
+
+    Returns
+    -------
+    str
+        With one digit behind the point.
+    """
+    return f"{100.0 * share:.1f} %"
+
+
+def energy(
+    ensemble: Any,
+    measure: str | Measure = UNIFORM,
+    X: Any = None,
+    *,
+    values: str = "auto",
+    pairs: bool | None = None,
+    totals: bool | None = None,
+    n_threads: int = 1,
+) -> Energy:
+    """Divide the variance of an ensemble among features and pairs of features, exactly.
+
+    Parameters
+    ----------
+    ensemble : estimator, Model, Tree, sequence of Tree or TreeSum
+        The ensemble, as in `tree_sum_of`.
+    measure : {"uniform", "marginals"} or Measure, default="uniform"
+        A product measure, as in `gram`: sets of features can only be told apart where the
+        features are independent.
+    X : array-like of shape (n_rows, n_features), default=None
+        The rows for the marginals.
+    values : {"auto", "votes", "shares"}, default="auto"
+        What a tree that classifies says, as in `tree_sum_of`.
+    pairs : bool, default=None
+        Whether to look at pairs of features. It takes a step for each pair of levels of any two
+        features that stand on a path together. None: if these are at most ``2**31``.
+    totals : bool, default=None
+        Whether to find the total of each feature. In the worst case it takes two steps for each
+        feature and pair of leaves that know of it. None: if these pairs are at most
+        ``2**30``.
+    n_threads : int, default=1
+        How many threads may share the work; the result is the same for any number.
+
+    Returns
+    -------
+    Energy
+        The energies, exact but for rounding. The domain is never enumerated.
+
+    Raises
+    ------
+    TreeError
+        If a split asks about several columns.
+
+    Notes
+    -----
+    The memory is that of `gram` and about 100 bytes for each leaf and feature on its path. Grids
+    of two features are passed line by line.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from obliqua.spectrum import energy
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> energy(DecisionTreeRegressor().fit(X, [0, 0, 0, 1]))
+    Energy(variance 0.1875; order 1: 66.7 %, order 2: 33.3 %, order more: 0.0 %)
+    """
+    trees = tree_sum_of(ensemble, values)
+    n_threads = checked_threads(n_threads)
+    if measure == "empirical":
+        raise ValueError(
+            "The rows of a table are no product measure: features depend on each other there, and "
+            "what each of them does cannot be told apart. Give measure='marginals' or 'uniform'."
+        )
+    chosen = measure_of(trees, measure, X)
+    flat = packed(trees, chosen)
+    how = How(pairs, totals, n_threads)
+    return energy_of(trees, chosen, flat, gram_of_boxes(flat, n_threads), how)
+
+
+def energy_of(
+    trees: TreeSum, measure: Measure, flat: Packed, products: FloatArray, how: How
+) -> Energy:
+    """Do the work of `energy` with what is known already."""
+    mean = trees.weights @ flat.means
+    variance = float(trees.weights @ products @ trees.weights - mean @ mean)
+    leaves = boxes_of(flat, measure)
+    owner = np.searchsorted(flat.roots, leaves.nodes, side="right") - 1
+    counts = trees.weights[owner] * flat.mass[leaves.nodes]
+    parts = _Parts(leaves, flat.value[leaves.nodes] * counts[:, None])
+    names, notes = measure.domain.names, []
+    main = np.zeros(len(names))
+    for feature in leaves.sides:
+        main[feature] = parts.main(feature)
+    cells = parts.n_cells() * trees.n_outputs
+    look = how.pairs if how.pairs is not None else cells <= MOST_CELLS
+    together = parts.all_pairs(len(names), how.n_threads) if look else None
+    if how.pairs is None and not look:
+        notes.append(
+            f"Pairs of features were left out: they have {cells:.2g} cells, and {MOST_CELLS:.2g} "
+            "are looked at unasked. energy(..., pairs=True) looks at all."
+        )
+    steps = sum(len(sides.leaves) ** 2 for sides in leaves.sides.values())
+    look = how.totals if how.totals is not None else steps <= MOST_STEPS
+    whole = np.zeros(len(names)) if look else None
+    if whole is not None:
+        for feature, sides in leaves.sides.items():
+            # Leaves that do not know of it say the same whether it is shared or not.
+            knowing = flat.only(leaves.nodes[sides.leaves])
+            whole[feature] = _total(trees, knowing, feature, how.n_threads)
+    elif how.totals is None:
+        notes.append(
+            f"Totals of features were left out: {steps:.2g} pairs of leaves know of the same "
+            f"feature, and {MOST_STEPS:.2g} are looked at unasked. energy(..., totals=True) looks "
+            "at all."
+        )
+    return Energy(names, mean, max(0.0, variance), main, together, whole, tuple(notes))
+
+
+def _total(trees: TreeSum, flat: Packed, feature: int, n_threads: int) -> float:
+    """Return what the variance owes to a feature that the trees share."""
+    shared = gram_of_boxes(flat, n_threads, feature)
+    apart = gram_of_boxes(flat, n_threads, feature, apart=True)
+    return max(0.0, float(trees.weights @ (shared - apart) @ trees.weights))
+
+
+class _Parts:
+    """Functions of one and of two features, put together from the leaves.
+
+    A leaf adds to the function of a set of features the product of its value, of its shares in all
+    other features, and of the differences between its indicators and their means in these.
+    """
+
+    def __init__(self, leaves: Boxes, weighted: FloatArray) -> None:
+        self.leaves = leaves
+        self.weighted = weighted  # value times mass, for each leaf
+
+    def main(self, feature: int) -> float:
+        sides = self.leaves.sides[feature]
+        sums = self._sums(sides, self.weighted[sides.leaves] / sides.share[:, None])
+        share = sides.level_share
+        centred = sums - share @ sums
+        return float(share @ (centred * centred).sum(axis=1))
+
+    @staticmethod
+    def _sums(sides: Sides, values: FloatArray) -> FloatArray:
+        """Add up values over the leaves that have each level."""
+        return sides.spread_out(np.asarray(sides.entries.T @ values))
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Yield the pairs of features that some leaf is narrow in."""
+        known = sorted(self.leaves.sides)
+        rows = np.concatenate([self.leaves.sides[f].leaves for f in known] or [np.zeros(0, int)])
+        lengths = [len(self.leaves.sides[f].leaves) for f in known]
+        columns = np.repeat(np.arange(len(known)), lengths)
+        shape = (len(self.leaves.nodes), len(known))
+        there = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+        both = sparse.coo_array(sparse.triu(there.T @ there, k=1))
+        yield from sorted((known[i], known[j]) for i, j in zip(*both.coords, strict=True))
+
+    def all_pairs(self, n_features: int, n_threads: int) -> FloatArray:
+        """Return the energies of all pairs; each is found by one thread."""
+        found = np.zeros((n_features, n_features))
+
+        def one(pair: tuple[int, int]) -> None:
+            found[pair] = found[pair[::-1]] = self.pair(*pair)
+
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(one, self.pairs()))
+        return found
+
+    def n_cells(self) -> int:
+        """Count the pairs of levels of such pairs."""
+        size = {f: len(sides.level_share) for f, sides in self.leaves.sides.items()}
+        return sum(size[f] * size[g] for f, g in self.pairs())
+
+    def pair(self, f: int, g: int) -> float:
+        one, two = self.leaves.sides[f], self.leaves.sides[g]
+        both, at_one, at_two = _common(one.leaves, two.leaves)
+        one, two = one.taken(at_one), two.taken(at_two)
+        values = self.weighted[both] / (one.share * two.share)[:, None]
+        # Means over either feature and over both, of what these leaves add up to.
+        of_one = self._sums(one, values * two.share[:, None])
+        of_two = self._sums(two, values * one.share[:, None])
+        mean = (values * (one.share * two.share)[:, None]).sum(axis=0)
+        by_place: Any = sparse.csc_array(one.entries)
+        by_leaf: Any = two.entries
+        return float(
+            sum(
+                pair_energy(
+                    by_place.indptr.astype(np.int64),
+                    by_place.indices.astype(np.int32),
+                    by_place.data,
+                    by_leaf.indptr.astype(np.int64),
+                    by_leaf.indices.astype(np.int32),
+                    by_leaf.data,
+                    np.ascontiguousarray(values[:, k]),
+                    of_one[:, k] - mean[k],
+                    np.ascontiguousarray(of_two[:, k]),
+                    one.level_share,
+                    two.level_share,
+                    one.numeric,
+                    two.numeric,
+                    by_leaf.shape[1],
+                )
+                for k in range(values.shape[1])
+            )
+        )
+
+
+def _common(one: Int64Array, two: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
+    return np.intersect1d(one, two, assume_unique=True, return_indices=True)

@@ -1,0 +1,433 @@
+"""`TreeSum`: an ensemble as what it computes, a sum of functions that are trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from obliqua._foreign import BEYOND, read_histogram_nodes, read_nodes
+from obliqua._subject import container_of, distinct
+from obliqua._typing import AnyArray, FloatArray
+from obliqua.data import Column, Encoding, encoded_rows
+from obliqua.model import Model
+from obliqua.spectrum._members import SHARES, VOTES, Ensemble, members_of, put_together
+from obliqua.tree import Tree
+
+__all__ = ["TreeSum", "tree_sum_of"]
+
+#: The most numbers that are held at a time for the rows of a table.
+BLOCK = 2**22
+
+_VALUES = ("auto", VOTES, SHARES)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSum:
+    """Trees as functions, and their sum. Made by `tree_sum_of`.
+
+    Parameters
+    ----------
+    trees : tuple of Tree
+        The trees, over the same columns.
+    values : tuple of ndarray of shape (n_nodes, n_outputs)
+        What each tree says in each of its nodes; only leaves matter.
+    weights : ndarray of shape (n_trees,)
+        What each tree counts in the sum.
+    start : ndarray of shape (n_outputs,), or None
+        What the sum starts from; None for boosting that starts from a model of its own.
+    encoding : Encoding
+        What the columns are.
+    outputs : tuple of str
+        What the outputs are called: classes, for instance.
+    rows : callable
+        Makes the matrix that the trees walk of rows as a user has them.
+    """
+
+    trees: tuple[Tree, ...]
+    values: tuple[FloatArray, ...]
+    weights: FloatArray
+    start: FloatArray | None
+    encoding: Encoding
+    outputs: tuple[str, ...]
+    rows: Callable[[Any], AnyArray]
+
+    @property
+    def n_trees(self) -> int:
+        """The number of trees."""
+        return len(self.trees)
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of outputs of each tree."""
+        return len(self.outputs)
+
+    @property
+    def n_leaves(self) -> int:
+        """The number of leaves of all trees."""
+        return sum(tree.n_leaves for tree in self.trees)
+
+    def tree_values(self, Z: AnyArray, n_threads: int = 1) -> FloatArray:
+        """Return what each tree says of rows.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_rows, n_features)
+            The rows, as the trees walk them.
+        n_threads : int, default=1
+            How many threads may share the work.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs, n_trees)
+            The values.
+        """
+        found = np.empty((len(Z), self.n_outputs, self.n_trees))
+        for number, (tree, value) in enumerate(zip(self.trees, self.values, strict=True)):
+            found[:, :, number] = value[tree.apply(Z, n_threads)]
+        return found
+
+    def value(self, X: Any, n_threads: int = 1) -> FloatArray:
+        """Return the sum of weights times trees, and of what it starts from.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The rows.
+        n_threads : int, default=1
+            How many threads may share the work.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs)
+            The sum. Where `start` is None, that of the trees alone.
+        """
+        Z = self.rows(X)
+        found = np.zeros((len(Z), self.n_outputs))
+        for tree, value, weight in zip(self.trees, self.values, self.weights, strict=True):
+            found += weight * value[tree.apply(Z, n_threads)]
+        return found if self.start is None else found + self.start
+
+    def __repr__(self) -> str:
+        trees = "1 tree" if self.n_trees == 1 else f"{self.n_trees} trees"
+        outputs = "1 output" if self.n_outputs == 1 else f"{self.n_outputs} outputs"
+        return f"TreeSum({trees}, {self.n_leaves} leaves, {outputs})"
+
+
+def tree_sum_of(ensemble: Any, values: str = "auto") -> TreeSum:
+    """See an ensemble as a sum of trees.
+
+    Parameters
+    ----------
+    ensemble : estimator, Model, Tree or sequence of Tree
+        A fitted estimator of scikit-learn: RandomForest, ExtraTrees, Bagging (of trees of either
+        library), GradientBoosting and HistGradientBoosting, classifier or regressor;
+        AdaBoostClassifier, VotingClassifier of trees, or a single tree. A fitted estimator of
+        obliqua, a model, or trees of the same columns and classes, which then count the same.
+    values : {"auto", "votes", "shares"}, default="auto"
+        What a tree that classifies says: the shares of the classes in the leaf, or a 1 for the
+        largest class and 0 for others. ``"auto"`` takes what the ensemble itself adds up: votes
+        for AdaBoost and for models that vote, shares otherwise. Trees of boosting and of
+        regressors have the values of their leaves, times the learning rate, and nothing else.
+
+    Returns
+    -------
+    TreeSum
+        The trees, in their order. In boosting with several classes the tree of a class has an
+        output for each of them, 0 for the others.
+
+    Raises
+    ------
+    TypeError
+        If it is something else.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from obliqua.spectrum import tree_sum_of
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(10, max_depth=2, random_state=0).fit(X, y)
+    >>> trees = tree_sum_of(forest)
+    >>> trees
+    TreeSum(10 trees, ... leaves, 3 outputs)
+    >>> bool(abs(trees.value(X) - forest.predict_proba(X)).max() < 1e-12)
+    True
+    """
+    if values not in _VALUES:
+        raise ValueError(f"values must be one of {', '.join(map(repr, _VALUES))}; got {values!r}.")
+    if isinstance(ensemble, TreeSum):
+        if values != "auto":
+            raise ValueError(
+                f"The values of a TreeSum are given: values must be 'auto'; got {values!r}."
+            )
+        return ensemble
+    found = _of_classifier(ensemble, values)
+    if found is None:
+        found = _of_regression_trees(ensemble)
+        if found is None:
+            raise TypeError(_refusal(ensemble))
+        if values != "auto":
+            raise ValueError(
+                f"The trees of {type(ensemble).__name__} have numbers in their leaves, no "
+                f"classes: values must be 'auto'; got {values!r}."
+            )
+    return found
+
+
+# --- trees that classify --------------------------------------------------------------------
+
+
+def _of_classifier(ensemble: Any, values: str) -> TreeSum | None:
+    """Read trees that know classes; None if it is something else."""
+    if isinstance(ensemble, Tree):
+        ensemble = [ensemble]
+    if isinstance(ensemble, Sequence) and not isinstance(ensemble, str):
+        ensemble = _model_of(ensemble)
+    if isinstance(ensemble, Model) or isinstance(getattr(ensemble, "model_", None), Model):
+        model, rows = container_of(ensemble)
+        if not getattr(ensemble, "_plain_vote", True):
+            raise TypeError(
+                f"{type(ensemble).__name__} is itself made of an ensemble. Give that ensemble: "
+                "its estimator."
+            )
+        default = SHARES if model.combine in ("single", "mean") else VOTES
+        n = len(model.trees)
+        found = Ensemble(model.trees, np.full(n, 1.0 / n), default, model.encoding, model.classes)
+        return _with_values(found, values, rows)
+    if not _is_fitted(ensemble) or isinstance(getattr(ensemble, "classes_", None), list):
+        return None
+    members = members_of(ensemble)
+    if members is not None:
+        found = put_together(members[0], ensemble, *members[1:])
+    elif _is_tree(ensemble) and hasattr(ensemble, "classes_"):
+        found = put_together([ensemble], ensemble, np.ones(1), SHARES, encoded=False)
+    else:
+        return None
+    return _with_values(found, values, _reader(found.encoding))
+
+
+def _model_of(trees: Sequence[Any]) -> Model:
+    if not trees or not all(isinstance(tree, Tree) for tree in trees):
+        got = f"{len(trees)} of them" if trees else "none"
+        odd = sorted({type(tree).__name__ for tree in trees if not isinstance(tree, Tree)})
+        raise TypeError(
+            "A sequence must hold trees, at least one, and nothing else; got "
+            f"{', '.join(odd) or got}."
+        )
+    first = trees[0]
+    encoding = Encoding.identity(first.n_features)
+    return Model(tuple(trees), "mean", encoding, np.arange(first.n_stats))
+
+
+def _with_values(ensemble: Ensemble, values: str, rows: Callable[[Any], AnyArray]) -> TreeSum:
+    chosen = ensemble.values if values == "auto" else values
+    tables = tuple(
+        np.eye(tree.n_stats)[tree.leaf_label] if chosen == VOTES else tree.proportion
+        for tree in ensemble.trees
+    )
+    outputs = distinct([str(label) for label in ensemble.classes.tolist()])
+    start = np.zeros(len(outputs))
+    return TreeSum(
+        ensemble.trees, tables, ensemble.weights, start, ensemble.encoding, outputs, rows
+    )
+
+
+# --- trees with numbers in their leaves -----------------------------------------------------
+
+
+def _of_regression_trees(ensemble: Any) -> TreeSum | None:
+    from sklearn.ensemble import (
+        BaggingRegressor,
+        GradientBoostingClassifier,
+        GradientBoostingRegressor,
+        HistGradientBoostingClassifier,
+        HistGradientBoostingRegressor,
+    )
+    from sklearn.ensemble._forest import ForestRegressor
+
+    if not _is_fitted(ensemble):
+        return None
+    if isinstance(ensemble, GradientBoostingClassifier | GradientBoostingRegressor):
+        return _of_boosting(ensemble)
+    if isinstance(ensemble, HistGradientBoostingClassifier | HistGradientBoostingRegressor):
+        return _of_histograms(ensemble)
+    if isinstance(ensemble, BaggingRegressor | ForestRegressor):
+        return _of_regressors(ensemble, list(ensemble.estimators_))
+    if _is_tree(ensemble) and not hasattr(ensemble, "classes_"):
+        return _of_regressors(ensemble, [ensemble])
+    return None
+
+
+def _of_regressors(whole: Any, members: list[Any]) -> TreeSum:
+    """Read trees whose mean is the answer."""
+    encoding = _encoding_of(whole)
+    features = getattr(whole, "estimators_features_", None)
+    trees, values = [], []
+    for number, member in enumerate(members):
+        if not _is_tree(member):
+            raise TypeError(
+                f"{type(whole).__name__} holds a {type(member).__name__}, and only trees can be "
+                "read. Take an ensemble of scikit-learn's DecisionTreeRegressor."
+            )
+        tree, value = _regression_tree(member)
+        if features is not None:
+            columns = np.asarray(features[number], dtype=np.int32)
+            tree = replace(tree, n_features=encoding.n_columns, coef_idx=columns[tree.coef_idx])
+        trees.append(tree)
+        values.append(value)
+    n_outputs = values[0].shape[1]
+    outputs = ("value",) if n_outputs == 1 else tuple(f"value {k}" for k in range(n_outputs))
+    weights = np.full(len(trees), 1.0 / len(trees))
+    start = np.zeros(n_outputs)
+    return TreeSum(
+        tuple(trees), tuple(values), weights, start, encoding, outputs, _reader(encoding)
+    )
+
+
+def _regression_tree(member: Any) -> tuple[Tree, FloatArray]:
+    theirs = member.tree_
+    weight = np.asarray(theirs.weighted_n_node_samples, dtype=np.float64)
+    tree, order = read_nodes(theirs, weight[:, None])
+    return tree, np.asarray(theirs.value, dtype=np.float64)[order, :, 0]
+
+
+def _of_boosting(whole: Any) -> TreeSum:
+    encoding = _encoding_of(whole)
+    n_outputs = whole.estimators_.shape[1]
+    trees, values = [], []
+    for members in whole.estimators_:
+        for output, member in enumerate(members):
+            tree, value = _regression_tree(member)
+            trees.append(tree)
+            values.append(_in_column(whole.learning_rate * value[:, 0], output, n_outputs))
+    start = None
+    constant = isinstance(whole.init_, str) or type(whole.init_).__name__.startswith("Dummy")
+    if constant:
+        nothing = np.zeros((1, encoding.n_columns), dtype=np.float32)
+        start = np.asarray(whole._raw_predict_init(nothing), dtype=np.float64)[0]
+    return TreeSum(
+        tuple(trees),
+        tuple(values),
+        np.ones(len(trees)),
+        start,
+        encoding,
+        _outputs_of(whole, n_outputs),
+        _reader(encoding),
+    )
+
+
+def _of_histograms(whole: Any) -> TreeSum:
+    encoding, rows = _columns_of_histograms(whole)
+    n_levels = np.array([len(column.levels) for column in encoding.columns], dtype=np.int64)
+    n_outputs = int(whole.n_trees_per_iteration_)
+    trees, values = [], []
+    for predictors in whole._predictors:
+        for output, predictor in enumerate(predictors):
+            tree, value = read_histogram_nodes(predictor, n_levels)
+            trees.append(tree)
+            values.append(_in_column(value, output, n_outputs))
+    return TreeSum(
+        tuple(trees),
+        tuple(values),
+        np.ones(len(trees)),
+        np.asarray(whole._baseline_prediction, dtype=np.float64).reshape(n_outputs),
+        encoding,
+        _outputs_of(whole, n_outputs),
+        rows,
+    )
+
+
+def _columns_of_histograms(whole: Any) -> tuple[Encoding, Callable[[Any], AnyArray]]:
+    """Return what the columns of its trees are: those with categories come first there."""
+    plain = _encoding_of(whole)
+    if whole.is_categorical_ is None:
+
+        def numbers(X: Any) -> AnyArray:
+            return _bounded(encoded_rows(X, plain))
+
+        return plain, numbers
+    qualitative = np.asarray(whole.is_categorical_, dtype=bool)
+    encoder = whole._preprocessor.named_transformers_["encoder"]
+    # A missing value may be a category; its code is missing too.
+    levels = [tuple(level for level in known if level == level) for known in encoder.categories_]
+    first = [
+        Column(plain.names[place], "qualitative", known or (None,))
+        for place, known in zip(np.flatnonzero(qualitative).tolist(), levels, strict=True)
+    ]
+    rest = [Column(plain.names[place]) for place in np.flatnonzero(~qualitative).tolist()]
+
+    def coded(X: Any) -> AnyArray:
+        return _bounded(np.asarray(whole._preprocess_X(X, reset=False), dtype=np.float64))
+
+    return Encoding((*first, *rest)), coded
+
+
+def _bounded(Z: AnyArray) -> AnyArray:
+    """Bring numbers beyond all thresholds, infinite ones too, to where ours end."""
+    return np.clip(Z, -BEYOND, BEYOND) if (np.abs(Z) > BEYOND).any() else Z
+
+
+def _in_column(value: FloatArray, output: int, n_outputs: int) -> FloatArray:
+    found = np.zeros((len(value), n_outputs))
+    found[:, output] = value
+    return found
+
+
+def _outputs_of(whole: Any, n_outputs: int) -> tuple[str, ...]:
+    classes = getattr(whole, "classes_", None)
+    if classes is None:
+        return ("value",)
+    # With two classes the one number speaks of the second.
+    return distinct([str(label) for label in np.asarray(classes).tolist()[-n_outputs:]])
+
+
+# --- what they have in common ---------------------------------------------------------------
+
+
+def _encoding_of(whole: Any) -> Encoding:
+    names = getattr(whole, "feature_names_in_", None)
+    return Encoding.identity(int(whole.n_features_in_), names)
+
+
+def _reader(encoding: Encoding) -> Callable[[Any], AnyArray]:
+    def rows(X: Any) -> AnyArray:
+        return encoded_rows(X, encoding)
+
+    return rows
+
+
+def _is_tree(given: Any) -> bool:
+    return hasattr(getattr(given, "tree_", None), "children_left")
+
+
+def _is_fitted(given: Any) -> bool:
+    """Say whether it is an estimator; raise if it is not fitted."""
+    from sklearn.utils.validation import check_is_fitted
+
+    if isinstance(given, type) or not hasattr(given, "fit"):
+        return False
+    check_is_fitted(given)
+    return True
+
+
+def _refusal(given: Any) -> str:
+    got, do = f"an object of class {type(given).__name__}", ""
+    if isinstance(given, type):
+        got, do = f"the class {given.__name__} itself", " Give what its fit returns."
+    elif hasattr(given, "best_estimator_"):
+        do = " Give the one inside, its best_estimator_."
+    elif hasattr(given, "steps"):
+        do = " Give its last step, pipe[-1], and rows as they are before that step."
+    elif type(given).__name__ == "AdaBoostRegressor":
+        do = " It takes a weighted median of its trees, which is no sum."
+    elif isinstance(getattr(given, "classes_", None), list):
+        do = " It has several outputs; fit one ensemble for each."
+    return (
+        "An ensemble is a fitted RandomForest, ExtraTrees, Bagging, GradientBoosting or "
+        "HistGradientBoosting of scikit-learn, classifier or regressor, its AdaBoostClassifier or "
+        "VotingClassifier of trees, a tree, an estimator of obliqua, a Model, or a sequence of "
+        f"Tree; got {got}.{do}"
+    )

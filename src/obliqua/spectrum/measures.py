@@ -1,0 +1,279 @@
+"""`Measure`: how likely the levels of each feature are, independently of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from obliqua._encoding import QUALITATIVE
+from obliqua._foreign import BEYOND
+from obliqua._typing import AnyArray, FloatArray
+from obliqua.spectrum._branches import cuts_of
+from obliqua.spectrum.domain import INTERVALS, LEVELS, Domain, Feature
+from obliqua.spectrum.ensembles import TreeSum, tree_sum_of
+
+__all__ = ["EMPIRICAL", "MARGINALS", "UNIFORM", "Measure", "measure_of"]
+
+UNIFORM, MARGINALS, EMPIRICAL = "uniform", "marginals", "empirical"
+_NAMES = (UNIFORM, MARGINALS, EMPIRICAL)
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """A product measure: each feature takes a level by itself, whatever the others are.
+
+    Parameters
+    ----------
+    domain : Domain
+        The features and their levels. The thresholds of the trees that it is for must lie between
+        levels.
+    weights : sequence of ndarray of shape (cardinality,)
+        How much each level of each feature weighs; only their ratios matter. Whole numbers are
+        added up exactly.
+    missing : array-like of shape (n_features,), default=None
+        How much weighs that a feature is missing; 0 if it is left out.
+    unseen : array-like of shape (n_features,), default=None
+        The same for levels of qualitative features that the domain does not have.
+
+    Examples
+    --------
+    >>> from obliqua.spectrum import Domain, Measure
+    >>> measure = Measure(Domain.of_levels([2, 3]), [[1, 3], [1, 1, 2]])
+    >>> measure.share(0)
+    array([0.25, 0.75])
+    """
+
+    domain: Domain
+    weights: tuple[FloatArray, ...]
+    missing: FloatArray
+    unseen: FloatArray
+
+    def __init__(
+        self,
+        domain: Domain,
+        weights: Sequence[ArrayLike],
+        missing: ArrayLike | None = None,
+        unseen: ArrayLike | None = None,
+    ) -> None:
+        own = self.__dict__  # frozen: fields are set here and nowhere else
+        own["domain"] = domain
+        own["weights"] = tuple(np.asarray(w, dtype=np.float64) for w in weights)
+        for name, given in (("missing", missing), ("unseen", unseen)):
+            beside = np.zeros(domain.n_features) if given is None else given
+            own[name] = np.asarray(beside, dtype=np.float64)
+        self._check()
+
+    def _check(self) -> None:
+        shapes = [w.shape for w in self.weights]
+        if shapes != [(n,) for n in self.domain.cardinalities]:
+            raise ValueError(
+                "A measure needs a weight for each level of each feature: arrays of the lengths "
+                f"{self.domain.cardinalities}; got arrays of shapes {shapes}."
+            )
+        for name in ("missing", "unseen"):
+            got = getattr(self, name).shape
+            if got != (self.domain.n_features,):
+                raise ValueError(
+                    f"{name} must hold a number for each of the {self.domain.n_features} "
+                    f"features; got an array of shape {got}."
+                )
+        for feature, name in enumerate(self.domain.names):
+            weights = self.all_weights(feature)
+            if self.unseen[feature] and self.domain.features[feature].kind != LEVELS:
+                raise ValueError(
+                    f"Feature {name!r} is numeric, and only qualitative ones have levels that are "
+                    f"not seen: unseen must be 0 there; got {self.unseen[feature]:g}."
+                )
+            if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+                raise ValueError(
+                    f"The weights of feature {name!r} must be finite, none of them negative and "
+                    f"not all 0; got {weights[:10].tolist()}."
+                )
+
+    @classmethod
+    def uniform(cls, domain: Domain) -> Measure:
+        """Give the same weight to each level; nothing is missing.
+
+        Parameters
+        ----------
+        domain : Domain
+            The features and their levels.
+
+        Returns
+        -------
+        Measure
+            The measure.
+        """
+        return cls(domain, [np.ones(n) for n in domain.cardinalities])
+
+    @classmethod
+    def marginals(cls, domain: Domain, Z: AnyArray) -> Measure:
+        """Count rows: each column by itself as it is in a table.
+
+        Parameters
+        ----------
+        domain : Domain
+            The features and their levels.
+        Z : ndarray of shape (n_rows, n_features)
+            The rows, as trees walk them: numbers, codes of levels, NaN for what is missing.
+
+        Returns
+        -------
+        Measure
+            The measure. Missing values weigh what they are, and so do levels that the domain does
+            not have.
+
+        Raises
+        ------
+        ValueError
+            If there are no rows, or numbers that are no values of the domain.
+        """
+        if len(Z) == 0:
+            raise ValueError("Marginals need at least one row; got none.")
+        codes = domain.codes(Z)
+        missing = np.isnan(Z).sum(axis=0)
+        unseen = (codes < 0).sum(axis=0) - missing
+        for feature, n_unseen in zip(domain.features, unseen.tolist(), strict=True):
+            if n_unseen and feature.kind != LEVELS:
+                raise ValueError(
+                    f"{n_unseen} rows have numbers in the column {feature.name!r} that are no "
+                    "values of the domain. Make a domain of the thresholds of the trees, with "
+                    "Domain.of_trees."
+                )
+        weights = [
+            np.bincount(codes[codes[:, f] >= 0, f], minlength=n)
+            for f, n in enumerate(domain.cardinalities)
+        ]
+        return cls(domain, weights, missing, unseen)
+
+    def all_weights(self, feature: int) -> FloatArray:
+        """Return the weights of the levels of a feature, of those unseen and of what is missing.
+
+        Parameters
+        ----------
+        feature : int
+            The feature.
+
+        Returns
+        -------
+        ndarray of shape (cardinality + 2,)
+            The weights.
+        """
+        beside = [self.unseen[feature], self.missing[feature]]
+        return np.concatenate([self.weights[feature], beside])
+
+    def share(self, feature: int) -> FloatArray:
+        """Return how likely each level of a feature is.
+
+        Parameters
+        ----------
+        feature : int
+            The feature.
+
+        Returns
+        -------
+        ndarray of shape (cardinality,)
+            Shares, which add up to 1 if nothing is missing or unseen.
+        """
+        return np.asarray(self.weights[feature] / self.all_weights(feature).sum())
+
+    def __repr__(self) -> str:
+        odd = int(np.count_nonzero(self.missing))
+        gaps = f", {odd} of them with gaps" if odd else ""
+        levels = sum(self.domain.cardinalities)
+        return f"Measure({self.domain.n_features} features{gaps}, {levels} levels)"
+
+
+def domain_of(trees: TreeSum) -> Domain:
+    """Return the grid of thresholds of an ensemble: each number is above or below all of a cell.
+
+    Parameters
+    ----------
+    trees : TreeSum
+        The ensemble, whose splits ask about one column each.
+
+    Returns
+    -------
+    Domain
+        The grid. A numeric column that no tree asks about has one level.
+    """
+    columns = trees.encoding.columns
+    found: list[set[float]] = [set() for _ in columns]
+    for tree in trees.trees:
+        # What most trees are: one column with coefficient 1 against a threshold.
+        if len(tree.table) == 0 and len(tree.coef) == tree.n_planes and (tree.coef == 1).all():
+            for column in np.unique(tree.coef_idx).tolist():
+                cuts = tree.threshold[(tree.coef_idx == column) & (tree.threshold < BEYOND)]
+                found[column].update(cuts.tolist())
+        else:
+            for column, cut in cuts_of(tree, trees.encoding):
+                found[column].add(cut)
+    return Domain(
+        tuple(
+            Feature(column.name, LEVELS, column.levels or (None,))
+            if column.kind == QUALITATIVE
+            else Feature(column.name, INTERVALS, tuple(sorted(found[place])))
+            for place, column in enumerate(columns)
+        )
+    )
+
+
+def measure_of(ensemble: Any, measure: str | Measure = UNIFORM, X: Any = None) -> Measure:
+    """Return a measure on the grid of an ensemble's thresholds.
+
+    Parameters
+    ----------
+    ensemble : estimator, Model, Tree, sequence of Tree or TreeSum
+        The ensemble, as in `tree_sum_of`.
+    measure : {"uniform", "marginals"} or Measure, default="uniform"
+        All cells of the grid weigh the same; or each column is distributed as in `X`, and
+        independent of the others; or a measure of your own, which is checked.
+    X : array-like of shape (n_rows, n_features), default=None
+        The rows for the marginals.
+
+    Returns
+    -------
+    Measure
+        The measure.
+
+    Raises
+    ------
+    TreeError
+        If a split asks about several columns.
+    """
+    from obliqua.spectrum._packed import check_axis_parallel
+
+    trees = tree_sum_of(ensemble)
+    check_axis_parallel(trees)
+    if isinstance(measure, Measure):
+        if measure.domain.n_features != trees.encoding.n_columns:
+            raise ValueError(
+                f"The measure is about {measure.domain.n_features} features and the trees about "
+                f"{trees.encoding.n_columns} columns; there must be one for each."
+            )
+        return measure
+    check_name(measure, (UNIFORM, MARGINALS))
+    domain = domain_of(trees)
+    if measure == UNIFORM:
+        return Measure.uniform(domain)
+    return Measure.marginals(domain, rows_for(trees, measure, X))
+
+
+def check_name(measure: Any, known: Sequence[str] = _NAMES) -> None:
+    """Raise if a measure is none of the known ones."""
+    if measure not in known:
+        raise ValueError(
+            f"measure must be {', '.join(map(repr, known[:-1]))} or {known[-1]!r}, or a Measure; "
+            f"got {measure!r}."
+        )
+
+
+def rows_for(trees: TreeSum, measure: str, X: Any) -> AnyArray:
+    """Return rows as the trees walk them; raise if there are none."""
+    if X is None:
+        raise ValueError(f"measure={measure!r} is taken from rows: give them as X; got None.")
+    return trees.rows(X)
