@@ -144,7 +144,8 @@ def test_under_cross_validation_three_nodes_are_the_constant() -> None:
 def test_sizes() -> None:
     table = kept("odt-table-2")
     assert table["SPECT", "bagging/20"]["nodes_ours"] == pytest.approx(5.3, abs=0.3)
-    assert table["SPECT", "bagging/all"]["nodes_ours"] == pytest.approx(14.0, abs=1.0)
+    # The prototype, whose trees were not raised, had 14.4.
+    assert table["SPECT", "bagging/all"]["nodes_ours"] == pytest.approx(13.0, abs=0.5)
     for sample in ("20", "all"):
         assert table["SPECT", f"AFT-whole/{sample}"]["nodes_ours"] > 5000
         assert table["SPECT", f"ODT-sum3/{sample}"]["nodes_ours"] == 3.0
