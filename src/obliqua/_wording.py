@@ -100,10 +100,39 @@ def written_rows(subject: Subject, node: int) -> str:
     Returns
     -------
     str
-        ``12 rows``, ``1 row, weight 2.5`` or ``no rows``.
+        ``12 rows``, ``1 row, weight 2.5`` or ``no rows``; for a tree whose stats are no counts,
+        but values that may be negative, ``values a: -1.2, b: 2.2``.
     """
+    if holds_values(subject):
+        return _written_values(subject, node)
     weight = float(subject.tree.weighted_n_node_samples[node])
     return written_number_of_rows(int(subject.tree.n_samples[node]), weight)
+
+
+def holds_values(subject: Subject) -> bool:
+    """Say whether the stats of a tree are values of a function, as those of a component.
+
+    Parameters
+    ----------
+    subject : Subject
+        The tree.
+
+    Returns
+    -------
+    bool
+        True if some are negative.
+    """
+    return bool((subject.tree.stats < 0).any())
+
+
+def _written_values(subject: Subject, node: int) -> str:
+    values = subject.tree.stats[node].tolist()
+    named = [
+        f"{written_label(name)}: {write_number(value)}"
+        for name, value in zip(subject.class_names, values, strict=True)
+    ]
+    more = len(named) - MAX_CLASSES
+    return f"values {', '.join(named[:MAX_CLASSES])}{f', {more} more' if more > 0 else ''}"
 
 
 def written_number_of_rows(rows: int, weight: float) -> str:
@@ -142,10 +171,10 @@ def written_classes(subject: Subject, node: int) -> str:
     Returns
     -------
     str
-        ``97 %``, or ``80 %; b: 15 %, c: 5 %``; empty if the node holds nothing.
+        ``97 %``, or ``80 %; b: 15 %, c: 5 %``; empty if the node holds nothing, or values.
     """
     tree = subject.tree
-    if not tree.stats[node].any():
+    if holds_values(subject) or not tree.stats[node].any():
         return ""
     shares = tree.proportion[node]
     label = int(tree.leaf_label[node])

@@ -151,3 +151,24 @@ def test_light_trees_are_not_forgotten() -> None:
     np.testing.assert_allclose(
         model.predict_proba(rows[:4])[:, 1], [0, 0, light, 0], rtol=1e-6, atol=1e-13
     )
+
+
+def test_components_that_are_rounding_have_trees_of_one_leaf() -> None:
+    """Equal trees have one component; the others are 0, by spectra and by leaves."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 2, (200, 8))
+    y = (X[:, 0] & X[:, 1] | X[:, 2]) ^ (rng.random(200) < 0.1)
+    trees = [
+        (str(i), DecisionTreeClassifier(max_depth=2 + i % 2, random_state=0)) for i in range(4)
+    ]
+    for most in (2**17, 1):
+        model = OrthogonalTreesClassifier(
+            VotingClassifier(trees),
+            n_components=None,
+            max_coefficients=most,
+            predict_with="trees",
+            max_leaf_nodes=None,
+        ).fit(X, y)
+        assert [tree.n_leaves for tree in model.trees_][2:] == [1, 1]
+        np.testing.assert_allclose(model.fidelity_, 1.0)
+        assert len(model.predict(X)) == 200

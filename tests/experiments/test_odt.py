@@ -20,7 +20,7 @@ from obliqua.experiments.odt import (
     TABLE_CV,
     TEST,
     GrownOnce,
-    orthogonal,
+    of_bagged,
 )
 from obliqua.experiments.odt_shown import balanced, constant, error, nodes, positive
 from obliqua.experiments.protocol import Cell
@@ -87,15 +87,15 @@ def test_a_tree_that_is_known_is_not_grown_again(monkeypatch: pytest.MonkeyPatch
         return grow(self, problem)
 
     monkeypatch.setattr(C45Classifier, "_grown", counted)
-    first, second = (orthogonal(1, n_estimators=4).fit(X, y) for _ in range(2))
+    first, second = (of_bagged(1, n_estimators=4).fit(X, y) for _ in range(2))
     assert len(grown) == 4
     for a, b, c in zip(plain.model_.trees, first.model_.trees, second.model_.trees, strict=True):
         assert b is c
         np.testing.assert_array_equal(a.stats, b.stats)
         np.testing.assert_array_equal(a.threshold, b.threshold)
-    orthogonal(1, n_estimators=4).set_params(estimator__min_samples_leaf=9).fit(X, y)
+    of_bagged(1, n_estimators=4).set_params(estimator__min_samples_leaf=9).fit(X, y)
     assert len(grown) == 8, "other parameters are another tree"
-    orthogonal(1, n_estimators=4).fit(X, 1 - y)
+    of_bagged(1, n_estimators=4).fit(X, 1 - y)
     assert len(grown) == 12, "other labels are another tree"
     assert GrownOnce().get_params() == C45Classifier().get_params()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from obliqua.experiments.odt import TABLE_1, TABLE_2, TABLE_CV, aggregated, orthogonal
+from obliqua.experiments.odt import TABLE_1, TABLE_2, TABLE_CV, of_bagged
 from obliqua.experiments.odt_shown import error, nodes
 from obliqua.experiments.protocol import run_cell
 from problems import data_folder
@@ -84,8 +84,10 @@ def test_the_whole_aggregated_tree_is_the_aggregated_spectrum() -> None:
     rows = TABLE_1.choose_sets()[0].load()
     assert rows.X_test is not None
     cut = {"coding": "0/1", "spectrum_energy": 0.99, "max_samples": 20}
-    tree = aggregated(0, max_leaf_nodes=None, merge="class", **cut).fit(rows.X, rows.y)
-    function = orthogonal(0, n_components=None, **cut).fit(rows.X, rows.y)
+    tree = of_bagged(0, one_tree=True, max_leaf_nodes=None, merge="class", **cut).fit(
+        rows.X, rows.y
+    )
+    function = of_bagged(0, n_components=None, **cut).fit(rows.X, rows.y)
     assert tree.tree_.n_nodes > 3000
     everywhere = np.vstack([rows.X, rows.X_test])
     np.testing.assert_array_equal(tree.predict(everywhere), function.predict(everywhere))
@@ -144,7 +146,8 @@ def test_under_cross_validation_three_nodes_are_the_constant() -> None:
 def test_sizes() -> None:
     table = kept("odt-table-2")
     assert table["SPECT", "bagging/20"]["nodes_ours"] == pytest.approx(5.3, abs=0.3)
-    assert table["SPECT", "bagging/all"]["nodes_ours"] == pytest.approx(14.0, abs=1.0)
+    # The prototype, whose trees were not raised, had 14.4.
+    assert table["SPECT", "bagging/all"]["nodes_ours"] == pytest.approx(13.0, abs=0.5)
     for sample in ("20", "all"):
         assert table["SPECT", f"AFT-whole/{sample}"]["nodes_ours"] > 5000
         assert table["SPECT", f"ODT-sum3/{sample}"]["nodes_ours"] == 3.0

@@ -196,3 +196,34 @@ def test_what_cannot_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SpectrumTooLarge, match=r"more than 4 leaves.*max_leaf_nodes"):
         tree_of(spectrum)
     assert tree_of(spectrum, max_leaf_nodes=8).n_leaves == 8
+
+
+@few
+@given(seed=seeds, limit=st.sampled_from([None, 3, 6]))
+def test_spectra_and_leaves_give_the_same_tree(seed: int, limit: int | None) -> None:
+    """Also where levels are alike only in the sum of several trees."""
+    tree, domain, _ = random_case(seed)
+    rng = np.random.default_rng(seed)
+    trees = [tree, *(random_tree(rng, domain) for _ in range(2))]
+    values = [rng.integers(0, 3, (one.n_nodes, 2)).astype(float) for one in trees]
+    spectrum, leaves = (
+        function_of(trees[0], domain, values[0])
+        + function_of(trees[1], domain, values[1])
+        + function_of(trees[2], domain, values[2])
+        for function_of in (spectrum_of, leaf_sum_of)
+    )
+    one, other = (rebuild(f, max_leaf_nodes=limit) for f in (spectrum, leaves))
+    assert one.energy == pytest.approx(other.energy, rel=1e-9)
+    assert one.tree.n_leaves == other.tree.n_leaves
+    np.testing.assert_allclose(
+        as_function(one.tree, domain), as_function(other.tree, domain), rtol=0, atol=1e-11
+    )
+
+
+def test_nothing_but_rounding_is_one_leaf() -> None:
+    tree, domain, values = random_case(3)
+    leaves = leaf_sum_of(tree, domain, values)
+    nothing = rebuild(leaves * 0.1 + leaves * 0.2 + leaves * -0.3)
+    assert (nothing.tree.n_leaves, nothing.energy) == (1, 1.0)
+    some = rebuild(leaves * 0.1 + leaves * 0.2 + leaves * -0.29)
+    assert some.tree.n_leaves == rebuild(leaves).tree.n_leaves > 1

@@ -1,5 +1,6 @@
 """The components of an ensemble as a fitted estimator knows them."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -138,8 +139,35 @@ class FoundComponents(SpectralClassifier):
         SpectrumTooLarge
             If a tree has more than `max_coefficients`; the components are known all the same.
         """
+        check_is_fitted(self)
+        self._check_number(component)
         spectrum: Spectrum = self._component(component, Functions(self.spectra_, None))
         return spectrum
+
+    def component_model(self, component: int) -> Model:
+        """Return the tree of a component, with the names that go with it.
+
+        Parameters
+        ----------
+        component : int
+            Its number, from 0 on.
+
+        Returns
+        -------
+        Model
+            A model for `export_text`, `plot_tree` and the like, which then name levels. Its nodes
+            hold values, the means of the component, in place of numbers of rows.
+        """
+        check_is_fitted(self)
+        self._check_number(component)
+        model = self.model_
+        return Model((self.trees_[component],), "single", model.encoding, model.classes)
+
+    def _check_number(self, component: int) -> None:
+        if not isinstance(component, Integral) or not 0 <= component < len(self._vectors):
+            raise ValueError(
+                f"There are {len(self._vectors)} components, numbered from 0; got {component!r}."
+            )
 
     def _component(self, number: int, functions: Functions) -> Any:
         vector = self.components_[number]

@@ -63,7 +63,8 @@ SPECTRAL_PARAMETERS: dict[str, tuple[str, str]] = {
 The ensemble. A tree classifier of obliqua whose splits ask about one feature each is bagged:
 `n_estimators` of its trees are grown, each from a bootstrap sample; `None` stands for
 `C45Classifier()`. `RepeatedTreesClassifier`, and scikit-learn's forests, `BaggingClassifier`,
-`AdaBoostClassifier` and `VotingClassifier` of trees of either library are cloned and fitted.""",
+`AdaBoostClassifier` and `VotingClassifier` of trees of either library are cloned and fitted; so is
+its `DecisionTreeClassifier`, which is one tree and not bagged.""",
     ),
     "n_estimators": ("int", "The number of trees that are bagged."),
     "max_samples": (
@@ -106,7 +107,8 @@ paper has kept about 0.99. `None` keeps all; then the functions are exactly thos
         "int",
         """\
 The most coefficients that the spectra of all trees have together. Where there would be more, all
-is found from the leaves, with the same result; with `spectrum_energy` that is an error.""",
+is found from the leaves, with the same result but for rounding; with `spectrum_energy` that is an
+error.""",
     ),
     "max_leaf_nodes": ("int or None", "The most leaves of each tree that is built."),
     "energy": (
@@ -314,7 +316,9 @@ class SpectralClassifier(TreesClassifier):
         ):
             raise ValueError(
                 f"The ensemble was fitted with {n_columns} columns, "
-                f"{', '.join(ensemble.encoding.names[:10])}; X has other ones."
+                f"{', '.join(ensemble.encoding.names[:10])}; X has {seen.n_features_in_}"
+                f"{'' if names is None else ', ' + ', '.join(map(str, names[:10]))}. Give the "
+                "columns that it was fitted with, in their order."
             )
         odd = self._takes_odd_of(given)
         return ensemble, encoded_rows(X, ensemble.encoding, missing=odd), known

@@ -126,6 +126,9 @@ class OrthogonalTreesClassifier(FoundComponents):
     say what becomes of missing values and of levels that were never seen. With it they are
     evaluated by their spectra, where the mean over all levels of that feature stands in.
 
+    `apply`, `decision_path` and `feature_importances_` are those of the ensemble; `get_depth` and
+    `get_n_leaves` of what predicts. `component_model` is for reading the tree of a component.
+
     Ties go to the first class. Sums that differ by less than 1e-13 are equal.
 
     References
@@ -291,7 +294,8 @@ class OrthogonalTreesClassifier(FoundComponents):
         -------
         ndarray of shape (n_samples, n_classes)
             The sums over the components, in the order of `classes_`, as shares: negative ones are
-            0, and they add up to 1. With all components, the shares of the ensemble.
+            0, and they add up to 1. With all components, what the ensemble adds up; AdaBoost makes
+            other shares of that.
         """
         check_is_fitted(self)
         return shares_of(self._scores(self._check_rows(X)))

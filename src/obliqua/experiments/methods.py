@@ -70,12 +70,12 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "aft",
-            "AFT: one tree for 40 bagged C4.5 trees",
+            "AFT: one tree for bagged C4.5 trees",
             "obliqua.AggregatedTreeClassifier",
         ),
         Method(
             "odt",
-            "ODT: five components of 40 bagged C4.5 trees",
+            "ODT: components of bagged C4.5 trees",
             "obliqua.OrthogonalTreesClassifier",
         ),
         Method("sadt", "SADT: simulated annealing", "obliqua.SADTClassifier"),

@@ -45,7 +45,7 @@ from obliqua.experiments.protocol import DataSet, Method, Rows
 from obliqua.experiments.tables import Entry, Figure, Table
 from obliqua.tree import Tree
 
-__all__ = ["METHODS", "TABLE_1", "TABLE_2", "TABLE_CV", "GrownOnce", "aggregated", "orthogonal"]
+__all__ = ["METHODS", "TABLE_1", "TABLE_2", "TABLE_CV", "GrownOnce", "of_bagged"]
 
 SAMPLES = {"20": 20, "all": 1.0}
 ENERGY = 0.99
@@ -77,62 +77,44 @@ class GrownOnce(C45Classifier):
         return _kept[key]
 
 
-def aggregated(
-    random_state: int | None, subtree_raising: bool = True, **params: Any
-) -> AggregatedTreeClassifier:
-    """Make an aggregated tree of bagged C4.5 trees.
+def of_bagged(
+    random_state: int | None, one_tree: bool = False, subtree_raising: bool = True, **params: Any
+) -> AggregatedTreeClassifier | OrthogonalTreesClassifier:
+    """Make an aggregated tree, or components, of bagged C4.5 trees.
 
     Parameters
     ----------
     random_state : int or None
         The seed of the samples.
+    one_tree : bool, default=False
+        Whether it is an aggregated tree.
     subtree_raising : bool, default=True
         Whether the C4.5 trees are pruned in that way, too.
     **params
-        Other parameters.
+        Other parameters of the estimator.
 
     Returns
     -------
-    AggregatedTreeClassifier
+    AggregatedTreeClassifier or OrthogonalTreesClassifier
         The estimator.
     """
     tree = GrownOnce(subtree_raising=subtree_raising)
-    return AggregatedTreeClassifier(tree, random_state=random_state, **params)
+    kind = AggregatedTreeClassifier if one_tree else OrthogonalTreesClassifier
+    return kind(tree, random_state=random_state, **params)
 
 
-def orthogonal(
-    random_state: int | None, subtree_raising: bool = True, **params: Any
-) -> OrthogonalTreesClassifier:
-    """Make orthogonal trees of bagged C4.5 trees.
-
-    Parameters
-    ----------
-    random_state : int or None
-        The seed of the samples.
-    subtree_raising : bool, default=True
-        Whether the C4.5 trees are pruned in that way, too.
-    **params
-        Other parameters.
-
-    Returns
-    -------
-    OrthogonalTreesClassifier
-        The estimator.
-    """
-    tree = GrownOnce(subtree_raising=subtree_raising)
-    return OrthogonalTreesClassifier(tree, random_state=random_state, **params)
-
-
-_HOME = "obliqua.experiments.odt"
+_HOME = "obliqua.experiments.odt.of_bagged"
 _CUT = {"coding": "0/1", "spectrum_energy": ENERGY}
 _SUM = {**_CUT, "combine": "uniform"}
 _PLAIN = {"subtree_raising": False}
 _THREE = {"max_leaf_nodes": 2, "predict_with": "trees"}
 
-_AGGREGATED = {
-    "AFT-whole": ("the whole tree", {**_CUT, "max_leaf_nodes": None, "merge": "class"}),
-    "AFT-32": ("at most 32 leaves", _CUT),
-    "AFT-3": ("three nodes", {**_CUT, "max_leaf_nodes": 2}),
+_TREE = {**_CUT, "one_tree": True}
+
+_AGGREGATED: dict[str, tuple[str, dict[str, Any]]] = {
+    "AFT-whole": ("the whole tree", {**_TREE, "max_leaf_nodes": None, "merge": "class"}),
+    "AFT-32": ("at most 32 leaves", _TREE),
+    "AFT-3": ("three nodes", {**_TREE, "max_leaf_nodes": 2}),
 }
 _ORTHOGONAL: dict[str, tuple[str, dict[str, Any]]] = {
     "bagging": ("the vote of 40 trees", {"n_components": None}),
@@ -155,12 +137,10 @@ for _name in ("AFT+-1", "AFT12"):
 
 def _sampled() -> dict[str, Method]:
     found = {}
-    for home, methods in (("orthogonal", _ORTHOGONAL), ("aggregated", _AGGREGATED)):
-        for name, (title, params) in methods.items():
-            for sample, size in SAMPLES.items():
-                full = f"{name}/{sample}"
-                given = {**params, "max_samples": size}
-                found[full] = Method(full, title, f"{_HOME}.{home}", given)
+    for name, (title, params) in (_ORTHOGONAL | _AGGREGATED).items():
+        for sample, size in SAMPLES.items():
+            full = f"{name}/{sample}"
+            found[full] = Method(full, title, _HOME, {**params, "max_samples": size})
     return found
 
 

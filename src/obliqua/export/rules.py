@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from obliqua._subject import Subject, subject_of
-from obliqua._wording import cells, written_label, written_number_of_rows, written_share
+from obliqua._wording import (
+    cells,
+    holds_values,
+    written_label,
+    written_number_of_rows,
+    written_share,
+)
+from obliqua.errors import TreeError
 from obliqua.export.conditions import Condition, Paths
 from obliqua.export.text import check_limits
 
@@ -156,6 +163,8 @@ def export_rules(
     ValueError
         If a parameter makes no sense, or the names are not as many as there are columns or
         classes.
+    TreeError
+        If the nodes hold values of a function, as those of a component of an ensemble.
 
     See Also
     --------
@@ -179,6 +188,11 @@ def export_rules(
     (2.0, 3.0)
     """
     subject = subject_of(model, feature_names, class_names, tree)
+    if holds_values(subject):
+        raise TreeError(
+            "The nodes of this tree hold values of a function, some of them negative, and rules "
+            "are about shares of rows. export_text and plot_tree show values."
+        )
     check_limits(max_terms=max_terms)
     check_limits(1, digits=digits)
     if order not in (*ORDERS, "class"):

@@ -10,10 +10,11 @@ import numpy as np
 
 from obliqua._layout import NodeKind
 from obliqua._levels import LevelBranch, asks_for_levels, level_branches
+from obliqua._numbers import write_number
 from obliqua._question import Question, Term, read_plane
 from obliqua._subject import Subject, read_values
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
-from obliqua._wording import written_number_of_rows
+from obliqua._wording import holds_values, written_number_of_rows
 from obliqua.tree import Tree
 
 # Rows further out than the middle 98 % by this many times its length share the last bin.
@@ -89,8 +90,11 @@ class Sample:
 def rows_at(subject: Subject, sample: Sample | None, node: int) -> str:
     """Write how many rows reach a node: of the sample, or else in training.
 
-    A tree by hand may know the weight of its rows only.
+    A tree by hand may know the weight of its rows only, and that of a component has values: then
+    that of the class of the node.
     """
+    if sample is None and holds_values(subject):
+        return f"value {write_number(float(subject.tree.stats[node].max()))}"
     if sample is not None:
         rows, weight = len(sample.at(node)), 0.0
     else:

@@ -31,6 +31,10 @@ class Part(Protocol):
         """The mean square."""
 
     @property
+    def noise(self) -> float:
+        """A mean square that rounding may have made of nothing."""
+
+    @property
     def reach(self) -> FloatArray:
         """How far each output may be from its mean, at most."""
 
@@ -74,6 +78,10 @@ class SpectrumPart:
     @property
     def energy(self) -> float:
         return self._spectrum.energy
+
+    @property
+    def noise(self) -> float:
+        return 0.0  # coefficients that are rounding have been left out
 
     @property
     def reach(self) -> FloatArray:
@@ -210,16 +218,41 @@ class LeavesPart:
         box = {**self._box, feature: self._box[feature][chosen]}
         return LeavesPart(self._constant, self._values, narrow, box, there)
 
+    @property
+    def noise(self) -> float:
+        scale = np.abs(self._constant) + np.abs(self._means).sum(axis=0)
+        return float(self.blur * (scale**2).sum())
+
     def equals(self, other: LeavesPart, tolerance: float) -> bool:
-        return (
-            bool(((self._constant - other._constant) ** 2).sum() <= tolerance)
-            and np.array_equal(self._values, other._values)
-            and self._narrow.keys() == other._narrow.keys()
-            and all(
-                np.array_equal(mine.rows, its.rows) and np.array_equal(mine.inside, its.inside)
-                for mine, its in zip(self._narrow.values(), other._narrow.values(), strict=True)
-            )
-        )
+        """Compare sums of leaves, which may be different leaves.
+
+        Means are found to the last digits, a mean square only to half of them; so means go
+        first.
+        """
+        apart = self._minus(other)
+        features = apart.features
+        means = [apart.mean[None, :], *apart.effects(features)]
+        if any(((mean**2).sum(axis=1) > tolerance).any() for mean in means):
+            return False
+        return apart.energy <= apart.noise
+
+    def _minus(self, other: LeavesPart) -> LeavesPart:
+        n_mine = len(self._values)
+        values = np.concatenate([self._values, -other._values])
+        narrow = {}
+        for feature in sorted({*self._narrow, *other._narrow}):
+            parts = [
+                (boxes.rows + shift, boxes.inside)
+                for boxes, shift in (
+                    (self._narrow.get(feature), 0),
+                    (other._narrow.get(feature), n_mine),
+                )
+                if boxes is not None
+            ]
+            rows, inside = (np.concatenate(part) for part in zip(*parts, strict=True))
+            narrow[feature] = Narrow.of(rows, inside)
+        there = np.ones(len(values), dtype=bool)
+        return LeavesPart(self._constant - other._constant, values, narrow, self._box, there)
 
 
 def part_of(function: Any) -> tuple[Part, Domain, int]:

@@ -142,13 +142,14 @@ def rebuild(
     total = part.energy
     as_stats = stats if stats is not None else (lambda mean: mean)
     label = (lambda mean: int(np.argmax(as_stats(mean)))) if merge == "class" else None
-    growing = _Growing(domain, total, energy < 1.0, label)
-    growing.grow(root, max_leaf_nodes, (1.0 - energy) * total)
+    if total > part.noise:  # else there is nothing to split
+        growing = _Growing(domain, total, energy < 1.0, label)
+        growing.grow(root, max_leaf_nodes, (1.0 - energy) * total)
     if merge != "none":
         _merge(root, label, _NOTHING * total)
     kept = sum(node.mass * float((node.mean**2).sum()) for node in _leaves(root))
     return Rebuilt(
-        _assembled(root, domain, as_stats), min(1.0, kept / total) if total > 0 else 1.0
+        _assembled(root, domain, as_stats), min(1.0, kept / total) if total > part.noise else 1.0
     )
 
 

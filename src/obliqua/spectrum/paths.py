@@ -231,7 +231,7 @@ def _too_large(
         f"The spectrum of node {node} would have {n_coefficients} coefficients, and "
         f"max_coefficients allows {most}. The number is the product of the cardinalities of the "
         f"features along a path; the largest are those of {named}. Take smaller trees "
-        "(max_depth), features with fewer levels, or max_order=2, which leaves out interactions "
-        "of more features; or allow more. Inner products of trees need no spectra: see "
-        "obliqua.spectrum.LeafSum."
+        "(max_depth) or features with fewer levels, or allow more. A classifier needs no spectra "
+        "with spectrum_energy=None; by hand, spectrum_of(..., max_order=2) leaves out "
+        "interactions of more features, and obliqua.spectrum.LeafSum does without."
     )
