@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from obliqua._core.rng import row_hashes
 from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
+from obliqua.data import Encoding
 from obliqua.estimators._input import without_mask
 from obliqua.model import Model
 from obliqua.tree import Tree
@@ -69,6 +70,26 @@ class Teacher:
         return np.asarray(shares / sums)
 
 
+def model_of(known: Any) -> Model:
+    """Return the model of a tree, a model or a classifier of obliqua.
+
+    Parameters
+    ----------
+    known : estimator, Model or Tree
+        What holds it.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
+    if isinstance(known, Tree):
+        encoding = Encoding.identity(known.n_features)
+        return Model((known,), "single", encoding, np.arange(known.n_stats))
+    held: Model = known if isinstance(known, Model) else known.model_
+    return held
+
+
 def teacher_of(fitted: Any) -> Teacher:
     """See a fitted classifier as a teacher.
 
@@ -89,13 +110,8 @@ def teacher_of(fitted: Any) -> Teacher:
     NotFittedError
         If it is not fitted.
     """
-    if isinstance(fitted, Tree):
-        from obliqua.data import Encoding
-
-        encoding = Encoding.identity(fitted.n_features)
-        fitted = Model((fitted,), "single", encoding, np.arange(fitted.n_stats))
-    if isinstance(fitted, Model):
-        held = fitted
+    if isinstance(fitted, Tree | Model):
+        held = model_of(fitted)
         return Teacher(held.classes, lambda X: held.predict_proba(held.rows(X)), "the model")
     name = type(fitted).__name__
     if isinstance(fitted, type):

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_is_fitted
 
 from obliqua._table import FROM_DTYPE, Table, read_by_columns
 from obliqua._typing import AnyArray, FloatArray, Int64Array
@@ -35,8 +35,9 @@ are any, under 'generated' on fresh generated rows. Each is a dictionary: 'rows'
 'agreement', the share for which teacher and student have the same likeliest class; 'difference',
 the mean over rows of half the sum of the absolute differences of the shares, which for two classes
 is the mean absolute difference of the probability; and if y was given 'teacher_accuracy' and
-'student_accuracy', under 'data' only. A teacher that was fitted to the same rows looks more
-accurate there than it is; `obliqua.fidelity` measures the same on other rows."""
+'student_accuracy', under 'data' only. A teacher that was fitted to these rows before
+looks more accurate there than it is, and says other shares than for new rows; `obliqua.fidelity`
+measures the same on any rows."""
 
 
 @document(
@@ -103,7 +104,7 @@ others are those of one row of X. With 1 all columns are independent: samples of
         "float",
         """\
 The share of the rows of X from which nothing is grown, so that the fidelity can be measured on
-them, at least 0 and below 1.""",
+them, at least 0 and below 1. Neither is the teacher fitted to them, unless `prefit`.""",
     ),
     categorical_features=(
         "'from_dtype', array-like or None",
@@ -154,7 +155,7 @@ class DistilledClassifier(TreesClassifier):
     >>> from sklearn.datasets import load_wine
     >>> from obliqua import DistilledClassifier
     >>> X, y = load_wine(return_X_y=True)
-    >>> student = DistilledClassifier(max_leaves=8, n_trees=1, random_state=0).fit(X, y)
+    >>> student = DistilledClassifier(max_leaves=8, random_state=0).fit(X, y)
     >>> student.get_n_leaves()
     8
     >>> sorted(student.fidelity_["generated"])
@@ -183,9 +184,9 @@ class DistilledClassifier(TreesClassifier):
         estimator: Any = None,
         *,
         prefit: bool = False,
-        method: str | BaseTreeClassifier = "cart",
+        method: str | BaseTreeClassifier = "hhcart",
         max_leaves: int = 64,
-        n_trees: int = 4,
+        n_trees: int = 1,
         n_generated: int | None = None,
         swap: float = 0.5,
         holdout: float = 0.2,
@@ -223,11 +224,9 @@ class DistilledClassifier(TreesClassifier):
     @property
     def feature_importances_(self) -> FloatArray:
         """The share of each feature in the gain of all splits of all trees."""
-        from sklearn.utils.validation import check_is_fitted
-
+        check_is_fitted(self)
         from obliqua.explain.importance import importances
 
-        check_is_fitted(self)
         shares = importances(self.model_, normalize=False)
         return np.asarray(shares / shares.sum()) if shares.sum() > 0 else shares
 
@@ -277,45 +276,51 @@ class DistilledClassifier(TreesClassifier):
         self._check_saved()
         method = method_of(self.method)
         seeds = check_random_state(self.random_state).randint(MOST_SEED, size=3, dtype=np.int64)
-        seen = copy(self)
+        fitted = self._given() if self.prefit else None
         if self.prefit:
-            fitted = self._given()
-            teacher = teacher_of(fitted)
-            table, raw, labels = self._read(seen, fitted, X, y)
-        else:
-            table, raw, labels = self._read(seen, None, X, y, needed=True)
-            fitted = self._taught(raw.X, labels, int(seeds[0]))
-            teacher = teacher_of(fitted)
-        # All that is random goes by this order, which does not depend on how the rows came.
-        order = shuffled(table.Z, int(seeds[1]))
-        held = order[: min(round(float(self.holdout) * len(order)), len(order) - 1)]
-        pupil = _Pupil(self, method, table, raw, teacher)
-        trees, checks = pupil.grown(order[len(held) :], int(seeds[2]))
+            teacher_of(fitted)  # before anything else, what is no teacher is refused
+        seen = copy(self)
+        table, raw, labels = self._read(seen, fitted, X, y)
+        held, rows = self._divided(table, labels, int(seeds[1]))
+        if fitted is None:
+            fitted = self._taught(raw.take(np.sort(rows)), labels[np.sort(rows)], int(seeds[0]))
+        pupil = _Pupil(self, method, table, raw, teacher_of(fitted))
+        trees, checks = pupil.grown(rows, int(seeds[2]))
         combine = "single" if len(trees) == 1 else "sum"
-        model = Model(tuple(trees), combine, table.encoding, teacher.classes)
+        model = Model(tuple(trees), combine, table.encoding, pupil.teacher.classes)
         found = pupil.measured(model, held, labels, checks)
         self._hold(model, getattr(seen, "feature_names_in_", None))
         self.estimator_, self.fidelity_ = fitted, found
         return self
 
-    def _read(
-        self, seen: Self, teacher: Any, X: Any, y: Any, needed: bool = False
-    ) -> tuple[Table, RawRows, Any]:
+    def _divided(
+        self, table: Table, labels: AnyArray | None, seed: int
+    ) -> tuple[Int64Array, Int64Array]:
+        """Return the rows that are held out, and the others."""
+        # All that is random goes by this order, which does not depend on how the rows came.
+        order = shuffled(table.Z, seed)
+        held = np.arange(len(order)) < min(round(float(self.holdout) * len(order)), len(order) - 1)
+        if labels is not None and not self.prefit:
+            # A class without rows would be none for the teacher.
+            for label in np.unique(labels):
+                places = np.flatnonzero(labels[order] == label)
+                held[places[-1]] = False
+        return order[held], order[~held]
+
+    def _read(self, seen: Self, teacher: Any, X: Any, y: Any) -> tuple[Table, RawRows, Any]:
         """Read the rows for the student, and keep them as they are for the teacher."""
         check_labels(y)
-        if self.categorical_features == FROM_DTYPE and isinstance(teacher, TreesClassifier):
-            columns = teacher.model_.encoding.columns
-            places = [place for place, one in enumerate(columns) if one.levels]
+        held = getattr(teacher, "model_", teacher)
+        if isinstance(self.categorical_features, str) and isinstance(held, Model):
+            places = [place for place, one in enumerate(held.encoding.columns) if one.levels]
             if places:
                 seen.categorical_features = places
         raw = RawRows(X, read_by_columns(X, seen.categorical_features))
-        if needed or y is not None:
+        if y is not None or not self.prefit:
             table, labels = read_training(seen, X, y)
-        else:
-            check_consistent_length(X)
-            table, _ = read_training(seen, X, np.arange(raw.n_rows) % 2)
-            labels = None
-        return table, raw, labels
+            return table, raw, labels
+        # The checks want labels; any will do.
+        return read_training(seen, X, np.arange(raw.n_rows) % 2)[0], raw, None
 
     def _taught(self, X: Any, y: Any, seed: int) -> Any:
         """Return the teacher, fitted."""
@@ -398,8 +403,8 @@ def distil(
     y: Any = None,
     *,
     max_leaves: int = 64,
-    n_trees: int = 4,
-    method: str | BaseTreeClassifier = "cart",
+    n_trees: int = 1,
+    method: str | BaseTreeClassifier = "hhcart",
     **options: Any,
 ) -> DistilledClassifier:
     """Make a small model that does what a fitted classifier does.
@@ -414,9 +419,9 @@ def distil(
         Their classes, if it is to be known how accurate teacher and student are.
     max_leaves : int, default=64
         The most leaves of all trees together.
-    n_trees : int, default=4
+    n_trees : int, default=1
         The most trees.
-    method : {'cart', 'hhcart', 'oc1'} or estimator, default='cart'
+    method : {'cart', 'hhcart', 'oc1'} or estimator, default='hhcart'
         How splits are found.
     **options : dict
         Further parameters of `DistilledClassifier`: `n_generated`, `swap`, `holdout`,
@@ -447,8 +452,8 @@ def distil(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> forest = RandomForestClassifier(random_state=0).fit(X[::2], y[::2])
     >>> student = obliqua.distil(forest, X[::2], max_leaves=16, random_state=0)
-    >>> student.get_n_leaves(), len(student.model_.trees)
-    (16, 4)
+    >>> student.tree_
+    Tree(31 nodes, 16 leaves, depth 6, 30 columns, 2 stats)
     >>> lost = obliqua.fidelity(forest, student, X[1::2], y[1::2])
     >>> lost["agreement"] > 0.9
     True
