@@ -24,6 +24,7 @@ from obliqua.datasets._loaders import (
     load_letter,
     load_pima,
     load_shuttle,
+    load_spect,
     load_wine,
 )
 from obliqua.datasets._oc1 import (
@@ -51,6 +52,7 @@ __all__ = [
     "load_oc1_figure5",
     "load_pima",
     "load_shuttle",
+    "load_spect",
     "load_star_galaxy",
     "load_wine",
     "make_ls10",

@@ -352,6 +352,27 @@ SETS = (
         OpenML(40685, {str(i): name for i, name in enumerate(SHUTTLE_CLASSES, start=1)}),
     ),
     Facts(
+        "spect",
+        "SPECT heart images",
+        tuple(f"F{number}" for number in range(1, 23)),
+        {
+            "train": Part(
+                "spect_train.csv",
+                {"0": 40, "1": 40},
+                "8cd8b2ee97026a2c89c093c5c834c0080df0fddb834e9df56e4421c7af81fad1",
+            ),
+            "test": Part(
+                "spect_test.csv",
+                {"0": 15, "1": 172},
+                "dbd5e3a5f85d3c5226ecef4cab2cafb98566b3d49ea0bbfc1dad4fde5c66f25b",
+            ),
+        },
+        "Images of hearts by single photon emission computed tomography, as 22 features of two "
+        "values each. Class 1: abnormal. Training and test rows are fixed; the former have as "
+        "many rows of each class, of the latter 92 in 100 are of class 1.",
+        # OpenML has the rows without saying which are to be trained on.
+    ),
+    Facts(
         "wine",
         "Wine",
         (

@@ -22,6 +22,9 @@ from obliqua.experiments.missing import MISSING
 from obliqua.experiments.oc1 import TABLE_1 as OC1_TABLE_1
 from obliqua.experiments.oc1 import TABLE_2 as OC1_TABLE_2
 from obliqua.experiments.oc1_hhcart import TABLE as OC1_HHCART
+from obliqua.experiments.odt import TABLE_1 as ODT_TABLE_1
+from obliqua.experiments.odt import TABLE_2 as ODT_TABLE_2
+from obliqua.experiments.odt import TABLE_CV as ODT_TABLE_CV
 from obliqua.experiments.repeated import TABLE_REPEATED
 from obliqua.experiments.sadt import TABLE_SCHEDULES
 from obliqua.experiments.store import Store
@@ -46,6 +49,9 @@ TABLES: dict[str, Table] = {
         ETCT_TABLE_2,
         ETCT_TABLE_3,
         ETCT_CLUSTERS,
+        ODT_TABLE_1,
+        ODT_TABLE_2,
+        ODT_TABLE_CV,
         MISSING,
     )
 }

@@ -118,6 +118,8 @@ class Cell:
         Features per split of each tree, if the estimator has a tree of ours.
     cpu_ms : float
         CPU milliseconds of a fit, the mean over the trees.
+    explained : list of list of float
+        Shares of the components in the energy, of each fit that has found components.
     """
 
     classes: list[str]
@@ -127,6 +129,7 @@ class Cell:
     hyperplanes: list[int] = field(default_factory=list)
     features: list[float] = field(default_factory=list)
     cpu_ms: float = float("nan")
+    explained: list[list[float]] = field(default_factory=list)
 
     @property
     def matrix(self) -> Int64Array:
@@ -262,6 +265,7 @@ def run_cell(
         [int(tree.n_hyperplanes_) for tree in trees if hasattr(tree, "n_hyperplanes_")],
         [_features(tree.model_) for tree in trees if hasattr(tree, "model_")],
         cpu_ms,
+        [tree.explained_energy_.tolist() for tree in trees if hasattr(tree, "explained_energy_")],
     )
 
 

@@ -30,6 +30,10 @@ class Part(Protocol):
         """The mean square."""
 
     @property
+    def reach(self) -> FloatArray:
+        """How far each output may be from its mean, at most."""
+
+    @property
     def features(self) -> tuple[int, ...]:
         """The features that it may depend on."""
 
@@ -63,6 +67,11 @@ class SpectrumPart:
     @property
     def energy(self) -> float:
         return self._spectrum.energy
+
+    @property
+    def reach(self) -> FloatArray:
+        varying = self._spectrum.orders > 0
+        return np.asarray(np.abs(self._spectrum.coefficients[varying]).sum(axis=0))
 
     @property
     def features(self) -> tuple[int, ...]:
@@ -157,6 +166,12 @@ class LeavesPart:
             squares += float(pairs.sum())
         varying = self._mass @ self._values
         return float(squares + (self._constant * (self._constant + 2.0 * varying)).sum())
+
+    @property
+    def reach(self) -> FloatArray:
+        # Of each leaf both is possible, that a point is inside and that it is not.
+        farthest = np.maximum(self._mass, 1.0 - self._mass)
+        return np.asarray(farthest @ np.abs(self._values))
 
     @property
     def features(self) -> tuple[int, ...]:

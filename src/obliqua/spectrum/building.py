@@ -81,8 +81,9 @@ def tree_of(
     energy : float, default=1.0
         Stop when the tree has this share of the function's energy.
     merge : {"value", "class", "none"}, default="value"
-        What becomes one leaf at the end: leaves below a split that have equal values; those with
-        the same largest output; or none.
+        What becomes one leaf: leaves below a split that have equal values; those with the same
+        largest output; or none. With "class" a node is not split at all where its coefficients
+        are too small to change the largest output.
 
     Returns
     -------
@@ -125,7 +126,8 @@ def rebuild(
     max_leaf_nodes, energy, merge : object
         As in `tree_of`.
     stats : callable, default=None
-        Makes the stats of a node of the mean of the function there.
+        Makes the stats of a node of the mean of the function there: as many as there are outputs,
+        in which none falls where an output rises; or any number of them for a single output.
 
     Returns
     -------
@@ -136,11 +138,11 @@ def rebuild(
     part, domain, _ = part_of(function)
     root = _Node(part, 1.0, part.mean)
     total = part.energy
-    growing = _Growing(domain, total, energy < 1.0)
-    growing.grow(root, max_leaf_nodes, (1.0 - energy) * total)
     as_stats = stats if stats is not None else (lambda mean: mean)
+    label = (lambda mean: int(np.argmax(as_stats(mean)))) if merge == "class" else None
+    growing = _Growing(domain, total, energy < 1.0, label)
+    growing.grow(root, max_leaf_nodes, (1.0 - energy) * total)
     if merge != "none":
-        label = (lambda mean: int(np.argmax(as_stats(mean)))) if merge == "class" else None
         _merge(root, label, _NOTHING * total)
     kept = sum(node.mass * float((node.mean**2).sum()) for node in _leaves(root))
     return Rebuilt(
@@ -160,10 +162,17 @@ def _check(max_leaf_nodes: int | None, energy: float, merge: str) -> None:
 class _Growing:
     """Splits nodes, the one that gains most first."""
 
-    def __init__(self, domain: Domain, total: float, weigh: bool) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        total: float,
+        weigh: bool,
+        label: Callable[[FloatArray], int] | None,
+    ) -> None:
         self.domain = domain
         self.nothing = _NOTHING * total
         self.weigh = weigh  # whether the energy that leaves lose matters
+        self.label = label  # if it is all that matters
 
     def grow(self, root: _Node, most: int | None, allowed: float) -> None:
         queue: list[tuple[float, int, _Node]] = []
@@ -199,6 +208,8 @@ class _Growing:
         square = float((node.mean**2).sum())
         if self.weigh and features:
             node.spare = node.mass * max(0.0, part.energy - square)
+        if self._settled(node):
+            return node.spare
         found = [
             self._of_feature(f, effect)
             for f, effect in zip(features, part.effects(features), strict=True)
@@ -217,6 +228,18 @@ class _Growing:
         elif features:
             self._look_deeper(node, features)
         return node.spare
+
+    def _settled(self, node: _Node) -> bool:
+        """Say whether the label is the same everywhere in a node."""
+        if self.label is None:
+            return False
+        mean, reach = node.mean, node.part.reach * (1.0 + _TIE)
+        if len(mean) == 1:
+            return self.label(mean - reach) == self.label(mean + reach)
+        first = self.label(mean)
+        worst = mean + reach
+        worst[first] = mean[first] - reach[first]
+        return self.label(worst) == first
 
     def _set(self, node: _Node, feature: int, groups: list[Int64Array], gain: float) -> None:
         if not self.domain.features[feature].ordered and len(groups) > 2:
