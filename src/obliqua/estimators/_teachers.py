@@ -134,8 +134,6 @@ def teacher_of(fitted: Any) -> Teacher:
 def _advice(fitted: Any) -> str:
     if hasattr(fitted, "fit") and is_regressor(fitted):
         return " It is a regressor: it predicts numbers, and a student here predicts classes."
-    if type(fitted).__name__ in ("SVC", "NuSVC"):
-        return f" Fit {type(fitted).__name__}(probability=True)."
     if type(fitted).__name__ == "VotingClassifier":
         return " Fit it with voting='soft'."
     if hasattr(fitted, "decision_function"):

@@ -452,8 +452,8 @@ def distil(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> forest = RandomForestClassifier(random_state=0).fit(X[::2], y[::2])
     >>> student = obliqua.distil(forest, X[::2], max_leaves=16, random_state=0)
-    >>> student.tree_
-    Tree(31 nodes, 16 leaves, depth 6, 30 columns, 2 stats)
+    >>> student.tree_.n_leaves
+    16
     >>> lost = obliqua.fidelity(forest, student, X[1::2], y[1::2])
     >>> lost["agreement"] > 0.9
     True
