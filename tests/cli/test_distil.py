@@ -193,7 +193,9 @@ def test_what_is_refused(run: Run, data: Path, votes: str) -> None:
     assert Path("student.obliqua").read_text() == "mine"
     lacking = pl.read_csv("data.csv").drop("b")
     lacking.write_csv("lacking.csv")
-    assert "lacks 1 column" in run("distil", "lacking.csv", "--teacher", votes, code=1).stderr
+    assert (
+        "lacks 1 column" in run("distil", "lacking.csv", "--teacher", votes, *SMALL, code=1).stderr
+    )
 
 
 def test_jobs_do_not_change_the_file(run: Run, data: Path) -> None:
