@@ -142,33 +142,33 @@ class Small(ClassifierMixin, BaseEstimator):
             self.random_state,
             lambda: RandomForestClassifier(self.n_trees, random_state=self.random_state).fit(X, y),
         )
+        # What all numbers of components share is found once, and counts for each of them.
+        before = self._components(X, y)[1] if self.way.startswith("odt") else 0.0
         begun = time.process_time()
-        self.small_, before = self._made(X, y)
+        self.small_ = self._made(X, y)
         self.cpu_ms_ = 1000.0 * (before + time.process_time() - begun)
         self.classes_ = self.forest_.classes_
         return self
 
-    def _made(self, X: AnyArray, y: AnyArray) -> tuple[Any, float]:
-        """Make the small model; return the seconds too that others have spent on it before."""
-        import obliqua
+    def _made(self, X: AnyArray, y: AnyArray) -> Any:
+        """Make the small model."""
+        from obliqua.estimators.aggregated import AggregatedTreeClassifier
+        from obliqua.estimators.cart import CartClassifier
+        from obliqua.estimators.distilled import distil
 
         way, _, more = self.way.partition("-")
         if way == "forest":
-            return self.forest_, 0.0
+            return self.forest_
         if way == "labels":
-            tree = obliqua.CartClassifier(
-                criterion="gini", max_leaf_nodes=self.leaves, pruning=None
-            )
-            return tree.fit(X, y), 0.0
+            tree = CartClassifier(criterion="gini", max_leaf_nodes=self.leaves, pruning=None)
+            return tree.fit(X, y)
         if way == "aggregated":
-            tree = obliqua.AggregatedTreeClassifier(
-                self.forest_, prefit=True, max_leaf_nodes=self.leaves
-            )
-            return tree.fit(X, y), 0.0
+            tree = AggregatedTreeClassifier(self.forest_, prefit=True, max_leaf_nodes=self.leaves)
+            return tree.fit(X, y)
         if way.startswith("odt"):
-            return self._components(X, y, int(way[3:]))
+            return self._first(self._components(X, y)[0], int(way[3:]))
         several = "residual" in (way, more)
-        return obliqua.distil(
+        return distil(
             self.forest_,
             X,
             max_leaves=self.leaves,
@@ -177,11 +177,11 @@ class Small(ClassifierMixin, BaseEstimator):
             holdout=0.0,
             random_state=self.random_state,
             **OPTIONS.get(more, {}),
-        ), 0.0
+        )
 
-    def _components(self, X: AnyArray, y: AnyArray, n: int) -> tuple[Any, float]:
-        """Return the trees of the first components; the inner products are found only once."""
-        from obliqua import OrthogonalTreesClassifier
+    def _components(self, X: AnyArray, y: AnyArray) -> Any:
+        """Find the components of the forest, once; return them with the CPU seconds."""
+        from obliqua.estimators.orthogonal import OrthogonalTreesClassifier
 
         def found() -> Any:
             model = OrthogonalTreesClassifier(
@@ -189,18 +189,18 @@ class Small(ClassifierMixin, BaseEstimator):
             )
             return model.fit(X, y)
 
-        whole, seconds = _once(f"components {self.n_trees}", X, y, self.random_state, found)
+        return _once(f"components {self.n_trees}", X, y, self.random_state, found)
+
+    def _first(self, whole: Any, n: int) -> Any:
+        """Return the trees of the first components, as a fit with so many would have them."""
         first = copy(whole)
         for name in ("eigenvalues_", "explained_energy_", "component_weights_", "_vectors"):
             setattr(first, name, getattr(whole, name)[:n])
-        first._told = {
-            **whole._told,
-            "predict_with": "trees",
-            "max_leaf_nodes": max(1, self.leaves // n),
-        }
+        leaves = max(1, self.leaves // n)
+        first._told = {**whole._told, "predict_with": "trees", "max_leaf_nodes": leaves}
         first._made = {name: whole._made[name] for name in ("functions", "domain")}
         first._rebuilt()
-        return first, seconds
+        return first
 
     def predict(self, X: AnyArray) -> AnyArray:
         """Predict with the small model.
@@ -236,7 +236,7 @@ class Small(ClassifierMixin, BaseEstimator):
         dict
             Agreement, difference, and the CPU milliseconds of making the small model.
         """
-        from obliqua import fidelity
+        from obliqua.estimators._fidelity import fidelity
 
         found = fidelity(self.forest_, self.small_, X)
         return {
