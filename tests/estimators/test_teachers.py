@@ -295,3 +295,14 @@ def test_raw_rows_keep_their_kind() -> None:
     assert RawRows([[1, "a"], [2, "b"]], by_columns=True).take(np.array([1])).tolist() == [
         [2, "b"]
     ]
+
+
+def test_students_as_ensembles() -> None:
+    teacher = RandomForestClassifier(5, random_state=0).fit(X, Y)
+    one = distil(teacher, X, method="cart", **FAST)
+    same = AggregatedTreeClassifier(one, prefit=True, max_leaf_nodes=None).fit(X, Y)
+    assert same.fidelity_ == pytest.approx(1.0)
+    assert same.predict(X).tolist() == one.predict(X).tolist()
+    several = distil(teacher, X, method="cart", n_trees=3, **FAST)
+    with pytest.raises(TypeError, match="is itself made of an ensemble"):
+        AggregatedTreeClassifier(several, prefit=True).fit(X, Y)
