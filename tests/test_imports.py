@@ -31,7 +31,7 @@ FLOORS = [
         {
             *("proposals", "scatter", "scale", "odd", "search", "parts"),  # the engine
             *("sorted_columns", "finders", "grow"),
-            *("methods", "prune", "refine", "spread"),  # what makes and changes trees
+            *("methods", "prune", "refine", "soft", "spread"),  # what makes and changes trees
             *("spectrum", "explain", "export", "plot", "report"),  # what reads them
             *("datasets", "distributed", "metrics"),
         },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,36 @@ def test_mean() -> None:
     expected = (model(A).predict_proba(Z) + model(B).predict_proba(Z)) / 2
     np.testing.assert_array_equal(mean.predict_proba(Z), expected)
     assert mean.predict_index(Z).tolist() == expected.argmax(axis=1).tolist()
+
+
+def counted(tree: Tree, left: int, right: int) -> Tree:
+    """The same stump with numbers of rows."""
+    return replace(tree, n_samples=np.array([left + right, left, right]))
+
+
+def test_sums() -> None:
+    # Per row: A says (3/4, 1/4, 0) and (0, 1/2, 1/2); B adds (-1/6, -1/6, 1/3) and the like.
+    first, second = counted(A, 8, 2), counted(B, 20, 30)
+    total = model(first, second, combine="sum")
+    expected = np.array([[0.75, 0.25, 0.0]] + [[0.0, 0.5, 0.5]] * 3)
+    added = np.array([[1, 1, 8]] * 2 + [[0, 5, 0]] * 2) / np.array([[20], [20], [30], [30]])
+    expected += added - added.mean(axis=1, keepdims=True)
+    shares = np.maximum(expected, 0.0)
+    np.testing.assert_allclose(total.predict_proba(Z), shares / shares.sum(axis=1, keepdims=True))
+    assert (expected < 0).any()  # what is below 0 is cut off
+    assert total.predict_index(Z).tolist() == expected.argmax(axis=1).tolist()
+    assert total.apply(Z).tolist() == [[1, 1], [2, 1], [2, 2], [2, 2]]
+    assert model(second, first, combine="sum").predict_proba(Z) == pytest.approx(
+        total.predict_proba(Z)
+    )
+    assert model(first, combine="sum").predict_proba(Z) == pytest.approx(
+        model(first).predict_proba(Z)
+    )
+
+
+def test_sums_need_rows_in_every_leaf() -> None:
+    with pytest.raises(TreeError, match="tree 1 has leaves without any"):
+        model(counted(A, 8, 2), counted(B, 3, 0), combine="sum")
 
 
 @pytest.mark.parametrize("combine", ["vote", "mean"])
@@ -152,7 +183,7 @@ def test_trees_may_be_a_list() -> None:
 
 
 def test_what_is_no_model() -> None:
-    with pytest.raises(ValueError, match="one of single, vote, mean, pairs; got 'median'"):
+    with pytest.raises(ValueError, match="one of single, vote, mean, pairs, sum; got 'median'"):
         model(A, combine="median")
     with pytest.raises(ValueError, match=r"at least one tree.*got 0"):
         model(combine="vote")

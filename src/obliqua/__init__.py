@@ -20,10 +20,12 @@ if TYPE_CHECKING:
         SpectrumTooLarge,
         TreeError,
     )
+    from obliqua.estimators._fidelity import fidelity
     from obliqua.estimators.aggregated import AggregatedTreeClassifier
     from obliqua.estimators.c45 import C45Classifier
     from obliqua.estimators.cart import CartClassifier
     from obliqua.estimators.cart_lc import CartLCClassifier
+    from obliqua.estimators.distilled import DistilledClassifier, distil
     from obliqua.estimators.eigen_tree import EigenTreeClassifier
     from obliqua.estimators.fdt import FisherTreeClassifier
     from obliqua.estimators.files import load, save
@@ -59,6 +61,7 @@ __all__ = [
     "DatasetDamaged",
     "DatasetMissing",
     "Directions",
+    "DistilledClassifier",
     "EigenTreeClassifier",
     "FisherTreeClassifier",
     "HHCartClassifier",
@@ -85,9 +88,11 @@ __all__ = [
     "__version__",
     "collapse",
     "compare",
+    "distil",
     "export_graphviz",
     "export_rules",
     "export_text",
+    "fidelity",
     "fold",
     "load",
     "measure_spread",
@@ -113,6 +118,7 @@ _HOMES = {
     "DatasetDamaged": "obliqua.errors",
     "DatasetMissing": "obliqua.errors",
     "Directions": "obliqua.proposals",
+    "DistilledClassifier": "obliqua.estimators.distilled",
     "EigenTreeClassifier": "obliqua.estimators.eigen_tree",
     "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",
@@ -138,9 +144,11 @@ _HOMES = {
     "TreeError": "obliqua.errors",
     "collapse": "obliqua.tree",
     "compare": "obliqua.experiments.compare",
+    "distil": "obliqua.estimators.distilled",
     "export_graphviz": "obliqua.export.dot",
     "export_rules": "obliqua.export.rules",
     "export_text": "obliqua.export.text",
+    "fidelity": "obliqua.estimators._fidelity",
     "fold": "obliqua.tree",
     "load": "obliqua.estimators.files",
     "measure_spread": "obliqua.spread",

@@ -16,7 +16,7 @@ from obliqua.tree import Tree
 __all__ = ["COMBINATIONS", "Model"]
 
 #: How the trees of a model can be combined.
-COMBINATIONS = ("single", "vote", "mean", "pairs")
+COMBINATIONS = ("single", "vote", "mean", "pairs", "sum")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,12 +27,13 @@ class Model:
     ----------
     trees : sequence of Tree
         The trees, over the same columns and classes.
-    combine : {"single", "vote", "mean", "pairs"}
+    combine : {"single", "vote", "mean", "pairs", "sum"}
         With one tree ``"single"``: the answer is the tree's. With several, ``"vote"`` counts
         for how many trees a class is the largest in the leaf, ``"mean"`` takes the mean of the
         shares of the classes in the leaves, and ``"pairs"``, for trees about two classes each,
-        counts as ``"vote"`` does, but settles ties by the sums of the shares. Ties go to the
-        first class.
+        counts as ``"vote"`` does, but settles ties by the sums of the shares. With ``"sum"``
+        each tree adds to equal shares, for each class, by how much the class's sum in the leaf
+        is above the mean over the classes, per training row there. Ties go to the first class.
     encoding : Encoding
         What the columns are.
     classes : ndarray of shape (n_classes,)
@@ -64,6 +65,11 @@ class Model:
                     f"The trees of this model must have {expected[0]} columns and {expected[1]} "
                     f"classes; tree {number} has {tree.n_features} and {tree.n_stats}."
                 )
+            if self.combine == "sum" and (tree.n_samples[tree.is_leaf] < 1).any():
+                raise TreeError(
+                    "The trees of a sum count per training row, so each leaf must have rows; "
+                    f"tree {number} has leaves without any."
+                )
 
     @property
     def n_classes(self) -> int:
@@ -79,6 +85,13 @@ class Model:
     def _only_label(self) -> Int64Array:
         """The answer in each leaf of the only tree."""
         return self.trees[0].leaf_label
+
+    @cached_property
+    def _added(self) -> list[FloatArray]:
+        """What each tree of a sum adds to the share of each class, by node."""
+        means = [tree.stats / np.maximum(tree.n_samples, 1)[:, None] for tree in self.trees]
+        # Divided first, so that huge sums stay finite.
+        return [mean - (mean / self.n_classes).sum(axis=1, keepdims=True) for mean in means]
 
     @cached_property
     def takes_missing(self) -> bool:
@@ -172,12 +185,15 @@ class Model:
         ndarray of shape (n_rows, n_classes)
             The shares, which add up to 1. With ``"vote"`` they are shares of the votes; with
             ``"pairs"`` too, but for a vote or less in all that goes by the shares in the leaves.
+            With ``"sum"`` what would be below 0 is 0, and the others are less in proportion.
         """
         tree = self._only
-        if tree is not None and self.combine != "vote":
+        if tree is not None and self.combine not in ("vote", "sum"):
             return tree.proportion.take(tree.apply(Z, n_threads), axis=0)
         sums = self._sums(Z, n_threads)
-        if self.combine == "pairs":
+        if self.combine == "sum":
+            sums = np.maximum(sums, 0.0)  # they add up to 1, so one of them is above 0
+        if self.combine in ("pairs", "sum"):
             return np.asarray(sums / sums.sum(axis=1, keepdims=True))
         return sums / len(self.trees)
 
@@ -202,6 +218,11 @@ class Model:
 
     def _sums(self, Z: AnyArray, n_threads: int) -> FloatArray:
         """Add up what the trees say, one after another: votes, or shares."""
+        if self.combine == "sum":
+            sums = np.full((len(Z), self.n_classes), 1.0 / self.n_classes)
+            for tree, added in zip(self.trees, self._added, strict=True):
+                sums += added.take(tree.apply(Z, n_threads), axis=0)
+            return sums
         votes = np.zeros((len(Z), self.n_classes))
         shares = np.zeros_like(votes)
         for tree in self.trees:

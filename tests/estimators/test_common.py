@@ -13,6 +13,7 @@ from estimators.registry import ESTIMATORS
 from obliqua import (
     AggregatedTreeClassifier,
     CartClassifier,
+    DistilledClassifier,
     LMDTClassifier,
     OC1Classifier,
     OrthogonalTreesClassifier,
@@ -45,6 +46,10 @@ COMPOSED = (
     OrthogonalTreesClassifier(n_estimators=3),
     OrthogonalTreesClassifier(
         CartClassifier(max_depth=3), n_estimators=4, n_components=0.9, centred=True, n_jobs=2
+    ),
+    DistilledClassifier(RandomForestClassifier(10), n_generated=300, max_leaves=16),
+    DistilledClassifier(
+        CartClassifier(), method="cart", n_trees=3, n_generated=100, holdout=0.0, n_jobs=2
     ),
 )
 ALL = [*(cls(**variant) for cls in ESTIMATORS for variant in VARIANTS), *COMPOSED]

@@ -18,6 +18,7 @@ from obliqua.cli._errors import Trouble
 from obliqua.cli._output import DEBUG, close_stdout, note
 from obliqua.cli.compare import compare
 from obliqua.cli.demo import demo
+from obliqua.cli.distil import distil
 from obliqua.cli.fit import fit
 from obliqua.cli.predict import predict
 from obliqua.cli.show import show
@@ -103,7 +104,7 @@ def app() -> None:
     """
 
 
-for command in (fit, predict, show, compare, demo):
+for command in (fit, predict, show, compare, distil, demo):
     app.add_command(command)
 
 

@@ -27,6 +27,7 @@ _CLASSES = {
     "C45Classifier": "obliqua.estimators.c45",
     "CartClassifier": "obliqua.estimators.cart",
     "CartLCClassifier": "obliqua.estimators.cart_lc",
+    "DistilledClassifier": "obliqua.estimators.distilled",
     "EigenTreeClassifier": "obliqua.estimators.eigen_tree",
     "FisherTreeClassifier": "obliqua.estimators.fdt",
     "HHCartClassifier": "obliqua.estimators.hhcart",

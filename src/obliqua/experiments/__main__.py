@@ -13,6 +13,7 @@ from pathlib import Path
 
 from obliqua.errors import ObliquaError
 from obliqua.experiments.c45 import TABLE_C45, TABLE_MISSING, TABLE_MORE
+from obliqua.experiments.distil import DISTIL, DISTIL_FRESH, DISTIL_LETTER
 from obliqua.experiments.etct import TABLE_1 as ETCT_TABLE_1
 from obliqua.experiments.etct import TABLE_2 as ETCT_TABLE_2
 from obliqua.experiments.etct import TABLE_3 as ETCT_TABLE_3
@@ -53,6 +54,9 @@ TABLES: dict[str, Table] = {
         ODT_TABLE_2,
         ODT_TABLE_CV,
         MISSING,
+        DISTIL,
+        DISTIL_LETTER,
+        DISTIL_FRESH,
     )
 }
 

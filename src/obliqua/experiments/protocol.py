@@ -120,6 +120,8 @@ class Cell:
         CPU milliseconds of a fit, the mean over the trees.
     explained : list of list of float
         Shares of the components in the energy, of each fit that has found components.
+    lost : list of dict
+        What each small model has lost of the one that it stands for, if it does: figures by name.
     """
 
     classes: list[str]
@@ -130,6 +132,7 @@ class Cell:
     features: list[float] = field(default_factory=list)
     cpu_ms: float = float("nan")
     explained: list[list[float]] = field(default_factory=list)
+    lost: list[dict[str, float]] = field(default_factory=list)
 
     @property
     def matrix(self) -> Int64Array:
@@ -243,6 +246,7 @@ def run_cell(
     cpu = 0.0
     true: list[AnyArray] = []
     predicted: list[AnyArray] = []
+    lost: list[dict[str, float]] = []
     for X, y, X_test, y_test in _divisions(rows, rng, rows.n_folds or n_folds):
         model = method.make(int(rng.integers(2**31)))
         begun = time.process_time()
@@ -251,6 +255,7 @@ def run_cell(
         trees.append(_tree(model))
         true.append(y_test)
         predicted.append(model.predict(X_test))
+        lost += [model.lost(X_test)] if hasattr(model, "lost") else []
     cpu_ms = round(1000.0 * cpu / len(trees), 3)
     if method.whole_tree:
         trees = [_tree(method.make(int(rng.integers(2**31))).fit(rows.X, rows.y))]
@@ -266,6 +271,7 @@ def run_cell(
         [_features(tree.model_) for tree in trees if hasattr(tree, "model_")],
         cpu_ms,
         [tree.explained_energy_.tolist() for tree in trees if hasattr(tree, "explained_energy_")],
+        lost,
     )
 
 
@@ -282,7 +288,7 @@ def _divisions(
         yield rows.X, rows.y, rows.X_test, rows.y_test
         return
     divide = stratified_folds if rows.stratified else _simple_folds
-    for test in divide(rows.y, rng, n_folds):
+    for test in divide(rows.y, rng, n_folds)[: rows.n_tested]:
         train = np.ones(len(rows.y), dtype=bool)
         train[test] = False
         yield rows.X[train], rows.y[train], rows.X[test], rows.y[test]

@@ -34,6 +34,8 @@ class Rows:
         random.
     n_folds : int, default=None
         How many folds a cross-validation of these rows has; None: as the table has it.
+    n_tested : int, default=None
+        How many of the folds are rows to test on, in turn; None: all of them.
     draw : callable, default=None
         For artificial data: makes other rows and labels of a `numpy.random.Generator`. Each
         repeat then has rows of its own, and those given here are a sample.
@@ -46,6 +48,7 @@ class Rows:
     missing: float = 0.0
     stratified: bool = False
     n_folds: int | None = None
+    n_tested: int | None = None
     draw: Callable[[np.random.Generator], tuple[AnyArray, AnyArray]] | None = None
 
     @cached_property
@@ -75,7 +78,8 @@ class Rows:
         if self.X_test is not None and self.y_test is not None:
             return "fixed test rows"
         kind = "stratified" if self.stratified else "simple"
-        return f"{self.n_folds or n_folds} {kind} folds"
+        first = "" if self.n_tested is None else f"the first {self.n_tested} of "
+        return f"{first}{self.n_folds or n_folds} {kind} folds"
 
     def drawn(self, rng: np.random.Generator) -> Rows:
         """Draw rows anew, if there is a way to.

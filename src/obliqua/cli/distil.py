@@ -1,0 +1,335 @@
+"""``obliqua distil``: a small model that does what another one does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from obliqua._typing import AnyArray
+from obliqua.cli import _command as shared
+from obliqua.cli._data import read_table
+from obliqua.cli._errors import Trouble, counted
+from obliqua.cli._models import has_own_names, load_model, size_of
+from obliqua.cli._output import check_target, print_facts
+from obliqua.cli._table import Table, choose_features, choose_known
+from obliqua.cli._types import Choice, infer, plain_numbers, read_as
+from obliqua.data import Column
+
+if TYPE_CHECKING:
+    from obliqua.estimators.distilled import DistilledClassifier
+
+DEFAULT_OUTPUT = "student.obliqua"
+FOREST = "random-forest"
+OF_THE_TEACHER = ("features", "drop", "categorical", "numeric")
+
+
+@shared.command(
+    "obliqua distil patients.csv --target diagnosis",
+    "obliqua distil patients.csv --teacher votes.obliqua --trees 4 -m cart",
+    "obliqua distil new.csv --teacher forest.joblib --trust-pickle --leaves 32",
+)
+@shared.data_argument
+@click.option(
+    "--teacher",
+    default=FOREST,
+    show_default=True,
+    metavar="MODEL",
+    help="A model file of obliqua, or a pickle or joblib file with --trust-pickle. "
+    f"{FOREST} fits one of scikit-learn's to DATA first.",
+)
+@click.option(
+    "--target",
+    "-t",
+    metavar="COLUMN",
+    help=f"The column with the classes. For {FOREST}; otherwise only accuracies need it.",
+)
+@click.option(
+    "--trust-pickle",
+    is_flag=True,
+    help="Load the teacher from a pickle. That runs code that is in the file: say it only if you "
+    "trust who made it.",
+)
+@click.option(
+    "--method",
+    "-m",
+    type=click.Choice(["cart", "hhcart", "oc1"]),
+    default="hhcart",
+    show_default=True,
+    help="How the student's splits are found.",
+)
+@click.option(
+    "--leaves",
+    type=shared.at_least(2),
+    default=64,
+    show_default=True,
+    help="The most leaves of all trees together.",
+)
+@click.option(
+    "--trees", type=shared.at_least(1), default=1, show_default=True, help="The most trees."
+)
+@click.option(
+    "--generated",
+    type=shared.at_least(0),
+    help="How many rows are generated to ask the teacher about; twice as many as DATA has, at "
+    "least 5000, if not given.",
+)
+@click.option(
+    "--swap",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    metavar="SHARE",
+    help="The share of a generated row's entries that is drawn from its column, each by itself.",
+)
+@click.option(
+    "--holdout",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.2,
+    show_default=True,
+    metavar="SHARE",
+    help="Keep this share of the rows out, and measure what was lost on them.",
+)
+@click.option(
+    "--test", metavar="FILE", help="Measure what was lost on the rows of this table too."
+)
+@shared.features_options
+@shared.drop_missing_option
+@shared.seed_option
+@shared.jobs_option("threads")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    help=f"The model file. Without this option it is {DEFAULT_OUTPUT}, which must not exist yet.",
+)
+@shared.delimiter_option
+def distil(data: str, output: Path | None, **given: Any) -> None:
+    """Make a small model that does what another one does.
+
+    The student is grown from what the teacher says of the rows of DATA and of rows generated from
+    them. DATA is a CSV or Parquet file, or - for standard input.
+    """
+    from obliqua.estimators.distilled import DistilledClassifier
+    from obliqua.estimators.files import save
+
+    path = _output(output, data, given["test"], given["teacher"])
+    if given["leaves"] < 2 * given["trees"]:
+        raise click.UsageError(
+            f"--trees {given['trees']} with two leaves each are more than --leaves "
+            f"{given['leaves']}."
+        )
+    if given["teacher"] == FOREST and given["target"] is None:
+        raise click.UsageError(f"--target: a {FOREST} is fitted to classes; name their column.")
+    known = None if given["teacher"] == FOREST else _load(given)
+    table = _read(data, given)
+    rows = _rows(table, given, known)
+    student = DistilledClassifier(
+        _forest(given) if known is None else known,
+        prefit=known is not None,
+        method=given["method"],
+        max_leaves=given["leaves"],
+        n_trees=given["trees"],
+        n_generated=given["generated"],
+        swap=given["swap"],
+        holdout=given["holdout"],
+        random_state=given["seed"],
+        n_jobs=given["jobs"],
+    )
+    tests = _other_rows(given, rows)
+    student.fit(rows.X, rows.y)
+    facts = [("teacher", _called(given, known)), *_summary(student, rows, given["method"])]
+    facts += _lost(student, rows.y is not None and known is not None, tests)
+    # The file is the same for any number of threads.
+    save(student.set_params(n_jobs=None), path)
+    print_facts([*facts, ("saved", f"{path}, {size_of(path)}")])
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as the teacher takes them.
+
+    Parameters
+    ----------
+    X : polars.DataFrame or ndarray
+        The columns.
+    y : ndarray or None
+        The classes, if they are known.
+    columns : list of Column
+        What other tables are read as.
+    named : bool
+        Whether the teacher knows columns by name.
+    """
+
+    X: Any
+    y: AnyArray | None
+    columns: list[Column]
+    named: bool
+
+
+def _output(output: Path | None, *inputs: str | None) -> Path:
+    path = Path(DEFAULT_OUTPUT) if output is None else output
+    if output is None and path.exists():
+        raise Trouble(
+            f"{path} is there already. Say --output {path} to replace it, or another name."
+        )
+    check_target(path, *inputs)
+    return path
+
+
+def _forest(given: dict[str, Any]) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(random_state=given["seed"], n_jobs=given["jobs"])
+
+
+def _load(given: dict[str, Any]) -> Any:
+    """Load the teacher from a file."""
+    from obliqua.estimators._teachers import teacher_of
+
+    name = given["teacher"]
+    if given["trust_pickle"]:
+        import joblib
+
+        try:
+            fitted = joblib.load(name)
+        except OSError as error:
+            raise Trouble(f"--teacher: {name}: {error.strerror or error}.") from error
+        except Exception as error:  # whatever the code in the file does
+            raise Trouble(
+                f"--teacher: {name} cannot be loaded: {type(error).__name__}: {error}."
+            ) from error
+    else:
+        if _looks_pickled(Path(name)):
+            raise Trouble(
+                f"--teacher: {name} is a pickle or joblib file. Loading one runs code that is in "
+                "it: say --trust-pickle if you trust who made it."
+            )
+        fitted = load_model(name)[0]
+    try:
+        teacher_of(fitted)
+    except (TypeError, ValueError) as error:
+        raise Trouble(f"--teacher: {error}") from error
+    return fitted
+
+
+def _looks_pickled(path: Path) -> bool:
+    if path.suffix.lower() in (".pickle", ".pkl", ".joblib"):
+        return path.is_file()
+    try:
+        with path.open("rb") as file:
+            return file.read(1) == b"\x80"
+    except OSError:
+        return False
+
+
+def _read(source: str, given: dict[str, Any]) -> Table:
+    table: Table = read_table(source, given["delimiter"], given["missing"])
+    target = given["target"]
+    if target is None:
+        return table
+    table.require([target], "--target")
+    return table.without_missing(target, given["drop_missing_target"])
+
+
+def _rows(table: Table, given: dict[str, Any], known: Any) -> Rows:
+    """Read the columns as the teacher takes them."""
+    from obliqua.estimators._fitted import TreesClassifier
+    from obliqua.model import Model
+    from obliqua.tree import Tree
+
+    target = given["target"]
+    y = None if target is None else table.labels(target)
+    if isinstance(known, TreesClassifier | Model | Tree):
+        asked = [f"--{name}" for name in OF_THE_TEACHER if given[name]]
+        if asked:
+            raise click.UsageError(f"{asked[0]}: the teacher knows what its columns are.")
+        return _known_rows(table, known, y)
+    taken = [] if target is None else [target]
+    names = choose_features(table, taken, features=given["features"], drop=given["drop"])
+    if known is None:
+        more = "`obliqua fit -m oc1-vote` makes a teacher that takes categories and gaps."
+        frame = plain_numbers(table, names, f"features of a {FOREST}", more)
+        return Rows(frame, y, [Column(name) for name in names], named=True)
+    own = getattr(known, "feature_names_in_", None)
+    if own is not None:
+        names = choose_known(table, [str(name) for name in own], named=True)[0]
+    found = infer(table, names, Choice.of(given))
+    X = found.frame if own is not None or found.qualitative else found.frame.to_numpy()
+    return Rows(X, y, found.columns(), named=own is not None or bool(found.qualitative))
+
+
+def _known_rows(table: Table, known: Any, y: AnyArray | None) -> Rows:
+    """Read the columns as a model of obliqua knows them."""
+    from obliqua.estimators._teachers import model_of
+
+    held = model_of(known)
+    choose_known(table, held.encoding.names, has_own_names(held))
+    columns = list(held.encoding.columns)
+    frame = read_as(table, columns, held.takes_missing)
+    named = hasattr(known, "feature_names_in_") or not hasattr(known, "fit")
+    plain = held.encoding.numeric and not named
+    return Rows(frame.to_numpy() if plain else frame, y, columns, named=not plain)
+
+
+def _other_rows(given: dict[str, Any], rows: Rows) -> list[tuple[str, Any, AnyArray | None]]:
+    """Read the rows to test on, before the time of a fit is spent."""
+    if given["test"] is None:
+        return []
+    table: Table = read_table(given["test"], given["delimiter"], given["missing"])
+    target = given["target"]
+    there = target is not None and target in table.frame.columns
+    if there:
+        table = table.without_missing(target, given["drop_missing_target"])
+    choose_known(table, [column.name for column in rows.columns], named=True)
+    frame = read_as(table, rows.columns)
+    what = f"{counted(table.frame.height, 'row')} of {table.source}"
+    return [
+        (what, frame if rows.named else frame.to_numpy(), table.labels(target) if there else None)
+    ]
+
+
+def _called(given: dict[str, Any], known: Any) -> str:
+    if known is None:
+        return f"{FOREST}, scikit-learn's, fitted to the rows that are not held out"
+    return f"{given['teacher']}, {type(known).__name__}"
+
+
+def _summary(student: DistilledClassifier, rows: Rows, method: str) -> list[tuple[str, str]]:
+    n_rows, held = len(rows.X), student.fidelity_.get("data", {}).get("rows", 0)
+    trees = student.model_.trees
+    generated = int(trees[0].n_samples[0]) - (n_rows - int(held))
+    sizes = "" if len(trees) == 1 else f" in {len(trees)} trees that are added up"
+    return [
+        ("rows", f"{n_rows:,}, {held:,} of them held out, and {generated:,} generated"),
+        ("method", method),
+        ("leaves", f"{student.get_n_leaves():,}{sizes}"),
+        ("depth", f"{student.get_depth():,}"),
+    ]
+
+
+def _lost(
+    student: DistilledClassifier, seen: bool, tests: list[tuple[str, Any, AnyArray | None]]
+) -> list[tuple[str, str]]:
+    """Say what was lost, on rows of each kind."""
+    from obliqua.estimators._fidelity import fidelity
+
+    found = []
+    for kind, what in (("data", "held out"), ("generated", "generated")):
+        if kind in student.fidelity_:
+            lost = student.fidelity_[kind]
+            found.append((f"{counted(int(lost['rows']), 'row')} {what}", lost, seen))
+    for what, X, y in tests:
+        found.append((what, fidelity(student.estimator_, student, X, y), False))
+    facts = []
+    for what, lost, before in found:
+        facts.append(("agreement", f"{100 * lost['agreement']:.1f} % on {what}"))
+        facts.append(("difference", f"{lost['difference']:.3f} of 1, in the shares of classes"))
+        if "student_accuracy" in lost:
+            known = " (which it may know)" if before else ""
+            own, other = lost["student_accuracy"], lost["teacher_accuracy"]
+            text = f"{100 * own:.1f} %, that of the teacher {100 * other:.1f} %{known}"
+            facts.append(("accuracy", text))
+    return facts

@@ -1,0 +1,263 @@
+"""Teachers: classifiers that another one is to do the same as, and rows to ask them about."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.exceptions import NotFittedError
+
+from obliqua._core.rng import row_hashes
+from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
+from obliqua.data import Encoding
+from obliqua.estimators._input import without_mask
+from obliqua.model import Model
+from obliqua.tree import Tree
+
+_WANTED = "The teacher must be a fitted classifier with predict_proba"
+
+
+@dataclass(frozen=True, eq=False)
+class Teacher:
+    """What is asked of a classifier.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        The labels of its classes.
+    proba : callable
+        Says the shares of the classes of rows.
+    name : str
+        What it is called in messages.
+    """
+
+    classes: AnyArray
+    proba: Callable[[Any], Any]
+    name: str
+
+    def shares(self, X: Any) -> FloatArray:
+        """Ask for the shares of the classes, and check the answer.
+
+        Parameters
+        ----------
+        X : table
+            The rows, of the kind that the teacher was fitted to.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            None is negative, and those of a row add up to 1.
+        """
+        said = self.proba(X)
+        if isinstance(said, list):
+            raise TypeError(
+                f"{_WANTED} and one target; {self.name} has {len(said)}. Give one classifier per "
+                "target."
+            )
+        shares = np.array(said, dtype=np.float64)
+        if shares.shape != (len(X), len(self.classes)):
+            raise ValueError(
+                f"predict_proba of {self.name} must return a number for each of the {len(X)} rows "
+                f"and {len(self.classes)} classes; got shape {shares.shape}."
+            )
+        sums = shares.sum(axis=1, keepdims=True)
+        if not (np.isfinite(sums).all() and (shares >= 0).all() and (sums > 0).all()):
+            raise ValueError(
+                f"predict_proba of {self.name} must return finite numbers that are not negative, "
+                "and not 0 for all classes of a row; it has returned others."
+            )
+        return np.asarray(shares / sums)
+
+
+def model_of(known: Any) -> Model:
+    """Return the model of a tree, a model or a classifier of obliqua.
+
+    Parameters
+    ----------
+    known : estimator, Model or Tree
+        What holds it.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
+    if isinstance(known, Tree):
+        encoding = Encoding.identity(known.n_features)
+        return Model((known,), "single", encoding, np.arange(known.n_stats))
+    held: Model = known if isinstance(known, Model) else known.model_
+    return held
+
+
+def teacher_of(fitted: Any) -> Teacher:
+    """See a fitted classifier as a teacher.
+
+    Parameters
+    ----------
+    fitted : estimator, Model or Tree
+        Any fitted classifier with `predict_proba` and `classes_`.
+
+    Returns
+    -------
+    Teacher
+        What is asked of it.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    NotFittedError
+        If it is not fitted.
+    """
+    if isinstance(fitted, Tree | Model):
+        held = model_of(fitted)
+        return Teacher(held.classes, lambda X: held.predict_proba(held.rows(X)), "the model")
+    name = type(fitted).__name__
+    if isinstance(fitted, type):
+        raise TypeError(f"{_WANTED}; got the class {fitted.__name__} itself.")
+    if not hasattr(fitted, "predict_proba"):
+        raise TypeError(f"{_WANTED}; {name} has none.{_advice(fitted)}")
+    classes = getattr(fitted, "classes_", None)
+    if classes is None:
+        raise NotFittedError(
+            f"This {name} is not fitted, or does not say what its classes are (classes_). Fit it "
+            "first."
+        )
+    if isinstance(classes, list) and len(classes) and isinstance(classes[0], np.ndarray):
+        raise TypeError(
+            f"{_WANTED} and one target; {name} has {len(classes)}. Give one classifier per target."
+        )
+    return Teacher(np.asarray(classes), fitted.predict_proba, name)
+
+
+def _advice(fitted: Any) -> str:
+    if hasattr(fitted, "fit") and is_regressor(fitted):
+        return " It is a regressor: it predicts numbers, and a student here predicts classes."
+    if type(fitted).__name__ == "VotingClassifier":
+        return " Fit it with voting='soft'."
+    if hasattr(fitted, "decision_function"):
+        return " Put it into scikit-learn's CalibratedClassifierCV, which has."
+    return ""
+
+
+class RawRows:
+    """Rows as a user has them, of which others are made: of the same kind, with the same types.
+
+    Parameters
+    ----------
+    X : array-like or frame of shape (n_rows, n_columns)
+        The rows.
+    by_columns : bool
+        Whether an entry of a list of rows keeps its own type.
+    """
+
+    def __init__(self, X: Any, by_columns: bool = False) -> None:
+        X = without_mask(X)
+        self._pandas = hasattr(X, "iloc")
+        self._polars = not self._pandas and hasattr(X, "get_columns")
+        if not (self._pandas or self._polars or isinstance(X, np.ndarray)):
+            X = np.array(X, dtype=object) if by_columns else np.asarray(X)
+        self.X = X
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.X)
+
+    def take(self, rows: Int64Array) -> Any:
+        """Return some of the rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int64
+            Their numbers.
+
+        Returns
+        -------
+        table
+            The rows.
+        """
+        return self.X.iloc[rows] if self._pandas else self.X[rows]
+
+    def mixed(self, rows: Int64Array) -> Any:
+        """Return rows whose entries come from different ones.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, of shape (n_rows, n_columns)
+            The row that each entry comes from.
+
+        Returns
+        -------
+        table
+            The rows.
+        """
+        if self._pandas:
+            frame = self.X.iloc[rows[:, 0]].reset_index(drop=True)
+            for place in range(1, rows.shape[1]):
+                frame.isetitem(place, self.X.iloc[rows[:, place], place].array)
+            return frame
+        if self._polars:
+            columns = self.X.get_columns()
+            return type(self.X)([one.gather(rows[:, place]) for place, one in enumerate(columns)])
+        return self.X[rows, np.arange(rows.shape[1])]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Where generated rows come from.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, of shape (n_rows,)
+        The rows that are mixed.
+    n_columns : int
+        The number of columns.
+    swap : float
+        The share of the entries that is drawn from the columns.
+    """
+
+    rows: Int64Array
+    n_columns: int
+    swap: float
+
+    def draw(self, n_rows: int, random: np.random.Generator) -> Int64Array:
+        """Draw rows.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many.
+        random : Generator
+            The random numbers.
+
+        Returns
+        -------
+        ndarray of int64, of shape (n_rows, n_columns)
+            The row that each entry comes from.
+        """
+        n = len(self.rows)
+        base = random.integers(n, size=(n_rows, 1))
+        other = random.integers(n, size=(n_rows, self.n_columns))
+        swapped = random.random((n_rows, self.n_columns)) < self.swap
+        return np.asarray(self.rows[np.where(swapped, other, base)])
+
+
+def shuffled(Z: Rows, seed: int) -> Int64Array:
+    """Put rows in a random order that depends on what is in them, not on how they came.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_rows, n_columns)
+        The rows.
+    seed : int
+        The seed.
+
+    Returns
+    -------
+    ndarray of int64, of shape (n_rows,)
+        Their numbers in that order.
+    """
+    keys = row_hashes(Z, np.zeros(len(Z), dtype=np.int64), seed)
+    return np.argsort(keys, kind="stable").astype(np.int64)

@@ -1,0 +1,469 @@
+"""Students: a few small trees that do what another classifier does."""
+
+from copy import copy
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import _fit_context, clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from obliqua._table import FROM_DTYPE, Table, read_by_columns
+from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua.estimators._docs import document
+from obliqua.estimators._fidelity import compared, sound
+from obliqua.estimators._fitted import TreesClassifier
+from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures, read_training
+from obliqua.estimators._labels import check_labels
+from obliqua.estimators._students import grow_student, method_of
+from obliqua.estimators._teachers import RawRows, Source, Teacher, shuffled, teacher_of
+from obliqua.estimators.base import BaseTreeClassifier, SeedLike
+from obliqua.model import Model
+
+if TYPE_CHECKING:
+    from obliqua.tree import Tree
+
+MOST_SEED = 2**31 - 1
+FEWEST_GENERATED = 5000
+CHECKED = 2000  # generated rows on which the fidelity is measured
+
+_FIDELITY = """\
+What was lost, on rows that no tree was grown from: under 'data' on held-out rows of X, if there
+are any, under 'generated' on fresh generated rows. Each is a dictionary: 'rows', their number;
+'agreement', the share for which teacher and student have the same likeliest class; 'difference',
+the mean over rows of half the sum of the absolute differences of the shares, which for two classes
+is the mean absolute difference of the probability; and if y was given 'teacher_accuracy' and
+'student_accuracy', under 'data' only. A teacher that was fitted to these rows before
+looks more accurate there than it is, and says other shares than for new rows; `obliqua.fidelity`
+measures the same on any rows."""
+
+
+@document(
+    {
+        "tree_": ("Tree", "The tree. Only there if there is one."),
+        "model_": (
+            "Model",
+            """\
+The trees, in `model_.trees`, the classes and the encoding of the columns. Several trees are added
+up: the first says shares of the classes, each further one what to add to them or to take away.""",
+        ),
+        "estimator_": ("estimator", "The fitted teacher. Not kept in model files."),
+        "fidelity_": ("dict", _FIDELITY),
+        "feature_importances_": (
+            "ndarray of shape (`n_features_in_`,)",
+            """\
+The share of each feature in the gain of all splits of all trees, in which gains are reductions
+of the mean square error.""",
+        ),
+    },
+    estimator=(
+        "estimator or None",
+        """\
+The teacher: any classifier with `predict_proba`, such as a forest, a pipeline or a support vector
+machine. It is cloned and fitted, unless `prefit`. `None` stands for scikit-learn's
+`RandomForestClassifier()`.""",
+    ),
+    prefit=(
+        "bool",
+        """\
+Whether `estimator` is fitted already and taken as it is; then `fit` needs no y. Cross-validation
+clones estimators and what is in them; put a fitted teacher into scikit-learn's `FrozenEstimator`
+there.""",
+    ),
+    method=(
+        "{'cart', 'hhcart', 'oc1'} or estimator",
+        """\
+How splits are found: along single features; by Householder reflections, HHCART(D) with Fisher's
+directions; or by OC1's climbs, with five starts. All use the Gini criterion, which for shares is
+the square error. A tree classifier of obliqua with parameters of its own will do too; its
+`max_leaf_nodes`, `pruning`, `random_state` and `n_jobs` are set here.""",
+    ),
+    max_leaves=("int", "The most leaves of all trees together."),
+    n_trees=(
+        "int",
+        """\
+The most trees. With several, each is grown from what those before it have left over, by square
+error, and has its part of `max_leaves`, at least 2.""",
+    ),
+    n_generated=(
+        "int or None",
+        """\
+How many rows are generated, beside those of X, to ask the teacher about. `None`: twice as many as
+X has, at least 5,000. With 0 the student learns from X alone, where a forest mostly repeats its
+own labels.""",
+    ),
+    swap=(
+        "float",
+        """\
+The share of the entries of a generated row that is drawn from its column, each by itself; the
+others are those of one row of X. With 1 all columns are independent: samples of the marginals.""",
+    ),
+    holdout=(
+        "float",
+        """\
+The share of the rows of X from which nothing is grown, so that the fidelity can be measured on
+them, at least 0 and below 1. Neither is the teacher fitted to them, unless `prefit`.""",
+    ),
+    categorical_features=(
+        "'from_dtype', array-like or None",
+        """\
+Which columns are qualitative, as for the other classifiers. If the teacher is one of obliqua and
+nothing else is said, those that are qualitative for it.""",
+    ),
+    random_state=(
+        "int, RandomState instance or None",
+        """\
+The seed of generated and held-out rows, of the student, and of a teacher that has none of its own.
+The same seed gives the same student from the same teacher, whatever the order of the rows and the
+number of threads.""",
+    ),
+)
+class DistilledClassifier(TreesClassifier):
+    """A few small trees that do what another classifier does.
+
+    A student is grown from what a teacher says, not from labels: from the shares of the classes at
+    the rows of X and at rows generated from them, by square error. `obliqua.distil` is the short
+    way for a teacher that is fitted.
+
+    [parameters]
+
+    [attributes]
+
+    See Also
+    --------
+    distil : The same for a fitted teacher, in one call.
+    fidelity : What a student has lost, on any rows.
+    AggregatedTreeClassifier : One tree for an ensemble, over all points of a domain.
+
+    Notes
+    -----
+    The teacher gets tables of the kind of X: frames with the same columns and types, or arrays.
+    Qualitative columns and missing values are drawn as all other entries are.
+
+    A row is written once for each class that has a share in it. For n rows and C classes growing
+    takes up to n C rows of memory. For oblique splits and more than four classes, a row is cut
+    into four parts instead, each of one class, drawn by the shares.
+
+    Several trees are read one by one: the shares in the leaves of the second and later ones are
+    those of what is left over, shifted until nothing is negative; a class above the mean is one
+    that the tree raises.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from obliqua import DistilledClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> student = DistilledClassifier(max_leaves=8, random_state=0).fit(X, y)
+    >>> student.get_n_leaves()
+    8
+    >>> sorted(student.fidelity_["generated"])
+    ['agreement', 'difference', 'rows']
+    """
+
+    _takes_odd = True
+    _several = True
+    _notes: ClassVar[tuple[str, ...]] = ("fidelity_",)
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": "no_validation",  # teacher_of says more
+        "prefit": ["boolean"],
+        "method": "no_validation",  # method_of says more
+        "max_leaves": [Interval(Integral, 2, None, closed="left")],
+        "n_trees": [Interval(Integral, 1, None, closed="left")],
+        "n_generated": [Interval(Integral, 0, None, closed="left"), None],
+        "swap": [Interval(Real, 0.0, 1.0, closed="both")],
+        "holdout": [Interval(Real, 0.0, 1.0, closed="left")],
+        "categorical_features": TABLE_CONSTRAINTS["categorical_features"],
+        "random_state": ["random_state"],
+        "n_jobs": BaseTreeClassifier._parameter_constraints["n_jobs"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        prefit: bool = False,
+        method: str | BaseTreeClassifier = "hhcart",
+        max_leaves: int = 64,
+        n_trees: int = 1,
+        n_generated: int | None = None,
+        swap: float = 0.5,
+        holdout: float = 0.2,
+        categorical_features: CategoricalFeatures = FROM_DTYPE,
+        random_state: SeedLike = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.prefit = prefit
+        self.method = method
+        self.max_leaves = max_leaves
+        self.n_trees = n_trees
+        self.n_generated = n_generated
+        self.swap = swap
+        self.holdout = holdout
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what the teacher takes."""
+        tags = super().__sklearn_tags__()
+        try:
+            taken = get_tags(self._given()).input_tags
+        except (AttributeError, TypeError, ValueError):  # no estimator: fit says so
+            return tags
+        tags.input_tags.allow_nan, tags.input_tags.categorical = taken.allow_nan, taken.categorical
+        return tags
+
+    @property
+    def _plain_vote(self) -> bool:
+        """Whether it is the vote, or the mean of the shares, of its trees."""
+        return self.model_.combine == "single"
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """The share of each feature in the gain of all splits of all trees."""
+        check_is_fitted(self)
+        from obliqua.explain.importance import importances
+
+        shares = importances(self.model_, normalize=False)
+        return np.asarray(shares / shares.sum()) if shares.sum() > 0 else shares
+
+    def _given(self) -> Any:
+        """Return the teacher as it was given, or what stands for it."""
+        if self.estimator is not None:
+            return self.estimator
+        from sklearn.ensemble import RandomForestClassifier
+
+        return RandomForestClassifier()
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        method_of(self.method)
+        if self.max_leaves < 2 * self.n_trees:
+            raise ValueError(
+                f"n_trees={self.n_trees} trees have two leaves each at least, so max_leaves must "
+                f"be {2 * self.n_trees} or more; got {self.max_leaves}. Say fewer trees, or allow "
+                "more leaves."
+            )
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the teacher, unless it is fitted, and grow the student.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows: an array, a list of rows, or a pandas or polars frame. For a teacher that is
+            fitted, those that it was fitted to or other ones with the same columns.
+        y : array-like of shape (n_samples,), default=None
+            The class labels. A teacher that is fitted needs none; then they only say how accurate
+            teacher and student are.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        TypeError
+            If `estimator` is no classifier with `predict_proba`.
+        NotFittedError
+            If `prefit`, and it is not fitted.
+        """
+        self._check_saved()
+        method = method_of(self.method)
+        seeds = check_random_state(self.random_state).randint(MOST_SEED, size=3, dtype=np.int64)
+        fitted = self._given() if self.prefit else None
+        if self.prefit:
+            teacher_of(fitted)  # before anything else, what is no teacher is refused
+        seen = copy(self)
+        table, raw, labels = self._read(seen, fitted, X, y)
+        held, rows = self._divided(table, labels, int(seeds[1]))
+        if fitted is None:
+            fitted = self._taught(raw.take(np.sort(rows)), labels[np.sort(rows)], int(seeds[0]))
+        pupil = _Pupil(self, method, table, raw, teacher_of(fitted))
+        trees, checks = pupil.grown(rows, int(seeds[2]))
+        combine = "single" if len(trees) == 1 else "sum"
+        model = Model(tuple(trees), combine, table.encoding, pupil.teacher.classes)
+        found = pupil.measured(model, held, labels, checks)
+        self._hold(model, getattr(seen, "feature_names_in_", None))
+        self.estimator_, self.fidelity_ = fitted, found
+        return self
+
+    def _divided(
+        self, table: Table, labels: AnyArray | None, seed: int
+    ) -> tuple[Int64Array, Int64Array]:
+        """Return the rows that are held out, and the others."""
+        # All that is random goes by this order, which does not depend on how the rows came.
+        order = shuffled(table.Z, seed)
+        held = np.arange(len(order)) < min(round(float(self.holdout) * len(order)), len(order) - 1)
+        if labels is not None and not self.prefit:
+            # A class without rows would be none for the teacher.
+            for label in np.unique(labels):
+                places = np.flatnonzero(labels[order] == label)
+                held[places[-1]] = False
+        return order[held], order[~held]
+
+    def _read(self, seen: Self, teacher: Any, X: Any, y: Any) -> tuple[Table, RawRows, Any]:
+        """Read the rows for the student, and keep them as they are for the teacher."""
+        check_labels(y)
+        held = getattr(teacher, "model_", teacher)
+        if isinstance(self.categorical_features, str) and isinstance(held, Model):
+            places = [place for place, one in enumerate(held.encoding.columns) if one.levels]
+            if places:
+                seen.categorical_features = places
+        raw = RawRows(X, read_by_columns(X, seen.categorical_features))
+        if y is not None or not self.prefit:
+            table, labels = read_training(seen, X, y)
+            return table, raw, labels
+        # The checks want labels; any will do.
+        return read_training(seen, X, np.arange(raw.n_rows) % 2)[0], raw, None
+
+    def _taught(self, X: Any, y: Any, seed: int) -> Any:
+        """Return the teacher, fitted."""
+        given = self._given()
+        if isinstance(given, type) or not hasattr(given, "fit"):
+            teacher_of(given)  # says what is wrong
+        fitted = clone(given)
+        if getattr(fitted, "random_state", 0) is None and self.random_state is not None:
+            fitted.set_params(random_state=seed)
+        return fitted.fit(X, y)
+
+    def _hold(self, model: Model, names: AnyArray | None) -> None:
+        for name in ("estimator_", "fidelity_"):
+            self.__dict__.pop(name, None)
+        super()._hold(model, names)
+
+    def _check_notes(self) -> None:
+        if not sound(getattr(self, "fidelity_", None)):
+            raise ValueError("what was measured of the student makes no sense")
+
+
+class _Pupil:
+    """What a fit works with, once all is read."""
+
+    def __init__(
+        self,
+        told: DistilledClassifier,
+        method: BaseTreeClassifier,
+        table: Table,
+        raw: RawRows,
+        teacher: Teacher,
+    ) -> None:
+        self.told, self.method = told, method
+        self.table, self.raw, self.teacher = table, raw, teacher
+
+    def grown(self, rows: Int64Array, seed: int) -> tuple[list["Tree"], Int64Array]:
+        """Grow the trees; also return generated rows to measure the fidelity on."""
+        told, Z = self.told, self.table.Z
+        random = np.random.default_rng(seed)
+        wanted = told.n_generated
+        n = max(FEWEST_GENERATED, 2 * len(Z)) if wanted is None else int(wanted)
+        source = Source(rows, Z.shape[1], float(told.swap))
+        generated, checks = source.draw(n, random), source.draw(CHECKED, random)
+        shares = [self.teacher.shares(self.raw.take(rows))]
+        parts: list[Any] = [Z[rows]]
+        if n:
+            shares.append(self.teacher.shares(self.raw.mixed(generated)))
+            parts.append(self._matrix(generated))
+        whole = Table(np.concatenate(parts), self.table.encoding, self.table.has_missing)
+        trees = grow_student(self.method, whole, np.concatenate(shares), told, seed)
+        return trees, checks
+
+    def _matrix(self, rows: Int64Array) -> Any:
+        """Return mixed rows as the student reads them."""
+        return self.table.Z[rows, np.arange(rows.shape[1])]
+
+    def measured(
+        self, model: Model, held: Int64Array, labels: AnyArray | None, checks: Int64Array
+    ) -> dict[str, dict[str, float]]:
+        """Measure what was lost, on held-out and on generated rows."""
+        found = {}
+        if len(held):
+            found["data"] = compared(
+                self.teacher.shares(self.raw.take(held)),
+                model.predict_proba(self.table.Z[held]),
+                model.classes,
+                None if labels is None else labels[held],
+            )
+        found["generated"] = compared(
+            self.teacher.shares(self.raw.mixed(checks)),
+            model.predict_proba(self._matrix(checks)),
+            model.classes,
+        )
+        return found
+
+
+def distil(
+    ensemble: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    max_leaves: int = 64,
+    n_trees: int = 1,
+    method: str | BaseTreeClassifier = "hhcart",
+    **options: Any,
+) -> DistilledClassifier:
+    """Make a small model that does what a fitted classifier does.
+
+    Parameters
+    ----------
+    ensemble : estimator, Model or Tree
+        The teacher: a fitted classifier with `predict_proba`, such as a forest or a pipeline.
+    X : array-like of shape (n_samples, n_features)
+        Rows with the columns that it was fitted to, as it takes them.
+    y : array-like of shape (n_samples,), default=None
+        Their classes, if it is to be known how accurate teacher and student are.
+    max_leaves : int, default=64
+        The most leaves of all trees together.
+    n_trees : int, default=1
+        The most trees.
+    method : {'cart', 'hhcart', 'oc1'} or estimator, default='hhcart'
+        How splits are found.
+    **options : dict
+        Further parameters of `DistilledClassifier`: `n_generated`, `swap`, `holdout`,
+        `categorical_features`, `random_state`, `n_jobs`.
+
+    Returns
+    -------
+    DistilledClassifier
+        The student, fitted. `fidelity_` says what was lost.
+
+    Raises
+    ------
+    TypeError
+        If `ensemble` is no classifier with `predict_proba`.
+    NotFittedError
+        If it is not fitted.
+
+    See Also
+    --------
+    DistilledClassifier : All parameters, and how it is done.
+    fidelity : What a student has lost, on any rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> import obliqua
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = RandomForestClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> student = obliqua.distil(forest, X[::2], max_leaves=16, random_state=0)
+    >>> student.tree_.n_leaves
+    16
+    >>> lost = obliqua.fidelity(forest, student, X[1::2], y[1::2])
+    >>> lost["agreement"] > 0.9
+    True
+    """
+    student = DistilledClassifier(
+        ensemble,
+        prefit=True,
+        method=method,
+        max_leaves=max_leaves,
+        n_trees=n_trees,
+        **options,
+    )
+    return student.fit(X, y)
