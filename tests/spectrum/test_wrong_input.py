@@ -130,6 +130,8 @@ def test_what_is_no_domain(takes: Callable[[Any], Any]) -> None:
         ("23", None, TypeError, "got '23'"),
         ([2, 2], ["a", "a"], ValueError, "'a' is there twice"),
         ([2, 2], ["a"], ValueError, "1 names for 2 columns"),
+        ([2, 2], "ab", TypeError, "names of columns must be a list or a tuple; got 'ab'"),
+        ([2, 2], 5, TypeError, "names of columns must be a list or a tuple; got 5"),
     ],
     ids=str,
 )
@@ -167,6 +169,9 @@ def test_entries_that_are_no_numbers() -> None:
     def slip(entries: Any) -> Feature:
         return Feature("f", "values", entries)
 
+    assert_refused(lambda: slip(5), TypeError, "entries of feature 'f' must be a list")
+    number: Any = 5
+    assert_refused(lambda: Domain(number), TypeError, "features of a domain must be a list")
     assert_refused(lambda: slip(("a", "b")), ValueError, "values of feature 'f' must be numbers")
     assert_refused(lambda: slip((None, {})), ValueError, "values of feature 'f' must be numbers")
 
@@ -353,13 +358,14 @@ def test_components(gram: Any, weights: Any, n: Any, message: str) -> None:
     assert_refused(lambda: principal_components(gram, weights, n), ValueError, message)
 
 
-def test_trees_that_are_constant_have_components() -> None:
-    ensemble = SpectralEnsemble(DOMAIN, lambda tree: np.full(tree.n_nodes, 1000.0 / 3))
-    for weight in (0.1, 0.7, 1.3):
-        ensemble.add_tree(TREE, weight)
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
+def test_trees_with_large_means_have_components(offset: float) -> None:
+    ensemble = SpectralEnsemble(DOMAIN, lambda tree: offset / 3 + np.arange(tree.n_nodes))
+    for _ in range(20):
+        ensemble.add_tree(TREE)
     found = ensemble.components(centred=True)
-    assert len(found) == 3
-    assert found.eigenvalues.max() < 1e-9
+    assert len(found) == 20
+    assert found.eigenvalues[0] == pytest.approx(20 * 0.25, rel=1e-2)
 
 
 def test_weights_and_keys_of_an_ensemble() -> None:

@@ -194,21 +194,32 @@ def cardinalities_of(given: Any) -> list[int]:
                 f"{place}."
             )
         if not 1 <= n <= MOST_LEVELS:
+            hint = " Numbers can be put into intervals: Feature(name, 'intervals', thresholds)."
             raise ValueError(
-                f"A column has between 1 and {MOST_LEVELS} levels; got {n!r} for column {place}. "
-                "Numbers can be put into intervals: Feature(name, 'intervals', thresholds)."
+                f"A column has between 1 and {MOST_LEVELS} levels; got {n!r} for column {place}."
+                f"{hint if n > 1 else ''}"
             )
         known.append(int(n))
     return known
 
 
-def check_names(names: Iterable[str]) -> None:
-    """Refuse names that occur twice."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise ValueError(f"Each column needs a name of its own; {name!r} is there twice.")
-        seen.add(name)
+def tuple_of(what: str, given: Any) -> tuple[Any, ...]:
+    """Return what can be listed as a tuple."""
+    try:
+        return tuple(given)
+    except TypeError as error:
+        raise TypeError(f"{what} must be a list or a tuple; got {_short(given)}.") from error
+
+
+def names_of(given: Any) -> tuple[str, ...]:
+    """Return names of columns, each of which must be there once."""
+    if isinstance(given, str):
+        raise TypeError(f"The names of columns must be a list or a tuple; got {given!r}.")
+    names = tuple(map(str, tuple_of("The names of columns", given)))
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise ValueError(f"Each column needs a name of its own; {twice!r} is there twice.")
+    return names
 
 
 def check_discrete(name: str, numbers: FloatArray) -> None:
@@ -265,9 +276,9 @@ def column_of(name: str, column: Any) -> FloatArray:
             return array.astype(np.float64)
     except (TypeError, ValueError):
         found = array.ravel()[:1].tolist()
-    example = f" {found[0]!r}, for instance," if found else ""
+    example = f", {_short(found[0])} for instance" if found else ""
     raise ValueError(
-        f"Column {name!r} holds{example} what is no number. Here rows are given as a tree walks "
+        f"Column {name!r} holds what is no number{example}. Here rows are given as a tree walks "
         "them: numbers, and codes of qualitative columns. Domain.codes_of_table reads a table "
         "with symbols."
     )
@@ -295,7 +306,7 @@ def points_of(domain: Domain, codes: Any) -> Int64Array:
         raise ValueError(
             "Points are given by levels, which are whole numbers; Domain.codes makes them of "
             "rows, and Domain.codes_of_table of a table with symbols. Use -1 for a level that is "
-            "not known."
+            f"not known. Got {_short(codes)}."
         )
     if given.ndim != 2 or given.shape[1] != domain.n_features:
         raise ValueError(

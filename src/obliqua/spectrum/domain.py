@@ -49,7 +49,7 @@ class Feature:
     entries: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        entries = tuple(self.entries)
+        entries = _checks.tuple_of(f"The entries of feature {self.name!r}", self.entries)
         if self.kind not in _KINDS:
             raise ValueError(
                 f"The kind of feature {self.name!r} must be one of {', '.join(_KINDS)}; got "
@@ -155,7 +155,8 @@ class Domain:
     packing: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "features", tuple(self.features))
+        features = _checks.tuple_of("The features of a domain", self.features)
+        object.__setattr__(self, "features", features)
         object.__setattr__(self, "packing", tuple(self.packing))
         for feature in self.features:
             if not isinstance(feature, Feature):
@@ -183,8 +184,8 @@ class Domain:
             The domain.
         """
         counts = _checks.cardinalities_of(cardinalities)
-        known = Encoding.identity(len(counts), names).names
-        _checks.check_names(known)
+        told = None if names is None else _checks.names_of(names)
+        known = Encoding.identity(len(counts), told).names
         levels = {n: tuple(range(n)) for n in set(counts)}  # columns alike share them
         pairs = zip(known, counts, strict=True)
         return cls(tuple(Feature(name, LEVELS, levels[n]) for name, n in pairs))

@@ -18,7 +18,7 @@ __all__ = ["Components", "gram_of_spectra", "principal_components"]
 
 
 # An eigenvalue below 0 is what rounding leaves of 0 if it is this small beside the largest one; or
-# at all, for trees that are the same but for their means have nothing else once these are off.
+# at all, for trees that hardly vary have nothing else when their means are taken off.
 _NEGATIVE, _NOTHING = 1e-6, 1e-9
 
 
@@ -112,11 +112,18 @@ def principal_components(
         If the matrix is not square, symmetric, finite and positive semi-definite, or something
         else does not fit it.
     """
+    return components_of(gram, weights, n_components, _NOTHING)
+
+
+def components_of(
+    gram: ArrayLike, weights: ArrayLike, n_components: int | float | None, rounding: float
+) -> Components:
+    """Do the same; an eigenvalue may be below 0 by what rounding makes."""
     matrix = _checks.floats_of("The inner products", gram)
     alpha = _checks.floats_of("The weights", weights)
     _check(matrix, alpha, n_components)
     values, vectors = np.linalg.eigh(matrix)
-    if values[0] < -(_NEGATIVE * np.abs(values).max() + _NOTHING):
+    if values[0] < -(_NEGATIVE * np.abs(values).max() + rounding):
         raise ValueError(
             "The matrix of inner products must be positive semi-definite, as those of functions "
             f"are; this one has the eigenvalue {values[0]:g} beside {values[-1]:g}. Make it with "
@@ -149,7 +156,10 @@ def _check(matrix: FloatArray, weights: FloatArray, n_components: int | float | 
             f"each tree; got arrays of shapes {matrix.shape} and {weights.shape}."
         )
     if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-9 * np.abs(matrix).max()):
-        raise ValueError("The matrix of inner products must be symmetric; this one is not.")
+        raise ValueError(
+            "The matrix of inner products must be symmetric; this one is not. Make it with "
+            "gram_of_spectra or gram_of_leaves."
+        )
     if n_components is None or (_checks.is_whole(n_components) and n_components >= 1):
         return
     if isinstance(n_components, Integral) or not (

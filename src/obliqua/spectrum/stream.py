@@ -13,7 +13,7 @@ from obliqua.spectrum import _checks
 from obliqua.spectrum.domain import Domain
 from obliqua.spectrum.function import Spectrum, gathered
 from obliqua.spectrum.paths import MAX_COEFFICIENTS, spectrum_of
-from obliqua.spectrum.principal import Components, principal_components
+from obliqua.spectrum.principal import Components, components_of
 from obliqua.tree import Tree
 
 __all__ = ["SpectralEnsemble"]
@@ -21,6 +21,8 @@ __all__ = ["SpectralEnsemble"]
 # Trees that leave leave rounding errors as large as their weights. When they have weighed so many
 # times what is there, the sum is made anew; for equal weights that costs little for each of them.
 _MOST_LEFT = 4.0
+
+_ROUNDING = 1e-12
 
 _VALUES = ("votes", "shares")
 
@@ -212,7 +214,9 @@ class SpectralEnsemble:
         if centred:
             means = np.array([spectrum.mean for spectrum in self.spectra])
             gram = gram - means @ means.T
-        return principal_components(gram, self.weights, n_components)
+        # What is left without large means has the rounding errors of these.
+        rounding = _ROUNDING * float(np.abs(self._gram).max())
+        return components_of(gram, self.weights, n_components, rounding)
 
     def combined(self, weights: ArrayLike) -> Spectrum:
         """Return a weighted sum of the trees' spectra, such as a component.
