@@ -360,12 +360,18 @@ def test_components(gram: Any, weights: Any, n: Any, message: str) -> None:
 
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
 def test_trees_with_large_means_have_components(offset: float) -> None:
-    ensemble = SpectralEnsemble(DOMAIN, lambda tree: offset / 3 + np.arange(tree.n_nodes))
+    rng = np.random.default_rng(0)
+    steps = rng.normal(size=20)
+    values = iter(offset * rng.uniform(1, 2, 20))
+    ensemble = SpectralEnsemble(
+        DOMAIN, lambda tree: next(values) + steps[len(ensemble)] * np.arange(tree.n_nodes)
+    )
     for _ in range(20):
         ensemble.add_tree(TREE)
     found = ensemble.components(centred=True)
     assert len(found) == 20
-    assert found.eigenvalues[0] == pytest.approx(20 * 0.25, rel=1e-2)
+    # The leaves are nodes 1 and 2: half a step above and below the mean.
+    assert found.eigenvalues[0] == pytest.approx(0.25 * (steps**2).sum(), rel=1e-2)
 
 
 def test_weights_and_keys_of_an_ensemble() -> None:
