@@ -10,13 +10,13 @@ import pytest
 from cli_tools import Run, facts
 from obliqua import datasets
 from obliqua.cli.demo import OF_OC1
-from obliqua.experiments.methods import METHODS
+from obliqua.experiments.methods import BY_DEFAULT
 
 
 def test_the_demo(run: Run) -> None:
     result = run("demo")
     assert result.stderr == ""
-    for name in METHODS:
+    for name in BY_DEFAULT:
         assert f"\n{name} " in result.stdout
     assert "grown from 160 of 178 rows and pruned on the other 18:" in result.stdout
     assert "├─ yes:" in result.stdout

@@ -172,3 +172,14 @@ def test_components_that_are_rounding_have_trees_of_one_leaf() -> None:
         assert [tree.n_leaves for tree in model.trees_][2:] == [1, 1]
         np.testing.assert_allclose(model.fidelity_, 1.0)
         assert len(model.predict(X)) == 200
+
+
+@each
+def test_a_domain_must_hold_the_rows(Estimator: Any) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (60, 2)).astype(float), rng.integers(0, 2, 60)
+    with pytest.raises(ValueError, match=r"levels \[0, 1\] for column 'x0', which holds 2"):
+        Estimator(n_estimators=2, domain=Domain.of_levels([2, 3])).fit(X, y)
+    holed = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+    fitted = Estimator(n_estimators=2, domain=Domain.of_levels([3, 3]), random_state=0)
+    assert fitted.fit(holed, y).domain_.size == 9

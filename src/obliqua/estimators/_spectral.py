@@ -332,6 +332,7 @@ class SpectralClassifier(TreesClassifier):
                     f"{ensemble.encoding.n_columns} columns; got {self.domain.n_features}."
                 )
             self._check_levels(self.domain, ensemble.encoding)
+            self._check_values(self.domain, ensemble.encoding, Z)
             return self.domain
         if self.domain == "discrete":
             return Domain.of_rows(Z, ensemble.encoding)
@@ -348,6 +349,20 @@ class SpectralClassifier(TreesClassifier):
                     f"The domain has the {feature.kind} {list(feature.entries[:10])} for column "
                     f"{column.name!r}, whose levels are {list(column.levels[:10])} in this order. "
                     "Make it of the same table, with Domain.of_table, or take domain='thresholds'."
+                )
+
+    @staticmethod
+    def _check_values(domain: Domain, encoding: Encoding, Z: Rows) -> None:
+        """Refuse a domain that has no place for numbers of the training rows."""
+        outside = (domain.codes(Z) < 0) & ~np.isnan(np.asarray(Z, dtype=np.float64))
+        for place, column in enumerate(encoding.columns):
+            if column.kind != QUALITATIVE and outside[:, place].any():
+                number = float(Z[np.argmax(outside[:, place]), place])
+                feature = domain.features[place]
+                raise ValueError(
+                    f"The domain has the {feature.kind} {list(feature.entries[:10])} for column "
+                    f"{column.name!r}, which holds {number:g}. Make it of the same table, with "
+                    "Domain.of_table, or take domain='thresholds'."
                 )
 
     def _coding_of(self, ensemble: Ensemble) -> Coding:

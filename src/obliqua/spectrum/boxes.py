@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._typing import BoolArray, FloatArray, Int64Array
-from obliqua.errors import TreeError
+from obliqua.spectrum import _checks
 from obliqua.spectrum._branches import branches_of
 from obliqua.spectrum.domain import Domain
-from obliqua.spectrum.paths import leaf_values
+from obliqua.spectrum.paths import check_fit, leaf_values
 from obliqua.tree import Tree
 
 __all__ = ["LeafSum", "gram_of_leaves", "leaf_sum_of"]
@@ -45,13 +46,28 @@ class LeafSum:
     sets: dict[int, BoolArray]
 
     def __post_init__(self) -> None:
+        _checks.check_domain(self.domain)
+        if not isinstance(self.values, np.ndarray) or not isinstance(self.sets, dict):
+            raise TypeError(
+                "values must be an array and sets a dict of arrays, one for each feature that "
+                f"some box is narrow in; got {type(self.values).__name__} and "
+                f"{type(self.sets).__name__}."
+            )
         if self.values.ndim != 2 or not np.isfinite(self.values).all():
             raise ValueError(
                 "values must be finite, a row of numbers for each box; got an array of shape "
                 f"{self.values.shape}."
             )
         for feature, inside in self.sets.items():
-            shape = (len(self.values), self.domain.cardinalities[feature])
+            if isinstance(feature, str) or not isinstance(inside, np.ndarray):
+                raise TypeError(
+                    "sets must have arrays for features that are given by number; got "
+                    f"{type(inside).__name__} for {feature!r}."
+                )
+            shape = (
+                len(self.values),
+                self.domain.cardinalities[self.domain.feature_number(feature)],
+            )
             if inside.dtype != bool or inside.shape != shape or not inside.any(axis=1).all():
                 raise ValueError(
                     f"sets[{feature}] must say with bools of shape {shape} which levels are in "
@@ -83,12 +99,46 @@ class LeafSum:
         """
         return float(gram_of_leaves([self, other])[0, 1])
 
+    def value(self, codes: ArrayLike) -> FloatArray:
+        """Return the function at points of the domain.
+
+        Parameters
+        ----------
+        codes : array-like of int, of shape (n_rows, n_features)
+            Levels, as `Domain.codes` returns them. Where a level is -1, not known, the mean over
+            all levels of that feature is taken.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs)
+            The values.
+        """
+        rows = _checks.points_of(self.domain, codes)
+        used = sorted(self.sets)
+        distinct, place = np.unique(rows[:, used], axis=0, return_inverse=True)
+        result = np.empty((len(distinct), self.values.shape[1]))
+        step = max(1, _BLOCK // max(1, len(self.values)))
+        for start in range(0, len(distinct), step):
+            block = distinct[start : start + step]
+            inside = np.ones((len(block), len(self.values)))
+            for column, feature in enumerate(used):
+                levels = self.sets[feature]
+                # After the last level stands the share of all: level -1 finds it.
+                shares = np.column_stack([levels, levels.mean(axis=1)])
+                inside *= shares.T[block[:, column]]
+            result[start : start + step] = inside @ self.values
+        return result[place.ravel()]
+
     def __mul__(self, factor: float) -> LeafSum:
+        if not isinstance(factor, Real):
+            return NotImplemented
         return LeafSum(self.domain, self.values * float(factor), self.sets)
 
     __rmul__ = __mul__
 
     def __add__(self, other: LeafSum) -> LeafSum:
+        if not isinstance(other, LeafSum):
+            return NotImplemented
         return added([self, other])
 
 
@@ -109,11 +159,7 @@ def leaf_sum_of(tree: Tree, domain: Domain, values: str | ArrayLike = "shares") 
     LeafSum
         The function. Leaves that no point of the domain reaches are left out.
     """
-    if tree.n_features != domain.n_features:
-        raise TreeError(
-            f"The tree has {tree.n_features} columns and the domain {domain.n_features} features; "
-            "there must be one for each."
-        )
+    check_fit(tree, domain)
     table = leaf_values(tree, values)
     allowed: list[dict[int, BoolArray] | None] = [None] * tree.n_nodes
     allowed[0] = {}
@@ -153,8 +199,7 @@ def added(parts: Sequence[LeafSum]) -> LeafSum:
     LeafSum
         Their sum.
     """
-    if len(parts) == 0:
-        raise ValueError("There must be at least one function; got none.")
+    _checks.check_kind(parts, LeafSum, "function")
     domain, n_outputs = parts[0].domain, parts[0].values.shape[1]
     if any(part.domain != domain or part.values.shape[1] != n_outputs for part in parts):
         raise ValueError("All functions must be on the same domain and have as many outputs.")

@@ -10,6 +10,7 @@ import numpy as np
 
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.errors import SpectrumTooLarge
+from obliqua.spectrum import _checks
 from obliqua.spectrum._parts import Part, part_of
 from obliqua.spectrum.boxes import LeafSum
 from obliqua.spectrum.domain import VALUES, Domain
@@ -154,10 +155,8 @@ def rebuild(
 
 
 def _check(max_leaf_nodes: int | None, energy: float, merge: str) -> None:
-    if max_leaf_nodes is not None and max_leaf_nodes < 1:
-        raise ValueError(f"max_leaf_nodes must be at least 1, or None; got {max_leaf_nodes!r}.")
-    if not 0.0 < energy <= 1.0:
-        raise ValueError(f"energy is a share above 0 and at most 1; got {energy!r}.")
+    _checks.check_count("max_leaf_nodes", max_leaf_nodes, 1, none=True)
+    _checks.check_share("energy", energy)
     if merge not in ("value", "class", "none"):
         raise ValueError(f"merge must be 'value', 'class' or 'none'; got {merge!r}.")
 

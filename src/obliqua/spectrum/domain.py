@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from obliqua._encoding import QUALITATIVE, Encoding
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data import read_table
+from obliqua.data import encoded_rows, read_table
+from obliqua.spectrum import _checks
 
 if TYPE_CHECKING:
     from obliqua.tree import Tree
@@ -21,9 +22,6 @@ __all__ = ["LEVELS", "Domain", "Feature"]
 
 LEVELS, VALUES, INTERVALS = "levels", "values", "intervals"
 _KINDS = (LEVELS, VALUES, INTERVALS)
-
-#: A column with more different numbers than this is no discrete one.
-MOST_VALUES = 64
 
 # Partitions are packed into 64-bit words; the sign bit stays free.
 _BITS = 62
@@ -51,15 +49,15 @@ class Feature:
     entries: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        entries = tuple(self.entries)
+        entries = _checks.tuple_of(f"The entries of feature {self.name!r}", self.entries)
         if self.kind not in _KINDS:
             raise ValueError(
                 f"The kind of feature {self.name!r} must be one of {', '.join(_KINDS)}; got "
                 f"{self.kind!r}."
             )
         if self.kind != LEVELS:
-            entries = tuple(float(number) for number in entries)
-            numbers = np.array(entries, dtype=np.float64)
+            numbers = _checks.floats_of(f"The {self.kind} of feature {self.name!r}", entries)
+            entries = tuple(numbers.tolist())
             if not (np.isfinite(numbers).all() and (np.diff(numbers) > 0).all()):
                 raise ValueError(
                     f"The {'values' if self.kind == VALUES else 'thresholds'} of feature "
@@ -100,7 +98,7 @@ class Feature:
         ndarray of int64
             Levels from 0 on; -1 for what is missing or none of them.
         """
-        column = np.asarray(column, dtype=np.float64)
+        column = _checks.column_of(self.name, column)
         if self.kind == INTERVALS:
             return np.where(np.isnan(column), -1, np.searchsorted(self.numbers, column))
         place = np.searchsorted(self.numbers, column)
@@ -120,6 +118,7 @@ class Feature:
         str
             A symbol, a number or an interval.
         """
+        _checks.check_level(self, level)
         if self.kind != INTERVALS:
             return str(self.entries[level])
         low = "-inf" if level == 0 else f"{self.entries[level - 1]:g}"
@@ -156,7 +155,8 @@ class Domain:
     packing: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "features", tuple(self.features))
+        features = _checks.tuple_of("The features of a domain", self.features)
+        object.__setattr__(self, "features", features)
         object.__setattr__(self, "packing", tuple(self.packing))
         for feature in self.features:
             if not isinstance(feature, Feature):
@@ -174,29 +174,33 @@ class Domain:
         Parameters
         ----------
         cardinalities : sequence of int
-            The number of levels of each column.
+            The number of levels of each column, at most 1,048,576.
         names : sequence of str, default=None
-            The columns' names; ``x0, x1, ...`` if there are none.
+            The columns' names, each once; ``x0, x1, ...`` if there are none.
 
         Returns
         -------
         Domain
             The domain.
         """
-        known = Encoding.identity(len(cardinalities), names).names
-        pairs = zip(known, cardinalities, strict=True)
-        return cls(tuple(Feature(name, LEVELS, tuple(range(int(n)))) for name, n in pairs))
+        counts = _checks.cardinalities_of(cardinalities)
+        told = None if names is None else _checks.names_of(names)
+        known = Encoding.identity(len(counts), told).names
+        levels = {n: tuple(range(n)) for n in set(counts)}  # columns alike share them
+        pairs = zip(known, counts, strict=True)
+        return cls(tuple(Feature(name, LEVELS, levels[n]) for name, n in pairs))
 
     @classmethod
-    def of_trees(cls, trees: Iterable[Tree], encoding: Encoding | None = None) -> Domain:
+    def of_trees(cls, trees: Tree | Iterable[Tree], encoding: Encoding | None = None) -> Domain:
         """Cut numeric columns at all thresholds that trees have.
 
         On such a domain the trees lose nothing: each of their splits lies between two levels.
 
         Parameters
         ----------
-        trees : iterable of Tree
-            Trees over the same columns, whose splits ask about one column each.
+        trees : Tree or iterable of Tree
+            Trees over the same columns, whose splits ask about one column each, such as
+            ``estimator.model_.trees``.
         encoding : Encoding, default=None
             What the columns are; needed for qualitative ones, whose levels it knows.
 
@@ -212,14 +216,9 @@ class Domain:
         """
         from obliqua.spectrum._branches import cuts_of
 
-        trees = list(trees)
-        if not trees:
-            raise ValueError("A domain needs at least one tree to read thresholds from; got none.")
-        n_columns = trees[0].n_features
-        if encoding is None:
-            encoding = Encoding.identity(n_columns)
-        found: list[set[float]] = [set() for _ in range(n_columns)]
-        for tree in trees:
+        known, encoding = _checks.trees_of(trees, encoding)
+        found: list[set[float]] = [set() for _ in encoding.columns]
+        for tree in known:
             for column, cut in cuts_of(tree, encoding):
                 found[column].add(cut)
         return cls(
@@ -282,14 +281,18 @@ class Domain:
         ValueError
             If a column is continuous.
         """
+        rows = _checks.rows_of(Z)
+        if rows.ndim != 2:
+            raise ValueError(f"Rows have two dimensions; got an array of shape {rows.shape}.")
+        _checks.check_encoding(encoding, rows.shape[1], "the array of rows")
         features = []
         for place, column in enumerate(encoding.columns):
             if column.kind == QUALITATIVE:
                 features.append(Feature(column.name, LEVELS, column.levels or (None,)))
                 continue
-            numbers = np.unique(np.asarray(Z[:, place], dtype=np.float64))
+            numbers = np.unique(_checks.column_of(column.name, rows[:, place]))
             numbers = numbers[~np.isnan(numbers)]
-            _check_discrete(column.name, numbers)
+            _checks.check_discrete(column.name, numbers)
             features.append(Feature(column.name, VALUES, tuple(numbers.tolist()) or (0.0,)))
         return cls(tuple(features))
 
@@ -356,14 +359,15 @@ class Domain:
         Parameters
         ----------
         Z : array of shape (n_rows, n_features)
-            The rows, as a tree walks them: numbers, and codes of qualitative columns.
+            The rows, as a tree walks them: numbers, and codes of qualitative columns. See
+            `codes_of_table` for rows with symbols.
 
         Returns
         -------
         ndarray of int64, of shape (n_rows, n_features)
             Levels from 0 on; -1 for what is missing or outside the domain.
         """
-        rows = np.asarray(Z)
+        rows = _checks.rows_of(Z)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise ValueError(
                 f"Rows of this domain have {self.n_features} columns; got an array of shape "
@@ -371,6 +375,37 @@ class Domain:
             )
         codes = [f.codes(rows[:, place]) for place, f in enumerate(self.features)]
         return np.stack(codes, axis=1) if codes else np.zeros((len(rows), 0), dtype=np.int64)
+
+    def codes_of_table(self, X: Any) -> Int64Array:
+        """Return the levels of rows as a table has them, with symbols and numbers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            A frame, an array or a list of rows, with the columns in the order of the features.
+
+        Returns
+        -------
+        ndarray of int64, of shape (n_rows, n_features)
+            Levels from 0 on; -1 for what is missing or outside the domain.
+
+        Examples
+        --------
+        >>> from obliqua.spectrum import Domain
+        >>> domain = Domain.of_table([["red", 0], ["blue", 5]])
+        >>> domain.codes_of_table([["red", 5], ["green", 0], [None, 3]])
+        array([[ 1,  1],
+               [-1,  0],
+               [-1, -1]])
+        """
+        encoding = _checks.encoding_of(self, X)
+        try:
+            rows = encoded_rows(X, encoding)
+        except ValueError as error:
+            # It speaks of trees; here it is the domain that knows the columns.
+            said = str(error).replace("when the tree was fitted", "when the domain was made")
+            raise ValueError(said) from error
+        return self.codes(rows)
 
     def feature_number(self, feature: int | str) -> int:
         """Return the number of a feature that is given by number or name.
@@ -393,9 +428,10 @@ class Domain:
                     f"{', ...' if self.n_features > 10 else ''}."
                 )
             return self.names.index(feature)
-        if not 0 <= feature < self.n_features:
+        if not (_checks.is_whole(feature) and 0 <= feature < self.n_features):
             raise ValueError(
-                f"The domain has {self.n_features} features, numbered from 0; got {feature}."
+                f"The domain has {self.n_features} features, numbered from 0; got {feature!r}. "
+                "Give the number of a feature, or its name."
             )
         return int(feature)
 
@@ -429,32 +465,18 @@ class Domain:
         Domain
             The domain.
         """
-        return cls(
-            tuple(
-                Feature(str(entry["name"]), str(entry["kind"]), tuple(entry["entries"]))
-                for entry in state["features"]
-            )
-        )
+        try:
+            told = [(e["name"], e["kind"], tuple(e["entries"])) for e in state["features"]]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                "A domain is read from {'features': [{'name': ..., 'kind': ..., 'entries': [...]},"
+                " ...]}, as to_dict() writes it; reading failed with "
+                f"{type(error).__name__}: {error}."
+            ) from error
+        return cls(tuple(Feature(str(name), str(kind), entries) for name, kind, entries in told))
 
     def __repr__(self) -> str:
         return f"Domain({self.n_features} features, cardinalities {self.cardinalities})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.features, self.packing)
-
-
-def _check_discrete(name: str, numbers: FloatArray) -> None:
-    broken = numbers[numbers % 1 != 0]
-    if len(broken) == 0 and len(numbers) <= MOST_VALUES:
-        return
-    why = (
-        f"it holds {broken[0]:g}, for instance"
-        if len(broken)
-        else f"it holds {len(numbers)} different numbers, and at most {MOST_VALUES} can be levels"
-    )
-    raise ValueError(
-        f"Column {name!r} is continuous: {why}. Take domain='thresholds', which cuts such columns "
-        "where the trees do; or make levels of it first, for instance with scikit-learn's "
-        "KBinsDiscretizer; or list it among the trees' categorical_features, if its numbers are "
-        "names."
-    )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.spectrum import _keys
+from obliqua.spectrum import _checks, _keys
 from obliqua.spectrum.domain import Domain
 
 __all__ = ["Partition", "Spectrum"]
@@ -98,24 +98,9 @@ class Spectrum:
         ValueError
             If a partition is none of this domain, or the function is not real.
         """
-        vectors = np.zeros((len(coefficients), domain.n_features), dtype=np.int64)
-        for row, partition in enumerate(coefficients):
-            for feature, entry in partition:
-                number = domain.feature_number(feature)
-                if not 0 < entry < domain.cardinalities[number] or vectors[row, number]:
-                    raise ValueError(
-                        f"A partition has each feature once, and the entry of feature {feature!r} "
-                        f"is between 1 and {domain.cardinalities[number] - 1}; got {partition}."
-                    )
-                vectors[row, number] = entry
-        rows = [np.atleast_1d(value) for value in coefficients.values()] or [np.zeros(1)]
-        if len({row.shape for row in rows}) > 1 or not all(np.isfinite(row).all() for row in rows):
-            raise ValueError(
-                "The coefficients must be finite, and have as many outputs in all partitions."
-            )
-        values = np.array(rows)[: len(coefficients)]
-        if values.dtype.kind != "c" or not values.imag.any():
-            values = values.real.astype(np.float64)
+        _checks.check_domain(domain)
+        vectors = _checks.vectors_of(domain, coefficients)
+        values = _checks.coefficients_of(coefficients.values())
         made = gathered(domain, _keys.packed(domain, vectors), values)
         mirrored = gathered(domain, _keys.partners(domain, made.keys), made.coefficients.conj())
         if (made - mirrored).energy > 1e-20 * made.energy:
@@ -206,26 +191,7 @@ class Spectrum:
         ndarray of shape (n_rows, n_outputs)
             The values.
         """
-        given = np.asarray(codes)
-        if given.dtype.kind == "f" and not (given == np.rint(given)).all():
-            raise ValueError(
-                "Points are given by levels, which are whole numbers; Domain.codes makes them of "
-                "rows. Use -1 for a level that is not known."
-            )
-        rows = given.astype(np.int64)
-        if rows.ndim != 2 or rows.shape[1] != self.domain.n_features:
-            raise ValueError(
-                f"Points of this domain have {self.domain.n_features} levels; got an array of "
-                f"shape {rows.shape}."
-            )
-        beyond = rows >= np.array(self.domain.cardinalities, dtype=np.int64)
-        if beyond.any() or (rows < -1).any():
-            row, feature = np.argwhere(beyond | (rows < -1))[0].tolist()
-            raise ValueError(
-                f"Feature {feature} has {self.domain.cardinalities[feature]} levels, numbered "
-                f"from 0; row {row} has {rows[row, feature]}. Use -1 for a level that is not "
-                "known."
-            )
+        rows = _checks.points_of(self.domain, codes)
         used = list(self.features)
         distinct, place = np.unique(rows[:, used], axis=0, return_inverse=True)
         entries = _keys.entries(self.domain, self.keys)[:, used]
@@ -290,8 +256,8 @@ class Spectrum:
         Spectrum
             The spectrum of what is left.
         """
-        if not (isinstance(energy, Real) and 0.0 < energy <= 1.0):
-            raise ValueError(f"energy is a share above 0 and at most 1; got {energy!r}.")
+        _checks.check_share("energy", energy)
+        _checks.check_count("max_order", max_order, 0, none=True)
         keep = np.ones(len(self.keys), dtype=bool)
         orders = self.orders
         if max_order is not None:
@@ -329,7 +295,7 @@ class Spectrum:
         feature : int or str
             The feature, by number or name.
         level : int
-            Its level.
+            Its level, by number.
 
         Returns
         -------
@@ -339,11 +305,7 @@ class Spectrum:
         """
         number = self.domain.feature_number(feature)
         cardinality = self.domain.cardinalities[number]
-        if not 0 <= level < cardinality:
-            raise ValueError(
-                f"Feature {self.domain.names[number]!r} has {cardinality} levels, numbered from "
-                f"0; got {level!r}."
-            )
+        _checks.check_level(self.domain.features[number], level)
         entry = _keys.digit(self.domain, self.keys, number)
         rest = _keys.cleared(self.domain, self.keys, number)
         # The last bit of a turn does not matter, but quarters of a turn must be just that.
@@ -410,6 +372,11 @@ class Spectrum:
         return self + -other
 
     def _check_kin(self, other: Spectrum) -> None:
+        if not isinstance(other, Spectrum):
+            raise TypeError(
+                "Both functions must be of a kind, here a Spectrum; got an object of the class "
+                f"{type(other).__name__}. Make both with spectrum_of, or both with leaf_sum_of."
+            )
         if self.domain != other.domain or self.n_outputs != other.n_outputs:
             raise ValueError(
                 "Both spectra must be over the same domain and have as many outputs; got "

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.errors import SpectrumTooLarge, TreeError
-from obliqua.spectrum import _keys
+from obliqua.spectrum import _checks, _keys
 from obliqua.spectrum._branches import branches_of
 from obliqua.spectrum.domain import Domain
 from obliqua.spectrum.function import Spectrum, cleaned, gathered, to_entries, to_levels
@@ -47,7 +47,7 @@ def leaf_values(tree: Tree, values: str | ArrayLike) -> FloatArray:
         raise ValueError(
             f"values must be 'shares', 'votes' or numbers for the nodes; got {values!r}."
         )
-    table = np.asarray(values, dtype=np.float64)
+    table = _checks.floats_of("values", values)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or len(table) != tree.n_nodes or not np.isfinite(table).all():
         raise ValueError(
@@ -55,6 +55,17 @@ def leaf_values(tree: Tree, values: str | ArrayLike) -> FloatArray:
             f"nodes; got an array of shape {np.shape(values)}."
         )
     return table
+
+
+def check_fit(tree: Tree, domain: Domain) -> None:
+    """Refuse what is no tree on a domain."""
+    _checks.check_tree(tree)
+    _checks.check_domain(domain)
+    if tree.n_features != domain.n_features:
+        raise TreeError(
+            f"The tree has {tree.n_features} columns and the domain {domain.n_features} features; "
+            "there must be one for each."
+        )
 
 
 def spectrum_of(
@@ -116,11 +127,10 @@ def spectrum_of(
     >>> [float(number) for number in both.to_dict().values()]
     [0.25, -0.25, -0.25, 0.25]
     """
-    if tree.n_features != domain.n_features:
-        raise TreeError(
-            f"The tree has {tree.n_features} columns and the domain {domain.n_features} features; "
-            "there must be one for each."
-        )
+    check_fit(tree, domain)
+    # What is left of a limit for several trees may be nothing.
+    _checks.check_count("max_coefficients", max_coefficients, 0)
+    _checks.check_count("max_order", max_order, 0, none=True)
     table = leaf_values(tree, values)
     scale = float(np.abs(table[tree.is_leaf]).max(initial=0.0))
     n_words = domain.layout[3]

@@ -11,10 +11,15 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from obliqua._typing import FloatArray
-from obliqua.spectrum import _keys
+from obliqua.spectrum import _checks, _keys
 from obliqua.spectrum.function import Spectrum
 
 __all__ = ["Components", "gram_of_spectra", "principal_components"]
+
+
+# An eigenvalue below 0 is what rounding leaves of 0 if it is this small beside the largest one; or
+# at all, for trees that hardly vary have nothing else when their means are taken off.
+_NEGATIVE, _NOTHING = 1e-6, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +70,7 @@ def gram_of_spectra(spectra: Sequence[Spectrum]) -> FloatArray:
     ndarray of shape (n_spectra, n_spectra)
         The inner products.
     """
-    if len(spectra) == 0:
-        raise ValueError("There must be at least one spectrum; got none.")
+    _checks.check_kind(spectra, Spectrum, "spectrum")
     for spectrum in spectra[1:]:
         spectra[0]._check_kin(spectrum)
     n_outputs = spectra[0].n_outputs
@@ -105,12 +109,26 @@ def principal_components(
     Raises
     ------
     ValueError
-        If the matrix is not square, symmetric and finite, or something else does not fit it.
+        If the matrix is not square, symmetric, finite and positive semi-definite, or something
+        else does not fit it.
     """
-    matrix = np.asarray(gram, dtype=np.float64)
-    alpha = np.asarray(weights, dtype=np.float64)
+    return components_of(gram, weights, n_components, _NOTHING)
+
+
+def components_of(
+    gram: ArrayLike, weights: ArrayLike, n_components: int | float | None, rounding: float
+) -> Components:
+    """Do the same; an eigenvalue may be below 0 by what rounding makes."""
+    matrix = _checks.floats_of("The inner products", gram)
+    alpha = _checks.floats_of("The weights", weights)
     _check(matrix, alpha, n_components)
     values, vectors = np.linalg.eigh(matrix)
+    if values[0] < -(_NEGATIVE * np.abs(values).max() + rounding):
+        raise ValueError(
+            "The matrix of inner products must be positive semi-definite, as those of functions "
+            f"are; this one has the eigenvalue {values[0]:g} beside {values[-1]:g}. Make it with "
+            "gram_of_spectra or gram_of_leaves."
+        )
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1].T
     total = float(values.sum())
     explained = values / total if total > 0 else np.zeros_like(values)
@@ -138,8 +156,11 @@ def _check(matrix: FloatArray, weights: FloatArray, n_components: int | float | 
             f"each tree; got arrays of shapes {matrix.shape} and {weights.shape}."
         )
     if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-9 * np.abs(matrix).max()):
-        raise ValueError("The matrix of inner products must be symmetric; this one is not.")
-    if n_components is None or (isinstance(n_components, Integral) and n_components >= 1):
+        raise ValueError(
+            "The matrix of inner products must be symmetric; this one is not. Make it with "
+            "gram_of_spectra or gram_of_leaves."
+        )
+    if n_components is None or (_checks.is_whole(n_components) and n_components >= 1):
         return
     if isinstance(n_components, Integral) or not (
         isinstance(n_components, Real) and 0.0 < float(n_components) < 1.0

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._typing import FloatArray
+from obliqua.spectrum import _checks
 from obliqua.spectrum.domain import Domain
 from obliqua.spectrum.function import Spectrum, gathered
 from obliqua.spectrum.paths import MAX_COEFFICIENTS, spectrum_of
-from obliqua.spectrum.principal import Components, principal_components
+from obliqua.spectrum.principal import Components, components_of
 from obliqua.tree import Tree
 
 __all__ = ["SpectralEnsemble"]
@@ -19,6 +21,10 @@ __all__ = ["SpectralEnsemble"]
 # Trees that leave leave rounding errors as large as their weights. When they have weighed so many
 # times what is there, the sum is made anew; for equal weights that costs little for each of them.
 _MOST_LEFT = 4.0
+
+_ROUNDING = 1e-12
+
+_VALUES = ("votes", "shares")
 
 
 class SpectralEnsemble:
@@ -63,6 +69,14 @@ class SpectralEnsemble:
         energy: float = 1.0,
         max_coefficients: int = MAX_COEFFICIENTS,
     ) -> None:
+        _checks.check_domain(domain)
+        if not callable(values) and not (isinstance(values, str) and values in _VALUES):
+            raise ValueError(
+                "values must be 'votes', 'shares', or a function that makes numbers for the nodes "
+                f"of a tree; got {values!r}."
+            )
+        _checks.check_share("energy", energy)
+        _checks.check_count("max_coefficients", max_coefficients, 1)
         self.domain = domain
         self.values = values
         self.energy = energy
@@ -126,7 +140,8 @@ class SpectralEnsemble:
         SpectrumTooLarge
             If its spectrum has more than `max_coefficients`.
         """
-        if not np.isfinite(weight):
+        _checks.check_tree(tree)
+        if not (isinstance(weight, Real) and np.isfinite(float(weight))):
             raise ValueError(f"The weight of a tree must be a finite number; got {weight!r}.")
         values = self.values(tree) if callable(self.values) else self.values
         spectrum = spectrum_of(
@@ -160,7 +175,7 @@ class SpectralEnsemble:
         KeyError
             If there is no such tree, or no more.
         """
-        if key not in self._spectra:
+        if key not in self.keys:
             raise KeyError(
                 f"There is no tree with the key {key!r} in this ensemble; there are "
                 f"{list(self._spectra)}."
@@ -199,7 +214,9 @@ class SpectralEnsemble:
         if centred:
             means = np.array([spectrum.mean for spectrum in self.spectra])
             gram = gram - means @ means.T
-        return principal_components(gram, self.weights, n_components)
+        # What is left without large means has the rounding errors of these.
+        rounding = _ROUNDING * float(np.abs(self._gram).max())
+        return components_of(gram, self.weights, n_components, rounding)
 
     def combined(self, weights: ArrayLike) -> Spectrum:
         """Return a weighted sum of the trees' spectra, such as a component.
@@ -215,7 +232,7 @@ class SpectralEnsemble:
             The sum.
         """
         self._check_there()
-        return combined(self.spectra, np.asarray(weights, dtype=np.float64))
+        return combined(self.spectra, _checks.floats_of("The weights", weights))
 
     def _check_there(self) -> None:
         if not self._spectra:
@@ -227,9 +244,10 @@ class SpectralEnsemble:
 
 def combined(spectra: tuple[Spectrum, ...], weights: FloatArray) -> Spectrum:
     """Return a weighted sum of spectra."""
-    if len(spectra) != len(weights):
+    if weights.shape != (len(spectra),) or not np.isfinite(weights).all():
         raise ValueError(
-            f"There must be a weight for each of the {len(spectra)} trees; got {len(weights)}."
+            f"There must be a finite weight for each of the {len(spectra)} trees; got an array of "
+            f"shape {weights.shape}."
         )
     keys = np.concatenate([spectrum.keys for spectrum in spectra])
     values = [
