@@ -102,6 +102,6 @@ def test_bad_features_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one level"):
         Feature("x", "levels", ())
     with pytest.raises(TypeError, match=r"Domain\.of_levels"):
-        Domain((2, 3))  # type: ignore[arg-type]
+        Domain((2, 3))
     with pytest.raises(ValueError, match="at least one tree"):
         Domain.of_trees([])

@@ -191,7 +191,7 @@ def test_what_cannot_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="'value', 'class' or 'none'"):
         tree_of(spectrum, merge="all")
     with pytest.raises(TypeError, match=r"from a Spectrum or a LeafSum; got .*str"):
-        tree_of("spectrum")  # type: ignore[arg-type]
+        tree_of("spectrum")
     monkeypatch.setattr(building, "MAX_LEAVES", 4)
     with pytest.raises(SpectrumTooLarge, match=r"more than 4 leaves.*max_leaf_nodes"):
         tree_of(spectrum)
