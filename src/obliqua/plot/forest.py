@@ -13,6 +13,7 @@ from obliqua.plot._points import write
 from obliqua.plot._style import GREY, INK, PALE, Font, mix
 from obliqua.spectrum.diagnosis import Diagnosis
 from obliqua.spectrum.energies import Energy, percent
+from obliqua.spectrum.overlaps import checked_count
 
 # Purple and green are told apart by colour-blind readers.
 LOW, HIGH = "#762a83", "#1b7837"
@@ -66,7 +67,7 @@ def plot_eigenvalues(diagnosis: Diagnosis, *, max_components: int = 40, ax: Any 
     'component'
     """
     _check(diagnosis, ax)
-    most = _at_least_one("max_components", max_components)
+    most = checked_count("max_components", max_components)
     ax = _figure(ax, (6.0, 3.4))
     shares = 100.0 * diagnosis.shares[:most]
     collections = require("matplotlib.collections", "plot", PURPOSE)
@@ -206,7 +207,7 @@ def plot_energy(diagnosis: Diagnosis | Energy, *, max_features: int = 20, ax: An
     """
     found = diagnosis if isinstance(diagnosis, Energy) else _energy_in(diagnosis, ax)
     check_ax(ax)
-    most = _at_least_one("max_features", max_features)
+    most = checked_count("max_features", max_features)
     scale = 100.0 / found.variance if found.variance > 0 else 0.0
     main = scale * found.main
     whole = main if found.total is None else np.maximum(main, scale * found.total)
@@ -280,12 +281,6 @@ def _energy_in(diagnosis: Any, ax: Any) -> Energy:
         )
     found: Energy = diagnosis.energy
     return found
-
-
-def _at_least_one(name: str, given: Any) -> int:
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1; got {given!r}.")
-    return int(given)
 
 
 def _figure(ax: Any, size: tuple[float, float]) -> Any:

@@ -20,6 +20,8 @@ __all__ = ["EMPIRICAL", "MARGINALS", "UNIFORM", "Measure", "measure_of"]
 
 UNIFORM, MARGINALS, EMPIRICAL = "uniform", "marginals", "empirical"
 _NAMES = (UNIFORM, MARGINALS, EMPIRICAL)
+# Below it, ratios of weights are not exact.
+_LEAST = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +61,22 @@ class Measure:
         missing: ArrayLike | None = None,
         unseen: ArrayLike | None = None,
     ) -> None:
+        if not isinstance(domain, Domain):
+            raise TypeError(
+                "The domain of a measure must be a Domain, Domain.of_trees(trees) for instance; "
+                f"got an object of class {type(domain).__name__}."
+            )
+        if isinstance(weights, str) or not hasattr(weights, "__iter__"):
+            raise TypeError(
+                "A measure needs a sequence of weights for each feature; got an object of class "
+                f"{type(weights).__name__}."
+            )
         own = self.__dict__  # frozen: fields are set here and nowhere else
         own["domain"] = domain
-        own["weights"] = tuple(np.asarray(w, dtype=np.float64) for w in weights)
+        own["weights"] = tuple(_numbers("weights", w) for w in weights)
         for name, given in (("missing", missing), ("unseen", unseen)):
             beside = np.zeros(domain.n_features) if given is None else given
-            own[name] = np.asarray(beside, dtype=np.float64)
+            own[name] = _numbers(name, beside)
         self._check()
 
     def _check(self) -> None:
@@ -88,10 +100,13 @@ class Measure:
                     f"Feature {name!r} is numeric, and only qualitative ones have levels that are "
                     f"not seen: unseen must be 0 there; got {self.unseen[feature]:g}."
                 )
-            if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+            with np.errstate(over="ignore"):
+                total = weights.sum()
+            if not ((weights >= 0).all() and _LEAST <= total < np.inf):
                 raise ValueError(
-                    f"The weights of feature {name!r} must be finite, none of them negative and "
-                    f"not all 0; got {weights[:10].tolist()}."
+                    f"The weights of feature {name!r} must be finite, none of them negative, not "
+                    "all 0, and their sum must be a number that is not next to 0 either; "
+                    f"got {weights[:10].tolist()}."
                 )
 
     @classmethod
@@ -188,6 +203,13 @@ class Measure:
         return f"Measure({self.domain.n_features} features{gaps}, {levels} levels)"
 
 
+def _numbers(name: str, given: ArrayLike) -> FloatArray:
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"The {name} of a measure must be numbers; got {given!r}.") from error
+
+
 def domain_of(trees: TreeSum) -> Domain:
     """Return the grid of thresholds of an ensemble: each number is above or below all of a cell.
 
@@ -265,10 +287,11 @@ def measure_of(ensemble: Any, measure: str | Measure = UNIFORM, X: Any = None) -
 
 def check_name(measure: Any, known: Sequence[str] = _NAMES) -> None:
     """Raise if a measure is none of the known ones."""
-    if measure not in known:
+    if not isinstance(measure, str) or measure not in known:
+        got = repr(measure) if np.ndim(measure) == 0 else f"a {type(measure).__name__}"
         raise ValueError(
             f"measure must be {', '.join(map(repr, known[:-1]))} or {known[-1]!r}, or a Measure; "
-            f"got {measure!r}."
+            f"got {got}."
         )
 
 
