@@ -85,7 +85,8 @@ def _check_numeric(tree: Tree, node: int, k: int, name: str) -> None:
     if tree.table_ptr[k + 1] > tree.table_ptr[k]:
         raise TreeError(
             f"Node {node} asks about levels of the column {name!r}, whose levels are not known. "
-            "Give the encoding of the model, or a Domain of your own."
+            "Give the estimator or the Model that the tree is of, which knows them, or a Domain "
+            "of your own."
         )
 
 

@@ -24,6 +24,13 @@ BLOCK = 2**22
 
 _VALUES = ("auto", VOTES, SHARES)
 
+# Where boosting with histograms keeps its trees, and what a node of one says.
+_INSIDES = ("_predictors", "_baseline_prediction", "_preprocess_X", "_preprocessor")
+_FIELDS = (
+    *("raw_left_cat_bitsets", "is_leaf", "left", "right", "feature_idx", "num_threshold"),
+    *("missing_go_to_left", "is_categorical", "bitset_idx", "count", "gain", "value"),
+)
+
 
 @dataclass(frozen=True, eq=False)
 class TreeSum:
@@ -345,13 +352,11 @@ def _of_histograms(whole: Any) -> TreeSum:
 
 def _check_insides(whole: Any) -> None:
     """Raise if this scikit-learn keeps its trees in another way than those that are known."""
-    known = ("_predictors", "_baseline_prediction", "_preprocess_X", "_preprocessor")
-    absent = [name for name in known if not hasattr(whole, name)]
-    fields = {"is_leaf", "left", "right", "feature_idx", "num_threshold", "missing_go_to_left"}
-    fields |= {"is_categorical", "bitset_idx", "count", "gain", "value"}
+    absent = [name for name in _INSIDES if not hasattr(whole, name)]
     if not absent:
-        nodes = [predictor.nodes for predictor in whole._predictors[0]]
-        absent = sorted(fields.difference(*(array.dtype.names for array in nodes)))
+        first = whole._predictors[0][0]
+        there = {*(getattr(first, "nodes", np.zeros(0)).dtype.names or ()), *dir(first)}
+        absent = [name for name in _FIELDS if name not in there]
     if absent:
         import sklearn
 

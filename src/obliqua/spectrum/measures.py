@@ -105,7 +105,7 @@ class Measure:
             if not ((weights >= 0).all() and _LEAST <= total < np.inf):
                 raise ValueError(
                     f"The weights of feature {name!r} must be finite, none of them negative, not "
-                    "all 0, and their sum must be a number that is not next to 0 either; "
+                    f"all 0, and add up to a finite number of at least {_LEAST:.0e}; "
                     f"got {weights[:10].tolist()}."
                 )
 
@@ -207,7 +207,7 @@ def _numbers(name: str, given: ArrayLike) -> FloatArray:
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"The {name} of a measure must be numbers; got {given!r}.") from error
+        raise ValueError(f"{name} must hold numbers; got {given!r}.") from error
 
 
 def domain_of(trees: TreeSum) -> Domain:
