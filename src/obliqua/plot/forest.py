@@ -9,8 +9,8 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.plot._canvas import check_ax, room_of
-from obliqua.plot._points import write
-from obliqua.plot._style import GREY, INK, PALE, Font, mix
+from obliqua.plot._points import note_below, write
+from obliqua.plot._style import INK, PALE, Font, mix
 from obliqua.spectrum.diagnosis import Diagnosis
 from obliqua.spectrum.energies import Energy, percent
 from obliqua.spectrum.overlaps import checked_count
@@ -332,19 +332,4 @@ def _scale(ax: Any, palette: Any) -> None:
 
 def _note(ax: Any, text: str) -> None:
     """Write a note below the label of the lower axis."""
-    font = Font()
-    lines = font.wrap(map(font.writable, text.split()), room_of(ax)[0], 7.0)
-    note = ax.annotate(
-        "",
-        xy=(0.5, 0.0),
-        xycoords=ax.xaxis.label,
-        xytext=(0, -4),
-        textcoords="offset points",
-        ha="center",
-        va="top",
-        fontsize=7,
-        color=GREY,
-        annotation_clip=False,
-    )
-    write(note, "\n".join(lines))
-    note.set_gid("caption")
+    note_below(ax, text.split(), Font(), "caption")

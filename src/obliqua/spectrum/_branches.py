@@ -69,7 +69,13 @@ def _number(place: int) -> float:
 
 
 def cuts_of(tree: Tree, encoding: Encoding) -> Iterator[tuple[int, float]]:
-    """Yield the column and the cut of every split of a numeric column."""
+    """Yield the column and the cut of every split of a numeric column; some may come twice."""
+    # What most trees are: one numeric column with coefficient 1 against a threshold.
+    one_each = len(tree.coef) == tree.n_planes == np.count_nonzero(~tree.is_leaf)
+    if encoding.numeric and one_each and len(tree.table) == 0 and (tree.coef == 1.0).all():
+        there = tree.threshold < BEYOND
+        yield from zip(tree.coef_idx[there].tolist(), tree.threshold[there].tolist(), strict=True)
+        return
     for node in np.flatnonzero(~tree.is_leaf).tolist():
         k = split_column(tree, node)
         column = int(tree.coef_idx[k])

@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._encoding import QUALITATIVE
-from obliqua._foreign import BEYOND
 from obliqua._typing import AnyArray, FloatArray
-from obliqua.spectrum._branches import cuts_of
-from obliqua.spectrum.domain import INTERVALS, LEVELS, Domain, Feature
+from obliqua.spectrum.domain import LEVELS, Domain
 from obliqua.spectrum.ensembles import TreeSum, tree_sum_of
 
 __all__ = ["EMPIRICAL", "MARGINALS", "UNIFORM", "Measure", "measure_of"]
@@ -210,40 +207,6 @@ def _numbers(name: str, given: ArrayLike) -> FloatArray:
         raise ValueError(f"{name} must hold numbers; got {given!r}.") from error
 
 
-def domain_of(trees: TreeSum) -> Domain:
-    """Return the grid of thresholds of an ensemble: each number is above or below all of a cell.
-
-    Parameters
-    ----------
-    trees : TreeSum
-        The ensemble, whose splits ask about one column each.
-
-    Returns
-    -------
-    Domain
-        The grid. A numeric column that no tree asks about has one level.
-    """
-    columns = trees.encoding.columns
-    found: list[set[float]] = [set() for _ in columns]
-    for tree in trees.trees:
-        # What most trees are: one column with coefficient 1 against a threshold.
-        if len(tree.table) == 0 and len(tree.coef) == tree.n_planes and (tree.coef == 1).all():
-            for column in np.unique(tree.coef_idx).tolist():
-                cuts = tree.threshold[(tree.coef_idx == column) & (tree.threshold < BEYOND)]
-                found[column].update(cuts.tolist())
-        else:
-            for column, cut in cuts_of(tree, trees.encoding):
-                found[column].add(cut)
-    return Domain(
-        tuple(
-            Feature(column.name, LEVELS, column.levels or (None,))
-            if column.kind == QUALITATIVE
-            else Feature(column.name, INTERVALS, tuple(sorted(found[place])))
-            for place, column in enumerate(columns)
-        )
-    )
-
-
 def measure_of(ensemble: Any, measure: str | Measure = UNIFORM, X: Any = None) -> Measure:
     """Return a measure on the grid of an ensemble's thresholds.
 
@@ -279,7 +242,7 @@ def measure_of(ensemble: Any, measure: str | Measure = UNIFORM, X: Any = None) -
             )
         return measure
     check_name(measure, (UNIFORM, MARGINALS))
-    domain = domain_of(trees)
+    domain = Domain.of_trees(trees.trees, trees.encoding)
     if measure == UNIFORM:
         return Measure.uniform(domain)
     return Measure.marginals(domain, rows_for(trees, measure, X))
