@@ -14,7 +14,18 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeRegressor
 
 from obliqua import C45Classifier
-from obliqua.spectrum import Domain, Measure, TreeSum, diagnose, energy, gram, tree_sum_of
+from obliqua._foreign import BEYOND
+from obliqua.spectrum import (
+    Domain,
+    Measure,
+    TreeSum,
+    diagnose,
+    energy,
+    gram,
+    measure_of,
+    tree_sum_of,
+)
+from reference import overlaps as twin
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -101,6 +112,26 @@ def test_missing_values_where_the_ensemble_takes_none() -> None:
     with pytest.raises(ValueError, match="X contains NaN, first in row 7, column 1"):
         gram(fitted, "marginals", X)
     assert np.isfinite(gram(forest()[0], "marginals", X)).all()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        sk.RandomForestClassifier(3, random_state=0),
+        sk.HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=5),
+    ],
+    ids=lambda kind: type(kind).__name__,
+)
+def test_splits_that_part_only_what_is_missing(kind: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = np.random.default_rng(1).random(200) < 0.5
+    X[y, 0] = np.nan
+    fitted = kind.fit(X, y)
+    trees = tree_sum_of(fitted)
+    assert any((tree.threshold >= BEYOND).any() for tree in trees.trees)
+    on = measure_of(fitted, "marginals", X)
+    np.testing.assert_allclose(gram(fitted, on), twin.gram(trees, on), rtol=1e-12)
+    np.testing.assert_allclose(gram(fitted), twin.gram(trees, measure_of(fitted)), rtol=1e-12)
 
 
 def test_bagged_trees_of_levels_know_the_names() -> None:
