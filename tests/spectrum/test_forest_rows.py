@@ -13,7 +13,7 @@ from sklearn import ensemble as sk
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeRegressor
 
-from obliqua import C45Classifier
+from obliqua import C45Classifier, TreeBuilder
 from obliqua._foreign import BEYOND
 from obliqua.spectrum import (
     Domain,
@@ -134,6 +134,22 @@ def test_splits_that_part_only_what_is_missing(kind: Any) -> None:
     np.testing.assert_allclose(gram(fitted), twin.gram(trees, measure_of(fitted)), rtol=1e-12)
 
 
+@pytest.mark.parametrize("factor", [1e-300, -1e-300, 0.0])
+@pytest.mark.parametrize("threshold", [-1e10, 1e10])
+def test_splits_that_no_number_can_part(factor: float, threshold: float) -> None:
+    builder = TreeBuilder(n_features=2, n_stats=2)
+    builder.add_split("root", {0: 1.0}, 0.0, ("a", "b"))
+    builder.add_split("a", {1: 1.0}, threshold, ("c", "d"))
+    for leaf, stats in {"b": [1, 1], "c": [1, 0], "d": [1, 3]}.items():
+        builder.set_leaf(leaf, stats)
+    tree = builder.build()
+    tree = replace(tree, coef=np.array([1.0, factor]))
+    points = np.array([[-1.0, -1e9], [-1.0, 1e9], [1.0, 0.0], [1.0, 3.0]])
+    expected = gram(tree, "empirical", points)
+    np.testing.assert_allclose(gram(tree), expected)
+    np.testing.assert_allclose(gram(tree, "marginals", points), expected)
+
+
 def test_bagged_trees_of_levels_know_the_names() -> None:
     X, y = coloured()
     bagged = sk.BaggingClassifier(C45Classifier(), 3, random_state=0).fit(X, y)
@@ -189,6 +205,23 @@ def test_a_large_mean_costs_no_digits(measure: str) -> None:
         np.testing.assert_allclose(two.main, one.main, atol=1e-12 * one.variance)
         np.testing.assert_allclose(two.pairs, one.pairs, atol=1e-12 * one.variance)
         np.testing.assert_allclose(two.total, one.total, atol=1e-12 * one.variance)
+
+
+def test_a_leaf_that_is_never_reached_costs_no_digits() -> None:
+    builder = TreeBuilder(n_features=2, n_stats=2)
+    builder.add_split("root", {0: 1.0}, 0.0, ("a", "b"))
+    builder.add_split("b", {1: 1.0}, 0.0, ("c", "d"))
+    for leaf in "acd":
+        builder.set_leaf(leaf, [1, 1])
+    trees = tree_sum_of(builder.build())
+    is_leaf = trees.trees[0].is_leaf
+    values = np.zeros((5, 1))
+    values[is_leaf, 0] = 2.0**60, 0.25, 0.75
+    trees = replace(trees, values=(values,))
+    domain = Domain.of_trees(trees.trees)
+    found = diagnose(trees, Measure(domain, [[0, 1], [1, 1]]))
+    assert found.covariance[0, 0] == 0.0625
+    assert found.means[0, 0] == 0.5
 
 
 @pytest.mark.parametrize("measure", ["uniform", "marginals", "empirical"])

@@ -239,7 +239,6 @@ class _TreeArrays:
             there = tree.coef_idx[k] == column
             self.cut[nodes[there]] = _lower_levels(number, measure.domain, column, cut[there])
         right = factor < 0  # whether the lower side is the right child
-        right = np.where(factor == 0.0, threshold < 0.0, right)
         with np.errstate(over="ignore"):
             filled = factor * tree.fill[k]
         lost = np.isnan(filled) & (measure.missing[tree.coef_idx[k]] > 0)
@@ -282,7 +281,8 @@ def _lower_levels(number: int, domain: Domain, column: int, cut: FloatArray) -> 
             f"Tree {number} cuts {feature.name!r} at {float(cut[np.argmax(wrong)])!r}, inside an "
             "interval of the measure. Make the measure of all trees that it is for."
         )
-    return np.where(np.isfinite(cut), place + 1, feature.cardinality)
+    # No number is below a cut at -inf, and none above one at inf.
+    return np.where(np.isfinite(cut), place + 1, np.where(cut > 0, feature.cardinality, 0))
 
 
 def _no_way(number: int, node: int, measure: Measure, tree: Tree, k: int) -> TreeError:
