@@ -76,6 +76,31 @@ def test_columns_of_boosting_with_histograms_are_found_by_name() -> None:
             found.value(X.drop(columns="weight"))
 
 
+def test_a_missing_category_is_no_level() -> None:
+    X, y = coloured()
+    X.loc[::7, "colour"] = np.nan
+    fitted = sk.HistGradientBoostingClassifier(
+        max_iter=5, min_samples_leaf=5, categorical_features="from_dtype"
+    ).fit(X, y)
+    found = tree_sum_of(fitted)
+    assert found.encoding.columns[0].levels == ("blue", "green", "red")
+    assert measure_of(fitted).domain.cardinalities[0] == 3
+    on = measure_of(fitted, "marginals", X)
+    assert on.missing.tolist() == [len(X.loc[::7]), 0]
+    np.testing.assert_allclose(gram(fitted, on), twin.gram(found, on), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "boosting", [sk.GradientBoostingClassifier, sk.HistGradientBoostingClassifier]
+)
+def test_the_one_output_of_two_classes_is_that_of_the_second(boosting: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    fitted = boosting().fit(X, np.where(y == 1, "yes", "no"))
+    assert tree_sum_of(fitted).outputs == ("yes",)
+    three = boosting().fit(X, y)
+    assert tree_sum_of(three).outputs == ("0", "1", "2")
+
+
 @pytest.mark.parametrize(
     "kind",
     [
