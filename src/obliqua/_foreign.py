@@ -193,9 +193,11 @@ def _rounding_down(threshold: FloatArray) -> FloatArray:
 
 def _gains(theirs: Any, left: AnyArray, right: AnyArray, weight: FloatArray) -> FloatArray:
     """Return the decrease of impurity of each split, as a share of the whole."""
-    impurity = np.asarray(theirs.impurity) * weight
     inner = left >= 0
     gain = np.zeros(len(left))
-    lost = impurity[inner] - impurity[left[inner]] - impurity[right[inner]]
+    with np.errstate(over="ignore", invalid="ignore"):
+        impurity = np.asarray(theirs.impurity) * weight
+        lost = impurity[inner] - impurity[left[inner]] - impurity[right[inner]]
     gain[inner] = lost / weight[0] if weight[0] > 0 else 0.0
-    return gain
+    # Squares of huge targets are infinite.
+    return np.where(np.isfinite(gain), gain, 0.0)

@@ -17,6 +17,7 @@ __all__ = [
     "MAX_ROWS",
     "Table",
     "checked_rows",
+    "columns_by_name",
     "encoded_rows",
     "missing_columns",
     "plain_table",
@@ -116,6 +117,38 @@ def read_table(
         columns.append(known)
     _check_finite(matrix, missing, [column.called for column in raw])
     return Table(matrix, Encoding(tuple(columns)), missing_columns(matrix))
+
+
+def columns_by_name(X: Any, names: Sequence[str]) -> Any:
+    """Put the columns of a frame in order.
+
+    Parameters
+    ----------
+    X : object
+        A frame; anything else is returned as it is.
+    names : sequence of str
+        The columns that are wanted.
+
+    Returns
+    -------
+    object
+        These columns, in their order.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+    """
+    if not (hasattr(X, "columns") and hasattr(X, "__getitem__")):
+        return X
+    known = {str(name): name for name in X.columns}
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise ValueError(
+            f"The column {missing[0]!r} is missing in X; the model knows the columns "
+            f"{', '.join(map(repr, names))}, and X has {', '.join(map(repr, known)) or 'none'}."
+        )
+    return X[[known[name] for name in names]]
 
 
 def encoded_rows(X: Any, encoding: Encoding, missing: bool = True) -> Rows:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data import Encoding, encoded_rows
+from obliqua.data import Encoding, columns_by_name, encoded_rows
 from obliqua.errors import TreeError
 from obliqua.tree import Tree
 
@@ -119,17 +119,7 @@ class Model:
             If columns are missing, or if a column cannot be read as it was when the model was
             fitted: if it has infinite numbers, for instance.
         """
-        names = self.encoding.names
-        if hasattr(X, "columns") and hasattr(X, "__getitem__"):
-            known = {str(name): name for name in X.columns}
-            missing = [name for name in names if name not in known]
-            if missing:
-                raise ValueError(
-                    f"The column {missing[0]!r} is missing in X; the model knows the columns "
-                    f"{', '.join(map(repr, names))}, and X has "
-                    f"{', '.join(map(repr, known)) or 'none'}."
-                )
-            X = X[[known[name] for name in names]]
+        X = columns_by_name(X, self.encoding.names)
         return self.trees[0]._as_rows(encoded_rows(X, self.encoding, self.takes_missing))
 
     def predict_index(self, Z: AnyArray, n_threads: int = 1) -> Int64Array:

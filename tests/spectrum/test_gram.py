@@ -202,7 +202,7 @@ def test_oblique_trees_get_a_clear_message(kind: Any, what: str) -> None:
     for measure in ("uniform", "marginals"):
         with pytest.raises(TreeError, match=rf"Node \d of tree 1 is {what}") as caught:
             gram([plain, oblique], measure, X)
-        assert "measure='empirical' works for any tree" in str(caught.value)
+        assert "take any tree with measure='empirical'" in str(caught.value)
     said = twin.functions(tree_sum_of([plain, oblique]), X)
     expected = np.einsum("irk,jrk->ij", said, said) / len(X)
     np.testing.assert_allclose(gram([plain, oblique], "empirical", X), expected, **EXACT)

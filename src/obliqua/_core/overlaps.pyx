@@ -221,7 +221,13 @@ cdef class Forest:
             way.box[f].end = <i32> (
                 self.level_ptr[of + 1] - self.level_ptr[of] - (0 if self.is_set[of] else 1))
             way.box[f].gap = 0 if self.is_set[of] else 1
-        way.n_stack, way.n_log, way.total = 0, 0, 0.0
+        way.n_stack, way.n_log = 0, 0
+
+    cdef inline void take_back(self, Way* way, i64 n_log) noexcept nogil:
+        """Undoes what has narrowed the box since the log had this length."""
+        while way.n_log > n_log:
+            way.n_log -= 1
+            way.box[way.log[way.n_log].slot] = way.log[way.n_log].levels
 
     cdef inline void enter(self, Way* way, i32 slot, Range levels) noexcept nogil:
         """Narrows the box."""
@@ -236,9 +242,7 @@ cdef class Forest:
             return False
         way.n_stack -= 1
         at[0] = way.stack[way.n_stack]
-        while way.n_log > at.log:
-            way.n_log -= 1
-            way.box[way.log[way.n_log].slot] = way.log[way.n_log].levels
+        self.take_back(way, at.log)
         self.enter(way, at.slot, at.levels)
         return True
 
@@ -407,6 +411,7 @@ cdef class Forest:
                 with gil:
                     raise MemoryError("no room for a walk through the trees")
             way.mass = &mass[0]
+            self.begin(&way)
             for tree in range(self.roots.shape[0]):
                 # A tree beside a node that says nothing.
                 self.overlap(&way, self.roots[tree], self.n_nodes)
@@ -443,7 +448,9 @@ cdef class Forest:
         at.first, at.second = <i32> first, <i32> second
         if way.mass != NULL:
             at.cut_first = ~(<u64> 0)    # no node is left undivided
-        self.begin(way)
+        # The box is whole again; there may be many more features than these trees ask about.
+        self.take_back(way, 0)
+        way.total = 0.0
         while True:
             if not self.is_done(way, &at):
                 one, two = &self.nodes[at.first], &self.nodes[at.second]
@@ -484,6 +491,7 @@ cdef class Forest:
                 if apart:
                     way.apart = feature
                     way.mute = self.own_bit(feature)
+            self.begin(&way)
             for k in range(first.shape[0]):
                 out[k] = self.overlap(&way, self.roots[first[k]], self.roots[second[k]])
             self.close_way(&way)

@@ -9,10 +9,11 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.plot._canvas import check_ax, room_of
-from obliqua.plot._points import write
-from obliqua.plot._style import GREY, INK, PALE, Font, mix
+from obliqua.plot._points import note_below, write
+from obliqua.plot._style import INK, PALE, Font, mix
 from obliqua.spectrum.diagnosis import Diagnosis
 from obliqua.spectrum.energies import Energy, percent
+from obliqua.spectrum.overlaps import checked_count
 
 # Purple and green are told apart by colour-blind readers.
 LOW, HIGH = "#762a83", "#1b7837"
@@ -66,7 +67,7 @@ def plot_eigenvalues(diagnosis: Diagnosis, *, max_components: int = 40, ax: Any 
     'component'
     """
     _check(diagnosis, ax)
-    most = _at_least_one("max_components", max_components)
+    most = checked_count("max_components", max_components)
     ax = _figure(ax, (6.0, 3.4))
     shares = 100.0 * diagnosis.shares[:most]
     collections = require("matplotlib.collections", "plot", PURPOSE)
@@ -206,7 +207,7 @@ def plot_energy(diagnosis: Diagnosis | Energy, *, max_features: int = 20, ax: An
     """
     found = diagnosis if isinstance(diagnosis, Energy) else _energy_in(diagnosis, ax)
     check_ax(ax)
-    most = _at_least_one("max_features", max_features)
+    most = checked_count("max_features", max_features)
     scale = 100.0 / found.variance if found.variance > 0 else 0.0
     main = scale * found.main
     whole = main if found.total is None else np.maximum(main, scale * found.total)
@@ -282,12 +283,6 @@ def _energy_in(diagnosis: Any, ax: Any) -> Energy:
     return found
 
 
-def _at_least_one(name: str, given: Any) -> int:
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1; got {given!r}.")
-    return int(given)
-
-
 def _figure(ax: Any, size: tuple[float, float]) -> Any:
     if ax is not None:
         return ax
@@ -337,19 +332,4 @@ def _scale(ax: Any, palette: Any) -> None:
 
 def _note(ax: Any, text: str) -> None:
     """Write a note below the label of the lower axis."""
-    font = Font()
-    lines = font.wrap(map(font.writable, text.split()), room_of(ax)[0], 7.0)
-    note = ax.annotate(
-        "",
-        xy=(0.5, 0.0),
-        xycoords=ax.xaxis.label,
-        xytext=(0, -4),
-        textcoords="offset points",
-        ha="center",
-        va="top",
-        fontsize=7,
-        color=GREY,
-        annotation_clip=False,
-    )
-    write(note, "\n".join(lines))
-    note.set_gid("caption")
+    note_below(ax, text.split(), Font(), "caption")

@@ -17,6 +17,11 @@ from obliqua.spectrum._packed import Packed
 from obliqua.spectrum.domain import INTERVALS
 from obliqua.spectrum.measures import Measure
 
+#: How many features of nodes are looked at together.
+BLOCK = 2**18
+
+_HALVES = (slice(0, None, 2), slice(1, None, 2))
+
 
 @dataclass(frozen=True, eq=False)
 class Sides:
@@ -103,7 +108,7 @@ def boxes_of(trees: Packed, measure: Measure) -> Boxes:
 
 
 class _Finder:
-    """Goes through trees level by level; the state of all nodes of a level is held at a time."""
+    """Goes through trees level by level; the state of some nodes of each level is held."""
 
     def __init__(self, trees: Packed, measure: Measure) -> None:
         self.trees, self.measure = trees, measure
@@ -124,14 +129,19 @@ class _Finder:
         gap = np.ones((1, len(self.sizes)), dtype=bool)
         member = np.ones((1, int(self.at[-1])), dtype=bool)
         asked = np.zeros((1, len(self.sizes)), dtype=bool)
-        while len(nodes):
+        most = max(1, BLOCK // (low.shape[1] + member.shape[1]))
+        pending: list[tuple[AnyArray, ...]] = [(nodes, low, high, gap, member, asked)]
+        while pending:
+            nodes, *state = pending.pop()
+            if len(nodes) > most:
+                pending += [(nodes[part], *(one[part] for one in state)) for part in _HALVES]
+                continue
             leaf = self.trees.nodes.slot[nodes] < 0
             there = leaf & (self.trees.mass[nodes] > 0)
-            state = (low, high, gap, member, asked)
             self._keep(nodes[there], *(part[there] for part in state))
-            nodes, low, high, gap, member, asked = self._children(
-                nodes[~leaf], *(part[~leaf] for part in state)
-            )
+            if not leaf.all():
+                inner = (part[~leaf] for part in state)
+                pending.append(self._children(nodes[~leaf], *inner))
 
     def _children(
         self,

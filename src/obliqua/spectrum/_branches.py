@@ -69,7 +69,13 @@ def _number(place: int) -> float:
 
 
 def cuts_of(tree: Tree, encoding: Encoding) -> Iterator[tuple[int, float]]:
-    """Yield the column and the cut of every split of a numeric column."""
+    """Yield the column and the cut of every split of a numeric column; some may come twice."""
+    # What most trees are: one numeric column with coefficient 1 against a threshold.
+    one_each = len(tree.coef) == tree.n_planes == np.count_nonzero(~tree.is_leaf)
+    if encoding.numeric and one_each and len(tree.table) == 0 and (tree.coef == 1.0).all():
+        there = tree.threshold < BEYOND
+        yield from zip(tree.coef_idx[there].tolist(), tree.threshold[there].tolist(), strict=True)
+        return
     for node in np.flatnonzero(~tree.is_leaf).tolist():
         k = split_column(tree, node)
         column = int(tree.coef_idx[k])
@@ -85,7 +91,8 @@ def _check_numeric(tree: Tree, node: int, k: int, name: str) -> None:
     if tree.table_ptr[k + 1] > tree.table_ptr[k]:
         raise TreeError(
             f"Node {node} asks about levels of the column {name!r}, whose levels are not known. "
-            "Give the encoding of the model, or a Domain of your own."
+            "Give the estimator or the Model that the tree is of, which knows them, or a Domain "
+            "of your own."
         )
 
 

@@ -115,10 +115,13 @@ def put_together(
     if not total > 0:
         raise ValueError(f"The weights of the trees must have a positive sum; got {total:g}.")
     names = getattr(whole, "feature_names_in_", None)
-    encoding = Encoding.identity(n_columns, names)
+    plain = Encoding.identity(n_columns, names)
     if any(not one.numeric for one in encodings):
-        encoding = _shared(encodings, whole)
-    return Ensemble(tuple(trees), weights / total, values, encoding, classes)
+        shared = _shared(encodings, whole, n_columns)
+        called = shared.names if names is None else plain.names
+        pairs = zip(shared.columns, called, strict=True)
+        plain = Encoding(tuple(replace(column, name=name) for column, name in pairs))
+    return Ensemble(tuple(trees), weights / total, values, plain, classes)
 
 
 def _tree_in(member: Any, whole: Any) -> tuple[Tree, Encoding | None]:
@@ -134,7 +137,12 @@ def _tree_in(member: Any, whole: Any) -> tuple[Tree, Encoding | None]:
     )
 
 
-def _shared(encodings: list[Encoding], whole: Any) -> Encoding:
+def _shared(encodings: list[Encoding], whole: Any, n_columns: int) -> Encoding:
+    if any(one.n_columns != n_columns for one in encodings):
+        raise TypeError(
+            f"The trees of this {type(whole).__name__} have seen only some of the columns each, "
+            "and qualitative ones are among them. Give each tree all columns: max_features=1.0."
+        )
     if all(one == encodings[0] for one in encodings):
         return encodings[0]
     raise TypeError(

@@ -20,6 +20,8 @@ from obliqua.tree import Tree
 
 # Nodes have numbers of 32 bits.
 _MOST_NODES = 2**31 - 1
+# Products of such numbers, and sums of many of them, are finite.
+_LARGEST_VALUE = 1e145
 _NOTHING = np.zeros(1, dtype=np.int32)
 
 
@@ -57,6 +59,21 @@ class Packed:
     mass: FloatArray
     roots: Int64Array
 
+    def centred(self) -> tuple[Packed, FloatArray]:
+        """Return the trees without their means, and the means.
+
+        What all leaves of a tree have in common is taken away first, so that a mean which is large
+        beside the variance costs no digits, and a tree that says the same everywhere says 0.
+        """
+        reached = np.flatnonzero((self.nodes.slot < 0) & (self.mass > 0))
+        first = reached[np.searchsorted(reached, self.roots[:-1])]
+        counts = np.diff(self.roots)
+        value = self.value - np.repeat(self.value[first], counts, axis=0)
+        self.forest.fill_means(self.mass, value)
+        rest = value[self.roots[:-1]].copy()
+        value -= np.repeat(rest, counts, axis=0)
+        return replace(self, value=value), self.value[first] + rest
+
     def only(self, leaves: Int64Array) -> Packed:
         """Return the trees with the value 0 in all leaves but some."""
         value = np.zeros_like(self.value)
@@ -64,10 +81,16 @@ class Packed:
         self.forest.fill_means(self.mass, value)
         return replace(self, value=value)
 
-    @property
-    def means(self) -> FloatArray:
-        """The mean of each tree under the measure."""
-        return np.asarray(self.value[self.roots[:-1]])
+
+def check_values(trees: TreeSum) -> None:
+    """Raise if products of what the trees say are beyond all numbers."""
+    largest = max(float(np.abs(value).max(initial=0.0)) for value in trees.values)
+    if not largest <= _LARGEST_VALUE:
+        raise ValueError(
+            f"The trees say numbers as large as {largest:g}, whose products are beyond what a "
+            f"float holds; at most {_LARGEST_VALUE:g} can be multiplied. Fit the ensemble to "
+            "smaller targets, in another unit."
+        )
 
 
 def check_axis_parallel(trees: TreeSum) -> None:
@@ -89,9 +112,9 @@ def check_axis_parallel(trees: TreeSum) -> None:
             else f"a split over {int(most[node])} columns"
         )
         raise TreeError(
-            f"Node {node} of tree {number} is {what}, so the leaves of that tree are no boxes. "
-            "measure='empirical' works for any tree, with rows X; boxes need splits that ask "
-            "about one column each."
+            f"Node {node} of tree {number} is {what}, so the leaves of that tree are no boxes, "
+            "which need splits that ask about one column each. gram and diagnose take any tree "
+            "with measure='empirical' and rows X."
         )
 
 
@@ -114,7 +137,10 @@ def packed(trees: TreeSum, measure: Measure) -> Packed:
     ------
     TreeError
         If a threshold lies inside a level, or a value that may be missing has no branch.
+    ValueError
+        If there are too many nodes, or the trees say numbers too large to multiply.
     """
+    check_values(trees)
     roots = np.cumsum([0, *(tree.n_nodes for tree in trees.trees)])
     if roots[-1] > _MOST_NODES:
         raise ValueError(f"All trees together have {roots[-1]} nodes; at most {_MOST_NODES} fit.")
@@ -213,7 +239,6 @@ class _TreeArrays:
             there = tree.coef_idx[k] == column
             self.cut[nodes[there]] = _lower_levels(number, measure.domain, column, cut[there])
         right = factor < 0  # whether the lower side is the right child
-        right = np.where(factor == 0.0, threshold < 0.0, right)
         with np.errstate(over="ignore"):
             filled = factor * tree.fill[k]
         lost = np.isnan(filled) & (measure.missing[tree.coef_idx[k]] > 0)
@@ -256,7 +281,8 @@ def _lower_levels(number: int, domain: Domain, column: int, cut: FloatArray) -> 
             f"Tree {number} cuts {feature.name!r} at {float(cut[np.argmax(wrong)])!r}, inside an "
             "interval of the measure. Make the measure of all trees that it is for."
         )
-    return np.where(np.isfinite(cut), place + 1, feature.cardinality)
+    # No number is below a cut at -inf, and none above one at inf.
+    return np.where(np.isfinite(cut), place + 1, np.where(cut > 0, feature.cardinality, 0))
 
 
 def _no_way(number: int, node: int, measure: Measure, tree: Tree, k: int) -> TreeError:

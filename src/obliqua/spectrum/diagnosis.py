@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.spectrum._packed import packed
-from obliqua.spectrum.energies import Energy, How, energy_of, percent
+from obliqua.spectrum.energies import Energy, How, Known, energy_of, percent
 from obliqua.spectrum.ensembles import tree_sum_of
 from obliqua.spectrum.measures import (
     EMPIRICAL,
@@ -22,7 +23,7 @@ from obliqua.spectrum.measures import (
     measure_of,
     rows_for,
 )
-from obliqua.spectrum.overlaps import checked_threads, empirical_gram, gram_of_boxes
+from obliqua.spectrum.overlaps import checked_count, checked_flag, empirical_moments, gram_of_boxes
 from obliqua.spectrum.principal import Components, principal_components
 
 __all__ = ["Diagnosis", "diagnose"]
@@ -31,8 +32,9 @@ __all__ = ["Diagnosis", "diagnose"]
 SAME = 1.0 - 1e-9
 #: What is mentioned if no two trees are the same.
 ALIKE = 0.99
-# A tree whose variance is so much smaller than its mean square says the same everywhere.
-_NOTHING = 1e-13
+# A tree whose variance is so much smaller than its mean square says the same everywhere: values
+# of its leaves that differ in their last digits only.
+_NOTHING = 1e-28
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +43,8 @@ class Diagnosis:
 
     Parameters
     ----------
-    gram : ndarray of shape (n_trees, n_trees)
-        The inner products of the trees, as `gram` returns them.
+    covariance : ndarray of shape (n_trees, n_trees)
+        The inner products of the trees without their means.
     means : ndarray of shape (n_trees, n_outputs)
         The mean of each tree under the measure.
     weights : ndarray of shape (n_trees,)
@@ -57,7 +59,7 @@ class Diagnosis:
         measure.
     """
 
-    gram: FloatArray
+    covariance: FloatArray
     means: FloatArray
     weights: FloatArray
     measure: str
@@ -67,16 +69,12 @@ class Diagnosis:
     @property
     def n_trees(self) -> int:
         """The number of trees."""
-        return len(self.gram)
+        return len(self.covariance)
 
     @cached_property
-    def covariance(self) -> FloatArray:
-        """The inner products of the trees without their means."""
-        found = self.gram - self.means @ self.means.T
-        constant = np.diag(found) <= _NOTHING * np.diag(self.gram)
-        found[constant] = 0.0
-        found[:, constant] = 0.0
-        return found
+    def gram(self) -> FloatArray:
+        """The inner products of the trees, as `gram` returns them but for rounding."""
+        return np.asarray(self.covariance + self.means @ self.means.T)
 
     @cached_property
     def correlation(self) -> FloatArray:
@@ -126,7 +124,7 @@ class Diagnosis:
         int
             How many of the largest it takes.
         """
-        if not 0.0 < share <= 1.0:
+        if not (isinstance(share, Real) and 0.0 < share <= 1.0):
             raise ValueError(f"share must be above 0 and at most 1; got {share!r}.")
         if not self.shares.sum() > 0:
             return 0
@@ -151,9 +149,11 @@ class Diagnosis:
         -------
         list of list of int
             The numbers of the trees of each group with more than one; the largest group first.
-            Trees that say the same everywhere are in none. With boosting, trees of a group may
-            differ by a factor.
+            Trees that say the same everywhere are in none. Trees of a group may differ by a
+            positive factor and by their means, as they do in boosting.
         """
+        if not (isinstance(at_least, Real) and 0.0 < at_least <= 1.0):
+            raise ValueError(f"at_least must be above 0 and at most 1; got {at_least!r}.")
         _, label = connected_components(csr_array(self.correlation >= at_least), directed=False)
         groups = [np.flatnonzero(label == k).tolist() for k in np.unique(label)]
         return sorted((group for group in groups if len(group) > 1), key=lambda g: (-len(g), g))
@@ -171,6 +171,7 @@ class Diagnosis:
         list of (int, int, float)
             Two trees and their correlation; the largest first.
         """
+        most = checked_count("most", most)
         one, two = np.triu_indices(self.n_trees, k=1)
         found = self.correlation[one, two]
         order = np.argsort(-found, kind="stable")[:most]
@@ -184,7 +185,8 @@ class Diagnosis:
         str
             Some lines.
         """
-        lines = [_TITLES[self.measure].format(n=self.n_trees), *self._of_trees()]
+        trees = "1 tree" if self.n_trees == 1 else f"{self.n_trees} trees"
+        lines = [f"{trees}, {_TITLES[self.measure]}", *self._of_trees()]
         if self.energy is not None:
             lines += _of_energy(self.energy)
         elif self.measure == EMPIRICAL:
@@ -195,6 +197,8 @@ class Diagnosis:
         return "\n".join(lines)
 
     def _of_trees(self) -> list[str]:
+        if len(self.constant) == self.n_trees:
+            return ["Each tree says the same everywhere: there is nothing that they could share."]
         one, two = np.triu_indices(self.n_trees, k=1)
         lines = [f"Effective number of trees: {self.n_effective:.1f} of {self.n_trees}."]
         lines.append(
@@ -207,28 +211,30 @@ class Diagnosis:
                 f"Correlation of two trees: {np.median(found):.2f} in the middle, from "
                 f"{found.min():.2f} to {found.max():.2f}."
             )
-        groups = self.repeats()
-        if groups:
-            n = sum(map(len, groups))
-            first = ", ".join(map(str, groups[0][:8])) + (", ..." if len(groups[0]) > 8 else "")
-            lines.append(
-                f"Repeats: {n} trees in {len(groups)} "
-                f"{'group' if len(groups) == 1 else 'groups'} say the same, but for a factor; "
-                f"the largest group: {first}."
-            )
-        else:
-            alike = np.count_nonzero(self.correlation[one, two] >= ALIKE)
-            pairs = "no two" if alike == 0 else "1 pair" if alike == 1 else f"{alike} pairs"
-            verb = "has" if alike == 1 else "have"
-            lines.append(
-                f"Repeats: no two trees say the same; {pairs} {verb} a correlation of at least "
-                f"{ALIKE}."
-            )
+            lines.append(self._of_repeats(found))
         if len(self.constant):
             known = ", ".join(map(str, self.constant[:8].tolist()))
             more = ", ..." if len(self.constant) > 8 else ""
             lines.append(f"Trees that say the same everywhere: {known}{more}.")
         return lines
+
+    def _of_repeats(self, correlations: FloatArray) -> str:
+        groups = self.repeats()
+        if groups:
+            n = sum(map(len, groups))
+            first = ", ".join(map(str, groups[0][:8])) + (", ..." if len(groups[0]) > 8 else "")
+            return (
+                f"Repeats: {n} trees in {len(groups)} "
+                f"{'group' if len(groups) == 1 else 'groups'} say the same, but for a factor and "
+                f"their means; the largest group: {first}."
+            )
+        alike = np.count_nonzero(correlations >= ALIKE)
+        pairs = "no two" if alike == 0 else "1 pair" if alike == 1 else f"{alike} pairs"
+        verb = "has" if alike == 1 else "have"
+        return (
+            f"Repeats: no two trees say the same; {pairs} {verb} a correlation of at least "
+            f"{ALIKE}."
+        )
 
     def __repr__(self) -> str:
         energy = "" if self.energy is None else f", {self.energy!r}"
@@ -239,10 +245,10 @@ class Diagnosis:
 
 
 _TITLES = {
-    UNIFORM: "{n} trees, over the grid of their thresholds.",
-    "marginals": "{n} trees, over independent columns that are distributed as in X.",
-    EMPIRICAL: "{n} trees, over the rows of X.",
-    "given": "{n} trees, over a measure of your own.",
+    UNIFORM: "over the grid of their thresholds.",
+    "marginals": "over independent columns that are distributed as in X.",
+    EMPIRICAL: "over the rows of X.",
+    "given": "over a measure of your own.",
 }
 
 
@@ -251,21 +257,32 @@ def _of_energy(found: Energy) -> list[str]:
     if found.pairs is None:
         names["more"] = "several together"
     parts = [f"{names[order]} {percent(share)}" for order, share in found.orders.items()]
+    if not found.variance > 0:
+        return ["Variance 0: the sum of the trees depends on no feature.", *found.notes]
     lines = [f"Variance {found.variance:.4g}: {', '.join(parts)}."]
-    if found.variance > 0:
-        order = np.argsort(-found.main, kind="stable")[:5]
-        alone = [
-            f"{found.features[f]} {percent(found.main[f] / found.variance)}"
-            + ("" if found.total is None else f" ({percent(found.total[f] / found.variance)})")
-            for f in order.tolist()
-            if found.main[f] > 0
-        ]
-        with_total = "" if found.total is None else " (with all that it is part of)"
-        lines.append(f"By feature, alone{with_total}: {', '.join(alone)}.")
-        pairs = [f"{a} and {b} {percent(share)}" for a, b, share in found.strongest_pairs(3)]
-        if pairs:
-            lines.append(f"Strongest pairs: {', '.join(pairs)}.")
+    order = np.argsort(-found.main, kind="stable")[:5]
+    alone = [
+        f"{found.features[f]} {percent(found.main[f] / found.variance)}"
+        + ("" if found.total is None else f" ({percent(found.total[f] / found.variance)})")
+        for f in order.tolist()
+        if found.main[f] > 0
+    ]
+    with_total = "" if found.total is None else " (with all that it is part of)"
+    lines.append(f"By feature, alone{with_total}: {', '.join(alone)}.")
+    pairs = [f"{a} and {b} {percent(share)}" for a, b, share in found.strongest_pairs(3)]
+    if pairs:
+        lines.append(f"Strongest pairs: {', '.join(pairs)}.")
     return [*lines, *found.notes]
+
+
+def _without_constants(covariance: FloatArray, means: FloatArray) -> FloatArray:
+    """Put 0 where a tree differs from its mean by rounding only."""
+    variance = np.diag(covariance)
+    constant = variance <= _NOTHING * (variance + (means * means).sum(axis=1))
+    found = covariance.copy()
+    found[constant] = 0.0
+    found[:, constant] = 0.0
+    return found
 
 
 def diagnose(
@@ -333,17 +350,20 @@ def diagnose(
     Strongest pairs: x2 and x3 5.3 %.
     """
     trees = tree_sum_of(ensemble, values)
-    n_threads = checked_threads(n_threads)
+    n_threads = checked_count("n_threads", n_threads)
+    centred, energy = checked_flag("centred", centred), checked_flag("energy", energy)
     found = None
-    if isinstance(measure, str):
+    if not isinstance(measure, Measure):
         check_name(measure)
     if isinstance(measure, str) and measure == EMPIRICAL:
-        products, means = empirical_gram(trees, rows_for(trees, measure, X), n_threads)
+        covariance, means = empirical_moments(trees, rows_for(trees, measure, X), n_threads)
     else:
         chosen = measure_of(trees, measure, X)
-        flat = packed(trees, chosen)
-        products, means = gram_of_boxes(flat, n_threads), flat.means
+        flat, means = packed(trees, chosen).centred()
+        covariance = gram_of_boxes(flat, n_threads)
         if energy:
-            found = energy_of(trees, chosen, flat, products, How(None, None, n_threads))
+            known = Known(flat, means, covariance)
+            found = energy_of(trees, chosen, known, How(None, None, n_threads))
     name = measure if isinstance(measure, str) else "given"
-    return Diagnosis(products, means, trees.weights, name, centred, found)
+    covariance = _without_constants(covariance, means)
+    return Diagnosis(covariance, means, trees.weights, name, centred, found)

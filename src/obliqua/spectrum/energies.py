@@ -15,14 +15,16 @@ from obliqua._typing import FloatArray, Int64Array
 from obliqua.spectrum._boxes import Boxes, Sides, boxes_of
 from obliqua.spectrum._packed import Packed, packed
 from obliqua.spectrum.ensembles import TreeSum, tree_sum_of
-from obliqua.spectrum.measures import UNIFORM, Measure, measure_of
-from obliqua.spectrum.overlaps import checked_threads, gram_of_boxes
+from obliqua.spectrum.measures import EMPIRICAL, UNIFORM, Measure, measure_of
+from obliqua.spectrum.overlaps import checked_count, checked_flag, gram_of_boxes
 
 __all__ = ["Energy", "energy"]
 
 #: Cells of pairs of features, and steps for totals, beyond which they are left out unasked.
 MOST_CELLS = 2**31
 MOST_STEPS = 2**30
+#: Features beyond which pairs are left out unasked: a table of all pairs would be too large.
+MOST_FEATURES = 2**12
 
 
 class How(NamedTuple):
@@ -31,6 +33,14 @@ class How(NamedTuple):
     pairs: bool | None
     totals: bool | None
     n_threads: int
+
+
+class Known(NamedTuple):
+    """The trees without their means, these means, and the covariances of the trees."""
+
+    flat: Packed
+    means: FloatArray
+    covariance: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +110,7 @@ class Energy:
         list of (str, str, float)
             Two features, and their share of the variance; the largest first, none with 0.
         """
+        most = checked_count("most", most)
         if self.pairs is None or not self.variance > 0:
             return []
         upper = np.triu(self.pairs, k=1)
@@ -157,7 +168,8 @@ def energy(
         What a tree that classifies says, as in `tree_sum_of`.
     pairs : bool, default=None
         Whether to look at pairs of features. It takes a step for each pair of levels of any two
-        features that stand on a path together. None: if these are at most ``2**31``.
+        features that stand on a path together, and 8 bytes for each pair of features. None: if
+        the steps are at most ``2**31`` and the features at most ``2**12``.
     totals : bool, default=None
         Whether to find the total of each feature. In the worst case it takes two steps for each
         feature and pair of leaves that know of it. None: if these pairs are at most
@@ -177,8 +189,9 @@ def energy(
 
     Notes
     -----
-    The memory is that of `gram` and about 100 bytes for each leaf and feature on its path. Grids
-    of two features are passed line by line.
+    The memory is that of `gram`, about 100 bytes for each leaf and feature on its path, a few
+    dozen MB for finding these, and, with pairs, 8 bytes for each pair of features. Grids of two
+    features are passed line by line.
 
     Examples
     --------
@@ -190,24 +203,27 @@ def energy(
     Energy(variance 0.1875; order 1: 66.7 %, order 2: 33.3 %, order more: 0.0 %)
     """
     trees = tree_sum_of(ensemble, values)
-    n_threads = checked_threads(n_threads)
-    if measure == "empirical":
+    n_threads = checked_count("n_threads", n_threads)
+    for name, given in (("pairs", pairs), ("totals", totals)):
+        if given is not None:
+            checked_flag(name, given)
+    if isinstance(measure, str) and measure == EMPIRICAL:
         raise ValueError(
             "The rows of a table are no product measure: features depend on each other there, and "
             "what each of them does cannot be told apart. Give measure='marginals' or 'uniform'."
         )
     chosen = measure_of(trees, measure, X)
-    flat = packed(trees, chosen)
+    flat, means = packed(trees, chosen).centred()
     how = How(pairs, totals, n_threads)
-    return energy_of(trees, chosen, flat, gram_of_boxes(flat, n_threads), how)
+    known = Known(flat, means, gram_of_boxes(flat, n_threads))
+    return energy_of(trees, chosen, known, how)
 
 
-def energy_of(
-    trees: TreeSum, measure: Measure, flat: Packed, products: FloatArray, how: How
-) -> Energy:
+def energy_of(trees: TreeSum, measure: Measure, known: Known, how: How) -> Energy:
     """Do the work of `energy` with what is known already."""
-    mean = trees.weights @ flat.means
-    variance = float(trees.weights @ products @ trees.weights - mean @ mean)
+    flat = known.flat
+    mean = trees.weights @ known.means
+    variance = float(trees.weights @ known.covariance @ trees.weights)
     leaves = boxes_of(flat, measure)
     owner = np.searchsorted(flat.roots, leaves.nodes, side="right") - 1
     counts = trees.weights[owner] * flat.mass[leaves.nodes]
@@ -217,12 +233,18 @@ def energy_of(
     for feature in leaves.sides:
         main[feature] = parts.main(feature)
     cells = parts.n_cells() * trees.n_outputs
-    look = how.pairs if how.pairs is not None else cells <= MOST_CELLS
+    few = cells <= MOST_CELLS and len(names) <= MOST_FEATURES
+    look = how.pairs if how.pairs is not None else few
     together = parts.all_pairs(len(names), how.n_threads) if look else None
     if how.pairs is None and not look:
+        much = (
+            f"they have {cells:.2g} cells, and {MOST_CELLS:.2g} are looked at unasked"
+            if cells > MOST_CELLS
+            else f"a table of all pairs of {len(names)} features takes "
+            f"{8 * len(names) ** 2 / 2**30:.1f} GB, and there is one unasked for {MOST_FEATURES}"
+        )
         notes.append(
-            f"Pairs of features were left out: they have {cells:.2g} cells, and {MOST_CELLS:.2g} "
-            "are looked at unasked. energy(..., pairs=True) looks at all."
+            f"Pairs of features were left out: {much}. energy(..., pairs=True) looks at all."
         )
     steps = sum(len(sides.leaves) ** 2 for sides in leaves.sides.values())
     look = how.totals if how.totals is not None else steps <= MOST_STEPS

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._foreign import BEYOND, read_histogram_nodes, read_nodes
+from obliqua._foreign import read_histogram_nodes, read_nodes
 from obliqua._subject import container_of, distinct
 from obliqua._typing import AnyArray, FloatArray
-from obliqua.data import Column, Encoding, encoded_rows
+from obliqua.data import Column, Encoding
 from obliqua.model import Model
 from obliqua.spectrum._members import SHARES, VOTES, Ensemble, members_of, put_together
+from obliqua.spectrum._rows import HistogramReader, Reader
 from obliqua.tree import Tree
 
 __all__ = ["TreeSum", "tree_sum_of"]
@@ -22,6 +23,13 @@ __all__ = ["TreeSum", "tree_sum_of"]
 BLOCK = 2**22
 
 _VALUES = ("auto", VOTES, SHARES)
+
+# Where boosting with histograms keeps its trees, and what a node of one says.
+_INSIDES = ("_predictors", "_baseline_prediction", "_preprocess_X", "_preprocessor")
+_FIELDS = (
+    *("raw_left_cat_bitsets", "is_leaf", "left", "right", "feature_idx", "num_threshold"),
+    *("missing_go_to_left", "is_categorical", "bitset_idx", "count", "gain", "value"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,16 +214,17 @@ def _of_classifier(ensemble: Any, values: str) -> TreeSum | None:
         found = put_together([ensemble], ensemble, np.ones(1), SHARES, encoded=False)
     else:
         return None
-    return _with_values(found, values, _reader(found.encoding))
+    return _with_values(found, values, _reader(ensemble, found.encoding))
 
 
 def _model_of(trees: Sequence[Any]) -> Model:
     if not trees or not all(isinstance(tree, Tree) for tree in trees):
         got = f"{len(trees)} of them" if trees else "none"
         odd = sorted({type(tree).__name__ for tree in trees if not isinstance(tree, Tree)})
+        do = " Give the ensemble itself." if any(hasattr(t, "fit") for t in trees) else ""
         raise TypeError(
-            "A sequence must hold trees, at least one, and nothing else; got "
-            f"{', '.join(odd) or got}."
+            "A sequence must hold trees of the class Tree, at least one, and nothing else; got "
+            f"{', '.join(odd) or got}.{do}"
         )
     first = trees[0]
     encoding = Encoding.identity(first.n_features)
@@ -283,7 +292,7 @@ def _of_regressors(whole: Any, members: list[Any]) -> TreeSum:
     weights = np.full(len(trees), 1.0 / len(trees))
     start = np.zeros(n_outputs)
     return TreeSum(
-        tuple(trees), tuple(values), weights, start, encoding, outputs, _reader(encoding)
+        tuple(trees), tuple(values), weights, start, encoding, outputs, _reader(whole, encoding)
     )
 
 
@@ -315,12 +324,13 @@ def _of_boosting(whole: Any) -> TreeSum:
         start,
         encoding,
         _outputs_of(whole, n_outputs),
-        _reader(encoding),
+        replace(_reader(whole, encoding), missing=False),
     )
 
 
 def _of_histograms(whole: Any) -> TreeSum:
-    encoding, rows = _columns_of_histograms(whole)
+    _check_insides(whole)
+    encoding = _columns_of_histograms(whole)
     n_levels = np.array([len(column.levels) for column in encoding.columns], dtype=np.int64)
     n_outputs = int(whole.n_trees_per_iteration_)
     trees, values = [], []
@@ -336,19 +346,33 @@ def _of_histograms(whole: Any) -> TreeSum:
         np.asarray(whole._baseline_prediction, dtype=np.float64).reshape(n_outputs),
         encoding,
         _outputs_of(whole, n_outputs),
-        rows,
+        HistogramReader(whole),
     )
 
 
-def _columns_of_histograms(whole: Any) -> tuple[Encoding, Callable[[Any], AnyArray]]:
+def _check_insides(whole: Any) -> None:
+    """Raise if this scikit-learn keeps its trees in another way than those that are known."""
+    absent = [name for name in _INSIDES if not hasattr(whole, name)]
+    if not absent:
+        first = whole._predictors[0][0]
+        there = {*(getattr(first, "nodes", np.zeros(0)).dtype.names or ()), *dir(first)}
+        absent = [name for name in _FIELDS if name not in there]
+    if absent:
+        import sklearn
+
+        raise TypeError(
+            f"The trees of {type(whole).__name__} are kept where no public name of scikit-learn "
+            f"leads, and version {sklearn.__version__} has no {absent[0]!r} there. Fit it anew "
+            "with the scikit-learn that is installed, or take another version of it; 1.6 to 1.9 "
+            "are known to work."
+        )
+
+
+def _columns_of_histograms(whole: Any) -> Encoding:
     """Return what the columns of its trees are: those with categories come first there."""
     plain = _encoding_of(whole)
     if whole.is_categorical_ is None:
-
-        def numbers(X: Any) -> AnyArray:
-            return _bounded(encoded_rows(X, plain))
-
-        return plain, numbers
+        return plain
     qualitative = np.asarray(whole.is_categorical_, dtype=bool)
     encoder = whole._preprocessor.named_transformers_["encoder"]
     # A missing value may be a category; its code is missing too.
@@ -358,16 +382,7 @@ def _columns_of_histograms(whole: Any) -> tuple[Encoding, Callable[[Any], AnyArr
         for place, known in zip(np.flatnonzero(qualitative).tolist(), levels, strict=True)
     ]
     rest = [Column(plain.names[place]) for place in np.flatnonzero(~qualitative).tolist()]
-
-    def coded(X: Any) -> AnyArray:
-        return _bounded(np.asarray(whole._preprocess_X(X, reset=False), dtype=np.float64))
-
-    return Encoding((*first, *rest)), coded
-
-
-def _bounded(Z: AnyArray) -> AnyArray:
-    """Bring numbers beyond all thresholds, infinite ones too, to where ours end."""
-    return np.clip(Z, -BEYOND, BEYOND) if (np.abs(Z) > BEYOND).any() else Z
+    return Encoding((*first, *rest))
 
 
 def _in_column(value: FloatArray, output: int, n_outputs: int) -> FloatArray:
@@ -392,11 +407,8 @@ def _encoding_of(whole: Any) -> Encoding:
     return Encoding.identity(int(whole.n_features_in_), names)
 
 
-def _reader(encoding: Encoding) -> Callable[[Any], AnyArray]:
-    def rows(X: Any) -> AnyArray:
-        return encoded_rows(X, encoding)
-
-    return rows
+def _reader(whole: Any, encoding: Encoding) -> Reader:
+    return Reader(encoding, hasattr(whole, "feature_names_in_"))
 
 
 def _is_tree(given: Any) -> bool:
@@ -421,6 +433,8 @@ def _refusal(given: Any) -> str:
         do = " Give the one inside, its best_estimator_."
     elif hasattr(given, "steps"):
         do = " Give its last step, pipe[-1], and rows as they are before that step."
+    elif isinstance(given, np.ndarray) and given.dtype == object:
+        do = " Give the ensemble itself, not its estimators_."
     elif type(given).__name__ == "AdaBoostRegressor":
         do = " It takes a weighted median of its trees, which is no sum."
     elif isinstance(getattr(given, "classes_", None), list):

@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._encoding import QUALITATIVE
-from obliqua._foreign import BEYOND
 from obliqua._typing import AnyArray, FloatArray
-from obliqua.spectrum._branches import cuts_of
-from obliqua.spectrum.domain import INTERVALS, LEVELS, Domain, Feature
+from obliqua.spectrum.domain import LEVELS, Domain
 from obliqua.spectrum.ensembles import TreeSum, tree_sum_of
 
 __all__ = ["EMPIRICAL", "MARGINALS", "UNIFORM", "Measure", "measure_of"]
 
 UNIFORM, MARGINALS, EMPIRICAL = "uniform", "marginals", "empirical"
 _NAMES = (UNIFORM, MARGINALS, EMPIRICAL)
+# Below it, ratios of weights are not exact.
+_LEAST = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +58,22 @@ class Measure:
         missing: ArrayLike | None = None,
         unseen: ArrayLike | None = None,
     ) -> None:
+        if not isinstance(domain, Domain):
+            raise TypeError(
+                "The domain of a measure must be a Domain, Domain.of_trees(trees) for instance; "
+                f"got an object of class {type(domain).__name__}."
+            )
+        if isinstance(weights, str) or not hasattr(weights, "__iter__"):
+            raise TypeError(
+                "A measure needs a sequence of weights for each feature; got an object of class "
+                f"{type(weights).__name__}."
+            )
         own = self.__dict__  # frozen: fields are set here and nowhere else
         own["domain"] = domain
-        own["weights"] = tuple(np.asarray(w, dtype=np.float64) for w in weights)
+        own["weights"] = tuple(_numbers("weights", w) for w in weights)
         for name, given in (("missing", missing), ("unseen", unseen)):
             beside = np.zeros(domain.n_features) if given is None else given
-            own[name] = np.asarray(beside, dtype=np.float64)
+            own[name] = _numbers(name, beside)
         self._check()
 
     def _check(self) -> None:
@@ -88,10 +97,13 @@ class Measure:
                     f"Feature {name!r} is numeric, and only qualitative ones have levels that are "
                     f"not seen: unseen must be 0 there; got {self.unseen[feature]:g}."
                 )
-            if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+            with np.errstate(over="ignore"):
+                total = weights.sum()
+            if not ((weights >= 0).all() and _LEAST <= total < np.inf):
                 raise ValueError(
-                    f"The weights of feature {name!r} must be finite, none of them negative and "
-                    f"not all 0; got {weights[:10].tolist()}."
+                    f"The weights of feature {name!r} must be finite, none of them negative, not "
+                    f"all 0, and add up to a finite number of at least {_LEAST:.0e}; "
+                    f"got {weights[:10].tolist()}."
                 )
 
     @classmethod
@@ -188,38 +200,11 @@ class Measure:
         return f"Measure({self.domain.n_features} features{gaps}, {levels} levels)"
 
 
-def domain_of(trees: TreeSum) -> Domain:
-    """Return the grid of thresholds of an ensemble: each number is above or below all of a cell.
-
-    Parameters
-    ----------
-    trees : TreeSum
-        The ensemble, whose splits ask about one column each.
-
-    Returns
-    -------
-    Domain
-        The grid. A numeric column that no tree asks about has one level.
-    """
-    columns = trees.encoding.columns
-    found: list[set[float]] = [set() for _ in columns]
-    for tree in trees.trees:
-        # What most trees are: one column with coefficient 1 against a threshold.
-        if len(tree.table) == 0 and len(tree.coef) == tree.n_planes and (tree.coef == 1).all():
-            for column in np.unique(tree.coef_idx).tolist():
-                cuts = tree.threshold[(tree.coef_idx == column) & (tree.threshold < BEYOND)]
-                found[column].update(cuts.tolist())
-        else:
-            for column, cut in cuts_of(tree, trees.encoding):
-                found[column].add(cut)
-    return Domain(
-        tuple(
-            Feature(column.name, LEVELS, column.levels or (None,))
-            if column.kind == QUALITATIVE
-            else Feature(column.name, INTERVALS, tuple(sorted(found[place])))
-            for place, column in enumerate(columns)
-        )
-    )
+def _numbers(name: str, given: ArrayLike) -> FloatArray:
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers; got {given!r}.") from error
 
 
 def measure_of(ensemble: Any, measure: str | Measure = UNIFORM, X: Any = None) -> Measure:
@@ -257,7 +242,7 @@ def measure_of(ensemble: Any, measure: str | Measure = UNIFORM, X: Any = None) -
             )
         return measure
     check_name(measure, (UNIFORM, MARGINALS))
-    domain = domain_of(trees)
+    domain = Domain.of_trees(trees.trees, trees.encoding)
     if measure == UNIFORM:
         return Measure.uniform(domain)
     return Measure.marginals(domain, rows_for(trees, measure, X))
@@ -265,10 +250,11 @@ def measure_of(ensemble: Any, measure: str | Measure = UNIFORM, X: Any = None) -
 
 def check_name(measure: Any, known: Sequence[str] = _NAMES) -> None:
     """Raise if a measure is none of the known ones."""
-    if measure not in known:
+    if not isinstance(measure, str) or measure not in known:
+        got = repr(measure) if np.ndim(measure) == 0 else f"a {type(measure).__name__}"
         raise ValueError(
             f"measure must be {', '.join(map(repr, known[:-1]))} or {known[-1]!r}, or a Measure; "
-            f"got {measure!r}."
+            f"got {got}."
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray
-from obliqua.spectrum._packed import Packed, packed
+from obliqua.spectrum._packed import Packed, check_values, packed
 from obliqua.spectrum.ensembles import BLOCK, TreeSum, tree_sum_of
 from obliqua.spectrum.measures import (
     EMPIRICAL,
@@ -97,34 +97,49 @@ def gram(
            [0.667, 0.926, 0.96 ]])
     """
     trees = tree_sum_of(ensemble, values)
-    n_threads = checked_threads(n_threads)
-    if isinstance(measure, str):
+    n_threads = checked_count("n_threads", n_threads)
+    if not isinstance(measure, Measure):
         check_name(measure)
         if measure == EMPIRICAL:
-            return empirical_gram(trees, rows_for(trees, measure, X), n_threads)[0]
+            covariance, means = empirical_moments(trees, rows_for(trees, measure, X), n_threads)
+            return np.asarray(covariance + means @ means.T)
     return gram_of_boxes(packed(trees, measure_of(trees, measure, X)), n_threads)
 
 
-def checked_threads(n_threads: Any) -> int:
-    """Return a number of threads; raise if it is none."""
-    if isinstance(n_threads, bool) or not isinstance(n_threads, int | np.integer) or n_threads < 1:
-        raise ValueError(f"n_threads must be a whole number of at least 1; got {n_threads!r}.")
-    return int(n_threads)
+def checked_flag(name: str, given: Any) -> bool:
+    """Return a flag; raise if it is none."""
+    if not isinstance(given, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {given!r}.")
+    return bool(given)
 
 
-def empirical_gram(trees: TreeSum, Z: AnyArray, n_threads: int) -> tuple[FloatArray, FloatArray]:
-    """Return the inner products over rows, and the mean of each tree over them."""
+def checked_count(name: str, given: Any) -> int:
+    """Return a number of things; raise if it is none."""
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1; got {given!r}.")
+    return int(given)
+
+
+def empirical_moments(
+    trees: TreeSum, Z: AnyArray, n_threads: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the covariances of the trees over rows, and the mean of each tree over them."""
     if len(Z) == 0:
         raise ValueError("measure='empirical' needs at least one row; got none.")
+    check_values(trees)
     n, n_outputs = trees.n_trees, trees.n_outputs
-    total, means = np.zeros((n, n)), np.zeros((n, n_outputs))
+    # What is said of the first row is taken from all, so that a large mean costs no digits.
+    first = trees.tree_values(Z[:1])[0]
+    total, sums = np.zeros((n, n)), np.zeros((n, n_outputs))
     step = max(1, BLOCK // (n * n_outputs))
     for start in range(0, len(Z), step):
-        part = trees.tree_values(Z[start : start + step], n_threads)
-        means += part.sum(axis=0).T
+        part = trees.tree_values(Z[start : start + step], n_threads) - first
+        sums += part.sum(axis=0).T
         flat = part.reshape(-1, n)
         total += flat.T @ flat
-    return (total + total.T) / (2 * len(Z)), means / len(Z)
+    means = sums / len(Z)
+    total /= len(Z)
+    return (total + total.T) / 2 - means @ means.T, means + first.T
 
 
 def gram_of_boxes(
