@@ -70,7 +70,8 @@ def test_a_model_file_teaches(run: Run, votes: str) -> None:
     assert lines["leaves"] == ["8 in 2 trees that are added up"]
     assert "accuracy" not in lines
     with_y = run("distil", "data.csv", "--teacher", votes, "-t", "y", *SMALL).stdout
-    assert "(which it may know)" in said(with_y)["accuracy"][0]
+    assert said(with_y)["agreement"][0].endswith("held out, which the teacher may know")
+    assert "may know" not in said(with_y)["agreement"][1]
     shown = run("show", "s.obliqua").stdout
     assert "DistilledClassifier" in shown
     predicted = run("predict", "s.obliqua", "data.csv", "--proba").stdout
