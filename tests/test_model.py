@@ -99,6 +99,16 @@ def test_sums_need_rows_in_every_leaf() -> None:
         model(counted(A, 8, 2), counted(B, 3, 0), combine="sum")
 
 
+def test_sums_that_would_be_lost_in_rounding() -> None:
+    # Three equal numbers, so large that their mean need not be the same.
+    equal = stump(0.0, [1e300, 1e300, 1e300], [1e300, 1e300, 1e300])
+    with pytest.raises(TreeError, match="at most 1073741824 per training row; tree 1 has 1e.300"):
+        model(counted(A, 8, 2), counted(equal, 1, 1), combine="sum")
+    large = replace(counted(B, 1, 1), stats=counted(B, 1, 1).stats * 2.0**26)
+    proba = model(large, large, combine="sum").predict_proba(Z)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+
+
 @pytest.mark.parametrize("combine", ["vote", "mean"])
 def test_lists_of_one_tree(combine: str) -> None:
     one = model(A, combine=combine)
