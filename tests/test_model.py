@@ -102,7 +102,7 @@ def test_sums_need_rows_in_every_leaf() -> None:
 def test_sums_that_would_be_lost_in_rounding() -> None:
     # Three equal numbers, so large that their mean need not be the same.
     equal = stump(0.0, [1e300, 1e300, 1e300], [1e300, 1e300, 1e300])
-    with pytest.raises(TreeError, match="at most 1073741824 per training row; tree 1 has 1e.300"):
+    with pytest.raises(TreeError, match=r"1073741824 per training row; tree 1 has 1e\+300"):
         model(counted(A, 8, 2), counted(equal, 1, 1), combine="sum")
     large = replace(counted(B, 1, 1), stats=counted(B, 1, 1).stats * 2.0**26)
     proba = model(large, large, combine="sum").predict_proba(Z)

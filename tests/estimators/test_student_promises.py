@@ -178,12 +178,12 @@ def test_parameters_of_a_method_that_would_not_be_used(told: dict[str, Any]) -> 
 
 def test_a_clone_that_has_forgotten_its_teacher() -> None:
     student = DistilledClassifier(GaussianNB().fit(X, Y), prefit=True, **FAST)
-    with pytest.raises(NotFittedError, match="Fit it first. Cross-validation.*FrozenEstimator"):
+    with pytest.raises(NotFittedError, match=r"Fit it first. Cross-validation.*FrozenEstimator"):
         cross_val_score(student, X, Y, error_score="raise")
 
 
 def test_a_teacher_that_is_to_be_fitted_needs_labels() -> None:
-    with pytest.raises(ValueError, match="requires y to be passed.*prefit=True"):
+    with pytest.raises(ValueError, match=r"requires y to be passed.*prefit=True"):
         DistilledClassifier(GaussianNB()).fit(X)
 
 
@@ -213,9 +213,9 @@ def test_fidelity_of_things_that_cannot_be_compared() -> None:
     numbers, text = GaussianNB().fit(X, Y), GaussianNB().fit(X, np.array(["a", "b", "c"])[Y])
     with pytest.raises(ValueError, match="teacher knows 0, 1, 2, and the student 'a', 'b', 'c'"):
         fidelity(numbers, text, X)
-    with pytest.raises(TypeError, match="X must be a table of rows.*got generator"):
+    with pytest.raises(TypeError, match=r"X must be a table of rows.*got generator"):
         fidelity(numbers, numbers, (row for row in X))
-    with pytest.raises(ValueError, match="a label for each of the 150 rows; got shape .4,."):
+    with pytest.raises(ValueError, match=r"a label for each of the 150 rows; got shape .4,."):
         fidelity(numbers, numbers, X, Y[:4])
 
 
