@@ -88,10 +88,10 @@ class Model:
         return self.trees[0].leaf_label
 
     @cached_property
-    def _added(self) -> list[FloatArray]:
+    def added(self) -> tuple[FloatArray, ...]:
         """What each tree of a sum adds to the share of each class, by node."""
         means = [tree.stats / np.maximum(tree.n_samples, 1)[:, None] for tree in self.trees]
-        return [mean - mean.mean(axis=1, keepdims=True) for mean in means]
+        return tuple(mean - mean.mean(axis=1, keepdims=True) for mean in means)
 
     @cached_property
     def takes_missing(self) -> bool:
@@ -220,7 +220,7 @@ class Model:
         """Add up what the trees say, one after another: votes, or shares."""
         if self.combine == "sum":
             sums = np.full((len(Z), self.n_classes), 1.0 / self.n_classes)
-            for tree, added in zip(self.trees, self._added, strict=True):
+            for tree, added in zip(self.trees, self.added, strict=True):
                 sums += added.take(tree.apply(Z, n_threads), axis=0)
             return sums
         votes = np.zeros((len(Z), self.n_classes))
