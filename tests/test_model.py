@@ -94,6 +94,14 @@ def test_sums() -> None:
     )
 
 
+def test_a_sum_of_one_tree() -> None:
+    alone = model(counted(B, 20, 30), combine="sum")
+    added = np.array([[1, 1, 8]] * 2 + [[0, 5, 0]] * 2) / np.array([[20], [20], [30], [30]])
+    expected = 1 / 3 + added - added.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(alone.predict_proba(Z), expected)
+    assert alone.predict_index(Z).tolist() == expected.argmax(axis=1).tolist()
+
+
 def test_sums_need_rows_in_every_leaf() -> None:
     with pytest.raises(TreeError, match="tree 1 has leaves without any"):
         model(counted(A, 8, 2), counted(B, 3, 0), combine="sum")

@@ -181,6 +181,21 @@ def test_what_a_tree_does_not_need_is_for_the_next() -> None:
     np.testing.assert_allclose(small.predict_proba(X), shares, atol=1e-6)
 
 
+def test_leaves_that_a_tree_could_not_use_go_to_the_next() -> None:
+    # The first column has two values, and no tree is allowed the second one at first.
+    X = np.column_stack([np.repeat([0.0, 1.0], 8), np.tile(np.arange(8.0), 2)])
+    first = np.where(X[:, 0] == 0, 0.9, 0.1) + X[:, 1] / 100
+    table, asked = read_table(X), []
+
+    def grown(shares: np.ndarray, most: int, number: int) -> Tree:
+        asked.append(most)
+        return cart(table)(shares, 2 if number == 0 else most, number)
+
+    trees = additive_trees(table, np.column_stack([first, 1 - first]), 9, 3, grown)
+    assert [tree.n_leaves for tree in trees] == [2, 4, 3]
+    assert asked == [3, 4, 3]
+
+
 def test_one_class_is_a_leaf() -> None:
     model = fitted(np.arange(5.0)[:, None], np.ones((5, 1)), 8, 3)
     assert [tree.n_leaves for tree in model.trees] == [1]

@@ -80,9 +80,13 @@ def test_equal_rows_with_other_labels_in_any_order(prefit: bool) -> None:
 
 def test_tables_with_few_different_rows_are_divided() -> None:
     few = np.repeat([[0.0], [1.0]], 50, axis=0)
-    first = shuffled(few, None, 3)[:20]
-    assert 4 < (first < 50).sum() < 16  # not twenty rows of one kind
-    assert sorted(shuffled(few, None, 3).tolist()) == list(range(100))
+    order, place = shuffled(few, None, 3)
+    assert 4 < (place[:50] < 20).sum() < 16  # not twenty rows of one kind
+    assert sorted(place.tolist()) == sorted(order.tolist()) == list(range(100))
+    assert len(set(few[order[:50], 0].tolist())) == 1  # in this order they stand together
+    different = np.random.default_rng(0).normal(size=(40, 2))
+    order, place = shuffled(different, None, 3)
+    assert place[order].tolist() == list(range(40))
 
 
 def test_labels_do_not_change_a_student_of_a_fitted_teacher() -> None:

@@ -275,22 +275,25 @@ class Source:
         return np.asarray(self.rows[np.where(swapped, other, base)])
 
 
-def shuffled(Z: Rows, labels: AnyArray | None, seed: int) -> Int64Array:
-    """Put rows in a random order that depends on what is in them, not on how they came.
+def shuffled(Z: Rows, labels: AnyArray | None, seed: int) -> tuple[Int64Array, Int64Array]:
+    """Put rows in random orders that depend on what is in them, not on how they came.
 
     Parameters
     ----------
     Z : ndarray of shape (n_rows, n_columns)
-        The rows. Each of several equal ones has a place of its own.
+        The rows.
     labels : ndarray of shape (n_rows,) or None
-        Their labels. They only say which of several equal rows stands at which of their places.
+        Their labels. They only say which of several equal rows has which of their places.
     seed : int
         The seed.
 
     Returns
     -------
-    ndarray of int64, of shape (n_rows,)
-        Their numbers in that order.
+    order : ndarray of int64, of shape (n_rows,)
+        Their numbers in an order in which equal rows stand together.
+    place : ndarray of int64, of shape (n_rows,)
+        The place of each row in an order in which they do not, so that tables with few different
+        rows can be divided too.
     """
     none = np.zeros(len(Z), dtype=np.int64)
     keys = row_hashes(Z, none, seed)
@@ -298,6 +301,7 @@ def shuffled(Z: Rows, labels: AnyArray | None, seed: int) -> Int64Array:
     alike = np.lexsort((codes, keys))
     starts = np.flatnonzero(np.diff(keys[alike], prepend=keys[alike[:1]] + np.uint64(1)) != 0)
     sizes = np.diff(starts, append=len(Z))
-    numbers = np.empty(len(Z), dtype=np.int64)
+    numbers, place = np.empty_like(none), np.empty_like(none)
     numbers[alike] = np.arange(len(Z)) - np.repeat(starts, sizes)
-    return np.argsort(scattered(keys, numbers), kind="stable").astype(np.int64)
+    place[np.argsort(scattered(keys, numbers), kind="stable")] = np.arange(len(Z))
+    return np.argsort(keys, kind="stable").astype(np.int64), place

@@ -302,14 +302,14 @@ class DistilledClassifier(TreesClassifier):
     ) -> tuple[Int64Array, Int64Array]:
         """Return the rows that are held out, and the others."""
         # All that is random goes by this order, which does not depend on how the rows came.
-        order = shuffled(table.Z, labels, seed)
-        held = np.arange(len(order)) < min(round(float(self.holdout) * len(order)), len(order) - 1)
+        order, place = shuffled(table.Z, labels, seed)
+        held = place < min(round(float(self.holdout) * len(order)), len(order) - 1)
         if labels is not None and not self.prefit:
             # A class without rows would be none for the teacher.
             for label in np.unique(labels):
-                places = np.flatnonzero(labels[order] == label)
-                held[places[-1]] = False
-        return order[held], order[~held]
+                rows = np.flatnonzero(labels == label)
+                held[rows[np.argmax(place[rows])]] = False
+        return order[held[order]], order[~held[order]]
 
     def _read(self, seen: Self, teacher: Any, X: Any, y: Any) -> tuple[Table, RawRows, Any]:
         """Read the rows for the student, and keep them as they are for the teacher."""
