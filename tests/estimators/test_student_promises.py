@@ -18,11 +18,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from estimators.registry import blobs
-from obliqua import CartClassifier, DistilledClassifier, distil, export_text, fidelity
+from obliqua import CartClassifier, DistilledClassifier, distil, export_text, fidelity, soft
 from obliqua.estimators import _students, distilled
 from obliqua.estimators._fidelity import compared, sound
 from obliqua.estimators._teachers import seeded, shuffled
 from obliqua.explain import importances
+from obliqua.soft import soft_problem
 
 X, Y = blobs(150, n_features=3, n_classes=3)
 FAST: dict[str, Any] = {"n_generated": 400, "random_state": 0, "max_leaves": 12}
@@ -138,6 +139,26 @@ def test_a_student_of_parts_still_learns(monkeypatch: pytest.MonkeyPatch) -> Non
     assert rough.model_ != exact.model_
     assert rough.fidelity_["generated"]["agreement"] > 0.4
     assert rough.tree_.n_samples[0] == exact.tree_.n_samples[0]
+
+
+@pytest.mark.parametrize(
+    ("method", "n_classes", "parts"),
+    [("hhcart", 6, [4, 0]), ("hhcart", 4, [0, 0]), ("cart", 6, [0, 0])],
+)
+def test_only_the_first_oblique_tree_of_many_classes_has_rows_in_parts(
+    monkeypatch: pytest.MonkeyPatch, method: str, n_classes: int, parts: list[int]
+) -> None:
+    rows, labels = blobs(120, n_features=3, n_classes=n_classes)
+    found: list[int] = []
+
+    def seen(*given: Any, **told: Any) -> Any:
+        found.append(told["parts"])
+        return soft_problem(*given, **told)
+
+    monkeypatch.setattr(soft, "soft_problem", seen)
+    student = distil(GaussianNB().fit(rows, labels), rows, method=method, n_trees=2, **FAST)
+    assert len(student.model_.trees) == 2
+    assert found == parts
 
 
 # --- sums that are read -----------------------------------------------------------------------
