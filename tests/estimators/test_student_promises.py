@@ -96,6 +96,21 @@ def test_labels_do_not_change_a_student_of_a_fitted_teacher() -> None:
     assert with_labels.model_ == without.model_
 
 
+def test_each_tree_has_a_seed_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[int] = []
+    grown = CartClassifier._grown
+
+    def seen(self: Any, problem: Any) -> Any:
+        found.append(self.random_state)
+        return grown(self, problem)
+
+    monkeypatch.setattr(CartClassifier, "_grown", seen)
+    for seed in range(2):
+        told = {**FAST, "random_state": seed, "method": "cart", "n_trees": 2}
+        distil(GaussianNB().fit(X, Y), X, **told)
+    assert len(found) == len(set(found)) == 4
+
+
 # --- budgets and memory -----------------------------------------------------------------------
 
 
