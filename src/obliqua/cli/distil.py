@@ -13,7 +13,7 @@ from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
 from obliqua.cli._models import has_own_names, load_model, size_of
-from obliqua.cli._output import check_target, print_facts
+from obliqua.cli._output import chosen_target, print_facts
 from obliqua.cli._table import Table, choose_features, choose_known
 from obliqua.cli._types import Choice, infer, plain_numbers, read_as
 from obliqua.data import Column
@@ -115,7 +115,7 @@ def distil(data: str, output: Path | None, **given: Any) -> None:
     from obliqua.estimators.distilled import DistilledClassifier
     from obliqua.estimators.files import save
 
-    path = _output(output, data, given["test"], given["teacher"])
+    path = chosen_target(output, DEFAULT_OUTPUT, data, given["test"], given["teacher"])
     if given["leaves"] < 2 * given["trees"]:
         raise click.UsageError(
             f"--trees {given['trees']} with two leaves each are more than --leaves "
@@ -167,16 +167,6 @@ class Rows:
     y: AnyArray | None
     columns: list[Column]
     named: bool
-
-
-def _output(output: Path | None, *inputs: str | None) -> Path:
-    path = Path(DEFAULT_OUTPUT) if output is None else output
-    if output is None and path.exists():
-        raise Trouble(
-            f"{path} is there already. Say --output {path} to replace it, or another name."
-        )
-    check_target(path, *inputs)
-    return path
 
 
 def _forest(given: dict[str, Any]) -> Any:
