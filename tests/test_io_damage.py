@@ -106,6 +106,13 @@ def test_foreign_files(data: bytes, message: str, tmp_path: Path) -> None:
     assert isinstance(caught.value, ValueError)
 
 
+@pytest.mark.parametrize("word", ["product", ["sum"], None])
+def test_trees_that_are_combined_in_a_way_of_tomorrow(word: Any) -> None:
+    data = with_header(to_bytes(model_of(leaf())), combine=word)
+    with pytest.raises(ModelFileError, match=r"combines its trees as .*Upgrade obliqua"):
+        from_bytes(data)
+
+
 def test_newer_files() -> None:
     data = to_bytes(model_of(leaf()))
     newer = with_header(data, version=2, written_by="obliqua 9.1", secret=1)

@@ -94,9 +94,27 @@ def test_sums() -> None:
     )
 
 
+def test_a_sum_of_one_tree() -> None:
+    alone = model(counted(B, 20, 30), combine="sum")
+    added = np.array([[1, 1, 8]] * 2 + [[0, 5, 0]] * 2) / np.array([[20], [20], [30], [30]])
+    expected = 1 / 3 + added - added.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(alone.predict_proba(Z), expected)
+    assert alone.predict_index(Z).tolist() == expected.argmax(axis=1).tolist()
+
+
 def test_sums_need_rows_in_every_leaf() -> None:
     with pytest.raises(TreeError, match="tree 1 has leaves without any"):
         model(counted(A, 8, 2), counted(B, 3, 0), combine="sum")
+
+
+def test_sums_that_would_be_lost_in_rounding() -> None:
+    # Three equal numbers, so large that their mean need not be the same.
+    equal = stump(0.0, [1e300, 1e300, 1e300], [1e300, 1e300, 1e300])
+    with pytest.raises(TreeError, match=r"1073741824 per training row; tree 1 has 1e\+300"):
+        model(counted(A, 8, 2), counted(equal, 1, 1), combine="sum")
+    large = replace(counted(B, 1, 1), stats=counted(B, 1, 1).stats * 2.0**26)
+    proba = model(large, large, combine="sum").predict_proba(Z)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
 
 
 @pytest.mark.parametrize("combine", ["vote", "mean"])

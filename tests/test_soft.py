@@ -66,6 +66,33 @@ def test_rows_weigh_the_same_whatever_their_shares(
     assert (weights > 0).all()
 
 
+def test_shares_are_rounded_to_the_nearest_unit() -> None:
+    unit = 2.0**-20
+    shares = np.array([[0.6, 0.4], [1.4, 2.0**20 - 1.4], [2.0**20 - 0.6, 0.6]])
+    shares[1:] *= unit
+    made = soft_problem(read_table([[0.0], [1.0], [2.0]]), shares)
+    sums = np.zeros((3, 2))
+    np.add.at(sums, (made.Z[:, 0].astype(int), made.y), made.weights * made.unit)
+    units = sums / sums.sum(axis=1, keepdims=True) * 2**20
+    assert units[1:].tolist() == [[1.0, 2.0**20 - 1], [2.0**20 - 1, 1.0]]
+    assert units[0, 0] == round(0.6 * 2**20)
+
+
+@examples(60)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(1, 6))
+def test_shares_are_off_by_a_unit_at_most(seed: int, n_rows: int, n_classes: int) -> None:
+    X, shares = problem(seed, n_rows, n_classes)
+    X[:, 0] = np.arange(n_rows)
+    made = soft_problem(read_table(X), shares)
+    weights = np.ones(made.n_rows) if made.weights is None else made.weights * made.unit
+    sums = np.zeros((n_rows, n_classes))
+    np.add.at(sums, (made.Z[:, 0].astype(int), made.y), weights)
+    off = sums / sums.sum(axis=1, keepdims=True) - shares
+    # Ends of classes are to the nearest: two ends, half a unit each.
+    assert np.abs(off).max() <= 2.0**-20 + 1e-15
+    assert np.abs(np.cumsum(off, axis=1)).max() <= 2.0**-21 + 1e-15
+
+
 def test_shares_of_nothing_are_left_out() -> None:
     made = soft_problem(read_table(np.array([[1.0], [2.0]])), np.array([[1.0, 0.0], [0.25, 0.75]]))
     assert made.Z[:, 0].tolist() == [1, 2, 2]
@@ -152,6 +179,21 @@ def test_what_a_tree_does_not_need_is_for_the_next() -> None:
     small = fitted(X, shares, 4, 2)
     assert [tree.n_leaves for tree in small.trees] == [2, 2]
     np.testing.assert_allclose(small.predict_proba(X), shares, atol=1e-6)
+
+
+def test_leaves_that_a_tree_could_not_use_go_to_the_next() -> None:
+    # The first column has two values, and no tree is allowed the second one at first.
+    X = np.column_stack([np.repeat([0.0, 1.0], 8), np.tile(np.arange(8.0), 2)])
+    first = np.where(X[:, 0] == 0, 0.9, 0.1) + X[:, 1] / 100
+    table, asked = read_table(X), []
+
+    def grown(shares: np.ndarray, most: int, number: int) -> Tree:
+        asked.append(most)
+        return cart(table)(shares, 2 if number == 0 else most, number)
+
+    trees = additive_trees(table, np.column_stack([first, 1 - first]), 9, 3, grown)
+    assert [tree.n_leaves for tree in trees] == [2, 4, 3]
+    assert asked == [3, 4, 3]
 
 
 def test_one_class_is_a_leaf() -> None:

@@ -20,7 +20,7 @@ from obliqua._typing import AnyArray
 from obliqua._values import from_json, labels_from_json, labels_to_json, to_json
 from obliqua.data import Encoding
 from obliqua.errors import ModelFileError
-from obliqua.model import Model
+from obliqua.model import COMBINATIONS, Model
 from obliqua.tree import Tree
 
 __all__ = ["FORMAT", "VERSION", "from_bytes", "to_bytes"]
@@ -355,6 +355,11 @@ def _array_in(data: bytes, name: str, dtype: np.dtype[Any], shape: tuple[int, ..
 def _model_of(header: Fields, joined: Mapping[str, AnyArray]) -> Model:
     if not isinstance(header["about"], dict) or type(header["n_features"]) is not int:
         raise Refused("is damaged: its header makes no sense")
+    if header["combine"] not in COMBINATIONS:
+        raise Refused(
+            f"combines its trees as {str(header['combine'])[:60]!r}, which this version does not "
+            "know. Upgrade obliqua"
+        )
     trees = []
     ends = {name: np.cumsum([0, *header["arrays"][name]["lengths"]]) for name in joined}
     for number, facts in enumerate(header["trees"]):

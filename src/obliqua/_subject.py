@@ -40,6 +40,8 @@ class Subject:
         the tree cannot take.
     own : ndarray of bool, of shape (n_classes,)
         Which classes the tree tells apart: all but for a tree about a pair of them.
+    note : str, default=""
+        What a reader of this tree must know about the others, in a sentence.
     """
 
     tree: Tree
@@ -48,6 +50,7 @@ class Subject:
     classes: AnyArray
     rows: Callable[[Any], AnyArray]
     own: BoolArray
+    note: str = ""
 
     def codes(self, y: Any) -> AnyArray:
         """Return the number of each label's class.
@@ -153,7 +156,8 @@ def subject_of(
         called = _names(class_names, len(classes), "class_names", "classes")
     paired = container.combine == "pairs"
     own = chosen.stats[0] > 0 if paired else np.ones(len(classes), dtype=bool)
-    return Subject(chosen, encoding, distinct(called), classes, rows, own)
+    note = _note(container, tree)
+    return Subject(chosen, encoding, distinct(called), classes, rows, own, note)
 
 
 def read_column(tree: Tree, k: int, Z: AnyArray) -> FloatArray:
@@ -340,6 +344,18 @@ def _chosen(model: Model, number: Any) -> Tree:
         known = "1 tree, number 0" if n_trees == 1 else f"{n_trees} trees, numbered from 0"
         raise TreeError(f"This model has {known}; got tree={number}.")
     return model.trees[int(number)]
+
+
+def _note(model: Model, number: int | None) -> str:
+    """Say what the shares of a tree mean that is added to others."""
+    if model.combine != "sum" or len(model.trees) == 1:
+        return ""
+    if not number:
+        return "Other trees are added to what this one says."
+    return (
+        f"Added to the trees before it: a class with more than {100 / model.n_classes:.3g} % is "
+        "raised, one with less lowered."
+    )
 
 
 def _names(given: Sequence[Any], n: int, parameter: str, what: str) -> tuple[str, ...]:

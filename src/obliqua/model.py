@@ -18,6 +18,10 @@ __all__ = ["COMBINATIONS", "Model"]
 #: How the trees of a model can be combined.
 COMBINATIONS = ("single", "vote", "mean", "pairs", "sum")
 
+# What a tree of a sum may have per training row. Shares are at most 1, and what is left over of
+# n rows is never above the root of n; with larger numbers 1 would be lost in rounding.
+MOST_ADDED = 2.0**30
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
@@ -65,11 +69,8 @@ class Model:
                     f"The trees of this model must have {expected[0]} columns and {expected[1]} "
                     f"classes; tree {number} has {tree.n_features} and {tree.n_stats}."
                 )
-            if self.combine == "sum" and (tree.n_samples[tree.is_leaf] < 1).any():
-                raise TreeError(
-                    "The trees of a sum count per training row, so each leaf must have rows; "
-                    f"tree {number} has leaves without any."
-                )
+            if self.combine == "sum":
+                _check_added(tree, number)
 
     @property
     def n_classes(self) -> int:
@@ -87,11 +88,10 @@ class Model:
         return self.trees[0].leaf_label
 
     @cached_property
-    def _added(self) -> list[FloatArray]:
+    def added(self) -> tuple[FloatArray, ...]:
         """What each tree of a sum adds to the share of each class, by node."""
         means = [tree.stats / np.maximum(tree.n_samples, 1)[:, None] for tree in self.trees]
-        # Divided first, so that huge sums stay finite.
-        return [mean - (mean / self.n_classes).sum(axis=1, keepdims=True) for mean in means]
+        return tuple(mean - mean.mean(axis=1, keepdims=True) for mean in means)
 
     @cached_property
     def takes_missing(self) -> bool:
@@ -210,7 +210,7 @@ class Model:
         """Add up what the trees say, one after another: votes, or shares."""
         if self.combine == "sum":
             sums = np.full((len(Z), self.n_classes), 1.0 / self.n_classes)
-            for tree, added in zip(self.trees, self._added, strict=True):
+            for tree, added in zip(self.trees, self.added, strict=True):
                 sums += added.take(tree.apply(Z, n_threads), axis=0)
             return sums
         votes = np.zeros((len(Z), self.n_classes))
@@ -248,4 +248,20 @@ class Model:
         return (
             f"Model({trees}, combine={self.combine!r}, {self.encoding.n_columns} columns, "
             f"{self.n_classes} classes)"
+        )
+
+
+def _check_added(tree: Tree, number: int) -> None:
+    """Raise if a tree cannot be one of a sum."""
+    rows = tree.n_samples[tree.is_leaf]
+    if (rows < 1).any():
+        raise TreeError(
+            "The trees of a sum count per training row, so each leaf must have rows; "
+            f"tree {number} has leaves without any."
+        )
+    most = float((tree.stats[tree.is_leaf] / rows[:, None]).max(initial=0.0))
+    if most > MOST_ADDED:
+        raise TreeError(
+            f"The trees of a sum have sums of shares, at most {MOST_ADDED:.0f} per training row; "
+            f"tree {number} has {most:.6g} in a leaf."
         )

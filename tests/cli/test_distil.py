@@ -70,7 +70,8 @@ def test_a_model_file_teaches(run: Run, votes: str) -> None:
     assert lines["leaves"] == ["8 in 2 trees that are added up"]
     assert "accuracy" not in lines
     with_y = run("distil", "data.csv", "--teacher", votes, "-t", "y", *SMALL).stdout
-    assert "(which it may know)" in said(with_y)["accuracy"][0]
+    assert said(with_y)["agreement"][0].endswith("held out, which the teacher may know")
+    assert "may know" not in said(with_y)["agreement"][1]
     shown = run("show", "s.obliqua").stdout
     assert "DistilledClassifier" in shown
     predicted = run("predict", "s.obliqua", "data.csv", "--proba").stdout
@@ -141,6 +142,30 @@ def test_pickles_need_trust(run: Run, data: Path, named: bool) -> None:
     Path("forest").write_bytes(pickle.dumps(forest))  # whatever it is called
     words = ("distil", "data.csv", "-t", "y", "--teacher", "forest", *SMALL)
     assert "--trust-pickle" in run(*words, code=1).stderr
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_columns_of_a_pickled_teacher(run: Run, data: Path, named: bool) -> None:
+    frame = pl.read_csv(data)
+    X = frame.drop("y")
+    fitted = GaussianNB().fit(X if named else X.to_numpy(), frame["y"].to_numpy())
+    joblib.dump(fitted, "t.joblib")
+    line = ("distil", "data.csv", "--teacher", "t.joblib", "--trust-pickle", *SMALL)
+    if named:  # finds its columns, and takes no others
+        assert said(run(*line).stdout)["teacher"] == ["t.joblib, GaussianNB"]
+        assert "--drop: the teacher knows" in run(*line, "--drop", "a", code=2).stderr
+        return
+    error = run(*line, code=1).stderr
+    assert "GaussianNB takes 3 columns, and data.csv has 4 for it: 'a', 'b', 'c', 'y'." in error
+    assert "--target leaves the column of the classes out" in error
+    assert "has 2 for it: 'b', 'c'" in run(*line, "-t", "y", "--drop", "a", code=1).stderr
+    assert said(run(*line, "--drop", "y").stdout)["leaves"] == ["8"]
+
+
+def test_trust_is_not_needed_for_model_files(run: Run, votes: str) -> None:
+    plain = run("distil", "data.csv", "--teacher", votes, *SMALL)
+    trusted = run("distil", "data.csv", "--teacher", votes, "--trust-pickle", *SMALL)
+    assert trusted.stdout == plain.stdout
 
 
 class Trap:

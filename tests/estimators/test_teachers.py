@@ -304,5 +304,5 @@ def test_students_as_ensembles() -> None:
     assert same.fidelity_ == pytest.approx(1.0)
     assert same.predict(X).tolist() == one.predict(X).tolist()
     several = distil(teacher, X, method="cart", n_trees=3, **FAST)
-    with pytest.raises(TypeError, match="is itself made of an ensemble"):
+    with pytest.raises(TypeError, match="3 trees that are added up"):
         AggregatedTreeClassifier(several, prefit=True).fit(X, Y)

@@ -135,6 +135,17 @@ def check_target(path: Path, *inputs: str | Path | None) -> None:
         raise Trouble(f"{path} cannot be written: permission denied.")
 
 
+def chosen_target(output: Path | None, default: str, *inputs: str | None) -> Path:
+    """Return where a model goes; nothing is lost that was not named."""
+    path = Path(default) if output is None else output
+    if output is None and path.exists():
+        raise Trouble(
+            f"{path} is there already. Say --output {path} to replace it, or another name."
+        )
+    check_target(path, *inputs)
+    return path
+
+
 def _same_file(path: Path, other: Path) -> bool:
     try:
         return path.samefile(other)

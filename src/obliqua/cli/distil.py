@@ -13,7 +13,7 @@ from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
 from obliqua.cli._models import has_own_names, load_model, size_of
-from obliqua.cli._output import check_target, print_facts
+from obliqua.cli._output import chosen_target, print_facts
 from obliqua.cli._table import Table, choose_features, choose_known
 from obliqua.cli._types import Choice, infer, plain_numbers, read_as
 from obliqua.data import Column
@@ -115,7 +115,7 @@ def distil(data: str, output: Path | None, **given: Any) -> None:
     from obliqua.estimators.distilled import DistilledClassifier
     from obliqua.estimators.files import save
 
-    path = _output(output, data, given["test"], given["teacher"])
+    path = chosen_target(output, DEFAULT_OUTPUT, data, given["test"], given["teacher"])
     if given["leaves"] < 2 * given["trees"]:
         raise click.UsageError(
             f"--trees {given['trees']} with two leaves each are more than --leaves "
@@ -141,7 +141,7 @@ def distil(data: str, output: Path | None, **given: Any) -> None:
     tests = _other_rows(given, rows)
     student.fit(rows.X, rows.y)
     facts = [("teacher", _called(given, known)), *_summary(student, rows, given["method"])]
-    facts += _lost(student, rows.y is not None and known is not None, tests)
+    facts += _lost(student, known is not None, tests)
     # The file is the same for any number of threads.
     save(student.set_params(n_jobs=None), path)
     print_facts([*facts, ("saved", f"{path}, {size_of(path)}")])
@@ -169,16 +169,6 @@ class Rows:
     named: bool
 
 
-def _output(output: Path | None, *inputs: str | None) -> Path:
-    path = Path(DEFAULT_OUTPUT) if output is None else output
-    if output is None and path.exists():
-        raise Trouble(
-            f"{path} is there already. Say --output {path} to replace it, or another name."
-        )
-    check_target(path, *inputs)
-    return path
-
-
 def _forest(given: dict[str, Any]) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
@@ -190,7 +180,7 @@ def _load(given: dict[str, Any]) -> Any:
     from obliqua.estimators._teachers import teacher_of
 
     name = given["teacher"]
-    if given["trust_pickle"]:
+    if given["trust_pickle"] and _begins(Path(name)) != b"P":  # model files are zip archives
         import joblib
 
         try:
@@ -218,11 +208,16 @@ def _load(given: dict[str, Any]) -> Any:
 def _looks_pickled(path: Path) -> bool:
     if path.suffix.lower() in (".pickle", ".pkl", ".joblib"):
         return path.is_file()
+    return _begins(path) == b"\x80"
+
+
+def _begins(path: Path) -> bytes:
+    """Return the first byte of a file, nothing if it cannot be read."""
     try:
         with path.open("rb") as file:
-            return file.read(1) == b"\x80"
+            return file.read(1)
     except OSError:
-        return False
+        return b""
 
 
 def _read(source: str, given: dict[str, Any]) -> Table:
@@ -243,9 +238,7 @@ def _rows(table: Table, given: dict[str, Any], known: Any) -> Rows:
     target = given["target"]
     y = None if target is None else table.labels(target)
     if isinstance(known, TreesClassifier | Model | Tree):
-        asked = [f"--{name}" for name in OF_THE_TEACHER if given[name]]
-        if asked:
-            raise click.UsageError(f"{asked[0]}: the teacher knows what its columns are.")
+        _refuse(given, OF_THE_TEACHER)
         return _known_rows(table, known, y)
     taken = [] if target is None else [target]
     names = choose_features(table, taken, features=given["features"], drop=given["drop"])
@@ -255,10 +248,32 @@ def _rows(table: Table, given: dict[str, Any], known: Any) -> Rows:
         return Rows(frame, y, [Column(name) for name in names], named=True)
     own = getattr(known, "feature_names_in_", None)
     if own is not None:
+        _refuse(given, ("features", "drop"))
         names = choose_known(table, [str(name) for name in own], named=True)[0]
+    else:
+        _check_number(table, names, known, target)
     found = infer(table, names, Choice.of(given))
     X = found.frame if own is not None or found.qualitative else found.frame.to_numpy()
     return Rows(X, y, found.columns(), named=own is not None or bool(found.qualitative))
+
+
+def _refuse(given: dict[str, Any], options: tuple[str, ...]) -> None:
+    """Refuse options about columns that the teacher knows."""
+    asked = [f"--{name}" for name in options if given[name]]
+    if asked:
+        raise click.UsageError(f"{asked[0]}: the teacher knows what its columns are.")
+
+
+def _check_number(table: Table, names: list[str], known: Any, target: str | None) -> None:
+    """Say which columns there are if a teacher that knows no names takes another number."""
+    wanted = getattr(known, "n_features_in_", len(names))
+    if wanted != len(names):
+        left_out = "" if target is not None else " --target leaves the column of the classes out,"
+        raise Trouble(
+            f"--teacher: {type(known).__name__} takes {counted(int(wanted), 'column')}, and "
+            f"{table.source} has {len(names)} for it: {', '.join(map(repr, names[:20]))}."
+            f"{left_out} --features and --drop say which to take."
+        )
 
 
 def _known_rows(table: Table, known: Any, y: AnyArray | None) -> Rows:
@@ -320,16 +335,16 @@ def _lost(
     for kind, what in (("data", "held out"), ("generated", "generated")):
         if kind in student.fidelity_:
             lost = student.fidelity_[kind]
-            found.append((f"{counted(int(lost['rows']), 'row')} {what}", lost, seen))
+            known = ", which the teacher may know" if seen and kind == "data" else ""
+            found.append((f"{counted(int(lost['rows']), 'row')} {what}{known}", lost))
     for what, X, y in tests:
-        found.append((what, fidelity(student.estimator_, student, X, y), False))
+        found.append((what, fidelity(student.estimator_, student, X, y)))
     facts = []
-    for what, lost, before in found:
+    for what, lost in found:
         facts.append(("agreement", f"{100 * lost['agreement']:.1f} % on {what}"))
         facts.append(("difference", f"{lost['difference']:.3f} of 1, in the shares of classes"))
         if "student_accuracy" in lost:
-            known = " (which it may know)" if before else ""
             own, other = lost["student_accuracy"], lost["teacher_accuracy"]
-            text = f"{100 * own:.1f} %, that of the teacher {100 * other:.1f} %{known}"
+            text = f"{100 * own:.1f} %, that of the teacher {100 * other:.1f} %"
             facts.append(("accuracy", text))
     return facts

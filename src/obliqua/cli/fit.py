@@ -25,7 +25,7 @@ from obliqua.cli._models import (
     size_of,
     takes_tables,
 )
-from obliqua.cli._output import check_target, listed, note, print_facts
+from obliqua.cli._output import chosen_target, listed, note, print_facts
 from obliqua.cli._table import Table, choose_features, choose_known
 from obliqua.cli._types import Choice, Features, infer, plain_numbers, read_as
 
@@ -80,7 +80,7 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
     from obliqua.estimators.files import save
 
     target = given["target"]
-    path = _output(output, data, given["test"])
+    path = chosen_target(output, DEFAULT_OUTPUT, data, given["test"])
     if given["method"] == "sklearn":
         raise click.UsageError(
             "--method: scikit-learn's tree is for `obliqua compare`; a model file holds trees of "
@@ -168,17 +168,6 @@ def _weights(table: Table, weight: str) -> FloatArray:
 
 def _choice(given: dict[str, Any]) -> dict[str, list[str] | None]:
     return {"features": given["features"], "drop": given["drop"]}
-
-
-def _output(output: Path | None, *inputs: str | None) -> Path:
-    """Return where the model goes; nothing is lost that was not named."""
-    path = Path(DEFAULT_OUTPUT) if output is None else output
-    if output is None and path.exists():
-        raise Trouble(
-            f"{path} is there already. Say --output {path} to replace it, or another name."
-        )
-    check_target(path, *inputs)
-    return path
 
 
 def _held_out(y: AnyArray, share: float | None, seed: int) -> BoolArray:

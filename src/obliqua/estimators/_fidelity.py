@@ -8,7 +8,7 @@ import numpy as np
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.estimators._teachers import teacher_of
 
-__all__ = ["compared", "fidelity", "sound"]
+__all__ = ["checked_labels", "compared", "fidelity", "sound"]
 
 MEASURES = ("agreement", "difference", "teacher_accuracy", "student_accuracy")
 
@@ -50,15 +50,28 @@ def fidelity(teacher: Any, student: Any, X: Any, y: Any = None) -> dict[str, flo
     (75, True)
     """
     asked = teacher_of(teacher), teacher_of(student)
+    texts = [all(isinstance(label, str) for label in one.classes.tolist()) for one in asked]
+    if texts[0] != texts[1]:
+        known = [", ".join(map(repr, one.classes[:5].tolist())) for one in asked]
+        raise ValueError(
+            "Teacher and student must know the same classes, or some of them; the teacher knows "
+            f"{known[0]}, and the student {known[1]}: text here and numbers there."
+        )
+    if not hasattr(X, "__len__") or hasattr(X, "toarray"):
+        raise TypeError(
+            "X must be a table of rows, an array or a frame, and not a sparse one; got "
+            f"{type(X).__name__}."
+        )
     classes = np.unique(np.concatenate([one.classes for one in asked]))
+    labels = None if y is None else checked_labels(y, len(X), classes)
     shares = [np.zeros((len(X), len(classes))) for _ in asked]
     for one, said in zip(asked, shares, strict=True):
         said[:, np.searchsorted(classes, one.classes)] = one.shares(X)
-    return compared(shares[0], shares[1], classes, y)
+    return compared(shares[0], shares[1], classes, labels)
 
 
 def compared(
-    teacher: FloatArray, student: FloatArray, classes: AnyArray, y: Any = None
+    teacher: FloatArray, student: FloatArray, classes: AnyArray, labels: AnyArray | None = None
 ) -> dict[str, float]:
     """Compare the shares that teacher and student give to classes.
 
@@ -68,8 +81,8 @@ def compared(
         The shares.
     classes : ndarray of shape (n_classes,)
         The labels of the classes.
-    y : array-like of shape (n_rows,), default=None
-        The labels of the rows.
+    labels : ndarray of shape (n_rows,), default=None
+        The labels of the rows. One that is none of the classes is one that neither says.
 
     Returns
     -------
@@ -80,25 +93,44 @@ def compared(
     found: dict[str, float] = {
         "rows": len(teacher),
         "agreement": float((said == answered).mean()),
-        "difference": float(np.abs(teacher - student).sum(axis=1).mean() / 2),
+        # Never above 1, whatever is rounded.
+        "difference": min(1.0, float(np.abs(teacher - student).sum(axis=1).mean() / 2)),
     }
-    if y is not None:
-        labels = np.asarray(y)
-        if labels.shape != (len(teacher),):
-            raise ValueError(
-                f"y must have a label for each of the {len(teacher)} rows; got shape "
-                f"{labels.shape}."
-            )
-        right = classes[:, None] == labels[None, :]
-        if not np.any(right):
-            raise ValueError(
-                f"y has none of the classes {', '.join(map(repr, classes[:5].tolist()))}; its "
-                f"first label is {labels[0]!r}."
-            )
-        rows = np.arange(len(labels))
-        found["teacher_accuracy"] = float(right[said, rows].mean())
-        found["student_accuracy"] = float(right[answered, rows].mean())
+    if labels is not None:
+        found["teacher_accuracy"] = float((classes[said] == labels).mean())
+        found["student_accuracy"] = float((classes[answered] == labels).mean())
     return found
+
+
+def checked_labels(y: Any, n_rows: int, classes: AnyArray) -> AnyArray:
+    """Return labels as an array; raise if they do not belong to rows and classes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        The labels. At least one must be one of the classes.
+    n_rows : int
+        The number of rows.
+    classes : ndarray of shape (n_classes,)
+        The classes.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The labels.
+    """
+    labels = np.asarray(y)
+    if labels.shape != (n_rows,):
+        raise ValueError(
+            f"y must have a label for each of the {n_rows} rows; got shape {labels.shape}."
+        )
+    known, given = set(classes.tolist()), labels.tolist()
+    if given and not any(label in known for label in given):
+        raise ValueError(
+            f"y has none of the classes {', '.join(map(repr, classes[:5].tolist()))}; its "
+            f"first label is {given[0]!r}. Give labels of the kind that the teacher knows."
+        )
+    return labels
 
 
 def sound(given: Any) -> bool:

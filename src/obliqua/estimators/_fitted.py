@@ -105,7 +105,8 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
             The weighted share of each class in the leaf that the row reaches, in the order
-            of `classes_`. With several trees, the share of the votes, or the mean of the shares.
+            of `classes_`. With several trees, the share of the votes, the mean of the shares, or
+            their sum.
         """
         Z = self._check_rows(X)
         return self.model_.predict_proba(Z, self._n_threads(Z))

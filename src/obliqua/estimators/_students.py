@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone
 
-from obliqua._table import Table
+from obliqua._table import FROM_DTYPE, Table
 from obliqua._typing import FloatArray
 from obliqua.estimators.base import BaseTreeClassifier
 from obliqua.estimators.cart import CartClassifier
@@ -24,8 +25,17 @@ METHODS: dict[str, BaseTreeClassifier] = {
 # Into so many parts, each of one class, a row is cut for oblique splits. Their search costs much
 # per row; on the digits, four parts chose splits as good as all ten classes in half the time.
 PARTS = 4
+#: So many entries of rows that are written once per class take a gigabyte; beyond that, rows are
+#: cut into parts too.
+MOST_ENTRIES = 2**27
 # What the method's own parameters would say is said by the student's.
 _SET_HERE = ("max_leaf_nodes", "pruning", "random_state", "n_jobs")
+# What has no meaning for shares, or is said elsewhere: what to do instead.
+_NOT_HERE = {
+    "class_weight": "a student has the weights that its teacher has; give them to the teacher",
+    "priors": "a student has the priors that its teacher has; give them to the teacher",
+    "categorical_features": "say it to the student: categorical_features=...",
+}
 
 
 def method_of(given: Any) -> BaseTreeClassifier:
@@ -58,10 +68,25 @@ def method_of(given: Any) -> BaseTreeClassifier:
         raise TypeError(f"{wanted}; got the class {given.__name__} itself.")
     if not isinstance(given, BaseTreeClassifier) or not set(_SET_HERE) <= set(given.get_params()):
         raise TypeError(f"{wanted}; got {type(given).__name__}.")
+    for name, instead in _NOT_HERE.items():
+        value = getattr(given, name, None)
+        if value is not None and not (isinstance(value, str) and value == FROM_DTYPE):
+            raise ValueError(
+                f"method has {name}={value!r}, which is not used here: {instead}. Leave it out of "
+                f"{type(given).__name__}."
+            )
     method: BaseTreeClassifier = clone(given)
     method.set_params(pruning=None)
     method._validate_params()
     return method
+
+
+def _affordable(shares: FloatArray, n_columns: int) -> int:
+    """Say into how many parts rows must be cut to take bounded memory; 0 if they need not."""
+    n_rows, n_classes = shares.shape
+    if int(np.count_nonzero(shares)) * n_columns <= MOST_ENTRIES:
+        return 0
+    return min(n_classes, max(PARTS, MOST_ENTRIES // (n_rows * n_columns)))
 
 
 def grow_student(
@@ -100,11 +125,12 @@ def grow_student(
 
     def grown(labels: FloatArray, most: int, number: int) -> "Tree":
         # A rest is small beside what it is shifted by, and would be lost in four parts.
+        parts = PARTS if costly and number == 0 else 0
         problem = soft_problem(
             table,
             labels,
             fill=getattr(method, "fill", "node"),
-            parts=PARTS if costly and number == 0 else 0,
+            parts=parts or _affordable(labels, table.Z.shape[1]),
             seed=seed + number,
         )
         member = clone(method).set_params(

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 
-from obliqua._core.rng import row_hashes
+from obliqua._core.rng import row_hashes, scattered
 from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
 from obliqua.data import Encoding
 from obliqua.estimators._input import without_mask
@@ -62,10 +62,13 @@ class Teacher:
                 f"and {len(self.classes)} classes; got shape {shares.shape}."
             )
         sums = shares.sum(axis=1, keepdims=True)
-        if not (np.isfinite(sums).all() and (shares >= 0).all() and (sums > 0).all()):
+        good = np.isfinite(sums[:, 0]) & (shares >= 0).all(axis=1) & (sums[:, 0] > 0)
+        if not good.all():
+            first = int(np.argmin(good))
             raise ValueError(
                 f"predict_proba of {self.name} must return finite numbers that are not negative, "
-                "and not 0 for all classes of a row; it has returned others."
+                f"and not 0 for all classes of a row; for row {first} of {len(good)}, counted "
+                f"from 0, it has returned {shares[first, :5].tolist()}."
             )
         return np.asarray(shares / sums)
 
@@ -115,7 +118,9 @@ def teacher_of(fitted: Any) -> Teacher:
         return Teacher(held.classes, lambda X: held.predict_proba(held.rows(X)), "the model")
     name = type(fitted).__name__
     if isinstance(fitted, type):
-        raise TypeError(f"{_WANTED}; got the class {fitted.__name__} itself.")
+        raise TypeError(
+            f"{_WANTED}; got the class {fitted.__name__} itself. Write {fitted.__name__}()."
+        )
     if not hasattr(fitted, "predict_proba"):
         raise TypeError(f"{_WANTED}; {name} has none.{_advice(fitted)}")
     classes = getattr(fitted, "classes_", None)
@@ -139,6 +144,32 @@ def _advice(fitted: Any) -> str:
     if hasattr(fitted, "decision_function"):
         return " Put it into scikit-learn's CalibratedClassifierCV, which has."
     return ""
+
+
+def seeded(teacher: Any, seed: int) -> Any:
+    """Give a seed to all parts of a classifier that have none.
+
+    Parameters
+    ----------
+    teacher : estimator
+        The classifier, perhaps a pipeline.
+    seed : int
+        The seed.
+
+    Returns
+    -------
+    estimator
+        The same one.
+    """
+    parameters = teacher.get_params(deep=True)
+    unset = [
+        name
+        for name, value in sorted(parameters.items())
+        if value is None and name.rpartition("__")[2] == "random_state"
+    ]
+    for number, name in enumerate(unset):
+        teacher.set_params(**{name: (seed + number) % 2**31})
+    return teacher
 
 
 class RawRows:
@@ -244,20 +275,33 @@ class Source:
         return np.asarray(self.rows[np.where(swapped, other, base)])
 
 
-def shuffled(Z: Rows, seed: int) -> Int64Array:
-    """Put rows in a random order that depends on what is in them, not on how they came.
+def shuffled(Z: Rows, labels: AnyArray | None, seed: int) -> tuple[Int64Array, Int64Array]:
+    """Put rows in random orders that depend on what is in them, not on how they came.
 
     Parameters
     ----------
     Z : ndarray of shape (n_rows, n_columns)
         The rows.
+    labels : ndarray of shape (n_rows,) or None
+        Their labels. They only say which of several equal rows has which of their places.
     seed : int
         The seed.
 
     Returns
     -------
-    ndarray of int64, of shape (n_rows,)
-        Their numbers in that order.
+    order : ndarray of int64, of shape (n_rows,)
+        Their numbers in an order in which equal rows stand together.
+    place : ndarray of int64, of shape (n_rows,)
+        The place of each row in an order in which they do not, so that tables with few different
+        rows can be divided too.
     """
-    keys = row_hashes(Z, np.zeros(len(Z), dtype=np.int64), seed)
-    return np.argsort(keys, kind="stable").astype(np.int64)
+    none = np.zeros(len(Z), dtype=np.int64)
+    keys = row_hashes(Z, none, seed)
+    codes = none if labels is None else np.unique(labels, return_inverse=True)[1]
+    alike = np.lexsort((codes, keys))
+    starts = np.flatnonzero(np.diff(keys[alike], prepend=keys[alike[:1]] + np.uint64(1)) != 0)
+    sizes = np.diff(starts, append=len(Z))
+    numbers, place = np.empty_like(none), np.empty_like(none)
+    numbers[alike] = np.arange(len(Z)) - np.repeat(starts, sizes)
+    place[np.argsort(scattered(keys, numbers), kind="stable")] = np.arange(len(Z))
+    return np.argsort(keys, kind="stable").astype(np.int64), place

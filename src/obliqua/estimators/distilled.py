@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from obliqua._table import FROM_DTYPE, Table, read_by_columns
-from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua._typing import AnyArray, Int64Array
 from obliqua.estimators._docs import document
-from obliqua.estimators._fidelity import compared, sound
+from obliqua.estimators._fidelity import checked_labels, compared, sound
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures, read_training
 from obliqua.estimators._labels import check_labels
 from obliqua.estimators._students import grow_student, method_of
-from obliqua.estimators._teachers import RawRows, Source, Teacher, shuffled, teacher_of
+from obliqua.estimators._teachers import RawRows, Source, Teacher, seeded, shuffled, teacher_of
 from obliqua.estimators.base import BaseTreeClassifier, SeedLike
 from obliqua.model import Model
 
@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 MOST_SEED = 2**31 - 1
 FEWEST_GENERATED = 5000
 CHECKED = 2000  # generated rows on which the fidelity is measured
+MOST_DRAWN = 2**24  # entries that are drawn and asked about at once
 
 _FIDELITY = """\
-What was lost, on rows that no tree was grown from: under 'data' on held-out rows of X, if there
-are any, under 'generated' on fresh generated rows. Each is a dictionary: 'rows', their number;
+What was lost: under 'data' on held-out rows of X, if there are any, from which no tree was grown,
+under 'generated' on rows that were generated anew; with few columns or levels, or a small `swap`,
+some of these equal rows that trees were grown from. Each is a dictionary: 'rows', their number;
 'agreement', the share for which teacher and student have the same likeliest class; 'difference',
 the mean over rows of half the sum of the absolute differences of the shares, which for two classes
 is the mean absolute difference of the probability; and if y was given 'teacher_accuracy' and
@@ -78,7 +80,8 @@ there.""",
 How splits are found: along single features; by Householder reflections, HHCART(D) with Fisher's
 directions; or by OC1's climbs, with five starts. All use the Gini criterion, which for shares is
 the square error. A tree classifier of obliqua with parameters of its own will do too; its
-`max_leaf_nodes`, `pruning`, `random_state` and `n_jobs` are set here.""",
+`max_leaf_nodes`, `pruning`, `random_state` and `n_jobs` are set here. Its limits of rows count a
+row once for each class that has a share in it.""",
     ),
     max_leaves=("int", "The most leaves of all trees together."),
     n_trees=(
@@ -142,9 +145,11 @@ class DistilledClassifier(TreesClassifier):
     The teacher gets tables of the kind of X: frames with the same columns and types, or arrays.
     Qualitative columns and missing values are drawn as all other entries are.
 
-    A row is written once for each class that has a share in it. For n rows and C classes growing
-    takes up to n C rows of memory. For oblique splits and more than four classes, a row is cut
-    into four parts instead, each of one class, drawn by the shares.
+    A row is written once for each class that has a share in it: for n rows and C classes up to
+    n C rows. For oblique splits and more than four classes, the first tree's rows are cut into
+    four parts instead, each of one class, drawn by the shares. So are all where more than
+    2**27 entries, a gigabyte, would be written: into as many parts as fit, at least four. What is
+    grown from so many rows is less exact, later trees above all.
 
     Several trees are read one by one: the shares in the leaves of the second and later ones are
     those of what is left over, shifted until nothing is negative; a class above the mean is one
@@ -221,15 +226,6 @@ class DistilledClassifier(TreesClassifier):
         """Whether it is the vote, or the mean of the shares, of its trees."""
         return self.model_.combine == "single"
 
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """The share of each feature in the gain of all splits of all trees."""
-        check_is_fitted(self)
-        from obliqua.explain.importance import importances
-
-        shares = importances(self.model_, normalize=False)
-        return np.asarray(shares / shares.sum()) if shares.sum() > 0 else shares
-
     def _given(self) -> Any:
         """Return the teacher as it was given, or what stands for it."""
         if self.estimator is not None:
@@ -278,9 +274,17 @@ class DistilledClassifier(TreesClassifier):
         seeds = check_random_state(self.random_state).randint(MOST_SEED, size=3, dtype=np.int64)
         fitted = self._given() if self.prefit else None
         if self.prefit:
-            teacher_of(fitted)  # before anything else, what is no teacher is refused
+            _check_prefit(fitted)  # before anything else, what is no teacher is refused
+        elif y is None:
+            raise ValueError(
+                "This DistilledClassifier requires y to be passed, but the target y is None: its "
+                "teacher is fitted to classes. A teacher that is fitted already needs none: say "
+                "prefit=True."
+            )
         seen = copy(self)
         table, raw, labels = self._read(seen, fitted, X, y)
+        if self.prefit and labels is not None:
+            checked_labels(labels, len(labels), teacher_of(fitted).classes)
         held, rows = self._divided(table, labels, int(seeds[1]))
         if fitted is None:
             fitted = self._taught(raw.take(np.sort(rows)), labels[np.sort(rows)], int(seeds[0]))
@@ -298,14 +302,14 @@ class DistilledClassifier(TreesClassifier):
     ) -> tuple[Int64Array, Int64Array]:
         """Return the rows that are held out, and the others."""
         # All that is random goes by this order, which does not depend on how the rows came.
-        order = shuffled(table.Z, seed)
-        held = np.arange(len(order)) < min(round(float(self.holdout) * len(order)), len(order) - 1)
+        order, place = shuffled(table.Z, labels, seed)
+        held = place < min(round(float(self.holdout) * len(order)), len(order) - 1)
         if labels is not None and not self.prefit:
             # A class without rows would be none for the teacher.
             for label in np.unique(labels):
-                places = np.flatnonzero(labels[order] == label)
-                held[places[-1]] = False
-        return order[held], order[~held]
+                rows = np.flatnonzero(labels == label)
+                held[rows[np.argmax(place[rows])]] = False
+        return order[held[order]], order[~held[order]]
 
     def _read(self, seen: Self, teacher: Any, X: Any, y: Any) -> tuple[Table, RawRows, Any]:
         """Read the rows for the student, and keep them as they are for the teacher."""
@@ -328,9 +332,7 @@ class DistilledClassifier(TreesClassifier):
         if isinstance(given, type) or not hasattr(given, "fit"):
             teacher_of(given)  # says what is wrong
         fitted = clone(given)
-        if getattr(fitted, "random_state", 0) is None and self.random_state is not None:
-            fitted.set_params(random_state=seed)
-        return fitted.fit(X, y)
+        return (fitted if self.random_state is None else seeded(fitted, seed)).fit(X, y)
 
     def _hold(self, model: Model, names: AnyArray | None) -> None:
         for name in ("estimator_", "fidelity_"):
@@ -340,6 +342,17 @@ class DistilledClassifier(TreesClassifier):
     def _check_notes(self) -> None:
         if not sound(getattr(self, "fidelity_", None)):
             raise ValueError("what was measured of the student makes no sense")
+
+
+def _check_prefit(teacher: Any) -> None:
+    """Refuse what cannot teach."""
+    try:
+        teacher_of(teacher)
+    except NotFittedError as error:
+        raise NotFittedError(
+            f"{error} Cross-validation clones a fitted teacher into one that is not: put it into "
+            "scikit-learn's FrozenEstimator there."
+        ) from error
 
 
 class _Pupil:
@@ -363,12 +376,14 @@ class _Pupil:
         wanted = told.n_generated
         n = max(FEWEST_GENERATED, 2 * len(Z)) if wanted is None else int(wanted)
         source = Source(rows, Z.shape[1], float(told.swap))
-        generated, checks = source.draw(n, random), source.draw(CHECKED, random)
         shares = [self.teacher.shares(self.raw.take(rows))]
         parts: list[Any] = [Z[rows]]
-        if n:
+        block = max(1, MOST_DRAWN // Z.shape[1])
+        for start in range(0, n, block):
+            generated = source.draw(min(block, n - start), random)
             shares.append(self.teacher.shares(self.raw.mixed(generated)))
             parts.append(self._matrix(generated))
+        checks = source.draw(CHECKED, random)
         whole = Table(np.concatenate(parts), self.table.encoding, self.table.has_missing)
         trees = grow_student(self.method, whole, np.concatenate(shares), told, seed)
         return trees, checks
@@ -458,6 +473,11 @@ def distil(
     >>> lost["agreement"] > 0.9
     True
     """
+    if "prefit" in options:
+        raise TypeError(
+            "distil has no parameter prefit: it takes a teacher that is fitted. For one that is "
+            "not, use DistilledClassifier(teacher).fit(X, y)."
+        )
     student = DistilledClassifier(
         ensemble,
         prefit=True,

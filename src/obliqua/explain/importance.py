@@ -8,7 +8,7 @@ import numpy as np
 
 from obliqua._layout import KIND_NAMES, NodeKind
 from obliqua._levels import table_of
-from obliqua._subject import subjects_of
+from obliqua._subject import container_of, subjects_of
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.errors import TreeError
 from obliqua.tree import Tree
@@ -31,7 +31,9 @@ def importances(model: Any, *, normalize: bool = True) -> FloatArray:
         What to look at. With several trees, the mean over the trees is taken.
     normalize : bool, default=True
         Whether the shares of each tree are divided by their total, so that they add up to 1.
-        If not, they add up to the gain of all its splits.
+        If not, they add up to the gain of all its splits. Trees that are added up
+        (``combine="sum"``) have gains in the same unit, and are divided by what they gain
+        together: a tree with a small part has small shares.
 
     Returns
     -------
@@ -69,8 +71,9 @@ def importances(model: Any, *, normalize: bool = True) -> FloatArray:
     array([1., 0.])
     """
     shares = [_shares(subject.tree) for subject in subjects_of(model)]
-    if not normalize:
-        return np.mean(shares, axis=0)
+    if not normalize or container_of(model)[0].combine == "sum":
+        together = np.mean(shares, axis=0)
+        return _normalized(together) if normalize else np.asarray(together)
     # As in scikit-learn's forests: each tree counts alike, and one without splits not at all.
     return _normalized(np.mean([_normalized(share) for share in shares], axis=0))
 

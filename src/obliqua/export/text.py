@@ -177,6 +177,7 @@ class _Writer:
         mix = f", {written_class(self.subject, 0)}: {share}" if share else ""
         shape = f"{written_counted(leaves, 'leaf')}, depth {tree.depth}"
         out = [f"{shape}; {written_rows(self.subject, 0)}{mix}"]
+        out += [self.subject.note] if self.subject.note else []
         later = [_Entry(0, 0)]
         for start in later:  # grows while it is read
             out.append("")
