@@ -196,6 +196,8 @@ def _of_classifier(ensemble: Any, values: str) -> TreeSum | None:
         ensemble = _model_of(ensemble)
     if isinstance(ensemble, Model) or isinstance(getattr(ensemble, "model_", None), Model):
         model, rows = container_of(ensemble)
+        if model.combine == "sum":
+            return _of_sum(model, values, rows)
         if not getattr(ensemble, "_plain_vote", True):
             raise TypeError(
                 f"{type(ensemble).__name__} is itself made of an ensemble. Give that ensemble: "
@@ -215,6 +217,19 @@ def _of_classifier(ensemble: Any, values: str) -> TreeSum | None:
     else:
         return None
     return _with_values(found, values, _reader(ensemble, found.encoding))
+
+
+def _of_sum(model: Model, values: str, rows: Callable[[Any], AnyArray]) -> TreeSum:
+    """Read trees that are added up: what each adds to equal shares, below 0 and above."""
+    if values != "auto":
+        raise ValueError(
+            "The trees of this model are added up, each with numbers of its own: values must be "
+            f"'auto'; got {values!r}."
+        )
+    outputs = distinct([str(label) for label in model.classes.tolist()])
+    start = np.full(len(outputs), 1.0 / len(outputs))
+    weights = np.ones(len(model.trees))
+    return TreeSum(model.trees, model.added, weights, start, model.encoding, outputs, rows)
 
 
 def _model_of(trees: Sequence[Any]) -> Model:
