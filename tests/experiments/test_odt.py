@@ -97,6 +97,10 @@ def test_a_tree_that_is_known_is_not_grown_again(monkeypatch: pytest.MonkeyPatch
     assert len(grown) == 8, "other parameters are another tree"
     of_bagged(1, n_estimators=4).fit(X, 1 - y)
     assert len(grown) == 12, "other labels are another tree"
+    of_bagged(1, subtree_raising=False, n_estimators=4).fit(X, y)
+    flat = not GrownOnce().zero_gain_splits  # the last of the parameters
+    of_bagged(1, n_estimators=4).set_params(estimator__zero_gain_splits=flat).fit(X, y)
+    assert len(grown) == 20, "every parameter counts"
     assert GrownOnce().get_params() == C45Classifier().get_params()
 
 

@@ -64,7 +64,8 @@ class GrownOnce(C45Classifier):
     """
 
     def _grown(self, problem: Problem) -> Tree:
-        digest = hashlib.sha256(repr(sorted(self.get_params().items())[:-1]).encode())
+        params = {**self.get_params(), "random_state": None}  # nothing here is left to chance
+        digest = hashlib.sha256(repr(sorted(params.items())).encode())
         parts = (problem.Z, problem.y, problem.weights, problem.row_counts)
         for part in parts:
             digest.update(b"-" if part is None else np.ascontiguousarray(part).tobytes())

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.spectrum import _checks
 from obliqua.spectrum._branches import branches_of
+from obliqua.spectrum._points import at_points
 from obliqua.spectrum.domain import Domain
 from obliqua.spectrum.paths import check_fit, leaf_values
 from obliqua.tree import Tree
@@ -113,21 +114,21 @@ class LeafSum:
         ndarray of shape (n_rows, n_outputs)
             The values.
         """
-        rows = _checks.points_of(self.domain, codes)
         used = sorted(self.sets)
-        distinct, place = np.unique(rows[:, used], axis=0, return_inverse=True)
-        result = np.empty((len(distinct), self.values.shape[1]))
-        step = max(1, _BLOCK // max(1, len(self.values)))
-        for start in range(0, len(distinct), step):
-            block = distinct[start : start + step]
+        # After the last level stands the share of all: level -1 finds it.
+        shares = [
+            np.column_stack([levels, levels.mean(axis=1)]).T
+            for levels in (self.sets[feature] for feature in used)
+        ]
+
+        def of_block(block: Int64Array) -> FloatArray:
             inside = np.ones((len(block), len(self.values)))
-            for column, feature in enumerate(used):
-                levels = self.sets[feature]
-                # After the last level stands the share of all: level -1 finds it.
-                shares = np.column_stack([levels, levels.mean(axis=1)])
-                inside *= shares.T[block[:, column]]
-            result[start : start + step] = inside @ self.values
-        return result[place.ravel()]
+            for column, share in enumerate(shares):
+                inside *= share[block[:, column]]
+            return np.asarray(inside @ self.values)
+
+        rows = _checks.points_of(self.domain, codes)[:, used]
+        return at_points(rows, len(self.values), self.values.shape[1], of_block)
 
     def __mul__(self, factor: float) -> LeafSum:
         if not isinstance(factor, Real):

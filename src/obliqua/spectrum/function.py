@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.spectrum import _checks, _keys
+from obliqua.spectrum._points import at_points
 from obliqua.spectrum.domain import Domain
 
 __all__ = ["Partition", "Spectrum"]
@@ -20,9 +21,6 @@ Partition = tuple[tuple[int, int], ...]
 
 # A coefficient this small beside the largest value is what rounding leaves of 0.
 ROUNDING = 2e-15
-
-# How many cosines are found at a time.
-_BLOCK = 2**22
 
 
 class Spectrum:
@@ -191,17 +189,13 @@ class Spectrum:
         ndarray of shape (n_rows, n_outputs)
             The values.
         """
-        rows = _checks.points_of(self.domain, codes)
         used = list(self.features)
-        distinct, place = np.unique(rows[:, used], axis=0, return_inverse=True)
         entries = _keys.entries(self.domain, self.keys)[:, used]
         turns = entries / np.array(self.domain.cardinalities)[used]
-        result = np.empty((len(distinct), self.n_outputs))
-        step = max(1, _BLOCK // max(1, len(self.keys)))
-        for start in range(0, len(distinct), step):
-            block = distinct[start : start + step]
-            result[start : start + step] = self._block(block, entries, turns)
-        return result[place.ravel()]
+        rows = _checks.points_of(self.domain, codes)[:, used]
+        return at_points(
+            rows, len(self.keys), self.n_outputs, lambda block: self._block(block, entries, turns)
+        )
 
     def _block(self, rows: Int64Array, entries: Int64Array, turns: FloatArray) -> FloatArray:
         unknown = rows < 0
