@@ -98,6 +98,11 @@ def test_a_reduced_run(tmp_path: Path) -> None:
     text = shown.markdown()
     assert "| cart |" in text
     assert "The forest: " in text
+    # With one data set the means over sets are those of the set.
+    sixteen = shown.rows[2]
+    assert f"| cart | {sixteen.ours.accuracy[0]:.1f} |" in text.partition("### All sets")[2]
+    assert "one from the classes: agreement is " in text
+    assert "An oblique tree" not in text  # none of the same size was run
     lines = list(csv.DictReader(io.StringIO(shown.csv())))
     assert [line["way"] for line in lines] == ["forest", "labels", "cart", "hhcart"]
     assert float(lines[0]["agreement"]) == 100.0

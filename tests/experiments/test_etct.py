@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from obliqua.experiments.__main__ import TABLES
+from obliqua.experiments.catalogue import TABLES
 from obliqua.experiments.etct import (
     METHODS,
     PROTOTYPE_1,

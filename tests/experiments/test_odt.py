@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from obliqua import C45Classifier, OrthogonalTreesClassifier
-from obliqua.experiments.__main__ import TABLES
+from obliqua.experiments.catalogue import TABLES
 from obliqua.experiments.odt import (
     METHODS,
     PROTOTYPE_1,

@@ -7,8 +7,8 @@ import pandas as pd
 from sklearn.datasets import load_iris
 
 from obliqua import HHCartClassifier, OC1Classifier, RepeatedTreesClassifier, compare
-from obliqua.experiments.__main__ import TABLES
 from obliqua.experiments.adapt import fix_types, takes_tables
+from obliqua.experiments.catalogue import TABLES
 from obliqua.experiments.protocol import Rows, run_cell
 from obliqua.experiments.repeated import METHODS, TABLE_REPEATED, repeated
 

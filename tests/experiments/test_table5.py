@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from obliqua.experiments.__main__ import TABLES
+from obliqua.experiments.catalogue import TABLES
 from obliqua.experiments.protocol import (
     DataSet,
     Method,

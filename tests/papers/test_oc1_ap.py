@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from obliqua import CartClassifier
-from obliqua.experiments.__main__ import TABLES
+from obliqua.experiments.catalogue import TABLES
 from obliqua.experiments.oc1 import PROGRAM_1, PROGRAM_2, PUBLISHED_1, TABLE_1, TABLE_2
 from obliqua.experiments.protocol import Method, Rows, Summary, run_cell, summarise
 from obliqua.experiments.store import Store

@@ -12,53 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from obliqua.errors import ObliquaError
-from obliqua.experiments.c45 import TABLE_C45, TABLE_MISSING, TABLE_MORE
-from obliqua.experiments.distil import DISTIL, DISTIL_FRESH, DISTIL_LETTER
-from obliqua.experiments.etct import TABLE_1 as ETCT_TABLE_1
-from obliqua.experiments.etct import TABLE_2 as ETCT_TABLE_2
-from obliqua.experiments.etct import TABLE_3 as ETCT_TABLE_3
-from obliqua.experiments.etct_clusters import TABLE as ETCT_CLUSTERS
-from obliqua.experiments.hhcart import TABLE_2, TABLE_7
-from obliqua.experiments.missing import MISSING
-from obliqua.experiments.oc1 import TABLE_1 as OC1_TABLE_1
-from obliqua.experiments.oc1 import TABLE_2 as OC1_TABLE_2
-from obliqua.experiments.oc1_hhcart import TABLE as OC1_HHCART
-from obliqua.experiments.odt import TABLE_1 as ODT_TABLE_1
-from obliqua.experiments.odt import TABLE_2 as ODT_TABLE_2
-from obliqua.experiments.odt import TABLE_CV as ODT_TABLE_CV
-from obliqua.experiments.repeated import TABLE_REPEATED
-from obliqua.experiments.sadt import TABLE_SCHEDULES
+from obliqua.experiments.catalogue import TABLES
 from obliqua.experiments.store import Store
-from obliqua.experiments.table5 import TABLE_5
 from obliqua.experiments.tables import Table, run_table
-
-TABLES: dict[str, Table] = {
-    table.name: table
-    for table in (
-        TABLE_2,
-        TABLE_5,
-        TABLE_7,
-        OC1_TABLE_1,
-        OC1_TABLE_2,
-        OC1_HHCART,
-        TABLE_REPEATED,
-        TABLE_SCHEDULES,
-        TABLE_C45,
-        TABLE_MORE,
-        TABLE_MISSING,
-        ETCT_TABLE_1,
-        ETCT_TABLE_2,
-        ETCT_TABLE_3,
-        ETCT_CLUSTERS,
-        ODT_TABLE_1,
-        ODT_TABLE_2,
-        ODT_TABLE_CV,
-        MISSING,
-        DISTIL,
-        DISTIL_LETTER,
-        DISTIL_FRESH,
-    )
-}
 
 
 def _words(text: str) -> list[str]:

@@ -25,14 +25,11 @@ All tables are read as numbers, levels as their codes.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -40,8 +37,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from obliqua import datasets
 from obliqua._typing import AnyArray
-from obliqua.experiments.protocol import DataSet, Method, Rows, mean_and_sd
-from obliqua.experiments.tables import Comparison, Figure, Row, Table
+from obliqua.experiments.distil_shown import Lost
+from obliqua.experiments.protocol import DataSet, Method, Rows
+from obliqua.experiments.tables import Table
 
 __all__ = ["DISTIL", "DISTIL_FRESH", "DISTIL_LETTER", "LEAVES", "Small", "numbers"]
 
@@ -337,77 +335,6 @@ def _named(*ways: str) -> tuple[str, ...]:
 # --- the table --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Lost(Comparison):
-    """Accuracy, agreement and difference by data set and way, side by side for sizes."""
-
-    def markdown(self) -> str:
-        """The table, as Markdown."""
-        lines = [f"## {self.table.title}", ""]
-        for data_set in dict.fromkeys(row.data_set for row in self.rows):
-            lines += [*self._of_set(data_set), ""]
-        return "\n".join([*lines, _MEANING]) + "\n"
-
-    def _of_set(self, data_set: str) -> list[str]:
-        found = {row.method: row for row in self.rows if row.data_set == data_set}
-        sizes = list(dict.fromkeys(name.partition("@")[2] for name in found if "@" in name))
-        lines = [f"### {data_set}", ""]
-        if "forest" in found:
-            ours = found["forest"].ours
-            accuracy = Figure(*ours.accuracy).text(1)
-            lines += [f"The forest: {accuracy} % accurate, {ours.leaves[0]:.0f} leaves.", ""]
-        head, rule = "| way |", "|--|"
-        for size in sizes:
-            head += f" {size} leaves: accuracy | agreement | difference | CPU s |"
-            rule += "--:|--:|--:|--:|"
-        lines += [head, rule]
-        for way in dict.fromkeys(name.partition("@")[0] for name in found if "@" in name):
-            line = f"| {way} |"
-            for size in sizes:
-                row = found.get(f"{way}@{size}")
-                line += " | | | |" if row is None else f" {' | '.join(_written(row))} |"
-            lines.append(line)
-        return lines
-
-    def csv(self) -> str:
-        """The same figures, unrounded, a line per method, as CSV."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        measures = ("accuracy", "agreement", "difference", "cpu_ms", "leaves")
-        head = [name for measure in measures for name in (measure, f"{measure}_sd")]
-        writer.writerow(["set", "way", "max_leaves", "seeds", *head])
-        for row in self.rows:
-            way, _, size = row.method.partition("@")
-            lost = [_lost(row, name) for name in measures[1:4]]
-            figures = [row.ours.accuracy, *lost, row.ours.leaves]
-            plain = ["" if value != value else value for pair in figures for value in pair]
-            writer.writerow([row.data_set, way, size, row.ours.repeats, *plain])
-        return text.getvalue()
-
-
-_MEANING = (
-    "Accuracy and agreement with the forest in per cent; the difference is half the sum of the "
-    "absolute differences of the shares of the classes, from 0 to 1. Means over the seeds, and "
-    "sample standard deviations of the percentages. CPU seconds are those of the small model "
-    "alone; those of odt include the inner products of all trees, which are found once for all."
-)
-
-
-def _lost(row: Row, name: str) -> tuple[float, float]:
-    factor = 100.0 if name == "agreement" else 1.0
-    values = [factor * float(np.mean([one[name] for one in cell.lost])) for cell in row.cells]
-    return mean_and_sd(values)
-
-
-def _written(row: Row) -> list[str]:
-    return [
-        Figure(*row.ours.accuracy).text(1),
-        Figure(*_lost(row, "agreement")).text(1),
-        f"{_lost(row, 'difference')[0]:.3f}",
-        f"{_lost(row, 'cpu_ms')[0] / 1000:.1f}",
-    ]
-
-
 def _table(name: str, title: str, data_sets: tuple[DataSet, ...], *ways: str) -> Table:
     return Table(
         shown_as=Lost,
@@ -435,12 +362,14 @@ DISTIL = _table(
     ),
     *TITLES,
 )
-#: Students on 26 classes, where functions over all cells are too large.
+#: Students on 26 classes, where functions over all cells are too large: rows whose columns are
+#: independent stand for the cells.
 DISTIL_LETTER = _table(
     "distil-letter",
     "A forest of 100 trees made small: letters",
     (DataSet("letter", "Letter recognition, 4,000 rows", _rows(_ours("letter"), 4000)),),
     *STUDENTS,
+    "cart-marginals",
 )
 #: Students on data on which no decision was made.
 DISTIL_FRESH = _table(
