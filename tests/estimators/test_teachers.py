@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
@@ -17,9 +19,11 @@ from sklearn.ensemble import (
     RandomForestRegressor,
     VotingClassifier,
 )
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
@@ -245,13 +249,63 @@ def test_answers_that_make_no_sense(answer: Any, words: str) -> None:
         distil(Odd().fit(X, Y), X)
 
 
-def test_shares_need_not_add_up_to_one() -> None:
-    class Double(GaussianNB):
-        def predict_proba(self, rows: Any) -> Any:
-            return 2 * super().predict_proba(rows)
+def test_shares_may_be_rounded_and_no_more() -> None:
+    class Times(GaussianNB):
+        factor = 1.0
 
-    teacher, plain = Double().fit(X, Y), GaussianNB().fit(X, Y)
-    assert distil(teacher, X, **FAST).model_ == distil(plain, X, **FAST).model_
+        def predict_proba(self, rows: Any) -> Any:
+            return self.factor * super().predict_proba(rows)
+
+    teacher, plain = Times().fit(X, Y), GaussianNB().fit(X, Y)
+    teacher.factor = 1.0005
+    rounded = distil(teacher, X, **FAST).model_
+    np.testing.assert_allclose(
+        rounded.predict_proba(X), distil(plain, X, **FAST).model_.predict_proba(X), atol=1e-9
+    )
+    teacher.factor = 1.01
+    with pytest.raises(ValueError, match=r"row 0 of \d+, counted from 0, they add up to 1.01"):
+        distil(teacher, X, **FAST)
+    with pytest.raises(ValueError, match="add up to 1.01"):
+        fidelity(plain, teacher, X)
+
+
+@pytest.mark.parametrize("kind", ["one-vs-rest", "network", "pipeline"])
+def test_several_labels_per_row(kind: str) -> None:
+    labels = np.column_stack([Y == 0, Y != 1, X[:, 0] > 0]).astype(int)
+    made: dict[str, Any] = {
+        "one-vs-rest": OneVsRestClassifier(LogisticRegression()),
+        "network": MLPClassifier((3,), max_iter=5, random_state=0),
+        "pipeline": make_pipeline(StandardScaler(), OneVsRestClassifier(LogisticRegression())),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        teacher = made[kind].fit(X, labels)
+    words = "one classifier per (label|target)"
+    with pytest.raises((TypeError, ValueError), match=words):
+        distil(teacher, X, **FAST)
+    with pytest.raises((TypeError, ValueError), match=words):
+        DistilledClassifier(teacher, prefit=True).fit(X, Y)
+    with pytest.raises((TypeError, ValueError), match=words):
+        fidelity(teacher, GaussianNB().fit(X, Y), X)
+
+
+def test_one_against_the_rest_teaches() -> None:
+    teacher = OneVsRestClassifier(LogisticRegression()).fit(X, Y)
+    assert fidelity(teacher, distil(teacher, X, **FAST), X)["agreement"] > 0.85
+
+
+@pytest.mark.parametrize("make", [csr_matrix, csr_array], ids=["matrix", "array"])
+def test_sparse_rows(make: Any) -> None:
+    teacher = GaussianNB().fit(X, Y)
+    words = r"not a sparse one; got csr_\w+. Write X.toarray\(\)"
+    with pytest.raises(TypeError, match=words):
+        distil(teacher, make(X))
+    with pytest.raises(TypeError, match=words):
+        fidelity(teacher, teacher, make(X))
+    with pytest.raises(TypeError, match=words):
+        DistilledClassifier(GaussianNB()).fit(make(X), Y)
+    with pytest.raises(TypeError, match="must be a table of rows.*got NoneType"):
+        distil(teacher, None)
 
 
 def test_one_class() -> None:

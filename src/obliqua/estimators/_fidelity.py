@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray
-from obliqua.estimators._teachers import teacher_of
+from obliqua.estimators._teachers import NO_TABLE, check_dense, teacher_of
 
 __all__ = ["checked_labels", "compared", "fidelity", "sound"]
 
@@ -57,11 +57,9 @@ def fidelity(teacher: Any, student: Any, X: Any, y: Any = None) -> dict[str, flo
             "Teacher and student must know the same classes, or some of them; the teacher knows "
             f"{known[0]}, and the student {known[1]}: text here and numbers there."
         )
-    if not hasattr(X, "__len__") or hasattr(X, "toarray"):
-        raise TypeError(
-            "X must be a table of rows, an array or a frame, and not a sparse one; got "
-            f"{type(X).__name__}."
-        )
+    check_dense(X)
+    if not hasattr(X, "__len__"):
+        raise TypeError(NO_TABLE.format(type(X).__name__))
     classes = np.unique(np.concatenate([one.classes for one in asked]))
     labels = None if y is None else checked_labels(y, len(X), classes)
     shares = [np.zeros((len(X), len(classes))) for _ in asked]

@@ -16,6 +16,9 @@ from obliqua.model import Model
 from obliqua.tree import Tree
 
 _WANTED = "The teacher must be a fitted classifier with predict_proba"
+NO_TABLE = "X must be a table of rows, an array or a frame, and not a sparse one; got {}."
+#: How far from 1 the shares of a row may add up to, by rounding.
+ROUNDING = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +54,7 @@ class Teacher:
         """
         said = self.proba(X)
         if isinstance(said, list):
-            raise TypeError(
-                f"{_WANTED} and one target; {self.name} has {len(said)}. Give one classifier per "
-                "target."
-            )
+            raise TypeError(_several_targets(self.name, str(len(said))))
         shares = np.array(said, dtype=np.float64)
         if shares.shape != (len(X), len(self.classes)):
             raise ValueError(
@@ -70,7 +70,21 @@ class Teacher:
                 f"and not 0 for all classes of a row; for row {first} of {len(good)}, counted "
                 f"from 0, it has returned {shares[first, :5].tolist()}."
             )
+        odd = np.abs(sums[:, 0] - 1.0) > ROUNDING
+        if odd.any():
+            first = int(np.argmax(odd))
+            raise ValueError(
+                f"predict_proba of {self.name} must return shares of classes, which add up to 1 "
+                f"in each row; for row {first} of {len(odd)}, counted from 0, they add up to "
+                f"{sums[first, 0]:.4g}: {shares[first, :5].tolist()}. A classifier that was "
+                "fitted to a label-indicator matrix gives several labels to a row; give one "
+                "classifier per label."
+            )
         return np.asarray(shares / sums)
+
+
+def _several_targets(name: str, got: str) -> str:
+    return f"{_WANTED} and one target; {name} has {got}. Give one classifier per target."
 
 
 def model_of(known: Any) -> Model:
@@ -93,13 +107,15 @@ def model_of(known: Any) -> Model:
     return held
 
 
-def teacher_of(fitted: Any) -> Teacher:
+def teacher_of(fitted: Any, given: bool = True) -> Teacher:
     """See a fitted classifier as a teacher.
 
     Parameters
     ----------
     fitted : estimator, Model or Tree
         Any fitted classifier with `predict_proba` and `classes_`.
+    given : bool, default=True
+        Whether the user is to fit it, for messages; otherwise a student does.
 
     Returns
     -------
@@ -117,12 +133,18 @@ def teacher_of(fitted: Any) -> Teacher:
         held = model_of(fitted)
         return Teacher(held.classes, lambda X: held.predict_proba(held.rows(X)), "the model")
     name = type(fitted).__name__
+    wanted = _WANTED if given else _WANTED.replace("fitted ", "")
     if isinstance(fitted, type):
         raise TypeError(
-            f"{_WANTED}; got the class {fitted.__name__} itself. Write {fitted.__name__}()."
+            f"{wanted}; got the class {fitted.__name__} itself. Write {fitted.__name__}()."
+        )
+    if fitted is None:
+        raise TypeError(
+            f"{wanted}; got None. Give one; DistilledClassifier().fit(X, y), without prefit, fits "
+            "one of its own."
         )
     if not hasattr(fitted, "predict_proba"):
-        raise TypeError(f"{_WANTED}; {name} has none.{_advice(fitted)}")
+        raise TypeError(f"{wanted}; {name} has none.{_advice(fitted)}")
     classes = getattr(fitted, "classes_", None)
     if classes is None:
         raise NotFittedError(
@@ -130,9 +152,9 @@ def teacher_of(fitted: Any) -> Teacher:
             "first."
         )
     if isinstance(classes, list) and len(classes) and isinstance(classes[0], np.ndarray):
-        raise TypeError(
-            f"{_WANTED} and one target; {name} has {len(classes)}. Give one classifier per target."
-        )
+        raise TypeError(_several_targets(name, str(len(classes))))
+    if getattr(fitted, "multilabel_", False):  # as OneVsRestClassifier says
+        raise TypeError(_several_targets(name, f"{len(classes)} labels, each by itself"))
     return Teacher(np.asarray(classes), fitted.predict_proba, name)
 
 
@@ -172,6 +194,18 @@ def seeded(teacher: Any, seed: int) -> Any:
     return teacher
 
 
+def check_dense(X: Any) -> None:
+    """Refuse a sparse matrix.
+
+    Parameters
+    ----------
+    X : object
+        What the user gave as rows.
+    """
+    if hasattr(X, "toarray"):
+        raise TypeError(f"{NO_TABLE.format(type(X).__name__)} Write X.toarray().")
+
+
 class RawRows:
     """Rows as a user has them, of which others are made: of the same kind, with the same types.
 
@@ -185,10 +219,13 @@ class RawRows:
 
     def __init__(self, X: Any, by_columns: bool = False) -> None:
         X = without_mask(X)
+        check_dense(X)
         self._pandas = hasattr(X, "iloc")
         self._polars = not self._pandas and hasattr(X, "get_columns")
         if not (self._pandas or self._polars or isinstance(X, np.ndarray)):
             X = np.array(X, dtype=object) if by_columns else np.asarray(X)
+            if X.ndim == 0:
+                raise TypeError(NO_TABLE.format(type(X.item()).__name__))
         self.X = X
 
     @property
