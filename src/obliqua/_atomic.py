@@ -300,6 +300,8 @@ def _reason(error: Exception, path: Any = None) -> str:
     said = getattr(error, "strerror", None) or str(error)
     if number == errno.ENOENT and path is not None:
         folder = os.path.dirname(os.path.realpath(_as_text(path)))
+        if os.path.isdir(folder):
+            return f"no file can be made in the folder {folder!r} ({said}). Name another one"
         return f"the folder {folder!r} does not exist. Create it first"
     if number == errno.EISDIR:
         return "it is a folder. Give the name of a file in it"

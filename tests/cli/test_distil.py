@@ -99,10 +99,20 @@ def test_categories_and_gaps(run: Run) -> None:
     student = obliqua.load("s.obliqua")
     assert student.model_.encoding.columns[1].levels == ("Bonn", "Oslo", "Rome")
     assert student.fidelity_["data"]["agreement"] > 0.8
-    # A forest of scikit-learn takes none; the message says what does.
+    # A forest of scikit-learn takes gaps and no categories; the message says what helps.
     error = run("distil", "people.csv", "-t", "y", *SMALL, code=1).stderr
-    assert "features of a random-forest must be numbers, without gaps" in error
+    assert "features of a random-forest must be finite numbers" in error
     assert "oc1-vote" in error
+    assert "--missing" not in error
+    drop = next(line for line in error.splitlines() if "--drop" in line).split()[-2:]
+    assert drop[1].count(",") >= 1, "all columns at once"
+    run("distil", "people.csv", "-t", "y", *drop, *SMALL)
+    student = obliqua.load("s.obliqua")
+    assert student.fidelity_["data"]["rows"] == 24
+    frame = pl.read_csv("people.csv").drop(drop[1].split(","))
+    assert any(column.null_count() for column in frame.get_columns()), "gaps were let through"
+    line = ("distil", "people.csv", "-t", "y", *SMALL, "--categorical", drop[1])
+    assert "random-forest takes numbers only" in run(*line, code=2).stderr
 
 
 def test_other_rows_to_measure_on(run: Run, data: Path) -> None:

@@ -356,8 +356,10 @@ def _matched(table: Table, known: Column) -> tuple[pl.Series, str, str]:
 # --- numbers ---------------------------------------------------------------------------------
 
 
-def plain_numbers(table: Table, names: Sequence[str], what: str, more: str = "") -> pl.DataFrame:
-    """Return columns as finite numbers without gaps, or say which of them are none.
+def plain_numbers(
+    table: Table, names: Sequence[str], what: str, more: str = "", gaps: bool = False
+) -> pl.DataFrame:
+    """Return columns as finite numbers, or say which of them are none.
 
     Parameters
     ----------
@@ -368,20 +370,29 @@ def plain_numbers(table: Table, names: Sequence[str], what: str, more: str = "")
     what : str
         What they are, for a message.
     more : str, default=""
-        What to say at its end.
+        What to say at its end. With `gaps`, only if there are words among the numbers.
+    gaps : bool, default=False
+        Whether numbers may be missing; they are NaN then.
     """
     polars = require("polars", "cli", "Reading tables")
     columns: list[pl.Series] = []
     problems: list[Problem] = []
+    words = False
     for name in names:
         column, problem = numbers(table, name)
-        if problem is None and column.is_nan().any():
+        if problem is None and not gaps and column.is_nan().any():
             problem = _gaps(table, name, column.is_nan())
         columns.append(column)
-        problems += [] if problem is None else [replace(problem, word=None)]
+        if problem is not None:
+            words |= problem.useless or problem.word is not None
+            word = problem.word if gaps and not problem.useless else None
+            problems.append(replace(problem, word=word, useless=problem.useless or gaps))
     if problems:
-        text = f"{what} must be numbers, without gaps."
-        raise Trouble(_message(table, text, problems, fitting=bool(more), more=more))
+        text = f"{what} must be {'finite numbers' if gaps else 'numbers, without gaps'}."
+        more = more if words or not gaps else ""
+        raise Trouble(_message(table, text, problems, fitting=gaps or bool(more), more=more))
+    for column in columns if gaps else []:
+        _say_what_is_missing(table, column)
     return polars.DataFrame(columns)
 
 

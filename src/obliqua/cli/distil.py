@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
+from obliqua._extras import require
 from obliqua._typing import AnyArray
+from obliqua._values import text_of
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
-from obliqua.cli._errors import Trouble, counted
+from obliqua.cli._errors import Trouble, counted, listed
+from obliqua.cli._labels import check_known, class_numbers
 from obliqua.cli._models import has_own_names, load_model, size_of
-from obliqua.cli._output import chosen_target, print_facts
+from obliqua.cli._output import chosen_target, note, print_facts
 from obliqua.cli._table import Table, choose_features, choose_known
 from obliqua.cli._types import Choice, infer, plain_numbers, read_as
 from obliqua.data import Column
@@ -23,6 +29,11 @@ if TYPE_CHECKING:
 
 DEFAULT_OUTPUT = "student.obliqua"
 FOREST = "random-forest"
+FEW_ROWS = 3  # fewer are not worth a tree
+_OTHERS = (
+    "A teacher that takes categories: `obliqua fit -m oc1-vote -o votes.obliqua`, with this table "
+    "and target, and then --teacher votes.obliqua."
+)
 OF_THE_TEACHER = ("features", "drop", "categorical", "numeric")
 
 
@@ -38,7 +49,8 @@ OF_THE_TEACHER = ("features", "drop", "categorical", "numeric")
     show_default=True,
     metavar="MODEL",
     help="A model file of obliqua, or a pickle or joblib file with --trust-pickle. "
-    f"{FOREST} fits one of scikit-learn's to DATA first.",
+    f"{FOREST} fits one of scikit-learn's to DATA first; it takes numbers, of which some may be "
+    "missing, and no categories.",
 )
 @click.option(
     "--target",
@@ -138,10 +150,12 @@ def distil(data: str, output: Path | None, **given: Any) -> None:
         random_state=given["seed"],
         n_jobs=given["jobs"],
     )
-    tests = _other_rows(given, rows)
-    student.fit(rows.X, rows.y)
+    tests = _other_rows(given, rows, known)
+    with _numbers_in_reach(rows.source, rows.X, rows.columns):
+        student.fit(rows.X, rows.y)
+    _say_what_is_small(student, rows)
     facts = [("teacher", _called(given, known)), *_summary(student, rows, given["method"])]
-    facts += _lost(student, known is not None, tests)
+    facts += _lost(student, known is not None, tests, rows.columns)
     # The file is the same for any number of threads.
     save(student.set_params(n_jobs=None), path)
     print_facts([*facts, ("saved", f"{path}, {size_of(path)}")])
@@ -161,12 +175,15 @@ class Rows:
         What other tables are read as.
     named : bool
         Whether the teacher knows columns by name.
+    source : str
+        What messages call the table.
     """
 
     X: Any
     y: AnyArray | None
     columns: list[Column]
     named: bool
+    source: str
 
 
 def _forest(given: dict[str, Any]) -> Any:
@@ -236,25 +253,51 @@ def _rows(table: Table, given: dict[str, Any], known: Any) -> Rows:
     from obliqua.tree import Tree
 
     target = given["target"]
-    y = None if target is None else table.labels(target)
+    y = None if target is None else _labels(table, target, known)
     if isinstance(known, TreesClassifier | Model | Tree):
         _refuse(given, OF_THE_TEACHER)
         return _known_rows(table, known, y)
     taken = [] if target is None else [target]
     names = choose_features(table, taken, features=given["features"], drop=given["drop"])
     if known is None:
-        more = "`obliqua fit -m oc1-vote` makes a teacher that takes categories and gaps."
-        frame = plain_numbers(table, names, f"features of a {FOREST}", more)
-        return Rows(frame, y, [Column(name) for name in names], named=True)
+        if given["categorical"]:
+            raise click.UsageError(f"--categorical: a {FOREST} takes numbers only. {_OTHERS}")
+        frame = plain_numbers(table, names, f"features of a {FOREST}", _OTHERS, gaps=True)
+        return Rows(frame, y, [Column(name) for name in names], named=True, source=table.source)
     own = getattr(known, "feature_names_in_", None)
     if own is not None:
         _refuse(given, ("features", "drop"))
         names = choose_known(table, [str(name) for name in own], named=True)[0]
     else:
         _check_number(table, names, known, target)
+        taken_as = ", ".join(map(repr, names[:20])) + (" ..." if names[20:] else "")
+        note(
+            f"{type(known).__name__} does not know what its columns are called; it gets them in "
+            f"the order of {table.source}: {taken_as}."
+        )
     found = infer(table, names, Choice.of(given))
     X = found.frame if own is not None or found.qualitative else found.frame.to_numpy()
-    return Rows(X, y, found.columns(), named=own is not None or bool(found.qualitative))
+    named = own is not None or bool(found.qualitative)
+    return Rows(X, y, found.columns(), named, table.source)
+
+
+def _labels(table: Table, target: str, known: Any, classes: AnyArray | None = None) -> AnyArray:
+    """Return the classes of rows, as the teacher has them, however the file writes them."""
+    from obliqua.estimators._teachers import teacher_of
+
+    if known is None and classes is None:
+        return table.labels(target)
+    there = teacher_of(known).classes if classes is None else classes
+    words = np.array(table.frame[target].cast(require("polars", "cli", "Tables").String), str)
+    numbers = class_numbers(there, words)
+    strange = check_known(numbers, words, there, "--target")
+    if not strange:
+        return np.asarray(there[numbers])
+    note(f"{table.source} has {counted(len(words), 'row')}{strange}.")
+    if there.dtype.kind in "biuf":  # any number that is no class will do
+        values = there.astype(np.float64)
+        return np.where(numbers >= 0, values[numbers], values.max() + 1.0)
+    return np.where(numbers >= 0, there[numbers].astype(str), words)
 
 
 def _refuse(given: dict[str, Any], options: tuple[str, ...]) -> None:
@@ -286,10 +329,13 @@ def _known_rows(table: Table, known: Any, y: AnyArray | None) -> Rows:
     frame = read_as(table, columns, held.takes_missing)
     named = hasattr(known, "feature_names_in_") or not hasattr(known, "fit")
     plain = held.encoding.numeric and not named
-    return Rows(frame.to_numpy() if plain else frame, y, columns, named=not plain)
+    X = frame.to_numpy() if plain else frame
+    return Rows(X, y, columns, named=not plain, source=table.source)
 
 
-def _other_rows(given: dict[str, Any], rows: Rows) -> list[tuple[str, Any, AnyArray | None]]:
+def _other_rows(
+    given: dict[str, Any], rows: Rows, known: Any
+) -> list[tuple[str, Any, AnyArray | None]]:
     """Read the rows to test on, before the time of a fit is spent."""
     if given["test"] is None:
         return []
@@ -301,9 +347,46 @@ def _other_rows(given: dict[str, Any], rows: Rows) -> list[tuple[str, Any, AnyAr
     choose_known(table, [column.name for column in rows.columns], named=True)
     frame = read_as(table, rows.columns)
     what = f"{counted(table.frame.height, 'row')} of {table.source}"
-    return [
-        (what, frame if rows.named else frame.to_numpy(), table.labels(target) if there else None)
-    ]
+    classes = None if rows.y is None or known is not None else np.unique(rows.y)
+    labels = _labels(table, target, known, classes) if there else None
+    return [(what, frame if rows.named else frame.to_numpy(), labels)]
+
+
+@contextmanager
+def _numbers_in_reach(source: str, X: Any, columns: list[Column]) -> Iterator[None]:
+    """Say which columns hold numbers that are too large for teachers that count in float32."""
+    try:
+        yield
+    except ValueError as error:
+        if "too large for dtype" not in str(error):
+            raise
+        most = float(np.finfo(np.float32).max)
+        large = [
+            column.name
+            for place, column in enumerate(columns)
+            if not column.levels
+            and (np.abs(np.nan_to_num(np.asarray(X[:, place], dtype=np.float64))) > most).any()
+        ]
+        if not large:
+            raise
+        raise Trouble(
+            f"{source}: {listed(large)} {'has' if len(large) == 1 else 'have'} numbers beyond "
+            f"{most:.2g}, the largest that the teacher takes. Write the column in other units, "
+            "or leave it out."
+        ) from error
+
+
+def _say_what_is_small(student: DistilledClassifier, rows: Rows) -> None:
+    """Say so if there was nothing to learn."""
+    n_rows, n_classes = len(rows.X), len(student.classes_)
+    if n_classes == 1:
+        label = text_of(student.classes_[0])
+        note(f"Nothing could be learnt: the teacher knows one class only, {label!r}.")
+    elif n_rows < FEW_ROWS:
+        have = counted(n_rows, "row")
+        note(f"Nothing can be learnt from {have} of {rows.source}; take more of them.")
+    elif student.get_n_leaves() == 1:
+        note("Nothing could be learnt: the teacher says the same of all rows.")
 
 
 def _called(given: dict[str, Any], known: Any) -> str:
@@ -326,7 +409,10 @@ def _summary(student: DistilledClassifier, rows: Rows, method: str) -> list[tupl
 
 
 def _lost(
-    student: DistilledClassifier, seen: bool, tests: list[tuple[str, Any, AnyArray | None]]
+    student: DistilledClassifier,
+    seen: bool,
+    tests: list[tuple[str, Any, AnyArray | None]],
+    columns: list[Column],
 ) -> list[tuple[str, str]]:
     """Say what was lost, on rows of each kind."""
     from obliqua.estimators._fidelity import fidelity
@@ -338,7 +424,8 @@ def _lost(
             known = ", which the teacher may know" if seen and kind == "data" else ""
             found.append((f"{counted(int(lost['rows']), 'row')} {what}{known}", lost))
     for what, X, y in tests:
-        found.append((what, fidelity(student.estimator_, student, X, y)))
+        with _numbers_in_reach(what, X, columns):
+            found.append((what, fidelity(student.estimator_, student, X, y)))
     facts = []
     for what, lost in found:
         facts.append(("agreement", f"{100 * lost['agreement']:.1f} % on {what}"))
