@@ -48,10 +48,10 @@ def put_on_grid(
     kept = np.ones(len(codes), dtype=bool)
     by_row = by_class = None
     if sample_weight is not None:
-        by_row = _checked(sample_weight, len(codes), "sample_weight", "row")
+        by_row = checked_weights(sample_weight, len(codes), "sample_weight", "row")
         kept &= by_row > 0
     if class_weight is not None:
-        by_class = _checked(class_weight, n_classes, "class_weight", "class")[codes]
+        by_class = checked_weights(class_weight, n_classes, "class_weight", "class")[codes]
         kept &= by_class > 0
     if not kept.any():
         raise ValueError(
@@ -184,7 +184,25 @@ def round_significant(values: ArrayLike, bits: int = 24) -> FloatArray:
         return np.asarray(np.ldexp(np.rint(np.ldexp(significand, bits)), exponent - bits))
 
 
-def _checked(weights: ArrayLike, length: int, name: str, per: str) -> FloatArray:
+def checked_weights(weights: ArrayLike, length: int, name: str, per: str) -> FloatArray:
+    """Return weights as an array; raise if they are no weights.
+
+    Parameters
+    ----------
+    weights : array-like of shape (length,)
+        What the user gave.
+    length : int
+        How many there must be.
+    name : str
+        What messages call them.
+    per : str
+        What each belongs to.
+
+    Returns
+    -------
+    ndarray of shape (length,)
+        The weights.
+    """
     try:
         w = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:

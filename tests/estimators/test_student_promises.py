@@ -127,7 +127,7 @@ def test_leaves_are_counted_over_all_trees(max_leaves: int, n_trees: int) -> Non
 def test_generated_rows_are_asked_about_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, teacher = np.arange(60.0).reshape(30, 2), Rule()
     whole = distil(Rule(), rows, n_generated=100, method="cart", max_leaves=3, random_state=0)
-    monkeypatch.setattr(distilled, "MOST_DRAWN", 80)
+    monkeypatch.setattr(_pupils, "MOST_DRAWN", 80)
     student = distil(teacher, rows, n_generated=100, method="cart", max_leaves=3, random_state=0)
     assert teacher.asked == [24, 40, 40, 20, 6, 2000]
     assert student.tree_.n_samples[0] == whole.tree_.n_samples[0] == 124

@@ -204,10 +204,36 @@ def test_what_cannot_teach(teacher: Any, error: type, words: str) -> None:
         distil(teacher, X)
 
 
-@pytest.mark.parametrize("teacher", [GaussianNB, 3])
+@pytest.mark.parametrize("teacher", [GaussianNB, 3, RandomForestRegressor(3), SVC()])
 def test_what_cannot_be_fitted(teacher: Any) -> None:
-    with pytest.raises(TypeError, match="must be a fitted classifier"):
+    with pytest.raises(TypeError, match="must be a classifier with predict_proba"):
         DistilledClassifier(teacher).fit(X, Y)
+
+
+def test_no_teacher() -> None:
+    words = r"must be a fitted classifier with predict_proba; got None\. Give one"
+    with pytest.raises(TypeError, match=words):
+        distil(None, X)
+    with pytest.raises(TypeError, match=words):
+        DistilledClassifier(prefit=True).fit(X)
+
+
+@pytest.mark.parametrize("frame", [COLUMNS, pl.DataFrame(COLUMNS.to_dict("list"))])
+def test_text_for_a_teacher_that_takes_numbers(frame: Any) -> None:
+    words = r"default teacher, RandomForestClassifier, takes numbers only, .*make_pipeline"
+    with pytest.raises(ValueError, match=words):
+        DistilledClassifier(random_state=0).fit(frame, PEOPLE["y"])
+    with pytest.raises(ValueError, match="The teacher, GradientBoosting"):
+        DistilledClassifier(GradientBoostingClassifier()).fit(frame, PEOPLE["y"])
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_warnings_about_names_come_once(named: bool) -> None:
+    frame = pd.DataFrame(X, columns=list("abc"))
+    teacher = GaussianNB().fit(frame if named else X, Y)
+    with pytest.warns(UserWarning, match="feature names") as seen:
+        distil(teacher, X if named else frame, **FAST)
+    assert len(seen) == 1
 
 
 def test_teachers_without_probabilities_are_found_after_their_fit() -> None:
@@ -357,6 +383,8 @@ def test_students_as_ensembles() -> None:
     same = AggregatedTreeClassifier(one, prefit=True, max_leaf_nodes=None).fit(X, Y)
     assert same.fidelity_ == pytest.approx(1.0)
     assert same.predict(X).tolist() == one.predict(X).tolist()
+    with pytest.raises(NotFittedError, match="If it is fitted itself, say prefit=True"):
+        AggregatedTreeClassifier(one).fit(X, Y)
     several = distil(teacher, X, method="cart", n_trees=3, **FAST)
     with pytest.raises(TypeError, match="3 trees that are added up"):
         AggregatedTreeClassifier(several, prefit=True).fit(X, Y)

@@ -69,7 +69,11 @@ def fidelity(teacher: Any, student: Any, X: Any, y: Any = None) -> dict[str, flo
 
 
 def compared(
-    teacher: FloatArray, student: FloatArray, classes: AnyArray, labels: AnyArray | None = None
+    teacher: FloatArray,
+    student: FloatArray,
+    classes: AnyArray,
+    labels: AnyArray | None = None,
+    weights: FloatArray | None = None,
 ) -> dict[str, float]:
     """Compare the shares that teacher and student give to classes.
 
@@ -81,22 +85,29 @@ def compared(
         The labels of the classes.
     labels : ndarray of shape (n_rows,), default=None
         The labels of the rows. One that is none of the classes is one that neither says.
+    weights : ndarray of shape (n_rows,), default=None
+        What each row counts; all the same if they are not given. None is 0.
 
     Returns
     -------
     dict
         As `fidelity` returns it.
     """
+    if weights is not None:
+        weights = weights / weights.max()  # their sum is finite then
+
+    def mean(values: AnyArray) -> float:
+        return min(1.0, float(np.average(values, weights=weights)))  # whatever is rounded
+
     said, answered = teacher.argmax(axis=1), student.argmax(axis=1)
     found: dict[str, float] = {
         "rows": len(teacher),
-        "agreement": float((said == answered).mean()),
-        # Never above 1, whatever is rounded.
-        "difference": min(1.0, float(np.abs(teacher - student).sum(axis=1).mean() / 2)),
+        "agreement": mean(said == answered),
+        "difference": mean(np.abs(teacher - student).sum(axis=1) / 2),
     }
     if labels is not None:
-        found["teacher_accuracy"] = float((classes[said] == labels).mean())
-        found["student_accuracy"] = float((classes[answered] == labels).mean())
+        found["teacher_accuracy"] = mean(classes[said] == labels)
+        found["student_accuracy"] = mean(classes[answered] == labels)
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, validate_data
@@ -260,7 +261,14 @@ class SpectralClassifier(TreesClassifier):
             fitted.set_params(**self._missing_seeds(fitted))
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         if isinstance(given, TreesClassifier):
-            fitted.fit(X, y, **weights)
+            try:
+                fitted.fit(X, y, **weights)
+            except NotFittedError as error:  # a student, whose teacher is cloned with it
+                raise NotFittedError(
+                    f"{type(given).__name__} is cloned and fitted here, and what it holds must be "
+                    "fitted before. If it is fitted itself, say prefit=True: then it is taken as "
+                    f"it is. (Its fit said: {error})"
+                ) from error
             rows = fitted._check_rows(X)
             return read_ensemble(fitted), rows, getattr(fitted, "feature_names_in_", None)
         seen = copy(self)

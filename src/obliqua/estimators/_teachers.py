@@ -312,7 +312,9 @@ class Source:
         return np.asarray(self.rows[np.where(swapped, other, base)])
 
 
-def shuffled(Z: Rows, labels: AnyArray | None, seed: int) -> tuple[Int64Array, Int64Array]:
+def shuffled(
+    Z: Rows, labels: AnyArray | None, seed: int, weights: FloatArray | None = None
+) -> tuple[Int64Array, Int64Array]:
     """Put rows in random orders that depend on what is in them, not on how they came.
 
     Parameters
@@ -323,6 +325,8 @@ def shuffled(Z: Rows, labels: AnyArray | None, seed: int) -> tuple[Int64Array, I
         Their labels. They only say which of several equal rows has which of their places.
     seed : int
         The seed.
+    weights : ndarray of shape (n_rows,), default=None
+        Their weights, for the same end.
 
     Returns
     -------
@@ -335,7 +339,7 @@ def shuffled(Z: Rows, labels: AnyArray | None, seed: int) -> tuple[Int64Array, I
     none = np.zeros(len(Z), dtype=np.int64)
     keys = row_hashes(Z, none, seed)
     codes = none if labels is None else np.unique(labels, return_inverse=True)[1]
-    alike = np.lexsort((codes, keys))
+    alike = np.lexsort((none if weights is None else weights, codes, keys))
     starts = np.flatnonzero(np.diff(keys[alike], prepend=keys[alike[:1]] + np.uint64(1)) != 0)
     sizes = np.diff(starts, append=len(Z))
     numbers, place = np.empty_like(none), np.empty_like(none)

@@ -2,33 +2,30 @@
 
 from copy import copy
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _fit_context, clone
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import Interval
 
 from obliqua._table import FROM_DTYPE, Table, read_by_columns
-from obliqua._typing import AnyArray, Int64Array
+from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.estimators._docs import document
-from obliqua.estimators._fidelity import checked_labels, compared, sound
+from obliqua.estimators._fidelity import checked_labels, sound
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures, read_training
 from obliqua.estimators._labels import check_labels
-from obliqua.estimators._students import grow_student, method_of
-from obliqua.estimators._teachers import RawRows, Source, Teacher, seeded, shuffled, teacher_of
+from obliqua.estimators._pupils import Pupil
+from obliqua.estimators._students import method_of
+from obliqua.estimators._teachers import RawRows, shuffled, teacher_of
+from obliqua.estimators._teaching import default_teacher, fit_teacher, present_rows
 from obliqua.estimators.base import BaseTreeClassifier, SeedLike
 from obliqua.model import Model
 
-if TYPE_CHECKING:
-    from obliqua.tree import Tree
-
 MOST_SEED = 2**31 - 1
-FEWEST_GENERATED = 5000
-CHECKED = 2000  # generated rows on which the fidelity is measured
-MOST_DRAWN = 2**24  # entries that are drawn and asked about at once
 
 _FIDELITY = """\
 What was lost: under 'data' on held-out rows of X, if there are any, from which no tree was grown,
@@ -65,7 +62,7 @@ of the mean square error.""",
         """\
 The teacher: any classifier with `predict_proba`, such as a forest, a pipeline or a support vector
 machine. It is cloned and fitted, unless `prefit`. `None` stands for scikit-learn's
-`RandomForestClassifier()`.""",
+`RandomForestClassifier()`, which takes numbers, of which some may be missing, and no text.""",
     ),
     prefit=(
         "bool",
@@ -83,7 +80,7 @@ the square error. A tree classifier of obliqua with parameters of its own will d
 `max_leaf_nodes`, `pruning`, `random_state` and `n_jobs` are set here. Its limits of rows count a
 row once for each class that has a share in it.""",
     ),
-    max_leaves=("int", "The most leaves of all trees together."),
+    max_leaves=("int", "The most leaves of all trees together, at least 2 for each of them."),
     n_trees=(
         "int",
         """\
@@ -228,11 +225,7 @@ class DistilledClassifier(TreesClassifier):
 
     def _given(self) -> Any:
         """Return the teacher as it was given, or what stands for it."""
-        if self.estimator is not None:
-            return self.estimator
-        from sklearn.ensemble import RandomForestClassifier
-
-        return RandomForestClassifier()
+        return default_teacher() if self.estimator is None else self.estimator
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -245,7 +238,7 @@ class DistilledClassifier(TreesClassifier):
             )
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the teacher, unless it is fitted, and grow the student.
 
         Parameters
@@ -256,6 +249,10 @@ class DistilledClassifier(TreesClassifier):
         y : array-like of shape (n_samples,), default=None
             The class labels. A teacher that is fitted needs none; then they only say how accurate
             teacher and student are.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for the fit of the teacher and for `fidelity_` on held-out rows.
+            A row with weight 0 counts as absent. The teacher must take weights, unless it is
+            fitted. The student is grown from what the teacher says, in which they are.
 
         Returns
         -------
@@ -272,7 +269,7 @@ class DistilledClassifier(TreesClassifier):
         self._check_saved()
         method = method_of(self.method)
         seeds = check_random_state(self.random_state).randint(MOST_SEED, size=3, dtype=np.int64)
-        fitted = self._given() if self.prefit else None
+        fitted = self.estimator if self.prefit else None
         if self.prefit:
             _check_prefit(fitted)  # before anything else, what is no teacher is refused
         elif y is None:
@@ -282,27 +279,29 @@ class DistilledClassifier(TreesClassifier):
                 "prefit=True."
             )
         seen = copy(self)
+        X, y, weights = present_rows(X, y, sample_weight, self.categorical_features)
         table, raw, labels = self._read(seen, fitted, X, y)
         if self.prefit and labels is not None:
             checked_labels(labels, len(labels), teacher_of(fitted).classes)
-        held, rows = self._divided(table, labels, int(seeds[1]))
+        held, rows = self._divided(table, labels, weights, int(seeds[1]))
         if fitted is None:
-            fitted = self._taught(raw.take(np.sort(rows)), labels[np.sort(rows)], int(seeds[0]))
-        pupil = _Pupil(self, method, table, raw, teacher_of(fitted))
+            seed = None if self.random_state is None else int(seeds[0])
+            fitted = fit_teacher(self.estimator, raw, labels, weights, np.sort(rows), seed)
+        pupil = Pupil(self, method, table, raw, teacher_of(fitted, given=self.prefit))
         trees, checks = pupil.grown(rows, int(seeds[2]))
         combine = "single" if len(trees) == 1 else "sum"
         model = Model(tuple(trees), combine, table.encoding, pupil.teacher.classes)
-        found = pupil.measured(model, held, labels, checks)
+        found = pupil.measured(model, held, checks, labels, weights)
         self._hold(model, getattr(seen, "feature_names_in_", None))
         self.estimator_, self.fidelity_ = fitted, found
         return self
 
     def _divided(
-        self, table: Table, labels: AnyArray | None, seed: int
+        self, table: Table, labels: AnyArray | None, weights: FloatArray | None, seed: int
     ) -> tuple[Int64Array, Int64Array]:
         """Return the rows that are held out, and the others."""
         # All that is random goes by this order, which does not depend on how the rows came.
-        order, place = shuffled(table.Z, labels, seed)
+        order, place = shuffled(table.Z, labels, seed, weights)
         held = place < min(round(float(self.holdout) * len(order)), len(order) - 1)
         if labels is not None and not self.prefit:
             # A class without rows would be none for the teacher.
@@ -326,14 +325,6 @@ class DistilledClassifier(TreesClassifier):
         # The checks want labels; any will do.
         return read_training(seen, X, np.arange(raw.n_rows) % 2)[0], raw, None
 
-    def _taught(self, X: Any, y: Any, seed: int) -> Any:
-        """Return the teacher, fitted."""
-        given = self._given()
-        if isinstance(given, type) or not hasattr(given, "fit"):
-            teacher_of(given)  # says what is wrong
-        fitted = clone(given)
-        return (fitted if self.random_state is None else seeded(fitted, seed)).fit(X, y)
-
     def _hold(self, model: Model, names: AnyArray | None) -> None:
         for name in ("estimator_", "fidelity_"):
             self.__dict__.pop(name, None)
@@ -353,63 +344,6 @@ def _check_prefit(teacher: Any) -> None:
             f"{error} Cross-validation clones a fitted teacher into one that is not: put it into "
             "scikit-learn's FrozenEstimator there."
         ) from error
-
-
-class _Pupil:
-    """What a fit works with, once all is read."""
-
-    def __init__(
-        self,
-        told: DistilledClassifier,
-        method: BaseTreeClassifier,
-        table: Table,
-        raw: RawRows,
-        teacher: Teacher,
-    ) -> None:
-        self.told, self.method = told, method
-        self.table, self.raw, self.teacher = table, raw, teacher
-
-    def grown(self, rows: Int64Array, seed: int) -> tuple[list["Tree"], Int64Array]:
-        """Grow the trees; also return generated rows to measure the fidelity on."""
-        told, Z = self.told, self.table.Z
-        random = np.random.default_rng(seed)
-        wanted = told.n_generated
-        n = max(FEWEST_GENERATED, 2 * len(Z)) if wanted is None else int(wanted)
-        source = Source(rows, Z.shape[1], float(told.swap))
-        shares = [self.teacher.shares(self.raw.take(rows))]
-        parts: list[Any] = [Z[rows]]
-        block = max(1, MOST_DRAWN // Z.shape[1])
-        for start in range(0, n, block):
-            generated = source.draw(min(block, n - start), random)
-            shares.append(self.teacher.shares(self.raw.mixed(generated)))
-            parts.append(self._matrix(generated))
-        checks = source.draw(CHECKED, random)
-        whole = Table(np.concatenate(parts), self.table.encoding, self.table.has_missing)
-        trees = grow_student(self.method, whole, np.concatenate(shares), told, seed)
-        return trees, checks
-
-    def _matrix(self, rows: Int64Array) -> Any:
-        """Return mixed rows as the student reads them."""
-        return self.table.Z[rows, np.arange(rows.shape[1])]
-
-    def measured(
-        self, model: Model, held: Int64Array, labels: AnyArray | None, checks: Int64Array
-    ) -> dict[str, dict[str, float]]:
-        """Measure what was lost, on held-out and on generated rows."""
-        found = {}
-        if len(held):
-            found["data"] = compared(
-                self.teacher.shares(self.raw.take(held)),
-                model.predict_proba(self.table.Z[held]),
-                model.classes,
-                None if labels is None else labels[held],
-            )
-        found["generated"] = compared(
-            self.teacher.shares(self.raw.mixed(checks)),
-            model.predict_proba(self._matrix(checks)),
-            model.classes,
-        )
-        return found
 
 
 def distil(
@@ -433,7 +367,7 @@ def distil(
     y : array-like of shape (n_samples,), default=None
         Their classes, if it is to be known how accurate teacher and student are.
     max_leaves : int, default=64
-        The most leaves of all trees together.
+        The most leaves of all trees together, at least 2 for each of them.
     n_trees : int, default=1
         The most trees.
     method : {'cart', 'hhcart', 'oc1'} or estimator, default='hhcart'

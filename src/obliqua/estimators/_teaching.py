@@ -1,0 +1,130 @@
+"""Teaching: rows of weight 0 are left out, and a teacher is fitted to the others."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone, is_regressor
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import has_fit_parameter
+
+from obliqua._table import read_by_columns
+from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua._weights import checked_weights
+from obliqua.estimators._labels import check_labels
+from obliqua.estimators._teachers import RawRows, seeded, teacher_of
+
+NO_NUMBERS = "could not convert string to float"  # how scikit-learn's message begins
+
+
+def present_rows(
+    X: Any, y: Any, sample_weight: ArrayLike | None, categorical_features: Any
+) -> tuple[Any, Any, FloatArray | None]:
+    """Leave out rows of weight 0.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_columns)
+        The rows.
+    y : array-like of shape (n_rows,) or None
+        Their classes.
+    sample_weight : array-like of shape (n_rows,) or None
+        Their weights.
+    categorical_features : object
+        Which columns are qualitative.
+
+    Returns
+    -------
+    X, y : object
+        The rows, as they were if none is left out.
+    weights : ndarray of shape (n_present,), or None
+        Their weights.
+    """
+    if sample_weight is None:
+        return X, y, None
+    raw = RawRows(X, read_by_columns(X, categorical_features))
+    weights = checked_weights(sample_weight, raw.n_rows, "sample_weight", "row")
+    present = np.flatnonzero(weights > 0)
+    if len(present) == 0:
+        raise ValueError(
+            f"All weights are zero (of {raw.n_rows} rows), so there is nothing to learn from. "
+            "Give at least one row a positive weight."
+        )
+    if len(present) < raw.n_rows:
+        X = raw.take(present)
+        if y is not None:
+            check_labels(y)
+            check_consistent_length(raw.X, y)
+            y = np.asarray(y)[present]
+    return X, y, weights[present]
+
+
+def default_teacher() -> Any:
+    """Return what stands for a teacher that is not given."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier()
+
+
+def fit_teacher(
+    estimator: Any,
+    raw: RawRows,
+    labels: AnyArray,
+    weights: FloatArray | None,
+    rows: Int64Array,
+    seed: int | None,
+) -> Any:
+    """Fit a copy of a teacher.
+
+    Parameters
+    ----------
+    estimator : estimator or None
+        The teacher; None for the default one.
+    raw : RawRows
+        The rows.
+    labels : ndarray of shape (n_rows,)
+        Their classes.
+    weights : ndarray of shape (n_rows,), or None
+        Their weights.
+    rows : ndarray of int64
+        Those that it is fitted to.
+    seed : int or None
+        The seed of what has none.
+
+    Returns
+    -------
+    estimator
+        The copy, fitted.
+    """
+    given = default_teacher() if estimator is None else estimator
+    if isinstance(given, type) or not hasattr(given, "fit") or is_regressor(given):
+        teacher_of(given, given=False)  # says what is wrong
+    more = {} if weights is None else {_parameter_of(given): weights[rows]}
+    fitted = clone(given) if seed is None else seeded(clone(given), seed)
+    try:
+        return fitted.fit(raw.take(rows), labels[rows], **more)
+    except ValueError as error:
+        if NO_NUMBERS not in str(error):
+            raise
+        which = "default teacher" if estimator is None else "teacher"
+        raise ValueError(
+            f"The {which}, {type(given).__name__}, takes numbers only, and X holds text ({error})."
+            " Give a teacher that makes numbers of text, a pipeline of scikit-learn's such as "
+            "make_pipeline(make_column_transformer((OneHotEncoder(handle_unknown='ignore'), [...])"
+            ", remainder='passthrough'), RandomForestClassifier()) with the columns of text in "
+            "[...], or one that takes text, such as RepeatedTreesClassifier(OC1Classifier())."
+        ) from error
+
+
+def _parameter_of(given: Any) -> str:
+    """Return the name by which a teacher's fit takes weights."""
+    if has_fit_parameter(given, "sample_weight"):
+        return "sample_weight"
+    steps = getattr(given, "steps", None)
+    if steps and has_fit_parameter(steps[-1][1], "sample_weight"):
+        return f"{steps[-1][0]}__sample_weight"
+    name = type(steps[-1][1] if steps else given).__name__
+    raise ValueError(
+        f"sample_weight is for the teacher, and the fit of {name} takes none. Leave the weights "
+        "out, or take a teacher that does, such as RandomForestClassifier."
+    )
