@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from estimators.registry import blobs
 from obliqua import CartClassifier, DistilledClassifier, distil, export_text, fidelity, soft
-from obliqua.estimators import _students, distilled
+from obliqua.estimators import _pupils, _students
 from obliqua.estimators._fidelity import compared, sound
 from obliqua.estimators._teachers import seeded, shuffled
 from obliqua.explain import importances

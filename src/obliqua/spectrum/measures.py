@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.spectrum.domain import LEVELS, Domain
 from obliqua.spectrum.ensembles import TreeSum, tree_sum_of
+from obliqua.tree import Tree
 
 __all__ = ["EMPIRICAL", "MARGINALS", "UNIFORM", "Measure", "measure_of"]
 
@@ -208,12 +209,13 @@ def _numbers(name: str, given: ArrayLike) -> FloatArray:
 
 
 def measure_of(ensemble: Any, measure: str | Measure = UNIFORM, X: Any = None) -> Measure:
-    """Return a measure on the grid of an ensemble's thresholds.
+    """Return a measure on the grid of the thresholds of one or several ensembles.
 
     Parameters
     ----------
-    ensemble : estimator, Model, Tree, sequence of Tree or TreeSum
-        The ensemble, as in `tree_sum_of`.
+    ensemble : estimator, Model, Tree, sequence of Tree or TreeSum, or a list of those
+        The ensemble, as in `tree_sum_of`; or several over the same columns, for a measure by
+        which they can be compared.
     measure : {"uniform", "marginals"} or Measure, default="uniform"
         All cells of the grid weigh the same; or each column is distributed as in `X`, and
         independent of the others; or a measure of your own, which is checked.
@@ -229,11 +231,27 @@ def measure_of(ensemble: Any, measure: str | Measure = UNIFORM, X: Any = None) -
     ------
     TreeError
         If a split asks about several columns.
+    ValueError
+        If several ensembles are not over the same columns.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+    >>> from obliqua.spectrum import gram, measure_of
+    >>> X, y = load_iris(return_X_y=True)
+    >>> one = RandomForestClassifier(3, random_state=0).fit(X, y)
+    >>> two = ExtraTreesClassifier(3, random_state=0).fit(X, y)
+    >>> both = measure_of([one, two])
+    >>> gram(one, both).shape, gram(two, both).shape
+    ((3, 3), (3, 3))
     """
     from obliqua.spectrum._packed import check_axis_parallel
 
-    trees = tree_sum_of(ensemble)
-    check_axis_parallel(trees)
+    every = _several(ensemble)
+    trees = _named_first(every)
+    for one in every:
+        check_axis_parallel(one)
     if isinstance(measure, Measure):
         if measure.domain.n_features != trees.encoding.n_columns:
             raise ValueError(
@@ -242,10 +260,45 @@ def measure_of(ensemble: Any, measure: str | Measure = UNIFORM, X: Any = None) -
             )
         return measure
     check_name(measure, (UNIFORM, MARGINALS))
-    domain = Domain.of_trees(trees.trees, trees.encoding)
+    domain = Domain.of_trees([tree for one in every for tree in one.trees], trees.encoding)
     if measure == UNIFORM:
         return Measure.uniform(domain)
     return Measure.marginals(domain, rows_for(trees, measure, X))
+
+
+def _several(given: Any) -> list[TreeSum]:
+    """Read one ensemble or several; a sequence of trees is one."""
+    listed = isinstance(given, Sequence) and not isinstance(given, str) and len(given) > 0
+    if listed and not all(isinstance(one, Tree) for one in given):
+        return [tree_sum_of(one) for one in given]
+    return [tree_sum_of(given)]
+
+
+def _named_first(every: list[TreeSum]) -> TreeSum:
+    """Return the first ensemble that knows names; raise if columns are not the same."""
+
+    def named(trees: TreeSum) -> bool:
+        encoding = trees.encoding
+        return encoding.names != type(encoding).identity(encoding.n_columns).names
+
+    first = next((trees for trees in every if named(trees)), every[0])
+    for place, trees in enumerate(every):
+        one, other = first.encoding, trees.encoding
+        if other.n_columns != one.n_columns:
+            raise ValueError(
+                "Ensembles that share a measure must be over the same columns; there are "
+                f"{one.n_columns}, and {other.n_columns} for number {place}, counted from 0."
+            )
+        for known, column in zip(one.columns, other.columns, strict=True):
+            what = (known.kind, known.levels) == (column.kind, column.levels)
+            if not what or (named(trees) and known.name != column.name):
+                raise ValueError(
+                    "Ensembles that share a measure must be over the same columns; number "
+                    f"{place}, counted from 0, has the column {column.name!r} where another has "
+                    f"{known.name!r}{'' if what else ', with other levels'}. Fit them to the same "
+                    "columns in the same order."
+                )
+    return first
 
 
 def check_name(measure: Any, known: Sequence[str] = _NAMES) -> None:
