@@ -18,6 +18,7 @@ from cli_tools import Run
 SMALL = ("--leaves", "8", "--generated", "300", "-o", "s.obliqua")
 CASES: dict[str, tuple[Any, list[str]]] = {
     "bool": ([False, True], ["False", "True"]),
+    "objects": (np.array([False, True], dtype=object), ["False", "True"]),
     "small letters": ([False, True], ["false", "true"]),
     "float": ([1.0, 2.0], ["1.0", "2.0"]),
     "whole": ([1.0, 2.0], ["1", "2"]),
@@ -53,9 +54,13 @@ def test_labels_are_matched_by_text(run: Run, frame: pl.DataFrame, case: str) ->
     assert "does not know" not in out.stderr
 
 
-@pytest.mark.parametrize("classes", [[False, True], [1.0, 2.0], ["no", "yes"]], ids=str)
+@pytest.mark.parametrize(
+    "classes",
+    [[False, True], np.array([False, True], dtype=object), [1.0, 2.0], ["no", "yes"]],
+    ids=repr,
+)
 def test_labels_that_the_teacher_does_not_know(
-    run: Run, frame: pl.DataFrame, classes: list[Any]
+    run: Run, frame: pl.DataFrame, classes: Any
 ) -> None:
     line = teacher_file(frame, classes)
     words = [str(classes[int(one == "yes")]) for one in frame["y"]]

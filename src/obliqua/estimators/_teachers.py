@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -155,7 +156,10 @@ def teacher_of(fitted: Any, given: bool = True) -> Teacher:
         raise TypeError(_several_targets(name, str(len(classes))))
     if getattr(fitted, "multilabel_", False):  # as OneVsRestClassifier says
         raise TypeError(_several_targets(name, f"{len(classes)} labels, each by itself"))
-    return Teacher(np.asarray(classes), fitted.predict_proba, name)
+    known = np.asarray(classes)
+    if known.dtype == object and all(isinstance(label, Integral) for label in known):
+        known = np.array(known.tolist())  # as our own classifiers do, so that files can hold them
+    return Teacher(known, fitted.predict_proba, name)
 
 
 def _advice(fitted: Any) -> str:
