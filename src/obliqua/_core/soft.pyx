@@ -1,0 +1,283 @@
+"""A tree with soft gates: all hyperplanes and leaves moved together, by minibatches and Adam.
+
+The arithmetic is in soft.h. Here are the arrays, the schedule of a step and the two phases of a
+batch: rows are shared out among threads and note what they have visited; then nodes and leaves
+are, each summed by one thread in the order of the rows. So the result does not depend on the
+number of threads.
+"""
+
+from libc.math cimport M_PI, cos, pow
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, malloc
+
+import numpy as np
+
+from obliqua._core.rng cimport draw
+from obliqua._core.types cimport u64
+
+cdef extern from "soft.h" nogil:
+    ctypedef struct ob_soft:
+        const float* x
+        const int64_t* more_ptr
+        const int32_t* more
+        const int32_t* y
+        const float* weight
+        int64_t stride
+        const int32_t* child
+        float* w
+        float* a
+        float* q
+        int64_t width
+        int64_t depth
+        int32_t n_nodes, n_leaves, n_classes
+        float floor
+
+    ctypedef struct ob_batch:
+        int32_t* node
+        float* delta
+        int32_t* leaf
+        float* share
+        int32_t* n_node
+        int32_t* n_leaf
+        float* loss
+        int64_t room
+
+    ctypedef struct ob_path:
+        float* reach
+        float* gate
+        float* value
+        float* leaf_reach
+        float* leaf_value
+        int32_t* kid
+
+    ctypedef struct ob_adam:
+        float* g
+        float* m
+        float* v
+        float* ga
+        float* ma
+        float* va
+        float* sum
+        const float* decay
+        const float* pulled
+        const float* mask
+
+    ctypedef struct ob_barrier:
+        int32_t waiting, round, n
+
+    void ob_soft_rows(const ob_soft*, const ob_batch*, const ob_path*, const int64_t*, int64_t,
+                      int64_t, int64_t, float)
+    void ob_soft_nodes(const ob_soft*, const ob_batch*, const ob_adam*, const int64_t*, int64_t,
+                       int32_t, int32_t, float, float)
+    void ob_soft_leaves(const ob_soft*, const ob_batch*, const ob_adam*, const int64_t*, int64_t,
+                        int32_t, int32_t, float, float)
+    void ob_soft_start(const ob_soft*)
+    void ob_soft_sides(const ob_soft*, int64_t, int64_t, uint8_t*, int64_t)
+    void ob_soft_walk(const ob_soft*, int64_t, int32_t*, double*)
+    void ob_wait(ob_barrier*)
+
+
+def shuffle(int64_t[::1] order, u64 key):
+    """Puts numbers into a random order that depends on the key and on the order they have."""
+    cdef u64 state = key
+    cdef int64_t i, j, n = order.shape[0]
+    with nogil:
+        for i in range(n - 1, 0, -1):
+            j = <int64_t> (draw(&state) % <u64> (i + 1))
+            order[i], order[j] = order[j], order[i]
+
+
+cdef class Soft:
+    """A soft tree over rows. The arrays of the tree are changed in place.
+
+    `rows`: (x, more_ptr or None, more or None, y, weight), floats where they are numbers.
+    `tree`: (child, w, a), see soft.h; `floor`: the constant in the logarithm of the loss.
+    """
+
+    cdef ob_soft soft
+    cdef readonly int64_t n_rows
+    cdef object held             # the arrays behind the pointers
+    cdef readonly object q
+
+    def __cinit__(self, rows, tree, int n_classes, double floor):
+        cdef const float[:, ::1] x = rows[0]
+        cdef const int64_t[::1] more_ptr
+        cdef const int32_t[::1] more
+        cdef const int32_t[::1] y = rows[3]
+        cdef const float[::1] weight = rows[4]
+        cdef const int32_t[:, ::1] child = tree[0]
+        cdef float[:, ::1] w = tree[1]
+        cdef float[:, ::1] a = tree[2]
+        self.q = np.zeros_like(tree[2])
+        cdef float[:, ::1] q = self.q
+        self.held = (rows, tree)
+        self.n_rows = x.shape[0]
+        self.soft.x = &x[0, 0]
+        self.soft.stride = x.shape[1]
+        self.soft.more_ptr = NULL
+        self.soft.more = NULL
+        if rows[1] is not None:
+            more_ptr, more = rows[1], rows[2]
+            self.soft.more_ptr = &more_ptr[0]
+            self.soft.more = &more[0]
+        self.soft.y = &y[0]
+        self.soft.weight = &weight[0]
+        self.soft.n_nodes = <int32_t> child.shape[0]
+        self.soft.n_leaves = <int32_t> a.shape[0]
+        self.soft.n_classes = n_classes
+        self.soft.width = w.shape[1]
+        self.soft.depth = a.shape[1]
+        self.soft.child = &child[0, 0] if child.shape[0] else NULL
+        self.soft.w = &w[0, 0] if child.shape[0] else NULL
+        self.soft.a = &a[0, 0]
+        self.soft.q = &q[0, 0]
+        self.soft.floor = <float> floor
+        ob_soft_start(&self.soft)
+
+    def walk(self):
+        """Hard gates: the leaf of each row, and sums of weight, height and its square by node."""
+        leaf = np.empty(self.n_rows, dtype=np.int32)
+        sums = np.zeros((max(self.soft.n_nodes, 1), 3))
+        cdef int32_t[::1] leaf_ = leaf
+        cdef double[:, ::1] sums_ = sums
+        with nogil:
+            ob_soft_walk(&self.soft, self.n_rows, &leaf_[0], &sums_[0, 0])
+        return leaf, sums[:self.soft.n_nodes]
+
+    def sides(self, uint8_t[:, ::1] bits, int64_t first, int64_t last):
+        """Notes on which side of each node some rows are: bit m of a row is 1 for the right."""
+        with nogil:
+            ob_soft_sides(&self.soft, first, last, &bits[0, 0], bits.shape[1])
+
+
+cdef class Descent:
+    """Steps of Adam down the loss of a soft tree.
+
+    `limits`: (steps in all, first and last sharpness of the gates, rates of normals and logits).
+    `pull`: per node, how much its normal is drawn to 0; `pulled`: per column, 1 where it is; `mask`:
+    per weight, 0 where it stays 0, or None. `shares`: where the nodes and leaves of each thread
+    begin, and the end.
+    """
+
+    cdef Soft tree
+    cdef ob_batch batch
+    cdef ob_adam adam
+    cdef ob_barrier barrier
+    cdef ob_path* paths
+    cdef int64_t size
+    cdef double n_steps, sharp, sharper, rate, leaf_rate
+    cdef const int32_t[:, ::1] shares
+    cdef object held
+    cdef readonly int n_threads
+    cdef readonly double loss        # sum over the rows since it was set to 0
+
+    def __cinit__(self, Soft tree, int64_t size, limits, const float[::1] pull,
+                  const float[::1] pulled, mask, const int32_t[:, ::1] shares):
+        cdef int64_t room = max(tree.soft.n_nodes, 1) + 1
+        cdef int64_t n_w = tree.soft.n_nodes * tree.soft.width
+        cdef int64_t n_a = tree.soft.n_leaves * tree.soft.depth
+        cdef const float[:, ::1] masked
+        cdef int k
+        self.tree = tree
+        self.size = size
+        self.n_steps, self.sharp, self.sharper, self.rate, self.leaf_rate = limits
+        self.shares = shares
+        self.n_threads = <int> shares.shape[0] - 1
+        self.barrier.n = self.n_threads
+        self.barrier.waiting = self.barrier.round = 0
+        self.batch.room = room
+        moments = np.zeros((3, n_w + 1), dtype=np.float32)
+        leaf_moments = np.zeros((3, n_a), dtype=np.float32)
+        sums = np.zeros(tree.soft.n_leaves, dtype=np.float32)
+        cdef float[:, ::1] moments_ = moments
+        cdef float[:, ::1] leaf_moments_ = leaf_moments
+        cdef float[::1] sums_ = sums
+        ints = np.empty((2, size, room), dtype=np.int32)
+        floats = np.empty((2, size, room), dtype=np.float32)
+        counts = np.empty((2, size), dtype=np.int32)
+        losses = np.empty(size, dtype=np.float32)
+        cdef int32_t[:, :, ::1] ints_ = ints
+        cdef float[:, :, ::1] floats_ = floats
+        cdef int32_t[:, ::1] counts_ = counts
+        cdef float[::1] losses_ = losses
+        scratch = np.empty((self.n_threads, 7, room + 1), dtype=np.float32)
+        cdef float[:, :, ::1] scratch_ = scratch
+        self.held = (moments, leaf_moments, sums, ints, floats, counts, losses, scratch, pull,
+                     pulled, mask)
+        self.adam.g, self.adam.m, self.adam.v = (&moments_[0, 0], &moments_[1, 0],
+                                                 &moments_[2, 0])
+        self.adam.ga, self.adam.ma, self.adam.va = (&leaf_moments_[0, 0], &leaf_moments_[1, 0],
+                                                    &leaf_moments_[2, 0])
+        self.adam.sum = &sums_[0]
+        self.adam.decay = &pull[0]
+        self.adam.pulled = &pulled[0]
+        self.adam.mask = NULL
+        if mask is not None:
+            masked = mask
+            self.adam.mask = &masked[0, 0]
+        self.batch.node, self.batch.leaf = &ints_[0, 0, 0], &ints_[1, 0, 0]
+        self.batch.delta, self.batch.share = &floats_[0, 0, 0], &floats_[1, 0, 0]
+        self.batch.n_node, self.batch.n_leaf = &counts_[0, 0], &counts_[1, 0]
+        self.batch.loss = &losses_[0]
+        self.paths = <ob_path*> malloc(self.n_threads * sizeof(ob_path))
+        if self.paths == NULL:
+            raise MemoryError("no room to refine a tree")
+        for k in range(self.n_threads):
+            self.paths[k].reach = &scratch_[k, 0, 0]
+            self.paths[k].gate = &scratch_[k, 1, 0]
+            self.paths[k].value = &scratch_[k, 2, 0]
+            self.paths[k].leaf_reach = &scratch_[k, 3, 0]
+            self.paths[k].leaf_value = &scratch_[k, 4, 0]
+            self.paths[k].kid = <int32_t*> &scratch_[k, 5, 0]     # two numbers per node
+
+    def __dealloc__(self):
+        free(self.paths)
+
+    def forget_loss(self):
+        """Starts the sum of the loss anew."""
+        self.loss = 0.0
+
+    def run(self, const int64_t[::1] order, int64_t first, int64_t last, int64_t before, int k):
+        """Batches first .. last - 1 of rows in this order; `before`: steps that were made.
+
+        Each thread calls it, with its number k, and each returns when all are done.
+        """
+        cdef int64_t step, n_rows = order.shape[0]
+        with nogil:
+            for step in range(first, last):
+                self.one(&order[step * self.size], min(self.size, n_rows - step * self.size),
+                         before + step - first, k)
+
+    def quiet(self):
+        """Zero rates: a step then leaves the tree as it is. For tests of the gradient."""
+        self.rate = self.leaf_rate = 0.0
+
+    def gradients(self):
+        """Those of the last batch: of the normals and of the logits."""
+        nodes, leaves = self.tree.soft.n_nodes, self.tree.soft.n_leaves
+        return (self.held[0][0, :nodes * self.tree.soft.width].reshape(nodes, -1).copy(),
+                self.held[1][0].reshape(leaves, -1).copy())
+
+    cdef void one(self, const int64_t* order, int64_t n, int64_t t, int k) noexcept nogil:
+        """One batch of n rows, as far as thread k does it."""
+        cdef double done = t / self.n_steps
+        cdef double warm = 0.5 * (1.0 + cos(M_PI * done))
+        # Adam's moments start at 0, which the first steps make up for.
+        cdef double start = ((1.0 - pow(0.999, t + 1.0)) ** 0.5) / (1.0 - pow(0.9, t + 1.0))
+        cdef float beta = <float> (self.sharp * pow(self.sharper / self.sharp, done))
+        cdef float share = <float> (1.0 / n)
+        cdef int64_t i
+        ob_soft_rows(&self.tree.soft, &self.batch, &self.paths[k], order, n,
+                     n * k // self.n_threads, n * (k + 1) // self.n_threads, beta)
+        ob_wait(&self.barrier)
+        if self.shares[k + 1, 0] > self.shares[k, 0]:
+            ob_soft_nodes(&self.tree.soft, &self.batch, &self.adam, order, n, self.shares[k, 0],
+                          self.shares[k + 1, 0], share, <float> (self.rate * warm * start))
+        if self.shares[k + 1, 1] > self.shares[k, 1]:
+            ob_soft_leaves(&self.tree.soft, &self.batch, &self.adam, order, n,
+                           self.shares[k, 1], self.shares[k + 1, 1], share,
+                           <float> (self.leaf_rate * warm * start))
+        if k == 0:
+            for i in range(n):
+                self.loss += self.batch.loss[i]
+        ob_wait(&self.barrier)

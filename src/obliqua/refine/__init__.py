@@ -1,0 +1,1 @@
+"""Refining a whole tree by gradient: Tree in, Tree out."""

@@ -1,0 +1,250 @@
+"""Refining: all hyperplanes and leaves of a tree move together, down the gradient of one loss.
+
+Each gate is soft: a row goes right with the probability g = sigmoid(beta (w.x + b)), so that each leaf
+gets a share of it, and v is the mean over leaves of the share that they give to the row's own class.
+The loss is -log(v + c). beta grows from step to step until the gates are nearly hard.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from obliqua._core.rng import child_key
+from obliqua._core.soft import Descent, shuffle
+from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua.refine.draft import Draft, class_counts, logits_of
+from obliqua.refine.rows import Float32Array, SoftRows
+
+__all__ = ["Schedule", "Watch", "refine"]
+
+_CHUNK = 4_000_000  # weights that rows meet between two looks at the clock: a few hundredths of a second
+_ROWS_PER_THREAD = 32  # of a batch: fewer are not worth the waiting
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How a draft is refined.
+
+    Parameters
+    ----------
+    passes : float or None, default=None
+        How often each row is looked at; None: as often as so many rows want.
+    sharpness : tuple of two floats, default=(2.0, 8.0)
+        beta at the beginning and at the end.
+    rate, leaf_rate : float, default=0.02, 0.05
+        Adam's rates for hyperplanes and for leaves at the beginning; they fall to 0.
+    decay : float, default=1e-3
+        How much hyperplanes are drawn to 0, in proportion to the share of rows at their node.
+    least_passes : float, default=30.0
+        With `passes=None`, the fewest, if there are not very many rows.
+    """
+
+    passes: float | None = None
+    sharpness: tuple[float, float] = (2.0, 8.0)
+    rate: float = 0.02
+    leaf_rate: float = 0.05
+    decay: float = 1e-3
+    least_passes: float = 30.0
+
+    def passes_over(self, n_rows: int) -> float:
+        """Return how often each of so many rows is looked at."""
+        if self.passes is not None:
+            return self.passes
+        # Few rows want steps rather than passes: 2,000 batches. Many rows want fewer passes.
+        least = max(min(self.least_passes, 40.0 * self.least_passes * 1000.0 / n_rows), 5.0)
+        return min(max(128_000 / n_rows, least), 400.0)
+
+    def batch_size(self, n_rows: int) -> int:
+        """Return the rows of a batch: 64, and more where there are very many."""
+        size = 64
+        while size < 256 and n_rows >= 2_500 * size:
+            size *= 2
+        return size
+
+
+class Watch:
+    """Says when time is up, keeps the curve of the loss, and tells of progress.
+
+    Parameters
+    ----------
+    seconds : float or None
+        The time from now on; None for no limit.
+    note : callable or None
+        Called with a line of text from time to time.
+    """
+
+    def __init__(
+        self, seconds: float | None = None, note: Callable[[str], None] | None = None
+    ) -> None:
+        self.end = None if seconds is None else time.monotonic() + seconds
+        self.note = note
+        self.curve: list[float] = []
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the time is over."""
+        return self.end is not None and time.monotonic() >= self.end
+
+    def say(self, text: str) -> None:
+        """Tell of progress."""
+        if self.note is not None:
+            self.note(text)
+
+
+def refine(
+    draft: Draft,
+    rows: SoftRows,
+    schedule: Schedule | None = None,
+    key: int = 0,
+    n_threads: int = 1,
+    watch: Watch | None = None,
+) -> Draft:
+    """Move all hyperplanes and leaves of a draft together.
+
+    Parameters
+    ----------
+    draft : Draft
+        The draft; it is not changed.
+    rows : SoftRows
+        The rows.
+    schedule : Schedule, default=None
+        How.
+    key : int, default=0
+        Of the order in which rows are looked at.
+    n_threads : int, default=1
+        Threads; they have no influence on the result.
+    watch : Watch, default=None
+        Says when to stop, and keeps the loss.
+
+    Returns
+    -------
+    Draft
+        The refined draft: the same structure, other hyperplanes.
+    """
+    if draft.n_nodes == 0:
+        return draft
+    schedule = Schedule() if schedule is None else schedule
+    watch = Watch() if watch is None else watch
+    normals, leaf, reached = _scaled(draft, rows)
+    draft = replace(draft, normals=normals)
+    logits = logits_of(class_counts(leaf, rows, draft.n_leaves), rows)
+    size = min(schedule.batch_size(rows.n_rows), rows.n_rows)
+    n_threads = max(1, min(n_threads, size // _ROWS_PER_THREAD))
+    n_batches = -(-rows.n_rows // size)
+    n_steps = max(round(schedule.passes_over(rows.n_rows) * n_batches), 1)
+    shares = _shares(reached, draft, rows.n_classes, n_threads)
+    descent = Descent(
+        draft.soft(rows, logits),
+        size,
+        (n_steps, *schedule.sharpness, schedule.rate, schedule.leaf_rate),
+        (schedule.decay * reached).astype(np.float32),
+        _pulled(rows),
+        draft.mask,
+        shares,
+    )
+    _descend(descent, rows, n_steps, n_batches, size, key, watch)
+    return draft
+
+
+def _scaled(draft: Draft, rows: SoftRows) -> tuple[Float32Array, Int32Array, FloatArray]:
+    """Scale each hyperplane so that heights of its rows have a standard deviation of 1.
+
+    Also returns the leaf of each row, and the share of all rows that reaches each node.
+    """
+    normals = draft.normals.copy()
+    leaf, sums = replace(draft, normals=normals).soft(rows).walk()
+    sd = _deviations(sums)
+    for node in np.flatnonzero(sd == 0.0).tolist():
+        sd[node] = float(_heights(normals[node], rows).std()) or 1.0
+    normals /= sd.astype(np.float32)[:, None]
+    return normals, leaf, sums[:, 0] / rows.n_rows
+
+
+def _heights(normal: Float32Array, rows: SoftRows) -> FloatArray:
+    """Return w.x + b of all rows."""
+    heights = (rows.x @ normal[: rows.x.shape[1]]).astype(np.float64)
+    if rows.more_ptr is not None and rows.more is not None:
+        of_row = np.repeat(np.arange(rows.n_rows), np.diff(rows.more_ptr))
+        heights += np.bincount(of_row, normal[rows.more[: len(of_row)]], rows.n_rows)
+    return heights
+
+
+def _deviations(sums: FloatArray) -> FloatArray:
+    """Return standard deviations from sums of weight, value and square."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = sums[:, 1] / sums[:, 0]
+        variance = sums[:, 2] / sums[:, 0] - mean * mean
+    # What cancels to noise is no deviation.
+    noise = 1e-10 * mean * mean
+    return np.sqrt(np.where(variance > noise, variance, 0.0))
+
+
+def _pulled(rows: SoftRows) -> Float32Array:
+    """Return 1 for the weights that are drawn to 0: all but the constant."""
+    pulled = np.ones(rows.columns.width, dtype=np.float32)
+    pulled[rows.columns.constant] = 0.0
+    return pulled
+
+
+def _shares(reached: FloatArray, draft: Draft, n_classes: int, n_threads: int) -> Int32Array:
+    """Return where the nodes and the leaves of each thread begin, and the end.
+
+    A node costs what its rows cost and a step of Adam, which takes about as long as some rows.
+    """
+    # A soft gate lets more rows pass than a hard one, nearer to the root above all.
+    cost = np.cumsum(64.0 * reached + 8.0)
+    goals = cost[-1] * np.arange(1, n_threads) / n_threads
+    nodes = [0, *np.searchsorted(cost, goals).tolist(), draft.n_nodes]
+    leaves = [draft.n_leaves * k // n_threads for k in range(n_threads + 1)]
+    return np.ascontiguousarray(np.array([nodes, leaves], dtype=np.int32).T)
+
+
+def _descend(
+    descent: Descent,
+    rows: SoftRows,
+    n_steps: int,
+    n_batches: int,
+    size: int,
+    key: int,
+    watch: Watch,
+) -> None:
+    """Make the steps, pass by pass, and note the mean loss of each pass."""
+    order = np.arange(rows.n_rows, dtype=np.int64)
+    chunk = max(_CHUNK // (size * rows.columns.width), 1)
+    done = number = 0
+    with ThreadPoolExecutor(max(descent.n_threads - 1, 1)) as pool:
+        while done < n_steps and not watch.is_up:
+            shuffle(order, child_key(key, number))
+            descent.forget_loss()
+            first, last = 0, min(n_batches, n_steps - done)
+            while first < last and not watch.is_up:
+                end = min(first + chunk, last)
+                _together(descent, pool, order, first, end, done + first)
+                first = end
+            seen = min(first * size, rows.n_rows)
+            watch.curve.append(descent.loss / max(seen, 1))
+            done += last
+            number += 1
+
+
+def _together(
+    descent: Descent,
+    pool: ThreadPoolExecutor,
+    order: Int64Array,
+    first: int,
+    last: int,
+    before: int,
+) -> None:
+    """Let all threads make some steps; this one is the first of them."""
+    others = [
+        pool.submit(descent.run, order, first, last, before, k)
+        for k in range(1, descent.n_threads)
+    ]
+    descent.run(order, first, last, before, 0)
+    for other in others:
+        other.result()

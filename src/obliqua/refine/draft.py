@@ -1,0 +1,346 @@
+"""A tree while it is refined: structure, normals over `SoftRows`, logits of the leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from obliqua._core.soft import Soft
+from obliqua._layout import KIND_NAMES, NodeKind, first_children, pointers
+from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
+from obliqua._weights import round_significant
+from obliqua.criteria import get_criterion
+from obliqua.data import Problem
+from obliqua.errors import TreeError
+from obliqua.refine.rows import Columns, Float32Array, SoftRows, padded
+from obliqua.tree import Tree
+
+__all__ = ["FLOOR", "Draft", "draft_of", "tree_of"]
+
+#: c in the loss -log(v + c), which bounds what a row can cost: it may be mislabelled.
+FLOOR = 0.2
+_BITS = 24
+_ABSENT = -1e4  # the logit of a class that is no class but fills up the width
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A tree of hyperplanes over soft rows.
+
+    Parameters
+    ----------
+    child : ndarray of int32, of shape (n_nodes, 2)
+        The children of each inner node, numbered in level order: another one, or -1 - leaf.
+    normals : ndarray of float32, of shape (n_nodes, width)
+        Their hyperplanes: a row goes right where ``w.x + b > 0``.
+    mask : ndarray of float32, of shape (n_nodes, width), or None
+        0 for the weights that must stay 0; None if none must.
+    """
+
+    child: Int32Array
+    normals: Float32Array
+    mask: Float32Array | None = None
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of inner nodes."""
+        return len(self.child)
+
+    @property
+    def n_leaves(self) -> int:
+        """The number of leaves."""
+        return len(self.child) + 1
+
+    def soft(self, rows: SoftRows, logits: Float32Array | None = None) -> Soft:
+        """Return the compiled tree over these rows; it works on this draft's own normals."""
+        if logits is None:
+            logits = np.zeros((self.n_leaves, padded(rows.n_classes)), dtype=np.float32)
+        return Soft(rows.arrays, (self.child, self.normals, logits), rows.n_classes, FLOOR)
+
+    def counts(self, rows: SoftRows) -> Int64Array:
+        """Return the weight of each class in each leaf, in grid units."""
+        leaf, _ = self.soft(rows).walk()
+        return class_counts(leaf, rows, self.n_leaves)
+
+
+def class_counts(leaf: Int32Array, rows: SoftRows, n_leaves: int) -> Int64Array:
+    """Return the weight of each class in each leaf."""
+    cells = leaf.astype(np.int64) * rows.n_classes + rows.y
+    # Sums of whole numbers below 2**53 are exact in any order.
+    sums = np.bincount(cells, rows.units, n_leaves * rows.n_classes)
+    return sums.astype(np.int64).reshape(n_leaves, rows.n_classes)
+
+
+def logits_of(counts: Int64Array, rows: SoftRows) -> Float32Array:
+    """Return logits of leaves from their classes: shares, drawn a little to those of all rows."""
+    unit = rows.n_rows / float(rows.units.sum())  # as if the mean weight were 1
+    smooth = counts * unit + rows.class_share + 0.02
+    logits = np.full((len(counts), padded(rows.n_classes)), _ABSENT, dtype=np.float32)
+    logits[:, : rows.n_classes] = np.log(smooth / smooth.sum(axis=1, keepdims=True))
+    return logits
+
+
+def draft_of(tree: Tree, columns: Columns) -> Draft:
+    """Read a tree of hyperplanes.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    columns : Columns
+        Those of the rows that it will be refined with.
+
+    Returns
+    -------
+    Draft
+        The same tree over soft rows.
+
+    Raises
+    ------
+    TreeError
+        If a split is not a hyperplane.
+    """
+    inner = np.flatnonzero(~tree.is_leaf)
+    other = inner[tree.kind[inner] != NodeKind.HYPERPLANE]
+    if len(other):
+        kind = KIND_NAMES[NodeKind(tree.kind[other[0]])]
+        raise TreeError(
+            f"Only trees of hyperplanes can be refined; node {other[0]} is {kind}. Grow a tree "
+            "with another method, such as HHCartClassifier."
+        )
+    number = np.empty(tree.n_nodes, dtype=np.int64)
+    number[inner] = np.arange(len(inner))
+    number[tree.is_leaf] = -1 - np.arange(int(tree.is_leaf.sum()))
+    first = tree.first_child[inner].astype(np.int64)
+    child = np.stack([number[first], number[first + 1]], axis=1).astype(np.int32)
+    normals = np.zeros((len(inner), columns.width))
+    normals[:, columns.constant] = -tree.threshold[tree.plane_ptr[inner]]
+    place = np.full(tree.n_features, -1, dtype=np.int64)
+    place[columns.numeric] = np.arange(len(columns.numeric))
+    for row, node in enumerate(inner.tolist()):
+        plane = int(tree.plane_ptr[node])
+        for k in range(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1])):
+            _read_term(normals[row], tree, k, columns, place)
+    return Draft(np.ascontiguousarray(child), normals.astype(np.float32))
+
+
+def _read_term(
+    normal: FloatArray, tree: Tree, k: int, columns: Columns, place: Int64Array
+) -> None:
+    """Add one coefficient of a tree to a normal."""
+    column, factor = int(tree.coef_idx[k]), float(tree.coef[k])
+    absent, stand_in = int(columns.missing[column]), float(tree.fill[k])
+    if place[column] >= 0:
+        at = int(place[column])
+        normal[at] += factor * columns.sd[at]
+        normal[columns.constant] += factor * columns.mean[at]
+        # Where it is missing, the standardised number is 0, which stands for the mean.
+        if absent >= 0 and not np.isnan(stand_in):
+            normal[absent] += factor * (stand_in - columns.mean[at])
+        return
+    table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
+    start = int(columns.levels[column])
+    normal[start : start + len(table)] += factor * table
+    if absent >= 0 and not np.isnan(stand_in):
+        normal[absent] += factor * stand_in
+
+
+def tree_of(draft: Draft, rows: SoftRows, problem: Problem, label: str) -> Tree:
+    """Make a tree of a draft: original columns, normals of 24 bits, and all rows counted anew.
+
+    Parameters
+    ----------
+    draft : Draft
+        The draft.
+    rows : SoftRows
+        The rows it was refined with.
+    problem : Problem
+        The data, whose rows are counted.
+    label : str
+        Where its splits come from.
+
+    Returns
+    -------
+    Tree
+        The tree. It has no split that all of its rows pass on one side.
+    """
+    while True:
+        tree = _counted(_uncounted(draft, rows.columns, problem, label), problem)
+        empty = tree.is_leaf & (tree.n_samples == 0)
+        if not empty.any():
+            return tree
+        leaves = np.cumsum(tree.is_leaf) - 1
+        draft = without_leaves(draft, np.sort(leaves[empty]))
+
+
+def _uncounted(draft: Draft, columns: Columns, problem: Problem, label: str) -> Tree:
+    """Lay out the arrays of a tree in which nothing has been counted."""
+    is_leaf, inner = _level_order(draft.child)
+    n_children = np.where(is_leaf, 0, 2).astype(np.int32)
+    return Tree(
+        n_features=problem.n_features,
+        kind=np.where(is_leaf, NodeKind.LEAF, NodeKind.HYPERPLANE).astype(np.uint8),
+        first_child=first_children(n_children),
+        n_children=n_children,
+        plane_ptr=pointers(~is_leaf, np.int32),
+        **_planes(draft.normals[inner].astype(np.float64), columns, problem),
+        stats=np.zeros((len(is_leaf), problem.n_classes)),
+        n_samples=np.zeros(len(is_leaf), dtype=np.int64),
+        gain=np.zeros(len(is_leaf)),
+        axis_gain=np.full(len(is_leaf), np.nan),
+        origin=np.where(is_leaf, -1, 0).astype(np.int32),
+        origin_labels=(label,),
+    )
+
+
+def _level_order(child: Int32Array) -> tuple[BoolArray, Int64Array]:
+    """Return which nodes are leaves, in level order, and the draft's numbers of the others."""
+    is_leaf, inner = [], []
+    level = [0 if len(child) else -1]
+    while level:
+        is_leaf += [node < 0 for node in level]
+        there = [node for node in level if node >= 0]
+        inner += there
+        level = child[there].ravel().tolist()
+    return np.array(is_leaf), np.array(inner, dtype=np.int64)
+
+
+def _planes(normals: FloatArray, columns: Columns, problem: Problem) -> dict[str, Any]:
+    """Lay out hyperplanes over the original columns."""
+    means = problem.means if problem.fills is None else problem.fills
+    used = _used_columns(normals, columns)
+    n_coef = used.sum(axis=1)
+    plane, column = np.nonzero(used)
+    coef = np.ones(len(plane))
+    fill = np.zeros(len(plane))
+    place = np.full(problem.n_features, -1, dtype=np.int64)
+    place[columns.numeric] = np.arange(len(columns.numeric))
+    at = place[column]
+    plain = at >= 0
+    coef[plain] = round_significant(normals[plane[plain], at[plain]] / columns.sd[at[plain]], _BITS)
+    fill[plain] = means[column[plain]]
+    gap = plain & (columns.missing[column] >= 0) & (coef != 0)
+    move = normals[plane[gap], columns.missing[column[gap]]]
+    fill[gap] = columns.mean[at[gap]] + move / coef[gap]
+    # w.x + b > 0 over standardised columns is coef.z > threshold over the original ones.
+    centre = np.zeros(len(plane))
+    centre[plain] = coef[plain] * columns.mean[at[plain]]
+    tables: list[FloatArray] = []
+    for k in np.flatnonzero(~plain).tolist():
+        table, middle, absent = _table(normals[plane[k]], int(column[k]), columns)
+        tables.append(table)
+        fill[k], centre[k] = absent, -middle
+    n_entries = np.where(plain, 0, columns.n_levels[column])
+    threshold = np.bincount(plane, centre, len(normals)) - normals[:, columns.constant]
+    return {
+        "coef_ptr": pointers(n_coef),
+        "coef_idx": column.astype(np.int32),
+        "coef": coef,
+        "fill": fill,
+        "spread": np.full(len(plane), np.nan),
+        "table_ptr": pointers(n_entries),
+        "table": np.concatenate([np.empty(0), *tables]),
+        "threshold": threshold,
+    }
+
+
+def _used_columns(normals: FloatArray, columns: Columns) -> BoolArray:
+    """Return which columns each hyperplane asks about; one at least."""
+    used = np.zeros((len(normals), len(columns.levels)), dtype=bool)
+    for place in np.flatnonzero(columns.owner >= 0).tolist():
+        used[:, columns.owner[place]] |= normals[:, place] != 0.0
+    # A number that does not vary has no weight where its gaps may have one; it cannot be said.
+    for k, column in enumerate(columns.numeric.tolist()):
+        used[:, column] &= normals[:, k] != 0.0
+    used[~used.any(axis=1), 0] = True
+    return used
+
+
+def _table(
+    normal: FloatArray, column: int, columns: Columns
+) -> tuple[FloatArray, float, float]:
+    """Return the numbers of a column's levels around their mean, the mean, and that of a gap."""
+    start, count = int(columns.levels[column]), int(columns.n_levels[column])
+    values, share = normal[start : start + count], columns.share[start : start + count]
+    total = float(share.sum())
+    middle = float(values @ share) / total if total > 0.0 else 0.0
+    absent = int(columns.missing[column])
+    gap = float(normal[absent]) - middle if absent >= 0 else 0.0
+    numbers = round_significant(np.append(values - middle, gap), _BITS)
+    return numbers[:-1], middle, float(numbers[-1])
+
+
+def _counted(tree: Tree, problem: Problem) -> Tree:
+    """Count the rows that reach each node, and what its split gains."""
+    leaf = tree.apply(problem.Z)
+    n_nodes, n_classes = tree.n_nodes, problem.n_classes
+    cells = leaf * n_classes + problem.y
+    weights = None if problem.weights is None else problem.weights.astype(np.float64)
+    counts = np.bincount(cells, weights, n_nodes * n_classes).reshape(n_nodes, n_classes)
+    n_samples = np.bincount(leaf, minlength=n_nodes)
+    for node in range(n_nodes - 1, 0, -1):  # children stand behind their parents
+        counts[tree.parent[node]] += counts[node]
+        n_samples[tree.parent[node]] += n_samples[node]
+    inner = np.flatnonzero(~tree.is_leaf)
+    gain = np.zeros(n_nodes)
+    first = tree.first_child[inner]
+    sides = counts[first].astype(np.int64), counts[first + 1].astype(np.int64)
+    share = counts[inner].sum(axis=1) / counts[0].sum()
+    gain[inner] = share * get_criterion("gini").goodness(*sides)
+    return replace(tree, stats=counts * problem.unit, n_samples=n_samples, gain=gain)
+
+
+def without_leaves(draft: Draft, leaves: Int64Array) -> Draft:
+    """Leave out leaves, numbered in level order as in a Tree: their siblings take the place.
+
+    At least one leaf must stay.
+    """
+    gone = set((-1 - _leaf_numbers(draft.child)[leaves]).tolist())
+    child = draft.child.copy()
+    stands: dict[int, int | None] = {}
+
+    def standing(node: int) -> int | None:
+        return stands[node] if node >= 0 else None if node in gone else node
+
+    for node in range(draft.n_nodes - 1, -1, -1):  # children stand behind their parents
+        left = [side for side in map(standing, child[node].tolist()) if side is not None]
+        stands[node] = node if len(left) == 2 else left[0] if left else None
+        if len(left) == 2:
+            child[node] = left
+    root = standing(0)
+    assert root is not None
+    return renumbered(replace(draft, child=child), root)
+
+
+def _leaf_numbers(child: Int32Array) -> Int64Array:
+    """Return the draft's numbers of the leaves in level order."""
+    found: list[int] = []
+    level = [0 if len(child) else -1]
+    while level:
+        found += [-1 - node for node in level if node < 0]
+        level = child[[node for node in level if node >= 0]].ravel().tolist()
+    return np.array(found, dtype=np.int64)
+
+
+def renumbered(draft: Draft, root: int) -> Draft:
+    """Return the part of a draft below a root, its nodes and leaves numbered anew in level order."""
+    order = [root] if root >= 0 else []
+    child: list[list[int]] = []
+    n_leaves = 0
+    for node in order:
+        pair = []
+        for side in draft.child[node].tolist():
+            if side >= 0:
+                pair.append(len(order))
+                order.append(side)
+            else:
+                n_leaves += 1
+                pair.append(-n_leaves)
+        child.append(pair)
+    return Draft(
+        np.array(child, dtype=np.int32).reshape(-1, 2),
+        np.ascontiguousarray(draft.normals[order]),
+        None if draft.mask is None else np.ascontiguousarray(draft.mask[order]),
+    )

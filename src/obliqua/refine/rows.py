@@ -1,0 +1,245 @@
+"""The rows of a problem as refinement sees them: floats, in an order of their own.
+
+Numbers are standardised, a column of ones stands for the constant, and each level of a qualitative
+column, and each number that is missing, is a column of its own that is 1 or 0. Of these only the
+places of the ones are kept (`more`). Rows that are equal are one row with their weight, and the rows
+stand in the order of a hash of what is in them: neither the order in which they come, nor a weight of
+2 in the place of a repeated row, changes anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from obliqua._core.rng import row_hashes
+from obliqua._layout import pointers
+from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
+from obliqua.data import Problem
+
+__all__ = ["LANES", "Columns", "SoftRows", "soft_rows"]
+
+Float32Array = NDArray[np.float32]
+
+LANES = 8  # floats that a processor handles together: widths are multiples of it
+
+
+def padded(width: int) -> int:
+    """Return a width as a multiple of `LANES`."""
+    return -(-width // LANES) * LANES
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where the weights of a hyperplane stand, and what brings them back to original columns.
+
+    Parameters
+    ----------
+    numeric : ndarray of int64
+        The numeric columns of the problem; weight ``k`` is that of column ``numeric[k]``.
+    mean, sd : ndarray of float64, of the length of `numeric`
+        What they were standardised with.
+    levels : ndarray of int64, of shape (n_features,)
+        For a qualitative column: where the weights of its levels start; else -1.
+    n_levels : ndarray of int64, of shape (n_features,)
+        How many levels it has.
+    missing : ndarray of int64, of shape (n_features,)
+        Where the weight stands of a value that is missing in a column; -1 where none is.
+    share : ndarray of float64, of shape (width,)
+        The share of the weight of all rows that has each level, for the columns of levels.
+    width : int
+        The number of weights of a hyperplane.
+    """
+
+    numeric: Int64Array
+    mean: FloatArray
+    sd: FloatArray
+    levels: Int64Array
+    n_levels: Int64Array
+    missing: Int64Array
+    share: FloatArray
+    width: int
+
+    @property
+    def constant(self) -> int:
+        """Where the constant stands, b in w.x + b."""
+        return len(self.numeric)
+
+    @property
+    def stride(self) -> int:
+        """The number of weights of columns that are kept as numbers, the constant among them."""
+        return padded(len(self.numeric) + 1)
+
+    @cached_property
+    def owner(self) -> Int64Array:
+        """The problem's column that each weight belongs to; -1 for the constant and for none."""
+        owner = np.full(self.width, -1, dtype=np.int64)
+        owner[: len(self.numeric)] = self.numeric
+        for column, (start, count) in enumerate(
+            zip(self.levels.tolist(), self.n_levels.tolist(), strict=True)
+        ):
+            if start >= 0:
+                owner[start : start + count] = column
+        there = np.flatnonzero(self.missing >= 0)
+        owner[self.missing[there]] = there
+        return owner
+
+
+@dataclass(frozen=True, eq=False)
+class SoftRows:
+    """Rows to refine a tree with.
+
+    Parameters
+    ----------
+    x : ndarray of float32, of shape (n_rows, stride)
+        Standardised numbers, 0 where one is missing; a column of ones; zeros.
+    more_ptr, more : ndarray of int64 and int32, or None
+        The places of further ones in each row, as CSR rows: levels, and numbers that are missing.
+    y : ndarray of int32
+        Class codes.
+    units : ndarray of int64
+        Weights in grid units.
+    weight : ndarray of float32
+        Weights with a mean of 1.
+    n_classes : int
+        The number of classes.
+    columns : Columns
+        What the columns are.
+    """
+
+    x: Float32Array
+    more_ptr: Int64Array | None
+    more: Int32Array | None
+    y: Int32Array
+    units: Int64Array
+    weight: Float32Array
+    n_classes: int
+    columns: Columns
+
+    @property
+    def n_rows(self) -> int:
+        """The number of different rows."""
+        return len(self.y)
+
+    @property
+    def arrays(
+        self,
+    ) -> tuple[Float32Array, Int64Array | None, Int32Array | None, Int32Array, Float32Array]:
+        """The rows as compiled code takes them."""
+        return self.x, self.more_ptr, self.more, self.y, self.weight
+
+    @cached_property
+    def class_share(self) -> FloatArray:
+        """The share of each class in the weight of all rows."""
+        sums = np.bincount(self.y, self.units, self.n_classes)
+        return np.asarray(sums / sums.sum())
+
+
+def soft_rows(problem: Problem, seed: int = 0) -> SoftRows:
+    """Make the rows of a problem ready for refinement.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    seed : int, default=0
+        Of the order of the rows.
+
+    Returns
+    -------
+    SoftRows
+        The rows.
+    """
+    first, units = _different(problem, seed)
+    y = problem.y[first]
+    weight: FloatArray = units.astype(np.float64)
+    share = weight / weight.sum()
+    qualitative = problem.n_levels > 0
+    numeric = np.flatnonzero(~qualitative)
+    odd = bool(problem.odd.any())
+    gaps = problem.has_missing
+    columns, x = _standardised(problem, first, share, numeric, gaps)
+    more_ptr, more = _ones(problem, first, columns, gaps) if odd else (None, None)
+    if more_ptr is not None and more is not None:
+        of_row = np.repeat(np.arange(len(first)), np.diff(more_ptr))
+        columns.share[:] = np.bincount(more, share[of_row], columns.width)
+    mean_one = (weight * (len(first) / weight.sum())).astype(np.float32)
+    return SoftRows(x, more_ptr, more, y, units, mean_one, problem.n_classes, columns)
+
+
+def _different(problem: Problem, seed: int) -> tuple[Int64Array, Int64Array]:
+    """Return one row of each group of equal ones, in the order of hashes, and their weights."""
+    hashes = row_hashes(problem.Z, problem.y.astype(np.int64), seed & (2**64 - 1))
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    if problem.weights is None:
+        units = np.diff(np.append(starts, len(order)))
+    else:
+        units = np.add.reduceat(problem.weights[order], starts)
+    return order[starts], units.astype(np.int64)
+
+
+def _standardised(
+    problem: Problem, rows: Int64Array, share: FloatArray, numeric: Int64Array, gaps: BoolArray
+) -> tuple[Columns, Float32Array]:
+    """Lay out the columns and standardise the numbers."""
+    n, d = len(rows), len(numeric)
+    stride = padded(d + 1)
+    x = np.zeros((n, stride), dtype=np.float32)
+    mean, sd = np.zeros(d), np.ones(d)
+    for k, column in enumerate(numeric.tolist()):
+        values = problem.Z[rows, column].astype(np.float64)
+        there = share
+        if gaps[column]:
+            present = ~np.isnan(values)
+            there = np.where(present, share, 0.0)
+            values = np.where(present, values, 0.0)
+        total = there.sum()
+        if total > 0.0:
+            mean[k] = (there @ values) / total
+            spread = float(np.sqrt((there @ (values - mean[k]) ** 2) / total))
+            # A column that is constant but for rounding tells nothing, and must not be blown up.
+            size = float(np.abs(values).max())
+            sd[k] = spread if spread > 1e-12 * size else 1.0
+        centred = (values - mean[k]) / sd[k]
+        x[:, k] = np.where(there > 0.0, centred, 0.0) if gaps[column] else centred
+    x[:, d] = 1.0
+    place, levels, missing = stride, [], []
+    for column, count in enumerate(problem.n_levels.tolist()):
+        levels.append(place if count else -1)
+        place += count
+        missing.append(place if gaps[column] else -1)
+        place += bool(gaps[column])
+    width = padded(place)
+    where: list[Int64Array] = [np.array(places, dtype=np.int64) for places in (levels, missing)]
+    n_levels = problem.n_levels.astype(np.int64)
+    columns = Columns(
+        numeric, mean, sd, where[0], n_levels, where[1], np.zeros(width), width
+    )
+    return columns, x
+
+
+def _ones(
+    problem: Problem, rows: Int64Array, columns: Columns, gaps: BoolArray
+) -> tuple[Int64Array, Int32Array]:
+    """Return where each row has ones: its levels, and what is missing in it."""
+    odd = np.flatnonzero(problem.odd)
+    places = np.full((len(rows), len(odd)), -1, dtype=np.int32)
+    for k, column in enumerate(odd.tolist()):
+        values = problem.Z[rows, column]
+        absent = np.isnan(values)
+        if columns.levels[column] >= 0:
+            codes = np.where(absent, 0, values).astype(np.int64)
+            places[:, k] = columns.levels[column] + codes
+        if gaps[column]:
+            places[absent, k] = columns.missing[column]
+    there = places >= 0
+    more = places[there]
+    # Compiled code takes the place of the first entry, so there must be one.
+    if len(more) == 0:
+        more = np.zeros(1, dtype=np.int32)
+    return pointers(there.sum(axis=1)), np.ascontiguousarray(more, dtype=np.int32)

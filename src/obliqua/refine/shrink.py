@@ -1,0 +1,224 @@
+"""Making a refined tree smaller: subtree raising by exact changes of training errors.
+
+Weakest-link pruning destroys a refined tree, because what it has learnt is spread over nodes that
+need each other. Raising a subtree in the place of its parent keeps most of it, and what is lost is
+refined away between the steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from obliqua._core.raising import leaf_counts, raising_changes
+from obliqua.refine.draft import Draft, renumbered
+from obliqua.refine.rows import SoftRows
+
+__all__ = ["raise_to", "without_useless"]
+
+LEAF = 2  # the option to make a leaf of a node; 0 and 1 keep its left or its right side only
+
+#: Errors are counted on so many rows at most. They stand in the order of hashes: a random sample.
+MOST_ROWS = 200_000
+
+
+def raise_to(draft: Draft, rows: SoftRows, n_leaves: int) -> Draft:
+    """Leave out splits until a draft has at most so many leaves, at the least cost in errors.
+
+    Each split has three ways to go: it becomes a leaf, or only its left or only its right side stays,
+    and the rows of the other side are sent down that one. The change of training errors, with the
+    labels of the leaves as they are, is divided by the leaves that are saved. The cheapest ways are
+    taken, none above or below another, until a third of the excess is gone; then all is counted anew.
+
+    Parameters
+    ----------
+    draft : Draft
+        The draft; it is not changed.
+    rows : SoftRows
+        The rows whose errors count.
+    n_leaves : int
+        The number of leaves, at least 1.
+
+    Returns
+    -------
+    Draft
+        The smaller draft; its hyperplanes are those of the larger one. It has no split that all of its
+        rows pass on one side.
+    """
+    if draft.n_nodes == 0:
+        return draft
+    smaller = _Raised(draft, rows)
+    smaller.drop_empty()
+    while smaller.n_leaves > n_leaves:
+        smaller.one_round(smaller.n_leaves - n_leaves)
+        smaller.drop_empty()
+    return smaller.draft()
+
+
+def without_useless(draft: Draft, rows: SoftRows) -> Draft:
+    """Make a leaf of each split that saves no training error.
+
+    Parameters
+    ----------
+    draft : Draft
+        The draft; it is not changed.
+    rows : SoftRows
+        The rows whose errors count.
+
+    Returns
+    -------
+    Draft
+        The draft without them.
+    """
+    if draft.n_nodes == 0:
+        return draft
+    smaller = _Raised(draft, rows)
+    smaller.drop_empty()
+    smaller.drop_useless()
+    return smaller.draft()
+
+
+class _Option(NamedTuple):
+    """A way to leave out a split; sorted by what it costs."""
+
+    cost: float
+    saved: int  # leaves
+    node: int
+    kept: int  # 0: its left side, 1: its right side, LEAF: neither
+
+
+class _Raised:
+    """A draft while splits are left out. Nodes keep their numbers; `child` says what stands where."""
+
+    def __init__(self, draft: Draft, rows: SoftRows) -> None:
+        self.whole = draft
+        self.child = draft.child.copy()
+        self.root = 0
+        n = min(rows.n_rows, MOST_ROWS)
+        self.bits = np.empty((n, -(-draft.n_nodes // 8)), dtype=np.uint8)
+        draft.soft(rows).sides(self.bits, 0, n)
+        self.y, self.units, self.n_classes = rows.y[:n], rows.units[:n], rows.n_classes
+        self._recount()
+
+    @property
+    def n_leaves(self) -> int:
+        """The leaves that are left."""
+        return len(self.order) + 1
+
+    def _recount(self) -> None:
+        """Count classes, errors and leaves below each node that is left."""
+        self.order = self._inner()
+        n_leaves = self.whole.n_leaves
+        leaf = leaf_counts(
+            self.bits, self.child, self.root, self.y, self.units, n_leaves, self.n_classes
+        )
+        self.label = leaf.argmax(axis=1).astype(np.int32)
+        # Leaves stand behind the inner nodes in these, leaf k at -1 - k.
+        size = self.whole.n_nodes + n_leaves
+        self.counts = np.zeros((size, self.n_classes), dtype=np.int64)
+        self.counts[::-1][:n_leaves] = leaf
+        self.errors = np.zeros(size, dtype=np.int64)
+        self.errors[::-1][:n_leaves] = leaf.sum(axis=1) - leaf.max(axis=1)
+        self.leaves = np.ones(size, dtype=np.int64)
+        for node in reversed(self.order):
+            left, right = self.child[node].tolist()
+            for table in (self.counts, self.errors, self.leaves):
+                table[node] = table[left] + table[right]
+
+    def _inner(self) -> list[int]:
+        """All splits that are left, in level order."""
+        order = [self.root] if self.root >= 0 else []
+        for node in order:
+            order.extend(side for side in self.child[node].tolist() if side >= 0)
+        return order
+
+    def one_round(self, excess: int) -> None:
+        """Take the cheapest ways until a third of the excess is gone."""
+        goal, gone = -(-excess // 3), 0
+        parent = {
+            side: node for node in self.order for side in self.child[node].tolist() if side >= 0
+        }
+        taken: dict[int, int] = {}
+        above: set[int] = set()
+        for option in sorted(self._options(excess)):
+            if gone >= goal:
+                break
+            path = [option.node]
+            while path[-1] in parent:
+                path.append(parent[path[-1]])
+            if option.node in above or not taken.keys().isdisjoint(path):
+                continue
+            taken[option.node] = option.kept
+            above.update(path)
+            gone += option.saved
+        self._leave_out(taken)
+
+    def _options(self, excess: int) -> list[_Option]:
+        changes = raising_changes(
+            self.bits, self.child, self.root, self.y, self.units, self.label
+        )
+        options = []
+        for node in self.order:
+            sides = self.child[node].tolist()
+            as_leaf = int(self.counts[node].sum() - self.counts[node].max())
+            ways = (
+                (int(changes[node, 0]), int(self.leaves[sides[1]]), 0),
+                (int(changes[node, 1]), int(self.leaves[sides[0]]), 1),
+                (as_leaf - int(self.errors[node]), int(self.leaves[node]) - 1, LEAF),
+            )
+            options += [
+                _Option(change / min(saved, excess), saved, node, kept)
+                for change, saved, kept in ways
+            ]
+        return options
+
+    def _leave_out(self, ways: dict[int, int]) -> None:
+        """Let something else stand in the place of nodes, none of which is below another."""
+        stands = {
+            node: self._some_leaf(node) if kept == LEAF else int(self.child[node, kept])
+            for node, kept in ways.items()
+        }
+        for node in self.order:
+            self.child[node] = [stands.get(side, side) for side in self.child[node].tolist()]
+        self.root = stands.get(self.root, self.root)
+        self._recount()
+
+    def _some_leaf(self, node: int) -> int:
+        """A leaf below a node: its number serves for the leaf that the node becomes."""
+        while node >= 0:
+            node = int(self.child[node, 0])
+        return node
+
+    def drop_empty(self) -> None:
+        """Leave out splits that all of their rows pass on one side."""
+        while True:
+            ways: dict[int, int] = {}
+            covered: set[int] = set()
+            for node in self.order:
+                sums = self.counts[self.child[node]].sum(axis=1)
+                if node not in covered and (sums == 0).any():
+                    ways[node] = int(sums[0] == 0)
+                    covered.add(node)
+                if node in covered:  # what is below it is looked at in the next round
+                    covered.update(side for side in self.child[node].tolist() if side >= 0)
+            if not ways:
+                return
+            self._leave_out(ways)
+
+    def drop_useless(self) -> None:
+        """Make leaves of splits that save no error, the highest of them first."""
+        as_leaf = self.counts.sum(axis=1) - self.counts.max(axis=1)
+        ways: dict[int, int] = {}
+        covered: set[int] = set()
+        for node in self.order:
+            if node in covered or as_leaf[node] <= self.errors[node]:
+                if node not in covered:
+                    ways[node] = LEAF
+                covered.update(side for side in self.child[node].tolist() if side >= 0)
+        self._leave_out(ways)
+
+    def draft(self) -> Draft:
+        """Return what is left, numbered anew."""
+        return renumbered(replace(self.whole, child=self.child), self.root)
