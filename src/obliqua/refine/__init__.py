@@ -1,1 +1,14 @@
-"""Refining a whole tree by gradient: Tree in, Tree out."""
+"""Refining a whole tree by gradient: Tree in, Tree out.
+
+- `rows`: the rows as floats, in an order of their own.
+- `draft`: a tree while it is refined, and back.
+- `descent`: all hyperplanes and leaves moved together.
+- `shrink`: subtree raising.
+- `sparse`: few columns per split.
+- `recipe`: the stages put together, and cycles.
+"""
+
+from obliqua.refine.descent import Schedule, Watch
+from obliqua.refine.recipe import Recipe, refine_only, refined_tree
+
+__all__ = ["Recipe", "Schedule", "Watch", "refine_only", "refined_tree"]

@@ -1,0 +1,287 @@
+"""The whole recipe: grow too large a tree, refine it, shrink it with refinement in between.
+
+Grown greedily to twice the leaves, refined, shrunk in four steps by subtree raising and refined after
+each, and at last rid of splits that save no error. Cycles go on from there: the tree grows by half
+with priorities that chance has shaken, is refined and shrunk again, and is kept if it errs less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
+from math import ceil
+
+import numpy as np
+
+from obliqua._core.rng import child_key
+from obliqua.data import Problem
+from obliqua.prune.division import take
+from obliqua.refine.descent import Schedule, Watch, refine
+from obliqua.refine.draft import Draft, draft_of, tree_of
+from obliqua.refine.rows import SoftRows, soft_rows
+from obliqua.refine.shrink import raise_to, without_useless
+from obliqua.refine.sparse import masked
+from obliqua.tree import Tree
+
+__all__ = ["LABEL", "Recipe", "refine_only", "refined_tree"]
+
+#: What the splits of refined trees say of where they come from.
+LABEL = "refined"
+
+#: Grows a tree of at most so many leaves: (problem, leaves, depth of its root) -> Tree.
+Grower = Callable[[Problem, int, int], Tree]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a tree is refined.
+
+    Parameters
+    ----------
+    start : float, default=2.0
+        How many times the leaves that are wanted are grown.
+    steps : tuple of float, default=(1.6, 1.3, 1.15, 1.0)
+        The sizes on the way back, as multiples of the leaves that are wanted.
+    schedule : Schedule
+        How the draft is refined first and last.
+    between : Schedule
+        How it is refined on the way.
+    max_features : int or None, default=None
+        The most columns of a split; they become fewer from step to step.
+    cycles : int, default=0
+        How often the tree grows by half and is shrunk again.
+    shake : float, default=0.5
+        The deviation of the logarithm by which chance changes priorities in cycles.
+    """
+
+    start: float = 2.0
+    steps: tuple[float, ...] = (1.6, 1.3, 1.15, 1.0)
+    schedule: Schedule = Schedule()
+    between: Schedule = Schedule(sharpness=(4.0, 8.0), least_passes=15.0)
+    max_features: int | None = None
+    cycles: int = 0
+    shake: float = 0.5
+
+
+def refine_only(
+    tree: Tree,
+    problem: Problem,
+    schedule: Schedule | None = None,
+    max_features: int | None = None,
+    key: int = 0,
+    n_threads: int = 1,
+    watch: Watch | None = None,
+) -> Tree:
+    """Refine a tree as it is: the same structure, other hyperplanes.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree of hyperplanes.
+    problem : Problem
+        The rows.
+    schedule : Schedule, default=None
+        How.
+    max_features : int, default=None
+        The most columns of a split. If it is given, splits keep the columns that they ask about, or
+        those that matter most; None lets all columns in.
+    key : int, default=0
+        The seed.
+    n_threads : int, default=1
+        Threads; they have no influence on the result.
+    watch : Watch, default=None
+        Says when to stop, and keeps the loss.
+
+    Returns
+    -------
+    Tree
+        The refined tree. Splits that no row needs any more are gone.
+    """
+    rows = soft_rows(problem, key)
+    draft = draft_of(tree, rows.columns)
+    if max_features is not None:
+        draft = masked(draft, rows, None)
+        draft = masked(draft, rows, max_features) if _widest(draft, rows) > max_features else draft
+    draft = refine(draft, rows, schedule, key, n_threads, watch)
+    return tree_of(draft, rows, problem, LABEL)
+
+
+def _widest(draft: Draft, rows: SoftRows) -> int:
+    """Return the most columns that a split of a masked draft may ask about."""
+    assert draft.mask is not None
+    there = np.flatnonzero(rows.columns.owner >= 0)
+    used = np.zeros((draft.n_nodes, len(rows.columns.levels)), dtype=bool)
+    for place in there.tolist():
+        used[:, rows.columns.owner[place]] |= draft.mask[:, place] > 0
+    return int(used.sum(axis=1).max(initial=0))
+
+
+def refined_tree(
+    problem: Problem,
+    grower: Grower,
+    n_leaves: int,
+    recipe: Recipe | None = None,
+    key: int = 0,
+    n_threads: int = 1,
+    watch: Watch | None = None,
+) -> Tree:
+    """Grow, refine and shrink a tree.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows.
+    grower : callable
+        Grows a tree, best first: ``grower(problem, n_leaves, depth)``.
+    n_leaves : int
+        The most leaves of the result.
+    recipe : Recipe, default=None
+        How.
+    key : int, default=0
+        The seed.
+    n_threads : int, default=1
+        Threads; they have no influence on the result.
+    watch : Watch, default=None
+        Says when to stop. The tree has at most `n_leaves` leaves all the same.
+
+    Returns
+    -------
+    Tree
+        The tree.
+    """
+    recipe = Recipe() if recipe is None else recipe
+    watch = Watch() if watch is None else watch
+    work = _Work(problem, soft_rows(problem, key), grower, recipe, key, n_threads, watch)
+    watch.say(f"growing {ceil(recipe.start * n_leaves)} leaves")
+    grown = grower(problem, max(ceil(recipe.start * n_leaves), 1), 0)
+    draft = work.refined(draft_of(grown, work.rows.columns), recipe.schedule)
+    draft = work.shrunk(draft, n_leaves, recipe.steps, recipe.max_features)
+    draft = without_useless(draft, work.rows)
+    best = tree_of(draft, work.rows, problem, LABEL)
+    for cycle in range(recipe.cycles if n_leaves > 1 else 0):
+        if watch.is_up or _errors(best) == 0.0:
+            break
+        again = work.cycle(best, n_leaves, cycle)
+        watch.say(f"cycle {cycle + 1}: {_errors(again):g} wrong, best {_errors(best):g}")
+        # A cycle that time has cut short counts too, if it is better.
+        best = again if _errors(again) < _errors(best) else best
+    return best
+
+
+def _errors(tree: Tree) -> float:
+    """Return the weight of the training rows that a tree misclassifies."""
+    leaves = tree.stats[tree.is_leaf]
+    return float((leaves.sum(axis=1) - leaves.max(axis=1)).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What all stages of a recipe need."""
+
+    problem: Problem
+    rows: SoftRows
+    grower: Grower
+    recipe: Recipe
+    key: int
+    n_threads: int
+    watch: Watch
+    #: Streams of random numbers that have been used.
+    used: list[int] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "used", [])
+
+    def _fresh_key(self) -> int:
+        self.used.append(len(self.used))
+        return child_key(self.key, self.used[-1] + 1)
+
+    def refined(self, draft: Draft, schedule: Schedule) -> Draft:
+        """Refine, if there is time."""
+        if self.watch.is_up:
+            return draft
+        self.watch.say(f"refining {draft.n_leaves} leaves")
+        key = self._fresh_key()
+        return refine(draft, self.rows, schedule, key, self.n_threads, self.watch)
+
+    def shrunk(
+        self, draft: Draft, n_leaves: int, steps: tuple[float, ...], max_features: int | None
+    ) -> Draft:
+        """Shrink in steps, and to few columns, with refinement in between."""
+        n_columns = len(self.rows.columns.levels)
+        for number, step in enumerate(steps, 1):
+            draft = raise_to(draft, self.rows, ceil(step * n_leaves))
+            if max_features is not None and max_features < n_columns:
+                share = number / len(steps)
+                most = n_columns ** (1.0 - share) * max_features**share
+                draft = masked(draft, self.rows, max(round(most), max_features))
+            last = number == len(steps)
+            draft = self.refined(draft, self.recipe.schedule if last else self.recipe.between)
+        return draft
+
+    def cycle(self, tree: Tree, n_leaves: int, number: int) -> Tree:
+        """Grow by half, refine, shrink."""
+        larger = self._extended(tree, ceil(1.5 * n_leaves), number)
+        draft = draft_of(larger, self.rows.columns)
+        most = self.recipe.max_features
+        if most is not None:
+            draft = masked(draft, self.rows, most)
+        draft = self.refined(draft, self.recipe.schedule)
+        draft = self.shrunk(draft, n_leaves, (1.25, 1.0), most)
+        draft = without_useless(draft, self.rows)
+        return tree_of(draft, self.rows, self.problem, LABEL)
+
+    def _extended(self, tree: Tree, n_leaves: int, number: int) -> Tree:
+        """Grow a tree on, the leaf first whose split gains most, as chance has it."""
+        chance = np.random.Generator(np.random.Philox(key=child_key(self.key, 1000 + number)))
+        leaf = tree.apply(self.problem.Z)
+        total = self.problem.total_weight
+        waiting: list[tuple[float, int]] = []
+        splits: dict[int, Tree] = {}
+        rows_of = {node: np.flatnonzero(leaf == node) for node in np.unique(leaf).tolist()}
+        depth_of = {node: int(tree.node_depth[node]) for node in rows_of}
+        joints: dict[int, tuple[Tree, int, int]] = {}
+
+        def consider(node: int) -> None:
+            part = take(self.problem, rows_of[node])
+            split = self.grower(part, 2, depth_of[node])
+            if split.n_nodes == 3:
+                gain = float(split.gain[0]) * part.total_weight / total
+                waiting.append((-gain * float(np.exp(self.recipe.shake * chance.normal())), node))
+                splits[node] = split
+
+        for node in rows_of:
+            consider(node)
+        heapify(waiting)
+        fresh, count = tree.n_nodes, tree.n_leaves
+        while waiting and count < n_leaves and not self.watch.is_up:
+            _, node = heappop(waiting)
+            split = splits[node]
+            rows = rows_of[node]
+            side = split.apply(self.problem.Z[rows])
+            kids = (fresh, fresh + 1)
+            joints[node] = (split, *kids)
+            for which, kid in zip((1, 2), kids, strict=True):
+                rows_of[kid], depth_of[kid] = rows[side == which], depth_of[node] + 1
+                before = len(waiting)
+                consider(kid)
+                if len(waiting) > before:
+                    heappush(waiting, waiting.pop())
+            fresh += 2
+            count += 1
+        return _joined(tree, joints)
+
+
+def _joined(tree: Tree, joints: dict[int, tuple[Tree, int, int]]) -> Tree:
+    """Put splits in the place of leaves. From the last to the first, so that each is whole."""
+    whole: dict[int, Tree] = {}
+    for node in sorted(joints, reverse=True):
+        split, left, right = joints[node]
+        # The right leaf first: grafting numbers the nodes behind it anew.
+        for place, kid in ((2, right), (1, left)):
+            if kid in whole:
+                split = split.graft(place, whole.pop(kid))
+        whole[node] = split
+    for node in sorted(whole, reverse=True):
+        tree = tree.graft(node, whole[node])
+    return tree
