@@ -1,0 +1,219 @@
+"""How many leaves, and whether refinement pays: cross-validation decides.
+
+With few rows, or few rows per column, a refined tree may be worse than the greedy one. So both are
+tried on rows that were held out, and the better one is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import ceil, sqrt
+
+import numpy as np
+
+from obliqua._core.rng import child_key
+from obliqua._typing import FloatArray, Int64Array
+from obliqua.data import Problem
+from obliqua.prune.division import folds, hold_out, take
+from obliqua.refine.descent import Watch
+from obliqua.refine.recipe import Grower, Recipe, refine_only
+from obliqua.tree import Tree
+
+__all__ = ["Choice", "choose", "is_small", "sizes_up_to"]
+
+N_FOLDS = 5
+#: With more rows than this, one division into rows to learn from and rows to try on is enough.
+ONE_DIVISION = 20_000
+#: With at least so many rows, and so many per column, refinement has not been seen to lose.
+FEW_ROWS, FEW_PER_COLUMN = 2_000, 50
+#: Below so many rows, refinement must win by more than chance explains.
+TINY = 1_000
+_PATIENCE = 2  # sizes in a row that are no better, after which larger ones are not tried
+
+#: Grows the greedy tree that refinement is compared with: problem, most leaves or None.
+Greedy = Callable[[Problem, int | None], Tree]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was tried on held-out rows.
+
+    Parameters
+    ----------
+    n_leaves : int
+        The most leaves of the tree to be refined.
+    refined : bool
+        Whether refinement is better than the greedy tree, or was not compared with it.
+    sizes : ndarray of int64
+        The numbers of leaves that were tried; empty if none were.
+    scores : ndarray of float64
+        The accuracy of refined trees of these sizes.
+    greedy_score : float
+        That of the greedy tree; NaN if it was not tried.
+    """
+
+    n_leaves: int
+    refined: bool
+    sizes: Int64Array
+    scores: FloatArray
+    greedy_score: float
+
+
+def is_small(problem: Problem) -> bool:
+    """Say whether there are so few rows that the greedy tree may be the better one."""
+    n_rows = len(np.unique(problem.y)) and problem.n_rows
+    return n_rows < max(FEW_ROWS, FEW_PER_COLUMN * problem.n_features)
+
+
+def sizes_up_to(most: int) -> list[int]:
+    """Return the numbers of leaves that are tried: 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, ..."""
+    sizes = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]
+    while sizes[-1] < most:
+        sizes.append(2 * sizes[-1])
+    return [size for size in sizes if size <= most] or [1]
+
+
+def choose(
+    problem: Problem,
+    grower: Grower,
+    greedy: Greedy,
+    n_leaves: int | None,
+    recipe: Recipe,
+    key: int,
+    n_threads: int,
+    watch: Watch,
+) -> Choice:
+    """Choose the number of leaves, if none is given, and between refined and greedy.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows.
+    grower, greedy : callable
+        What grows trees to be refined, and trees to compare with.
+    n_leaves : int or None
+        The most leaves, if they are given.
+    recipe : Recipe
+        How trees are refined; here they are refined as they are grown, not shrunk.
+    key, n_threads, watch
+        As for `obliqua.refine.refined_tree`.
+
+    Returns
+    -------
+    Choice
+        The choice.
+    """
+    compared = is_small(problem)
+    nothing = np.empty(0, dtype=np.int64)
+    if n_leaves is not None and not compared:
+        return Choice(n_leaves, True, nothing, np.empty(0), float("nan"))
+    trials = _Trials(_divisions(problem, key), grower, recipe, key, n_threads, watch)
+    sizes = [n_leaves] if n_leaves is not None else sizes_up_to(_most_leaves(problem))
+    tried: list[FloatArray] = []
+    best, worse = 0, 0
+    for number, size in enumerate(sizes):
+        if watch.is_up and tried:
+            break
+        tried.append(trials.refined(size))
+        watch.say(f"{size} leaves: {trials.accuracy(tried[-1]):.4f}")
+        if tried[-1].sum() < tried[best].sum():
+            best, worse = number, 0
+        elif number and size > 4:
+            worse += 1
+            if worse > _PATIENCE:
+                break
+    scores = np.array([trials.accuracy(wrong) for wrong in tried])
+    found = np.array(sizes[: len(tried)], dtype=np.int64)
+    if not compared or watch.is_up:
+        return Choice(int(found[best]), True, found, scores, float("nan"))
+    plain = trials.greedy(greedy, n_leaves)
+    refined = _is_better(tried[best], plain, trials, tiny=problem.n_rows < TINY)
+    return Choice(int(found[best]), refined, found, scores, trials.accuracy(plain))
+
+
+def _is_better(refined: FloatArray, greedy: FloatArray, trials: _Trials, tiny: bool) -> bool:
+    """Compare the weights of rows that were wrong, row by row."""
+    won = greedy - refined
+    if not tiny:
+        return float(won.sum()) > 0.0
+    # The difference of two paired counts, in its standard errors.
+    weight = trials.weight
+    error = sqrt(float((won * won).sum()))
+    return float(won.sum()) > error and float(weight.sum()) > 0.0
+
+
+def _most_leaves(problem: Problem) -> int:
+    """Return the most leaves that are worth trying: a handful of rows for each."""
+    return int(min(max(problem.n_rows // 20, 2), 512))
+
+
+def _divisions(problem: Problem, key: int) -> list[tuple[Problem, Problem]]:
+    """Return rows to learn from and rows to try on, several times if there are not many."""
+    if problem.n_rows > ONE_DIVISION:
+        whole, held = hold_out(problem, 1.0 / N_FOLDS, key)
+        return [(take(whole, ~held), take(whole, held))]
+    whole, number = folds(problem, N_FOLDS, key)
+    parts = [(take(whole, number != k), take(whole, number == k)) for k in range(N_FOLDS)]
+    return [(train, test) for train, test in parts if train.n_rows and test.n_rows]
+
+
+class _Trials:
+    """Trees that are tried on rows that they were not grown from."""
+
+    def __init__(
+        self,
+        divisions: list[tuple[Problem, Problem]],
+        grower: Grower,
+        recipe: Recipe,
+        key: int,
+        n_threads: int,
+        watch: Watch,
+    ) -> None:
+        self.divisions = divisions
+        self.grower, self.recipe = grower, recipe
+        self.key, self.n_threads, self.watch = key, n_threads, watch
+        self.weight = np.concatenate([_weights(test) for _, test in divisions])
+
+    def accuracy(self, wrong: FloatArray) -> float:
+        """Return the share of the weight that is right."""
+        return 1.0 - float(wrong.sum() / self.weight.sum())
+
+    def refined(self, n_leaves: int) -> FloatArray:
+        """Return the weight of each row that refined trees have wrong, 0 if it is right."""
+
+        def grown() -> Iterator[Tree]:
+            for k, (train, _) in enumerate(self.divisions):
+                tree = self.grower(train, n_leaves, 0)
+                # The loss of trials is nobody's business, but they must mind the clock.
+                watch = Watch()
+                watch.end = self.watch.end
+                yield refine_only(
+                    tree,
+                    train,
+                    self.recipe.schedule,
+                    self.recipe.max_features,
+                    child_key(self.key, 2000 + k),
+                    self.n_threads,
+                    watch,
+                )
+
+        return self._wrong(grown())
+
+    def greedy(self, greedy: Greedy, n_leaves: int | None) -> FloatArray:
+        """Return the same for greedy trees."""
+        return self._wrong(greedy(train, n_leaves) for train, _ in self.divisions)
+
+    def _wrong(self, trees: Iterator[Tree]) -> FloatArray:
+        parts = []
+        for tree, (_, test) in zip(trees, self.divisions, strict=True):
+            said = tree.stats[tree.apply(test.Z)].argmax(axis=1)
+            parts.append(_weights(test) * (said != test.y))
+        return np.concatenate(parts)
+
+
+def _weights(problem: Problem) -> FloatArray:
+    """Return the weights of rows as numbers."""
+    if problem.weights is None:
+        return np.ones(problem.n_rows)
+    return np.asarray(problem.weights * problem.unit)

@@ -1,0 +1,63 @@
+"""What leaves say of the classes: frequencies, or something nearer to probabilities.
+
+A refined tree has few, crowded leaves, but some leaves are small, and the rows in them were used to
+draw the borders around them. So their frequencies are too sure of themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from obliqua._typing import FloatArray
+from obliqua.tree import Tree
+
+__all__ = ["STRENGTHS", "log_loss", "smoothed"]
+
+#: Strengths among which calibration chooses: as how many rows the node above counts.
+STRENGTHS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+
+
+def smoothed(tree: Tree, strength: float, row_unit: float = 1.0) -> Tree:
+    """Draw the shares of each leaf to those of the node above it, and these to the next.
+
+    With strength m, a node of n rows has the shares (n f + m s) / (n + m), where f are its
+    frequencies and s the shares of its parent. The root has m rows with equal shares of all classes.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree; it is not changed.
+    strength : float
+        m; 0 leaves the frequencies as they are.
+    row_unit : float, default=1.0
+        As how many rows a unit of weight counts.
+
+    Returns
+    -------
+    Tree
+        The tree with other `stats` in its leaves, whose weights stay as they are, and their sums in
+        the nodes above.
+    """
+    if strength == 0.0:
+        return tree
+    n_classes = tree.n_stats
+    weight = tree.stats.sum(axis=1)
+    counts = tree.stats * row_unit
+    shares = np.empty_like(counts)
+    for node in range(tree.n_nodes):  # parents stand before their children
+        above = (
+            shares[tree.parent[node]] if node else np.full(n_classes, 1.0 / n_classes)
+        )
+        shares[node] = (counts[node] + strength * above) / (counts[node].sum() + strength)
+    stats = np.where(tree.is_leaf[:, None], shares * weight[:, None], 0.0)
+    for node in range(tree.n_nodes - 1, 0, -1):
+        stats[tree.parent[node]] += stats[node]
+    return replace(tree, stats=stats)
+
+
+def log_loss(shares: FloatArray, classes: FloatArray, weights: FloatArray) -> float:
+    """Return the mean of -log of the share of the true class, at most 30 for a row."""
+    said = np.maximum(shares[np.arange(len(classes)), classes], np.exp(-30.0))
+    return float(-(weights @ np.log(said)) / weights.sum())
