@@ -212,8 +212,12 @@ class CompiledMethod:
                 free.append(finder)
             return cut
 
-        shares = self._shares(tasks, n_threads if pool else 1)
-        looks = list(pool.map(task, shares) if pool else map(task, shares))
+        def look(first: int, last: int) -> list[tuple[float, int, int]]:
+            shares = self._shares(first, last, n_threads if pool else 1)
+            return list(pool.map(task, shares) if pool else map(task, shares))
+
+        looks = look(0, tasks)
+        looks += look(tasks, owner.continued(least))  # the second round starts from what was found
         if hasattr(owner, "last_direction"):  # the others would not have been tried by one thread
             last = owner.last_direction()
             looks = [cut for cut in looks if cut[1] <= last]
@@ -255,12 +259,12 @@ class CompiledMethod:
         )
         return tasks
 
-    def _shares(self, tasks: int, n_threads: int) -> list[tuple[int, int]]:
+    def _shares(self, first: int, last: int, n_threads: int) -> list[tuple[int, int]]:
         """Deal out directions: a mirror to a thread, or the columns of a mirror to several."""
         p = self.problem.n_features
-        pieces = min(p, -(-n_threads // max(tasks, 1)))
+        pieces = min(p, -(-n_threads // max(last - first, 1)))
         return [
             (t * p + p * piece // pieces, t * p + p * (piece + 1) // pieces)
-            for t in range(tasks)
+            for t in range(first, last)
             for piece in range(pieces)
         ]

@@ -311,3 +311,11 @@ def library_solve(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> An
         solved = py_solve(matrix, right)
         return np.full_like(right, np.nan) if solved is None else solved
     return np.column_stack([library_solve(matrix, column) for column in right.T])
+
+
+def library_half(
+    matrix: NDArray[np.float64], rows: NDArray[np.float64], lower: bool
+) -> NDArray[np.float64]:
+    """L^-1 or L'^-1 times each row, matrix = L L'."""
+    solved = [py_solve(matrix, row, lower=lower, upper=not lower) for row in rows]
+    return np.array(solved, dtype=np.float64)

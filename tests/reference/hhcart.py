@@ -12,7 +12,7 @@ what is specified here. All the rest is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -83,14 +83,15 @@ def plain_solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
 class Options:
     """How HHCART looks for oblique splits.
 
-    ``variant``: reflect "all" eigenvectors of a class or the "dominant" one. ``target``: onto the
-    "first" axis or the "nearest". ``tau``: leave alone what is so close to an axis. ``min_rows``:
-    smaller nodes are split axis-parallel. ``scale``: what features are multiplied by. ``fisher``:
-    search Fisher's directions too. ``max_features``: of a direction. ``trimmed``: the share of
-    each class's weight that its scatter may do without.
+    ``variant``: reflect "all" eigenvectors of a class, the "dominant" one or none (None).
+    ``target``: onto the "first" axis or the "nearest". ``tau``: leave alone what is so close to an
+    axis. ``min_rows``: smaller nodes are split axis-parallel. ``scale``: what features are
+    multiplied by. ``fisher``: search Fisher's directions too. ``max_features``: of a direction.
+    ``trimmed``: the share of each class's weight that its scatter may do without. ``more``:
+    further directions of a node, given those tried so far and the best axis-parallel split.
     """
 
-    variant: str = "all"
+    variant: str | None = "all"
     target: str = "first"
     tau: float = 0.05
     min_rows: int = 0
@@ -101,6 +102,7 @@ class Options:
     eigen: Eigen = plain_eigen
     solve: Solve = plain_solve
     spread: Spread | None = None
+    more: Callable[..., Iterator[Candidate]] | None = None
 
 
 @dataclass(frozen=True)
@@ -352,18 +354,21 @@ def with_few_features(node: Node, normal: FloatArray) -> FloatArray:
 # --- one node ---------------------------------------------------------------------------------
 
 
-def goodness(node: Node, tried: Candidate) -> float:
-    """Goodness of the best legal cut along a direction; 0 without one."""
+def usable_cuts(node: Node, tried: Candidate) -> Iterator[tuple[float, Sequence[int]]]:
+    """Goodness and class sums of all legal cuts along a direction, from the left."""
     if not search.usable(tried.normal, tried.z) or not np.isfinite(tried.tolerance):
-        return 0.0
+        return
     rows = node.y, node.weights, node.data.n_classes
     sums = search._class_sums(*rows)
-    best = 0.0
     for cut in search._open_cuts(tried.z, tried.tolerance, *rows):
         if search._legal(cut, len(tried.z), sum(sums), node.limits):
             right = [n - v for n, v in zip(sums, cut.left_sums, strict=True)]
-            best = max(best, node.score(cut.left_sums, right))
-    return best
+            yield node.score(cut.left_sums, right), cut.left_sums
+
+
+def goodness(node: Node, tried: Candidate) -> float:
+    """Goodness of the best legal cut along a direction; 0 without one."""
+    return max((score for score, _ in usable_cuts(node, tried)), default=0.0)
 
 
 def canonical_split(node: Node, directions: list[search.Direction]) -> search.Split | None:
@@ -386,7 +391,12 @@ def find_split(node: Node) -> Found | None:
     best, winner = bar, None
     tries: list[Candidate] = []
     if len(node.rows) >= node.options.min_rows:
-        tries = [*reflections(node), *(fisher_directions(node) if node.options.fisher else ())]
+        if node.options.variant is not None:
+            tries = [*reflections(node)]
+        if node.options.fisher:
+            tries = [*tries, *fisher_directions(node)]
+        if node.options.more is not None:
+            tries = [*tries, *node.options.more(node, tries, axis)]
     for tried in tries:
         value = goodness(node, tried)
         if value > best:  # not if it is equal: the earlier direction wins

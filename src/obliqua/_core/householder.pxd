@@ -1,7 +1,8 @@
 """HHCART's directions."""
 
+from obliqua._core.discriminants cimport Discriminants
 from obliqua._core.planned cimport Planned
-from obliqua._core.types cimport i32, i64, u8
+from obliqua._core.types cimport Cut, i32, i64, u8
 
 
 cdef struct Settings:
@@ -13,7 +14,7 @@ cdef struct Settings:
     double trim              # share of a class's rows, the farthest ones, that covariances ignore
 
 
-cdef class Householder(Planned):
+cdef class Householder(Discriminants):
     cdef Settings settings
     cdef double* matrix      # a scatter matrix, then its eigenvectors as rows
     cdef double* other
@@ -28,3 +29,6 @@ cdef class Householder(Planned):
     cdef void measure_spread(self) noexcept nogil
     cdef i64 trimmed(self, int k) noexcept nogil
     cdef bint set_mirror(self, double* d, double* mirror) noexcept nogil
+    cdef double look_along(self, Planned owner, i64 task) noexcept nogil
+    cdef void search_mirror(self, Planned owner, i64 task, i64 first, i64 last,
+                            Cut* best) noexcept nogil

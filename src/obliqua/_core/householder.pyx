@@ -1,30 +1,44 @@
 """HHCART's directions (Wickramarachchi et al. 2015).
 
 For each class of a node: eigenvectors d of its covariance matrix; for each d the reflection H that
-carries e_1 to d, given by its mirror's normal u = (e_1 - d) / |e_1 - d|. H is never formed. Beside
-the reflections, if wanted: Fisher's direction of each class against the rest.
+carries e_1 to d, given by its mirror's normal u = (e_1 - d) / |e_1 - d|. H is never formed: all
+columns of X H are X_j - 2 u_j (X u), one projection and one multiple of it added to each column.
+Beside the reflections, if wanted: Fisher's direction of each class against the rest, or the
+discriminants.
 """
 
 from libc.math cimport fabs, ldexp, sqrt
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
+from obliqua._core.discriminants cimport Discriminants
 from obliqua._core.eigen cimport dominant_vector, eigen_symmetric
 from obliqua._core.moments cimport (
     moments_add, moments_clear, moments_combine, moments_mean, moments_scatter, moments_spread,
 )
+from obliqua._core.planned cimport Planned
+from obliqua._core.search cimport tolerance_for
+from obliqua._core.sheet cimport Sheet
 from obliqua._core.solve cimport add_ridge, factorise, solve
 from obliqua._core.sort cimport sort_order
-from obliqua._core.types cimport i32, i64, u8
+from obliqua._core.types cimport Cut, i32, i64, u8
+
+cdef extern from "loops.h" nogil:
+    void ob_add_terms(double* sum, double* size, const double* x, double scale, double factor,
+                      i64 n)
+    void ob_reflect(double* z, const double* x, const double* along, double scale, double factor,
+                    i64 n)
+    void ob_range(const double* z, i64 n, double* low, double* high)
 
 cdef enum:
     MANY_FEATURES = 40       # measured: from here on one eigenvector is cheaper than all
 
 cdef double NO_SPREAD = 1e-10        # of the largest eigenvalue: the direction is arbitrary
 cdef double NO_MIRROR = 1e-12        # an eigenvector that is the axis itself
+cdef i64 MIRRORED = 4        # as many terms more for what it takes to reflect a row
 
 
-cdef class Householder(Planned):
+cdef class Householder(Discriminants):
     """Plans the mirrors of a node; `settings` is an `obliqua.methods.hhcart.Householder`."""
 
     def __cinit__(self, i64 n_features, int n_classes, i64 room, bint weighted,
@@ -37,7 +51,9 @@ cdef class Householder(Planned):
         self.settings.fisher = settings.fisher
         self.settings.trim = settings.trim
         self.min_rows = settings.min_rows
-        self.reserve(n_classes * (p if self.settings.every else 1) + n_classes)
+        self.base = n_classes * p * p + n_classes
+        self.reserve(n_classes * (p if self.settings.every else 1) + n_classes
+                     + self.most_directions())
         self.matrix = <double*> malloc(p * p * sizeof(double))
         self.other = <double*> malloc(p * p * sizeof(double))
         self.values = <double*> malloc(p * sizeof(double))
@@ -62,12 +78,14 @@ cdef class Householder(Planned):
         for k in range(self.sheet.n_present):
             moments_clear(&self.sums, k)
             moments_add(&self.sums, &self.sheet, k, k, &self.grid, NULL, 0)
-        if self.settings.fisher or self.max_features < self.n_features:
+        if self.settings.fisher or self.wanted or self.max_features < self.n_features:
             self.measure_spread()
         for k in range(self.sheet.n_present):
             self.plan_mirrors(k)
         if self.settings.fisher and self.sheet.n_present > 1:
             self.plan_fisher()
+        if self.wanted:
+            self.plan_discriminants()
 
     cdef void measure_spread(self) noexcept nogil:
         """Sums over all classes, and the standard deviations of the features."""
@@ -224,3 +242,44 @@ cdef class Householder(Planned):
         moments_clear(&self.sums, slot)
         moments_add(&self.sums, &self.sheet, k, slot, &self.grid, self.chosen, n_chosen)
         return slot
+
+    # -- looking -----------------------------------------------------------------------------
+
+    cdef double look_along(self, Planned owner, i64 task) noexcept nogil:
+        """Projections on a mirror's normal in `along`; returns the largest sum of |terms|."""
+        cdef const Sheet* sheet = &owner.sheet
+        cdef const double* mirror = owner.vectors + task * self.n_features
+        cdef double low = 0.0, high = 0.0
+        cdef i64 k
+        memset(self.along, 0, sheet.n * sizeof(double))
+        memset(self.size, 0, sheet.n * sizeof(double))
+        for k in range(self.n_features):
+            if mirror[k] != 0.0:
+                ob_add_terms(self.along, self.size, sheet.columns + k * sheet.n, self.scale[k],
+                             mirror[k], sheet.n)
+        ob_range(self.size, sheet.n, &low, &high)
+        return high
+
+    cdef void search_task(self, Planned owner, i64 task, i64 first, i64 last,
+                          Cut* best) noexcept nogil:
+        if owner.tasks[task].mirror and self.max_features >= self.n_features:
+            self.search_mirror(owner, task, first, last, best)
+        else:
+            Discriminants.search_task(self, owner, task, first, last, best)
+
+    cdef void search_mirror(self, Planned owner, i64 task, i64 first, i64 last,
+                            Cut* best) noexcept nogil:
+        """Columns first .. last - 1 of X H."""
+        cdef Sheet* sheet = &owner.sheet
+        cdef i64 j
+        cdef double f, tolerance
+        cdef double largest = self.look_along(owner, task)
+        for j in range(first, last):
+            f = -2.0 * owner.vectors[task * self.n_features + j]
+            tolerance = self.scale[j] * max(fabs(sheet.low[j]), fabs(sheet.high[j]))
+            tolerance = tolerance_for(tolerance + fabs(f) * largest, self.n_features + MIRRORED)
+            if f == 0.0 or tolerance - tolerance != 0.0:
+                continue                     # h_j = e_j: searched with the axes; or overflow
+            ob_reflect(self.bench.work.values, sheet.columns + j * sheet.n, self.along,
+                       self.scale[j], f, sheet.n)
+            self.offer(owner, tolerance, owner.tasks[task].first + j, best)

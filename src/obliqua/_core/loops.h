@@ -103,11 +103,11 @@ OB_VERSIONS static void ob_add_constant(double *v, double d, int64_t n) {
         v[i] += d;
 }
 
-/* How many numbers are above 0. */
-OB_VERSIONS static int64_t ob_count_positive(const double *v, int64_t n) {
+/* How many numbers are above another. */
+OB_VERSIONS static int64_t ob_count_above(const double *v, double at, int64_t n) {
     int64_t count = 0;
     for (int64_t i = 0; i < n; i++)
-        count += v[i] > 0;
+        count += v[i] > at;
     return count;
 }
 

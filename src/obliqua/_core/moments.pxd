@@ -28,6 +28,8 @@ cdef void moments_free(Moments* sums) noexcept nogil
 cdef void moments_clear(Moments* sums, i64 slot) noexcept nogil
 cdef void moments_add(Moments* sums, const Sheet* sheet, int k, i64 slot, const Grid* grid,
                       const i32* chosen, i64 n_chosen) noexcept nogil
+cdef void moments_add_all(Moments* sums, const Sheet* sheet, i64 total,
+                          const Grid* grid) noexcept nogil
 cdef void moments_combine(Moments* sums, i64 slot, i64 other, i64 sign) noexcept nogil
 cdef void grid_set(Grid* grid, i64 k, double low, double high) noexcept nogil
 cdef bint moments_scatter(const Moments* sums, i64 slot, const double* factor,

@@ -146,6 +146,42 @@ cdef void moments_add(Moments* sums, const Sheet* sheet, int k, i64 slot, const 
         at += OB_BLOCK
 
 
+cdef void moments_add_all(Moments* sums, const Sheet* sheet, i64 total,
+                          const Grid* grid) noexcept nogil:
+    """All sums of the rows of a sheet into slot `total`; of each class only weight and values.
+
+    For those who need the scatter of all rows alone: blocks of rows need not end with a class.
+    """
+    cdef i64 p = sums.n_features
+    cdef i64 at = 0, n, i, k, first, last, weight
+    cdef int c = 0
+    cdef const double* q
+    cdef i64* sum_
+    moments_clear(sums, total)
+    memset(sums.weights, 0, sheet.n_present * sizeof(i64))
+    memset(sums.first, 0, sheet.n_present * p * sizeof(i64))
+    while at < sheet.n:
+        n = min(sheet.n - at, <i64> OB_BLOCK)
+        add_block(sums, sheet, at, n, total, grid, NULL)
+        first = 0
+        while first < n:                     # the rows of one class after the other
+            while sheet.starts[c + 1] <= at + first:
+                c += 1
+            last = min(n, sheet.starts[c + 1] - at)
+            sum_ = sums.first + c * p
+            for i in range(first, last):
+                weight = 1
+                if sheet.weighted:
+                    weight = <i64> rint(ldexp(<double> sheet.weights[at + i],
+                                              -grid.weight_shift))
+                sums.weights[c] += weight
+                q = sums.block + i
+                for k in range(p):
+                    sum_[k] += weight * <i64> q[k * OB_BLOCK]
+            first = last
+        at += n
+
+
 cdef void moments_combine(Moments* sums, i64 slot, i64 other, i64 sign) noexcept nogil:
     """Adds (sign 1) or subtracts (sign -1) the sums of another slot."""
     cdef i64 i

@@ -46,17 +46,19 @@ cdef class Planned(Finder):
     cdef void add_task(self, i64 first, bint mirror) noexcept nogil
     cdef void clear_tasks(self) noexcept nogil
     cdef void plan(self) noexcept nogil
+    cdef void extend(self, const Cut* axis) noexcept nogil
+    cdef void borrow(self, Planned owner) noexcept nogil
+    cdef void give_back(self, Planned owner) noexcept nogil
+    cdef void offer(self, Planned owner, double tolerance, i64 direction,
+                    Cut* best) noexcept nogil
     cdef void set_grid(self) noexcept nogil
     cdef void read(self, const Data* data, const i32* rows, i64 n,
                    const Scorer* scorer) noexcept nogil
     cdef void make_normal(self, Planned owner, i64 task, i64 j) noexcept nogil
     cdef double project(self, const Sheet* sheet) noexcept nogil
-    cdef double look_along(self, Planned owner, i64 task) noexcept nogil
     cdef void search(self, Planned owner, i64 first, i64 last, Cut* best) noexcept nogil
-    cdef void search_mirror(self, Planned owner, i64 task, i64 first, i64 last,
-                            Cut* best) noexcept nogil
-    cdef void search_normals(self, Planned owner, i64 task, i64 first, i64 last,
-                             Cut* best) noexcept nogil
+    cdef void search_task(self, Planned owner, i64 task, i64 first, i64 last,
+                          Cut* best) noexcept nogil
     cdef void measure_spread(self) noexcept nogil
     cdef void search_odd(self, Cut* best) noexcept nogil
     cdef void describe_terms(self) noexcept nogil

@@ -1,16 +1,16 @@
 """A finder that plans the directions of a node first and then looks along each of them.
 
-A plan is a list of tasks. A mirror, given by its normal u, stands for the p columns
-h_j = e_j - 2 u_j u of a Householder matrix H: all columns of X H are X_j - 2 u_j (X u), one
-projection and one multiple of it added to each column. Any other direction is a task of its own.
+A plan is a list of tasks: a mirror, given by its normal u, stands for the p columns
+h_j = e_j - 2 u_j u of a Householder matrix; any other direction is a task of its own. When all
+tasks have been looked at, a plan may be extended once, by tasks that start from the best cuts.
 
-Values along a mirror's columns may round differently from the canonical dot product. A winner's
+A method may look along values that round differently from the canonical dot product. A winner's
 normal is therefore rounded to 24 bits and searched again with canonical values, which decide the
-threshold and the sides of the rows. Single and sparse directions are canonical from the start.
+threshold and the sides of the rows. Normals that are made one by one are canonical from the start.
 """
 
-from libc.math cimport NAN, fabs, frexp, ldexp
-from libc.stdlib cimport calloc, free, malloc
+from libc.math cimport NAN, frexp, ldexp
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -32,11 +32,8 @@ from obliqua._core.view cimport make_view
 cdef extern from "loops.h" nogil:
     void ob_add_terms(double* sum, double* size, const double* x, double scale, double factor,
                       i64 n)
-    void ob_reflect(double* z, const double* x, const double* along, double scale, double factor,
-                    i64 n)
     void ob_range(const double* z, i64 n, double* low, double* high)
 
-cdef i64 MIRRORED = 4        # as many terms more for what it takes to reflect a row
 cdef i64 NEVER = (<i64> 1) << 62     # more rows than there can be
 
 
@@ -130,10 +127,14 @@ cdef class Planned(Finder):
 
     cdef int reserve(self, i64 most) except -1:
         """Makes room for so many tasks."""
-        self.tasks = <Task*> malloc(most * sizeof(Task))
-        self.vectors = <double*> malloc(most * self.n_features * sizeof(double))
-        if self.tasks == NULL or self.vectors == NULL:
+        cdef void* tasks = realloc(self.tasks, most * sizeof(Task))
+        cdef void* vectors = NULL
+        if tasks != NULL:
+            self.tasks = <Task*> tasks
+            vectors = realloc(self.vectors, most * self.n_features * sizeof(double))
+        if vectors == NULL:
             raise MemoryError(f"no room for {most} starts or classes; ask for fewer starts")
+        self.vectors = <double*> vectors
         return 0
 
     cdef void add_task(self, i64 first, bint mirror) noexcept nogil:
@@ -149,6 +150,9 @@ cdef class Planned(Finder):
     cdef void plan(self) noexcept nogil:
         """Adds the tasks of the node that was read; what a method is."""
         pass
+
+    cdef void extend(self, const Cut* axis) noexcept nogil:
+        """Adds tasks that start from the best cuts of those so far, and of the axes."""
 
     cdef void read(self, const Data* data, const i32* rows, i64 n,
                    const Scorer* scorer) noexcept nogil:
@@ -184,6 +188,12 @@ cdef class Planned(Finder):
         for k in range(self.n_features):
             self.factor[k] = ldexp(self.scale[k], self.grid.exponent[k] - largest)
 
+    cdef void borrow(self, Planned owner) noexcept nogil:
+        """Takes over what `owner` knows of the tasks so far, before a search."""
+
+    cdef void give_back(self, Planned owner) noexcept nogil:
+        """Tells `owner` what was found. Threads come one after the other, in any order."""
+
     # -- looking -----------------------------------------------------------------------------
 
     cdef void make_normal(self, Planned owner, i64 task, i64 j) noexcept nogil:
@@ -214,21 +224,6 @@ cdef class Planned(Finder):
         ob_range(self.size, sheet.n, &low, &high)
         return high
 
-    cdef double look_along(self, Planned owner, i64 task) noexcept nogil:
-        """Projections on a mirror's normal in `along`; returns the largest sum of |terms|."""
-        cdef const Sheet* sheet = &owner.sheet
-        cdef const double* mirror = owner.vectors + task * self.n_features
-        cdef double low = 0.0, high = 0.0
-        cdef i64 k
-        memset(self.along, 0, sheet.n * sizeof(double))
-        memset(self.size, 0, sheet.n * sizeof(double))
-        for k in range(self.n_features):
-            if mirror[k] != 0.0:
-                ob_add_terms(self.along, self.size, sheet.columns + k * sheet.n, self.scale[k],
-                             mirror[k], sheet.n)
-        ob_range(self.size, sheet.n, &low, &high)
-        return high
-
     cdef void search(self, Planned owner, i64 first, i64 last, Cut* best) noexcept nogil:
         """Offers some directions of a node that `owner` has read: j of task t is t * p + j."""
         cdef i64 p = self.n_features
@@ -236,37 +231,16 @@ cdef class Planned(Finder):
         t = first // p
         while t * p < last:
             end = min(last - t * p, p if owner.tasks[t].mirror else 1)
-            if owner.tasks[t].mirror and self.max_features >= p:
-                self.search_mirror(owner, t, max(first - t * p, 0), end, best)
-            else:
-                self.search_normals(owner, t, max(first - t * p, 0), end, best)
+            self.search_task(owner, t, max(first - t * p, 0), end, best)
             t += 1
             if self.columns is not None:
                 self.columns.mind_signals(p * owner.sheet.n)
                 if self.columns.stop:
                     return
 
-    cdef void search_mirror(self, Planned owner, i64 task, i64 first, i64 last,
-                            Cut* best) noexcept nogil:
-        """Columns first .. last - 1 of X H."""
-        cdef Sheet* sheet = &owner.sheet
-        cdef i64 j
-        cdef double f, tolerance
-        cdef double largest = self.look_along(owner, task)
-        for j in range(first, last):
-            f = -2.0 * owner.vectors[task * self.n_features + j]
-            tolerance = self.scale[j] * max(fabs(sheet.low[j]), fabs(sheet.high[j]))
-            tolerance = tolerance_for(tolerance + fabs(f) * largest, self.n_features + MIRRORED)
-            if f == 0.0 or tolerance - tolerance != 0.0:
-                continue                     # h_j = e_j: searched with the axes; or overflow
-            ob_reflect(self.bench.work.values, sheet.columns + j * sheet.n, self.along,
-                       self.scale[j], f, sheet.n)
-            quick_search(&self.bench, sheet, tolerance, &owner.scorer,
-                         owner.tasks[task].first + j, best)
-
-    cdef void search_normals(self, Planned owner, i64 task, i64 first, i64 last,
-                             Cut* best) noexcept nogil:
-        """Directions whose normals are made one by one: sparse ones, and Fisher's."""
+    cdef void search_task(self, Planned owner, i64 task, i64 first, i64 last,
+                          Cut* best) noexcept nogil:
+        """Offers some directions of a task, whose normals are made one by one."""
         cdef i64 j
         cdef double largest
         for j in range(first, last):
@@ -278,8 +252,13 @@ cdef class Planned(Finder):
             largest = self.project(&owner.sheet)
             if largest - largest != 0.0:
                 continue
-            quick_search(&self.bench, &owner.sheet, tolerance_for(largest, self.n_coef),
-                         &owner.scorer, owner.tasks[task].first + j, best)
+            self.offer(owner, tolerance_for(largest, self.n_coef), owner.tasks[task].first + j,
+                       best)
+
+    cdef void offer(self, Planned owner, double tolerance, i64 direction,
+                    Cut* best) noexcept nogil:
+        """Offers the best cut of the values in bench.work.values."""
+        quick_search(&self.bench, &owner.sheet, tolerance, &owner.scorer, direction, best)
 
     cdef void measure_spread(self) noexcept nogil:
         """Puts the standard deviations of the features at the node into `spread`."""
@@ -360,6 +339,7 @@ cdef class Planned(Finder):
                    Cut* best, u8* side) noexcept nogil:
         cdef Cut odd = best[0]                       # and of the odd columns
         cdef Cut rough, exact
+        cdef i64 first
         self.axis_score = best.score
         if self.coding.n_odd == 0 and self.is_small(rows, n):
             return False
@@ -373,7 +353,12 @@ cdef class Planned(Finder):
             exact = rough
             self.clear_tasks()
             self.plan()
+            self.borrow(self)
             self.search(self, 0, self.n_tasks * self.n_features, &rough)
+            self.give_back(self)
+            first = self.n_tasks
+            self.extend(&odd)
+            self.search(self, first * self.n_features, self.n_tasks * self.n_features, &rough)
             if rough.direction != odd.direction:
                 if self.confirm(rough, &exact, side):
                     best[0] = exact
@@ -443,6 +428,7 @@ cdef class Planned(Finder):
         cdef Cut best
         best.score, best.direction, best.rows_left = bar
         self.columns = columns
+        self.borrow(owner)
         if self is not owner:
             bench_read(&self.bench, &owner.sheet)
             if owner.scorer.code == SUM_VARIANCES or owner.scorer.code < 0:
@@ -453,9 +439,21 @@ cdef class Planned(Finder):
                 self.search(owner, first, last, &best)
             else:
                 self.search_odd(&best)
+        self.give_back(owner)
         if columns is not None and columns.reason is not None:
             raise columns.reason
         return best.score, best.direction, best.rows_left
+
+    def continued(self, axis):
+        """Plans the second round, after all tasks of the first; returns the number of tasks.
+
+        `axis` is the best cut along one column: (score, direction, rows left).
+        """
+        cdef Cut cut
+        cut.score, cut.direction, cut.rows_left = axis
+        with nogil:
+            self.extend(&cut)
+        return self.n_tasks
 
     def decide(self, i64 direction, bar, Columns columns):
         """Confirms the winner among the tasks: (score, rows left, threshold, terms), or None.

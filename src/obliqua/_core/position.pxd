@@ -1,6 +1,6 @@
 """A hyperplane that moves: its values at the rows of a node, and where it may go."""
 
-from obliqua._core.planned cimport Planned
+from obliqua._core.asking cimport Asking
 from obliqua._core.swing cimport Swing
 from obliqua._core.types cimport Cut, i64, u8, u64
 
@@ -12,7 +12,7 @@ cdef struct Move:
     bint found
 
 
-cdef class Position(Planned):
+cdef class Position(Asking):
     # Of a node, in the object that has read it:
     cdef double* z           # per feature: scaled values, counted from a point where none is < 0
     cdef double* shift       # per feature: that point, before scaling
@@ -36,8 +36,6 @@ cdef class Position(Planned):
     cdef i64 n_tried
     # Of all nodes:
     cdef object journal      # who wants to know what was tried
-    cdef object measure      # a criterion in Python, or None
-    cdef object trouble      # the exception that it raised
     cdef bint from_zero      # z counts from the smallest value, also where none is negative
     cdef object trail        # a list of the positions on the way, if someone wants to see them
     cdef bint has_deadline
@@ -66,8 +64,6 @@ cdef class Position(Planned):
     cdef void find_top(self) noexcept nogil
     cdef double mean_size(self, Position owner, const double* values) noexcept nogil
     cdef void ask_score(self, Position owner) noexcept nogil
-    cdef void ask_best(self, Position owner, bint swings, i64 direction, double tolerance,
-                       bint right, Cut* cut) noexcept nogil
     cdef void look_at(self, Position owner, i64 task, Cut* best) noexcept nogil
     cdef void run(self, Position owner, i64 task, const Cut* best) noexcept nogil
     cdef void improve(self, Position owner, i64 task, const Cut* best) noexcept nogil

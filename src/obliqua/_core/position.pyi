@@ -1,9 +1,6 @@
-from typing import Any
-
-from obliqua._core.planned import Planned
+from obliqua._core.asking import Asking
 from obliqua._typing import FloatArray
 
-class Position(Planned):
+class Position(Asking):
     def last_direction(self) -> int: ...
     def follow(self, task: int) -> list[tuple[FloatArray, float, float]]: ...
-    def set_measure(self, measure: Any) -> None: ...

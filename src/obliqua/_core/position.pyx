@@ -19,13 +19,15 @@ from time import monotonic
 
 import numpy as np
 
+from obliqua._core.asking cimport Asking
 from obliqua._core.coding cimport column_spread
 from obliqua._core.criterion cimport goodness, is_convex
 from obliqua._core.crossing cimport amount_between, power_of_two
+from obliqua._core.planned cimport Planned
 from obliqua._core.quick cimport quick_search
 from obliqua._core.rng cimport draw_uniform, mix
 from obliqua._core.swing cimport swing_free, swing_init, swing_search
-from obliqua._core.types cimport Cut, allowed, i32, i64, midpoint, u8, u64
+from obliqua._core.types cimport Cut, allowed, i64, midpoint, u8, u64
 
 cdef extern from "loops.h" nogil:
     void ob_crossings(double* t, const double* v, const double* z, double scale, i64 n)
@@ -33,7 +35,7 @@ cdef extern from "loops.h" nogil:
     void ob_swings(double* t, u8* leaves, const double* v, const double* w, double scale, i64 n)
     void ob_add_multiple(double* v, const double* z, double d, i64 n)
     void ob_add_constant(double* v, double d, i64 n)
-    i64 ob_count_positive(const double* v, i64 n)
+    i64 ob_count_above(const double* v, double at, i64 n)
 
 cdef enum:
     MOST_CLASSES = 12        # whose divisions are all looked at, to know the best one
@@ -42,7 +44,7 @@ cdef enum:
 cdef double TIE = 1e-12      # crossings that are this near, in t, are one
 
 
-cdef class Position(Planned):
+cdef class Position(Asking):
     """Base of methods that move hyperplanes; `improve` says how."""
 
     cdef int reserve_starts(self, i64 n_starts, i64 room, bint helper, journal) except -1:
@@ -235,7 +237,7 @@ cdef class Position(Planned):
             last = owner.sheet.starts[k + 1]
             if first == last:
                 continue
-            here = ob_count_positive(self.v + first, last - first)
+            here = ob_count_above(self.v + first, 0.0, last - first)
             rows += here
             if owner.sheet.weighted:
                 here = 0
@@ -265,7 +267,7 @@ cdef class Position(Planned):
                 if owner.measure is None:
                     quick_search(&self.bench, &owner.sheet, 0.0, &owner.scorer, k, &cut)
                 else:
-                    self.ask_best(owner, False, k, 0.0, False, &cut)
+                    self.ask_best(owner, NULL, k, 0.0, False, &cut)
         if cut.direction == self.n_features:
             return False
         column = cut.direction
@@ -304,7 +306,7 @@ cdef class Position(Planned):
         cut.below = cut.above = 0.0
         self.n_tried += 1
         if owner.measure is not None:
-            self.ask_best(owner, swings, 0, TIE, True, &cut)
+            self.ask_best(owner, self.leaves if swings else NULL, 0, TIE, True, &cut)
         elif swings:
             swing_search(&self.swings, &self.bench, &owner.sheet, self.leaves, TIE,
                          &owner.scorer, &cut)
@@ -381,8 +383,8 @@ cdef class Position(Planned):
         """Moves a hyperplane from the start with this number; the result stands in `a`."""
         pass
 
-    cdef void search_normals(self, Planned owner, i64 task, i64 first, i64 last,
-                             Cut* best) noexcept nogil:
+    cdef void search_task(self, Planned owner, i64 task, i64 first, i64 last,
+                          Cut* best) noexcept nogil:
         """Moves a hyperplane, and offers its direction: all its cuts, so also the one it has."""
         if first == 0:
             self.look_at(<Position> owner, task, best)
@@ -396,7 +398,7 @@ cdef class Position(Planned):
             return
         self.run(owner, task, best)
         owner.late |= self.late
-        Planned.search_normals(self, owner, task, 0, 1, best)
+        Planned.search_task(self, owner, task, 0, 1, best)
         if best.direction == self.n_features + task and best.score >= owner.top:
             owner.topped[task] = True
             if task < owner.done:            # threads may miss a smaller one, and try too much
@@ -421,10 +423,7 @@ cdef class Position(Planned):
         for task in range(self.n_tasks):
             with nogil:
                 self.run(self, task, &none)
-            if self.trouble is not None:
-                trouble = self.trouble
-                self.trouble = None
-                raise trouble
+            self.raise_trouble()
         return Planned.directions(self)
 
     def follow(self, i64 task):
@@ -456,10 +455,6 @@ cdef class Position(Planned):
 
     # -- criteria in Python ------------------------------------------------------------------
 
-    def set_measure(self, measure):
-        """Takes a criterion in Python: an `obliqua.finders.Measure`."""
-        self.measure = measure
-
     cdef void ask_score(self, Position owner) noexcept nogil:
         cdef i64 c
         with gil:
@@ -471,30 +466,3 @@ cdef class Position(Planned):
             except BaseException as error:
                 owner.trouble = error
                 self.score = -1.0
-
-    cdef void ask_best(self, Position owner, bint swings, i64 direction, double tolerance,
-                       bint right, Cut* cut) noexcept nogil:
-        cdef i64 n = owner.sheet.n
-        cdef double score, below, above
-        if owner.trouble is not None:
-            return
-        with gil:
-            try:
-                found = owner.measure.best(
-                    np.asarray(<double[:n]> self.bench.work.values),
-                    np.asarray(<u8[:n]> self.leaves) if swings else None,
-                    np.asarray(<i32[:n]> self.bench.work.classes),
-                    np.asarray(<i64[:n]> owner.sheet.weights) if owner.sheet.weighted else None,
-                    tolerance,
-                    right,
-                    cut.score,
-                )
-                # A tie goes to the first direction, as in the compiled search.
-                if found is not None and (found[0] > cut.score or direction < cut.direction):
-                    score, below, above = found
-                    cut.score = score
-                    cut.direction = direction
-                    cut.below = below
-                    cut.above = above
-            except BaseException as error:
-                owner.trouble = error

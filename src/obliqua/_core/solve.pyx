@@ -41,8 +41,8 @@ cdef bint factorise(double* matrix, i64 n) noexcept nogil:
     return True
 
 
-cdef void solve(const double* factor, i64 n, double* vector) noexcept nogil:
-    """Replaces a vector b by the solution of L L' x = b."""
+cdef void solve_lower(const double* factor, i64 n, double* vector) noexcept nogil:
+    """Replaces a vector b by the solution of L x = b."""
     cdef i64 i, k
     cdef double s
     for i in range(n):
@@ -50,6 +50,12 @@ cdef void solve(const double* factor, i64 n, double* vector) noexcept nogil:
         for k in range(i):
             s -= factor[i * n + k] * vector[k]
         vector[i] = s / factor[i * n + i]
+
+
+cdef void solve_upper(const double* factor, i64 n, double* vector) noexcept nogil:
+    """Replaces a vector b by the solution of L' x = b."""
+    cdef i64 i, k
+    cdef double s
     for i in range(n - 1, -1, -1):
         s = vector[i]
         for k in range(i + 1, n):
@@ -57,13 +63,25 @@ cdef void solve(const double* factor, i64 n, double* vector) noexcept nogil:
         vector[i] = s / factor[i * n + i]
 
 
-def py_solve(matrix, vector):
-    """Solution of a positive definite system, or None, for tests."""
+cdef void solve(const double* factor, i64 n, double* vector) noexcept nogil:
+    """Replaces a vector b by the solution of L L' x = b."""
+    solve_lower(factor, n, vector)
+    solve_upper(factor, n, vector)
+
+
+def py_solve(matrix, vector, bint lower=True, bint upper=True):
+    """Solution of a positive definite system A = L L', or None, for tests.
+
+    Without `upper` that of L x = b, without `lower` that of L' x = b.
+    """
     factor = np.array(matrix, dtype=np.float64, order="C")
     result = np.array(vector, dtype=np.float64)
     cdef double[:, ::1] factor_ = factor
     cdef double[::1] result_ = result
     if not factorise(&factor_[0, 0], factor_.shape[0]):
         return None
-    solve(&factor_[0, 0], factor_.shape[0], &result_[0])
+    if lower:
+        solve_lower(&factor_[0, 0], factor_.shape[0], &result_[0])
+    if upper:
+        solve_upper(&factor_[0, 0], factor_.shape[0], &result_[0])
     return result

@@ -38,10 +38,12 @@ axis-parallel ones. '2p' asks for more rows than twice the number of features, t
 OC1. `None` sets no limit.""",
     ),
     extra_directions=(
-        "{'fisher'} or None",
+        "{'fisher', 'discriminants'} or None",
         """\
 'fisher' looks along Fisher's discriminants too: for each class at the node, the direction
-that separates it best from all others. Not in the paper.""",
+that separates it best from all others. 'discriminants' looks along those of all classes
+together as well, and along directions that part one group of classes from another; see
+:class:`obliqua.methods.discriminants.Discriminants`. Not in the paper.""",
     ),
     covariance=(
         "{'sample', 'trimmed'}",
@@ -118,7 +120,7 @@ class HHCartClassifier(BaseTreeClassifier):
             StrOptions({"2p"}),
             None,
         ],
-        "extra_directions": [StrOptions({"fisher"}), None],
+        "extra_directions": [StrOptions({"fisher", "discriminants"}), None],
         "covariance": [StrOptions({"sample", "trimmed"})],
         "trim_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
         "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
@@ -185,6 +187,7 @@ class HHCartClassifier(BaseTreeClassifier):
                 target=self.target,
                 min_rows=self.oblique_min_samples,
                 fisher=self.extra_directions == "fisher",
+                discriminants=self.extra_directions == "discriminants",
                 trim=float(self.trim_fraction) if self.covariance == "trimmed" else 0.0,
             ),
             max_features=self.max_features_per_split,

@@ -11,14 +11,12 @@ The work is compiled (`obliqua._core.householder`); what is decided here is what
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from obliqua._core.householder import Householder as Finder
 from obliqua.methods._compiled import CompiledSide, Task
 from obliqua.methods._limits import fewest_rows
-
-if TYPE_CHECKING:
-    pass
+from obliqua.methods.discriminants import name_discriminant
 
 __all__ = ["Householder"]
 
@@ -42,6 +40,8 @@ class Householder(CompiledSide):
         Whether Fisher's direction of each class against the rest is looked at too.
     trim : float, default=0.0
         The share of each class's rows, the farthest from its mean, that covariances ignore.
+    discriminants : bool, default=False
+        Whether the directions of `obliqua.methods.discriminants.Discriminants` are looked at too.
     """
 
     _finder = Finder
@@ -52,6 +52,8 @@ class Householder(CompiledSide):
     min_rows: int | str | None = None
     fisher: bool = False
     trim: float = 0.0
+    discriminants: bool = False
+    superclasses: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self._check_choices(variant=("all", "dominant"), target=("first", "nearest"))
@@ -64,8 +66,11 @@ class Householder(CompiledSide):
         return replace(self, min_rows=fewest_rows(self.min_rows, task.problem))
 
     def _label(self, number: int, n_features: int, n_classes: int) -> str:
-        if number >= n_classes * n_features * n_features:
-            return f"Fisher, class {number - n_classes * n_features * n_features} against the rest"
+        later = number - n_classes * n_features * n_features
+        if later >= n_classes:
+            return name_discriminant(later - n_classes, n_features, n_classes)
+        if later >= 0:
+            return f"Fisher, class {later} against the rest"
         pair, column = divmod(number, n_features)
         c, eigenvector = divmod(pair, n_features)
         return f"class {c}, eigenvector {eigenvector}, column {column}"

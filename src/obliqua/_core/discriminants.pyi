@@ -1,0 +1,3 @@
+from obliqua._core.asking import Asking
+
+class Discriminants(Asking): ...
