@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.oc1 import OC1Classifier
     from obliqua.estimators.orthogonal import OrthogonalTreesClassifier
     from obliqua.estimators.quest import QuestClassifier
+    from obliqua.estimators.refined import RefinedTreeClassifier
     from obliqua.estimators.repeated import RepeatedTreesClassifier
     from obliqua.estimators.sadt import SADTClassifier
     from obliqua.experiments.compare import compare
@@ -79,6 +80,7 @@ __all__ = [
     "OrthogonalTreesClassifier",
     "ProposerError",
     "QuestClassifier",
+    "RefinedTreeClassifier",
     "RepeatedTreesClassifier",
     "SADTClassifier",
     "SpectrumTooLarge",
@@ -136,6 +138,7 @@ _HOMES = {
     "OrthogonalTreesClassifier": "obliqua.estimators.orthogonal",
     "ProposerError": "obliqua.errors",
     "QuestClassifier": "obliqua.estimators.quest",
+    "RefinedTreeClassifier": "obliqua.estimators.refined",
     "RepeatedTreesClassifier": "obliqua.estimators.repeated",
     "SADTClassifier": "obliqua.estimators.sadt",
     "SpectrumTooLarge": "obliqua.errors",

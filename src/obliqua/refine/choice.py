@@ -20,7 +20,7 @@ from obliqua.refine.descent import Watch
 from obliqua.refine.recipe import Grower, Recipe, refine_only
 from obliqua.tree import Tree
 
-__all__ = ["Choice", "choose", "is_small", "sizes_up_to"]
+__all__ = ["Choice", "choose", "divisions", "is_small", "sizes_up_to"]
 
 N_FOLDS = 5
 #: With more rows than this, one division into rows to learn from and rows to try on is enough.
@@ -62,8 +62,7 @@ class Choice:
 
 def is_small(problem: Problem) -> bool:
     """Say whether there are so few rows that the greedy tree may be the better one."""
-    n_rows = len(np.unique(problem.y)) and problem.n_rows
-    return n_rows < max(FEW_ROWS, FEW_PER_COLUMN * problem.n_features)
+    return problem.n_rows < max(FEW_ROWS, FEW_PER_COLUMN * problem.n_features)
 
 
 def sizes_up_to(most: int) -> list[int]:
@@ -77,7 +76,7 @@ def sizes_up_to(most: int) -> list[int]:
 def choose(
     problem: Problem,
     grower: Grower,
-    greedy: Greedy,
+    greedy: Greedy | None,
     n_leaves: int | None,
     recipe: Recipe,
     key: int,
@@ -90,8 +89,10 @@ def choose(
     ----------
     problem : Problem
         The rows.
-    grower, greedy : callable
-        What grows trees to be refined, and trees to compare with.
+    grower : callable
+        What grows trees to be refined.
+    greedy : callable or None
+        What grows trees to compare with; None compares with nothing.
     n_leaves : int or None
         The most leaves, if they are given.
     recipe : Recipe
@@ -104,11 +105,10 @@ def choose(
     Choice
         The choice.
     """
-    compared = is_small(problem)
     nothing = np.empty(0, dtype=np.int64)
-    if n_leaves is not None and not compared:
+    if n_leaves is not None and greedy is None:
         return Choice(n_leaves, True, nothing, np.empty(0), float("nan"))
-    trials = _Trials(_divisions(problem, key), grower, recipe, key, n_threads, watch)
+    trials = _Trials(divisions(problem, key), grower, recipe, key, n_threads, watch)
     sizes = [n_leaves] if n_leaves is not None else sizes_up_to(_most_leaves(problem))
     tried: list[FloatArray] = []
     best, worse = 0, 0
@@ -125,7 +125,7 @@ def choose(
                 break
     scores = np.array([trials.accuracy(wrong) for wrong in tried])
     found = np.array(sizes[: len(tried)], dtype=np.int64)
-    if not compared or watch.is_up:
+    if greedy is None or watch.is_up:
         return Choice(int(found[best]), True, found, scores, float("nan"))
     plain = trials.greedy(greedy, n_leaves)
     refined = _is_better(tried[best], plain, trials, tiny=problem.n_rows < TINY)
@@ -148,7 +148,7 @@ def _most_leaves(problem: Problem) -> int:
     return int(min(max(problem.n_rows // 20, 2), 512))
 
 
-def _divisions(problem: Problem, key: int) -> list[tuple[Problem, Problem]]:
+def divisions(problem: Problem, key: int) -> list[tuple[Problem, Problem]]:
     """Return rows to learn from and rows to try on, several times if there are not many."""
     if problem.n_rows > ONE_DIVISION:
         whole, held = hold_out(problem, 1.0 / N_FOLDS, key)

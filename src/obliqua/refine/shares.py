@@ -6,14 +6,17 @@ draw the borders around them. So their frequencies are too sure of themselves.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
 
-from obliqua._typing import FloatArray
+from obliqua.data import Problem
 from obliqua.tree import Tree
 
-__all__ = ["STRENGTHS", "log_loss", "smoothed"]
+__all__ = ["STRENGTHS", "best_strength", "smoothed"]
+
+_LEAST_SHARE = 1e-9
 
 #: Strengths among which calibration chooses: as how many rows the node above counts.
 STRENGTHS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -57,7 +60,34 @@ def smoothed(tree: Tree, strength: float, row_unit: float = 1.0) -> Tree:
     return replace(tree, stats=stats)
 
 
-def log_loss(shares: FloatArray, classes: FloatArray, weights: FloatArray) -> float:
-    """Return the mean of -log of the share of the true class, at most 30 for a row."""
-    said = np.maximum(shares[np.arange(len(classes)), classes], np.exp(-30.0))
-    return float(-(weights @ np.log(said)) / weights.sum())
+def best_strength(
+    grow: Callable[[Problem], Tree],
+    parts: Iterable[tuple[Problem, Problem]],
+    row_unit: float = 1.0,
+) -> float:
+    """Choose the strength of smoothing by log loss on rows that trees were not grown from.
+
+    Parameters
+    ----------
+    grow : callable
+        Grows a tree from a problem.
+    parts : iterable of pairs
+        Rows to grow from, and rows to try on.
+    row_unit : float, default=1.0
+        As how many rows a unit of weight counts.
+
+    Returns
+    -------
+    float
+        One of `STRENGTHS`; of equals the smallest.
+    """
+    losses = np.zeros(len(STRENGTHS))
+    for train, test in parts:
+        tree = grow(train)
+        leaf = tree.apply(test.Z)
+        weights = np.ones(test.n_rows) if test.weights is None else test.weights * test.unit
+        for k, strength in enumerate(STRENGTHS):
+            shares = smoothed(tree, strength, row_unit).proportion[leaf, test.y]
+            # A share of 0 for what happens would cost infinitely much: no row costs more than this.
+            losses[k] -= weights @ np.log(np.maximum(shares, _LEAST_SHARE))
+    return STRENGTHS[int(losses.argmin())]
