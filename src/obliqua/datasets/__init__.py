@@ -5,6 +5,7 @@ No data are part of the package. A loader looks in the folder that the environme
 it finds is compared with a fingerprint of the data set, so that another set of the same name
 is never used by mistake. The artificial data of the papers are made: those of OC1 as its own rows,
 or any number of fresh ones; those of 2C-ETCT always fresh.
+`make_planted_tree` has a random oblique tree to be found again.
 """
 
 from obliqua.datasets._etct import make_normals_with_clusters, make_two_normals
@@ -34,6 +35,7 @@ from obliqua.datasets._oc1 import (
     make_pol,
     make_rcb,
 )
+from obliqua.datasets._planted import make_planted_tree
 
 __all__ = [
     "load_adult",
@@ -57,6 +59,7 @@ __all__ = [
     "load_wine",
     "make_ls10",
     "make_normals_with_clusters",
+    "make_planted_tree",
     "make_pol",
     "make_rcb",
     "make_two_normals",
