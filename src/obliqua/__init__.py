@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         TreeError,
     )
     from obliqua.estimators._fidelity import fidelity
+    from obliqua.estimators._refining import refined
     from obliqua.estimators.aggregated import AggregatedTreeClassifier
     from obliqua.estimators.c45 import C45Classifier
     from obliqua.estimators.cart import CartClassifier
@@ -106,6 +107,7 @@ __all__ = [
     "plot_projection",
     "plot_subclasses",
     "plot_tree",
+    "refined",
     "save",
     "tree_from_sklearn",
 ]
@@ -163,6 +165,7 @@ _HOMES = {
     "plot_projection": "obliqua.plot.projection",
     "plot_subclasses": "obliqua.plot.subclasses",
     "plot_tree": "obliqua.plot.tree",
+    "refined": "obliqua.estimators._refining",
     "save": "obliqua.estimators.files",
     "tree_from_sklearn": "obliqua._foreign",
 }

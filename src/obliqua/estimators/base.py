@@ -190,11 +190,24 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
         from obliqua.prune import grow_pruned
 
         key, n_threads = self._key(), effective_n_jobs(self.n_jobs)
-        return grow_pruned(problem, self._grower(key), pruning_of(self), key, n_threads)
+        tree = grow_pruned(problem, self._grower(key), pruning_of(self), key, n_threads)
+        if not self._refines():
+            return tree
+        from obliqua.refine import refine_only
+        from obliqua.spread import measure_spread
+
+        most = self.get_params(deep=False).get("max_features_per_split")
+        tree = refine_only(tree, problem, max_features=most, key=key, n_threads=n_threads)
+        return measure_spread(tree, problem.Z, problem.weights, n_threads)
+
+    def _refines(self) -> bool:
+        """Say whether the tree is refined; not every method can be."""
+        return bool(self.get_params(deep=False).get("refine", False))
 
     def _heeds_seed(self) -> bool:
         """Say whether another seed may give another tree."""
-        return self.pruning in DIVIDING and self.ccp_alpha is None
+        divides = self.pruning in DIVIDING and self.ccp_alpha is None
+        return divides or self._refines()
 
     def _grower(self, key: int) -> "Callable[[Problem], Tree]":
         """Return what grows a tree from a problem, all of the data or a part of them."""

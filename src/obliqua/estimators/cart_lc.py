@@ -147,6 +147,7 @@ class CartLCClassifier(SearchingTreeClassifier):
             None,
         ],
         "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
+        "refine": ["boolean"],
         "scale": [StrOptions({"standard", "robust", "minmax"}), None],
     }
 
@@ -160,6 +161,7 @@ class CartLCClassifier(SearchingTreeClassifier):
         max_cycles: int = 101,
         oblique_min_samples: float | str | None = "auto",
         max_features_per_split: int | None = None,
+        refine: bool = False,
         scale: str | None = None,
         time_limit: float | None = None,
         criterion: CriterionLike = "twoing",
@@ -194,6 +196,7 @@ class CartLCClassifier(SearchingTreeClassifier):
         self.max_cycles = max_cycles
         self.oblique_min_samples = oblique_min_samples
         self.max_features_per_split = max_features_per_split
+        self.refine = refine
         self.scale = scale
         self.time_limit = time_limit
         self.categorical_features = categorical_features

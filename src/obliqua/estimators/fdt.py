@@ -85,6 +85,7 @@ class FisherTreeClassifier(BaseTreeClassifier):
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
         "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
+        "refine": ["boolean"],
         "min_weight_leaf": [Interval(Real, 0.0, None, closed="left")],
     }
 
@@ -92,6 +93,7 @@ class FisherTreeClassifier(BaseTreeClassifier):
         self,
         *,
         max_features_per_split: int | None = None,
+        refine: bool = False,
         min_weight_leaf: float = 2.0,
         criterion: CriterionLike = "entropy",
         max_depth: int | None = None,
@@ -121,6 +123,7 @@ class FisherTreeClassifier(BaseTreeClassifier):
         self.categorical_features = categorical_features
         self.fill = fill
         self.max_features_per_split = max_features_per_split
+        self.refine = refine
         self.min_weight_leaf = min_weight_leaf
 
     def _proposer(self) -> object:

@@ -124,6 +124,7 @@ class HHCartClassifier(BaseTreeClassifier):
         "covariance": [StrOptions({"sample", "trimmed"})],
         "trim_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
         "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
+        "refine": ["boolean"],
         "scale": [StrOptions({"standard", "robust", "minmax"}), None],
     }
 
@@ -138,6 +139,7 @@ class HHCartClassifier(BaseTreeClassifier):
         covariance: str = "sample",
         trim_fraction: float = 0.1,
         max_features_per_split: int | None = None,
+        refine: bool = False,
         scale: str | None = None,
         criterion: CriterionLike = "twoing",
         max_depth: int | None = None,
@@ -174,6 +176,7 @@ class HHCartClassifier(BaseTreeClassifier):
         self.covariance = covariance
         self.trim_fraction = trim_fraction
         self.max_features_per_split = max_features_per_split
+        self.refine = refine
         self.scale = scale
 
     def _proposer(self) -> object:

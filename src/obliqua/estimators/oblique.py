@@ -80,6 +80,7 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         "proposer": [callable, HasMethods("propose"), HasMethods("finder"), None],
         "axis_parallel": ["boolean"],
         "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
+        "refine": ["boolean"],
         "scale": [StrOptions({"standard", "robust", "minmax"}), None],
     }
 
@@ -89,6 +90,7 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         *,
         axis_parallel: bool = True,
         max_features_per_split: int | None = None,
+        refine: bool = False,
         scale: str | None = None,
         criterion: CriterionLike = "twoing",
         max_depth: int | None = None,
@@ -120,6 +122,7 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         self.proposer = proposer
         self.axis_parallel = axis_parallel
         self.max_features_per_split = max_features_per_split
+        self.refine = refine
         self.scale = scale
 
     def _proposer(self) -> object:

@@ -213,6 +213,7 @@ class OC1Classifier(SearchingTreeClassifier):
         "feature_selection": [StrOptions({"backward", "forward"}), None],
         "beta": [Interval(Real, 0.0, 1.0, closed="both")],
         "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
+        "refine": ["boolean"],
         "scale": [StrOptions({"standard", "robust", "minmax"}), None],
     }
 
@@ -233,6 +234,7 @@ class OC1Classifier(SearchingTreeClassifier):
         feature_selection: str | None = None,
         beta: float = 0.2,
         max_features_per_split: int | None = None,
+        refine: bool = False,
         scale: str | None = "minmax",
         time_limit: float | None = None,
         criterion: CriterionLike = "twoing",
@@ -274,6 +276,7 @@ class OC1Classifier(SearchingTreeClassifier):
         self.feature_selection = feature_selection
         self.beta = beta
         self.max_features_per_split = max_features_per_split
+        self.refine = refine
         self.scale = scale
         self.time_limit = time_limit
         self.categorical_features = categorical_features

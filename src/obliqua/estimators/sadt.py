@@ -127,6 +127,7 @@ class SADTClassifier(SearchingTreeClassifier):
         "cooling": [Interval(Real, 0.0, 1.0, closed="right")],
         "patience": [Interval(Integral, 0, None, closed="left")],
         "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
+        "refine": ["boolean"],
     }
 
     def __init__(
@@ -137,6 +138,7 @@ class SADTClassifier(SearchingTreeClassifier):
         cooling: float = 0.9999,
         patience: int = 10000,
         max_features_per_split: int | None = None,
+        refine: bool = False,
         time_limit: float | None = None,
         criterion: CriterionLike = "entropy",
         max_depth: int | None = None,
@@ -168,6 +170,7 @@ class SADTClassifier(SearchingTreeClassifier):
         self.cooling = cooling
         self.patience = patience
         self.max_features_per_split = max_features_per_split
+        self.refine = refine
         self.time_limit = time_limit
         self.categorical_features = categorical_features
         self.fill = fill

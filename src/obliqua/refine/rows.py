@@ -233,8 +233,9 @@ def _ones(
         values = problem.Z[rows, column]
         absent = np.isnan(values)
         if columns.levels[column] >= 0:
-            codes = np.where(absent, 0, values).astype(np.int64)
-            places[:, k] = columns.levels[column] + codes
+            codes = np.where(absent, -1, values).astype(np.int64)
+            # A level that is not known has the code -1, and adds nothing.
+            places[:, k] = np.where(codes >= 0, columns.levels[column] + codes, -1)
         if gaps[column]:
             places[absent, k] = columns.missing[column]
     there = places >= 0

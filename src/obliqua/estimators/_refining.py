@@ -1,0 +1,152 @@
+"""Refining the tree of a fitted classifier, one that was loaded from a file for instance."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
+
+from obliqua._table import Table, missing_columns
+from obliqua._typing import Int32Array
+from obliqua.data import Problem, encode
+from obliqua.estimators._fitted import TreesClassifier
+from obliqua.estimators._training import SeedLike, TrainedTreesClassifier
+from obliqua.model import Model
+
+__all__ = ["refined"]
+
+
+def refined(
+    classifier: Any,
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None = None,
+    *,
+    max_features_per_split: int | None = None,
+    time_limit: float | None = None,
+    random_state: SeedLike = None,
+    n_jobs: int | None = None,
+) -> Any:
+    """Refine the tree of a fitted classifier: the same structure, all hyperplanes moved together.
+
+    Parameters
+    ----------
+    classifier : estimator
+        A fitted classifier of this library with one tree of hyperplanes; it is not changed.
+    X : array-like of shape (n_samples, n_features)
+        Rows to refine the tree with: those of its fit, or others with the same columns.
+    y : array-like of shape (n_samples,)
+        Their classes, all of which the classifier must know.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+    max_features_per_split : int, default=None
+        The most features of a split. If it is given, splits keep the features that they use, or those that
+        matter most; None lets all features in.
+    time_limit : float, default=None
+        Seconds after which refinement ends where it is.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the order in which rows are looked at.
+    n_jobs : int, default=None
+        The number of threads; it has no influence on the result.
+
+    Returns
+    -------
+    estimator
+        A copy of the classifier with the refined tree.
+
+    Raises
+    ------
+    TreeError
+        If a split is no hyperplane: a set of levels, or a linear machine.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from obliqua import CartClassifier, refined
+    >>> X, y = load_digits(return_X_y=True)
+    >>> cart = CartClassifier(max_leaf_nodes=16, pruning=None).fit(X[::2], y[::2])
+    >>> better = refined(cart, X[::2], y[::2], random_state=0)
+    >>> bool(better.score(X[1::2], y[1::2]) > cart.score(X[1::2], y[1::2]) + 0.1)
+    True
+    """
+    from obliqua.refine import Watch, refine_only
+    from obliqua.spread import measure_spread
+
+    _check(classifier, max_features_per_split, time_limit)
+    problem = _problem(classifier, X, y, sample_weight)
+    key = int(check_random_state(random_state).randint(2**63 - 1, dtype=np.int64))
+    n_threads = effective_n_jobs(n_jobs)
+    tree = refine_only(
+        classifier.tree_,
+        problem,
+        max_features=max_features_per_split,
+        key=key,
+        n_threads=n_threads,
+        watch=Watch(time_limit),
+    )
+    tree = measure_spread(tree, problem.Z, problem.weights, n_threads)
+    out = copy(classifier)
+    model = Model((tree,), "single", classifier.model_.encoding, classifier.classes_)
+    out._hold(model, getattr(classifier, "feature_names_in_", None))
+    return out
+
+
+def _check(classifier: Any, max_features: Any, time_limit: Any) -> None:
+    """Check what was given beside the rows."""
+    if not isinstance(classifier, TreesClassifier):
+        raise TypeError(
+            f"refined() takes a fitted classifier of obliqua; got {type(classifier).__name__}. For a "
+            "tree of scikit-learn make one with obliqua.tree_from_sklearn and see obliqua.refine."
+        )
+    check_is_fitted(classifier)
+    if classifier.model_.combine != "single":
+        raise ValueError(
+            f"refined() takes a classifier of one tree; this {type(classifier).__name__} has "
+            f"{len(classifier.model_.trees)}. Refine one that holds a single tree."
+        )
+    if max_features is not None and not (
+        isinstance(max_features, int | np.integer) and max_features >= 1
+    ):
+        raise ValueError(
+            f"max_features_per_split must be None or an integer of at least 1; got {max_features!r}."
+        )
+    if time_limit is not None and not time_limit >= 0:
+        raise ValueError(f"time_limit must be None or at least 0 seconds; got {time_limit!r}.")
+
+
+def _problem(classifier: Any, X: Any, y: Any, sample_weight: ArrayLike | None) -> Problem:
+    """Make a problem of rows, over the columns and classes that the classifier knows."""
+    Z = classifier._check_rows(X)
+    codes = _codes(classifier, y, len(Z))
+    weights = None
+    if sample_weight is not None:
+        weights = _check_sample_weight(sample_weight, Z, dtype=np.float64, ensure_non_negative=True)
+        there = weights > 0
+        if not there.any():
+            raise ValueError("All weights are 0: there is no row to refine the tree with.")
+        Z, codes, weights = Z[there], codes[there], weights[there]
+    of_classes = None
+    if isinstance(classifier, TrainedTreesClassifier):
+        of_classes = classifier._weights_of_classes(classifier.classes_, codes, weights)
+    table = Table(Z, classifier.model_.encoding, missing_columns(Z))
+    return encode(table, codes, len(classifier.classes_), weights, of_classes)
+
+
+def _codes(classifier: Any, y: Any, n_rows: int) -> Int32Array:
+    """Return the places of labels among the classes of a classifier."""
+    labels = column_or_1d(y)
+    if len(labels) != n_rows:
+        raise ValueError(f"There must be one label per row, {n_rows}; got {len(labels)}.")
+    known = {label: code for code, label in enumerate(classifier.classes_.tolist())}
+    unknown = sorted({str(label) for label in labels.tolist() if label not in known})
+    if unknown:
+        raise ValueError(
+            f"y has classes that the classifier does not know: {', '.join(unknown[:5])}. It knows "
+            f"{', '.join(map(str, list(known)[:10]))}; leave such rows out, or fit anew."
+        )
+    return np.array([known[label] for label in labels.tolist()], dtype=np.int32)
