@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from obliqua.export.text import export_text
     from obliqua.plot.boundary import plot_boundary
     from obliqua.plot.forest import plot_eigenvalues, plot_energy, plot_overlaps
+    from obliqua.plot.loss import plot_loss
     from obliqua.plot.path import plot_path
     from obliqua.plot.projection import plot_projection
     from obliqua.plot.subclasses import plot_subclasses
@@ -102,6 +103,7 @@ __all__ = [
     "plot_boundary",
     "plot_eigenvalues",
     "plot_energy",
+    "plot_loss",
     "plot_overlaps",
     "plot_path",
     "plot_projection",
@@ -160,6 +162,7 @@ _HOMES = {
     "plot_boundary": "obliqua.plot.boundary",
     "plot_eigenvalues": "obliqua.plot.forest",
     "plot_energy": "obliqua.plot.forest",
+    "plot_loss": "obliqua.plot.loss",
     "plot_overlaps": "obliqua.plot.forest",
     "plot_path": "obliqua.plot.path",
     "plot_projection": "obliqua.plot.projection",

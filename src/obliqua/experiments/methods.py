@@ -39,6 +39,11 @@ METHODS: dict[str, Method] = {
             max_features_per_split=3,
         ),
         Method(
+            "refined",
+            "refined: all splits moved together",
+            "obliqua.RefinedTreeClassifier",
+        ),
+        Method(
             "fdt", "FDT: Fisher's direction, pessimistic pruning", "obliqua.FisherTreeClassifier"
         ),
         Method(

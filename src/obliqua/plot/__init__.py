@@ -7,6 +7,7 @@ node has its number in the artist's gid, ``node-3`` for instance.
 
 from obliqua.plot.boundary import plot_boundary
 from obliqua.plot.forest import plot_eigenvalues, plot_energy, plot_overlaps
+from obliqua.plot.loss import plot_loss
 from obliqua.plot.path import plot_path
 from obliqua.plot.projection import plot_projection
 from obliqua.plot.subclasses import plot_subclasses
@@ -16,6 +17,7 @@ __all__ = [
     "plot_boundary",
     "plot_eigenvalues",
     "plot_energy",
+    "plot_loss",
     "plot_overlaps",
     "plot_path",
     "plot_projection",
