@@ -33,7 +33,7 @@ def test_the_seed_decides_about_everything() -> None:
     once, again, other = (make_planted_tree(50, 2, random_state=seed) for seed in (3, 3, 4))
     np.testing.assert_array_equal(once.data, again.data)
     assert once.tree == again.tree
-    assert not once.tree == other.tree
+    assert once.tree != other.tree
     X, y = make_planted_tree(50, 2, random_state=3, return_X_y=True)
     np.testing.assert_array_equal(X, once.data)
     np.testing.assert_array_equal(y, once.target)

@@ -27,10 +27,10 @@ def make_planted_tree(
 ) -> Any:
     """Make rows and let a random tree of dense hyperplanes say their classes.
 
-    The features are normal, with standard deviations between 0.5 and 2, and then turned, so that no
-    axis means anything. Each split has a random direction, and leaves a share of the rows between 0.3
-    and 0.7 on its left. The two leaves of a last split have different classes. No greedy search sees
-    such a tree: single splits of it are hardly better than chance.
+    The features are normal, with standard deviations between 0.5 and 2, and then turned, so that
+    no axis means anything. Each split has a random direction, and leaves a share of the rows
+    between 0.3 and 0.7 on its left. The two leaves of a last split have different classes. No
+    greedy search sees such a tree: single splits of it are hardly better than chance.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def make_planted_tree(
     Returns
     -------
     Bunch
-        With `data`, `target`, `feature_names`, `target_names` and `tree`, the true `Tree`; or the pair
-        ``(data, target)``.
+        With `data`, `target`, `feature_names`, `target_names` and `tree`, the true `Tree`; or the
+        pair ``(data, target)``.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def _planted(probe: FloatArray, depth: int, n_classes: int, chance: np.random.Ge
         path, rows, level = waiting.pop()
         if level == depth:
             continue
-        normal = chance.normal(size=probe.shape[1])
+        normal: FloatArray = chance.normal(size=probe.shape[1])
         heights = rows @ normal
         border = float(np.quantile(heights, chance.uniform(0.3, 0.7)))
         sides = (path + "l", path + "r")

@@ -142,10 +142,10 @@ axis-parallel splits.""",
     "refine": (
         "bool",
         """\
-Whether all splits of the tree, as it was grown and pruned, are refined together by gradients, on all
-rows. The tree keeps its structure, but for splits that no row needs any more; limits on the rows
-of leaves hold while it is grown. `RefinedTreeClassifier` does more: it grows the tree too large and
-shrinks it with refinement in between.""",
+Whether all splits of the tree, as it was grown and pruned, are refined together by gradients, on
+all rows. The tree keeps its structure, but for splits that no row needs any more; limits on the
+rows of leaves hold while it is grown. `RefinedTreeClassifier` does more: it grows the tree too
+large and shrinks it with refinement in between.""",
     ),
     "scale": (
         "{'standard', 'robust', 'minmax'} or None",

@@ -45,8 +45,8 @@ def refined(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
     max_features_per_split : int, default=None
-        The most features of a split. If it is given, splits keep the features that they use, or those that
-        matter most; None lets all features in.
+        The most features of a split. If it is given, splits keep the features that they use, or
+        those that matter most; None lets all features in.
     time_limit : float, default=None
         Seconds after which refinement ends where it is.
     random_state : int, RandomState instance or None, default=None
@@ -100,8 +100,8 @@ def _check(classifier: Any, max_features: Any, time_limit: Any) -> None:
     """Check what was given beside the rows."""
     if not isinstance(classifier, TreesClassifier):
         raise TypeError(
-            f"refined() takes a fitted classifier of obliqua; got {type(classifier).__name__}. For a "
-            "tree of scikit-learn make one with obliqua.tree_from_sklearn and see obliqua.refine."
+            f"refined() takes a fitted classifier of obliqua; got {type(classifier).__name__}. "
+            "For a tree of scikit-learn see obliqua.tree_from_sklearn and obliqua.refine."
         )
     check_is_fitted(classifier)
     if classifier.model_.combine != "single":
@@ -113,7 +113,8 @@ def _check(classifier: Any, max_features: Any, time_limit: Any) -> None:
         isinstance(max_features, int | np.integer) and max_features >= 1
     ):
         raise ValueError(
-            f"max_features_per_split must be None or an integer of at least 1; got {max_features!r}."
+            "max_features_per_split must be None or an integer of at least 1; got "
+            f"{max_features!r}."
         )
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time_limit must be None or at least 0 seconds; got {time_limit!r}.")
@@ -125,7 +126,9 @@ def _problem(classifier: Any, X: Any, y: Any, sample_weight: ArrayLike | None) -
     codes = _codes(classifier, y, len(Z))
     weights = None
     if sample_weight is not None:
-        weights = _check_sample_weight(sample_weight, Z, dtype=np.float64, ensure_non_negative=True)
+        weights = _check_sample_weight(
+            sample_weight, Z, dtype=np.float64, ensure_non_negative=True
+        )
         there = weights > 0
         if not there.any():
             raise ValueError("All weights are 0: there is no row to refine the tree with.")

@@ -63,7 +63,8 @@ The same of the greedy tree; NaN if it was not tried.""",
         "int or None",
         """\
 The most leaves. Splits that save no training error are left out, so there may be fewer. `None`
-chooses a number by cross-validation, on one division of the rows if there are more than 20,000.""",
+chooses a number by cross-validation, on one division of the rows if there are more than
+20,000.""",
     ),
     cycles=(
         "int",
@@ -82,31 +83,31 @@ refined to make up for it. `None` sets no limit.""",
     max_depth=(
         "int or None",
         """\
-The largest depth. `None` sets no limit; refined trees are often deep and lopsided, because a leaf may
-hang wherever it is useful.""",
+The largest depth. `None` sets no limit; refined trees are often deep and lopsided, because a leaf
+may hang wherever it is useful.""",
     ),
     compare_greedy=(
         "'auto' or bool",
         """\
-Whether the greedy tree, pruned by cross-validation, is tried beside the refined one on held-out rows,
-and kept if it is better. 'auto' does so if there are fewer than 2,000 rows, or fewer than 50 for each
-feature: with more, refinement has not been seen to lose. With fewer than 1,000 rows the refined
-tree must be better by more than one standard error.""",
+Whether the greedy tree, pruned by cross-validation, is tried beside the refined one on held-out
+rows, and kept if it is better. 'auto' does so if there are fewer than 2,000 rows, or fewer than 50
+for each feature: with more, refinement has not been seen to lose. With fewer than 1,000 rows the
+refined tree must be better by more than one standard error.""",
     ),
     probabilities=(
         "{'frequencies', 'smoothed', 'calibrated'}",
         """\
-What leaves say of the classes. 'frequencies': the shares of their training rows. 'smoothed': these,
-drawn to the shares of the nodes above, each as if it had one more row of them. 'calibrated': the
-same with a strength that is chosen by log loss on held-out rows, for which five more trees are
-refined.""",
+What leaves say of the classes. 'frequencies': the shares of their training rows. 'smoothed':
+these, drawn to the shares of the nodes above, each as if it had one more row of them.
+'calibrated': the same with a strength that is chosen by log loss on held-out rows, for which five
+more trees are refined.""",
     ),
     time_limit=(
         "float or None",
         """\
-Seconds after which nothing more is refined: the tree is shrunk to the leaves that are wanted with what
-has been reached. How far that is depends on the machine; `timed_out_` says whether it happened.
-`None` sets no limit.""",
+Seconds after which nothing more is refined: the tree is shrunk to the leaves that are wanted with
+what has been reached. How far that is depends on the machine; `timed_out_` says whether it
+happened. `None` sets no limit.""",
     ),
     verbose=(
         "int",
@@ -116,18 +117,18 @@ has been reached. How far that is depends on the machine; `timed_out_` says whet
     fill=(
         "{'node', 'training'}",
         """\
-What stands in for a missing number while the tree is grown: the mean of the column over the training
-rows at that node, or over all. Refinement then moves it, as it moves coefficients, so that being missing
-may count on either side.""",
+What stands in for a missing number while the tree is grown: the mean of the column over the
+training rows at that node, or over all. Refinement then moves it, as it moves coefficients, so
+that being missing may count on either side.""",
     ),
 )
 class RefinedTreeClassifier(TrainedTreesClassifier):
     """Oblique classification tree whose splits are refined together, by gradients.
 
-    A tree is grown greedily to twice the leaves that are wanted. Then its gates become soft, and all of
-    its hyperplanes and leaves move together, down the gradient of one loss; the gates become harder until
-    the tree is an ordinary one again. It is shrunk in four steps by subtree raising and refined after
-    each. No parameter is needed for a good result.
+    A tree is grown greedily to twice the leaves that are wanted. Then its gates become soft, and
+    all of its hyperplanes and leaves move together, down the gradient of one loss; the gates
+    become harder until the tree is an ordinary one again. It is shrunk in four steps by subtree
+    raising and refined after each. No parameter is needed for a good result.
 
     [parameters]
 
@@ -135,26 +136,27 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
     See Also
     --------
-    HHCartClassifier : Greedy oblique trees; with ``refine=True`` they are refined as they are grown.
+    HHCartClassifier : Greedy oblique trees; ``refine=True`` refines them as they are grown.
     CartClassifier : Splits along single features only.
 
     Notes
     -----
-    The parts are old: hierarchical mixtures of experts [1]_, fuzzy refinement of a grown tree [2]_,
-    subtree raising [3]_. Growing too large and shrinking with refinement in between is ours.
+    The parts are old: hierarchical mixtures of experts [1]_, fuzzy refinement of a grown tree
+    [2]_, subtree raising [3]_. Growing too large and shrinking with refinement in between is ours.
 
     Takes qualitative features and missing values. The number of each level at each split, and what
     stands in for a missing value there, are refined like the coefficients.
 
-    The same seed gives the same tree, whatever the order of the rows and the number of threads, unless
-    `time_limit` ends it.
+    The same seed gives the same tree, whatever the order of the rows and the number of threads,
+    unless `time_limit` ends it.
 
     References
     ----------
-    .. [1] M. I. Jordan, R. A. Jacobs (1994). Hierarchical mixtures of experts and the EM algorithm.
-       *Neural Computation* 6, 181-214.
+    .. [1] M. I. Jordan, R. A. Jacobs (1994). Hierarchical mixtures of experts and the EM
+       algorithm. *Neural Computation* 6, 181-214.
     .. [2] A. Suarez, J. F. Lutsko (1999). Globally optimal fuzzy decision trees for classification
-       and regression. *IEEE Transactions on Pattern Analysis and Machine Intelligence* 21, 1297-1311.
+       and regression. *IEEE Transactions on Pattern Analysis and Machine Intelligence* 21,
+       1297-1311.
     .. [3] J. R. Quinlan (1993). *C4.5: Programs for Machine Learning*. Morgan Kaufmann.
 
     Examples
@@ -240,8 +242,8 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         y : array-like of shape (n_samples,)
             The class labels: integers, strings or bools.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Rows of weight 0 count as absent; a weight of 2 is the same as having
-            the row twice. Negative weights are an error.
+            Weights of the rows. Rows of weight 0 count as absent; a weight of 2 is the same as
+            having the row twice. Negative weights are an error.
 
         Returns
         -------

@@ -17,8 +17,8 @@ SIZE = 8.0  # points
 def plot_loss(curve: Any, *, ax: Any = None) -> Any:
     """Draw how the loss of a refined tree fell, pass by pass.
 
-    It falls within each stage, and jumps up where the tree was made smaller or its gates became soft
-    again. If it is still falling steeply at the end, cycles or more leaves may help.
+    It falls within each stage, and jumps up where the tree was made smaller or its gates became
+    soft again. If it is still falling steeply at the end, cycles or more leaves may help.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _checked(curve: Any) -> FloatArray:
         raise ValueError("The curve of a loss is a list of finite numbers, one per pass.")
     if len(values) == 0:
         raise ValueError(
-            "There is no loss to draw: nothing was refined. The greedy tree was kept, or the tree has "
-            "one leaf; see `chosen_`."
+            "There is no loss to draw: nothing was refined. The greedy tree was kept, or the tree "
+            "has one leaf; see `chosen_`."
         )
     return values

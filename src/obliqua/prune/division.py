@@ -280,8 +280,8 @@ def draw(problem: Problem, n_rows: float, seed: int) -> Problem:
     )
 
 
-def take(problem: Problem, rows: BoolArray) -> Problem:
-    """Return the problem of some of the rows."""
+def take(problem: Problem, rows: BoolArray | Int64Array) -> Problem:
+    """Return the problem of some of the rows: a mask, or their numbers."""
     weights = None if problem.weights is None else problem.weights[rows]
     counts = None if problem.row_counts is None else problem.row_counts[rows]
     as_rows = None if problem.row_weights is None else problem.row_weights[rows]

@@ -1,8 +1,8 @@
 """Refining: all hyperplanes and leaves of a tree move together, down the gradient of one loss.
 
-Each gate is soft: a row goes right with the probability g = sigmoid(beta (w.x + b)), so that each leaf
-gets a share of it, and v is the mean over leaves of the share that they give to the row's own class.
-The loss is -log(v + c). beta grows from step to step until the gates are nearly hard.
+Each gate is soft: a row goes right with the probability g = sigmoid(beta (w.x + b)), so that each
+leaf gets a share of it, and v is the mean over leaves of the share that they give to the row's own
+class. The loss is -log(v + c). beta grows from step to step until the gates are nearly hard.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from obliqua.refine.rows import Float32Array, SoftRows
 
 __all__ = ["Schedule", "Watch", "refine"]
 
-_CHUNK = 4_000_000  # weights that rows meet between two looks at the clock: a few hundredths of a second
+_CHUNK = 4_000_000  # weights that rows meet between two looks at the clock: some 50 ms
 _ROWS_PER_THREAD = 32  # of a batch: fewer are not worth the waiting
 
 

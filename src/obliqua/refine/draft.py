@@ -219,7 +219,9 @@ def _planes(normals: FloatArray, columns: Columns, problem: Problem) -> dict[str
     place[columns.numeric] = np.arange(len(columns.numeric))
     at = place[column]
     plain = at >= 0
-    coef[plain] = round_significant(normals[plane[plain], at[plain]] / columns.sd[at[plain]], _BITS)
+    coef[plain] = round_significant(
+        normals[plane[plain], at[plain]] / columns.sd[at[plain]], _BITS
+    )
     fill[plain] = means[column[plain]]
     gap = plain & (columns.missing[column] >= 0) & (coef != 0)
     move = normals[plane[gap], columns.missing[column[gap]]]
@@ -258,9 +260,7 @@ def _used_columns(normals: FloatArray, columns: Columns) -> BoolArray:
     return used
 
 
-def _table(
-    normal: FloatArray, column: int, columns: Columns
-) -> tuple[FloatArray, float, float]:
+def _table(normal: FloatArray, column: int, columns: Columns) -> tuple[FloatArray, float, float]:
     """Return the numbers of a column's levels around their mean, the mean, and that of a gap."""
     start, count = int(columns.levels[column]), int(columns.n_levels[column])
     values, share = normal[start : start + count], columns.share[start : start + count]
@@ -289,7 +289,8 @@ def _counted(tree: Tree, problem: Problem) -> Tree:
     sides = counts[first].astype(np.int64), counts[first + 1].astype(np.int64)
     share = counts[inner].sum(axis=1) / counts[0].sum()
     gain[inner] = share * get_criterion("gini").goodness(*sides)
-    return replace(tree, stats=counts * problem.unit, n_samples=n_samples, gain=gain)
+    stats: FloatArray = np.asarray(counts * problem.unit, dtype=np.float64)
+    return replace(tree, stats=stats, n_samples=n_samples, gain=gain)
 
 
 def without_leaves(draft: Draft, leaves: Int64Array) -> Draft:
@@ -325,7 +326,7 @@ def _leaf_numbers(child: Int32Array) -> Int64Array:
 
 
 def renumbered(draft: Draft, root: int) -> Draft:
-    """Return the part of a draft below a root, its nodes and leaves numbered anew in level order."""
+    """Return the part of a draft below a root, numbered anew in level order."""
     order = [root] if root >= 0 else []
     child: list[list[int]] = []
     n_leaves = 0

@@ -1,14 +1,15 @@
 """The whole recipe: grow too large a tree, refine it, shrink it with refinement in between.
 
-Grown greedily to twice the leaves, refined, shrunk in four steps by subtree raising and refined after
-each, and at last rid of splits that save no error. Cycles go on from there: the tree grows by half
-with priorities that chance has shaken, is refined and shrunk again, and is kept if it errs less.
+Grown greedily to twice the leaves, refined, shrunk in four steps by subtree raising and refined
+after each, and at last rid of splits that save no error. Cycles go on from there: the tree grows
+by half with priorities that chance has shaken, is refined and shrunk again, and is kept if it errs
+less.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from math import ceil
 
@@ -57,8 +58,10 @@ class Recipe:
 
     start: float = 2.0
     steps: tuple[float, ...] = (1.6, 1.3, 1.15, 1.0)
-    schedule: Schedule = Schedule()
-    between: Schedule = Schedule(sharpness=(4.0, 8.0), least_passes=15.0)
+    schedule: Schedule = field(default_factory=Schedule)
+    between: Schedule = field(
+        default_factory=lambda: Schedule(sharpness=(4.0, 8.0), least_passes=15.0)
+    )
     max_features: int | None = None
     cycles: int = 0
     shake: float = 0.5
@@ -84,8 +87,8 @@ def refine_only(
     schedule : Schedule, default=None
         How.
     max_features : int, default=None
-        The most columns of a split. If it is given, splits keep the columns that they ask about, or
-        those that matter most; None lets all columns in.
+        The most columns of a split. If it is given, splits keep the columns that they ask about,
+        or those that matter most; None lets all columns in.
     key : int, default=0
         The seed.
     n_threads : int, default=1
@@ -187,10 +190,7 @@ class _Work:
     n_threads: int
     watch: Watch
     #: Streams of random numbers that have been used.
-    used: list[int] = None  # type: ignore[assignment]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "used", [])
+    used: list[int] = field(default_factory=list)
 
     def _fresh_key(self) -> int:
         self.used.append(len(self.used))

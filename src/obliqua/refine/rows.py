@@ -2,9 +2,9 @@
 
 Numbers are standardised, a column of ones stands for the constant, and each level of a qualitative
 column, and each number that is missing, is a column of its own that is 1 or 0. Of these only the
-places of the ones are kept (`more`). Rows that are equal are one row with their weight, and the rows
-stand in the order of a hash of what is in them: neither the order in which they come, nor a weight of
-2 in the place of a repeated row, changes anything.
+places of the ones are kept (`more`). Rows that are equal are one row with their weight, and the
+rows stand in the order of a hash of what is in them: neither the order in which they come, nor a
+weight of 2 in the place of a repeated row, changes anything.
 """
 
 from __future__ import annotations
@@ -217,9 +217,7 @@ def _standardised(
     width = padded(place)
     where: list[Int64Array] = [np.array(places, dtype=np.int64) for places in (levels, missing)]
     n_levels = problem.n_levels.astype(np.int64)
-    columns = Columns(
-        numeric, mean, sd, where[0], n_levels, where[1], np.zeros(width), width
-    )
+    columns = Columns(numeric, mean, sd, where[0], n_levels, where[1], np.zeros(width), width)
     return columns, x
 
 

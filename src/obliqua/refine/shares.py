@@ -1,7 +1,7 @@
 """What leaves say of the classes: frequencies, or something nearer to probabilities.
 
-A refined tree has few, crowded leaves, but some leaves are small, and the rows in them were used to
-draw the borders around them. So their frequencies are too sure of themselves.
+A refined tree has few, crowded leaves, but some leaves are small, and the rows in them were used
+to draw the borders around them. So their frequencies are too sure of themselves.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ def smoothed(tree: Tree, strength: float, row_unit: float = 1.0) -> Tree:
     """Draw the shares of each leaf to those of the node above it, and these to the next.
 
     With strength m, a node of n rows has the shares (n f + m s) / (n + m), where f are its
-    frequencies and s the shares of its parent. The root has m rows with equal shares of all classes.
+    frequencies and s the shares of its parent. The root has m rows with equal shares of all
+    classes.
 
     Parameters
     ----------
@@ -40,8 +41,8 @@ def smoothed(tree: Tree, strength: float, row_unit: float = 1.0) -> Tree:
     Returns
     -------
     Tree
-        The tree with other `stats` in its leaves, whose weights stay as they are, and their sums in
-        the nodes above.
+        The tree with other `stats` in its leaves, whose weights stay as they are, and their sums
+        in the nodes above.
     """
     if strength == 0.0:
         return tree
@@ -50,9 +51,7 @@ def smoothed(tree: Tree, strength: float, row_unit: float = 1.0) -> Tree:
     counts = tree.stats * row_unit
     shares = np.empty_like(counts)
     for node in range(tree.n_nodes):  # parents stand before their children
-        above = (
-            shares[tree.parent[node]] if node else np.full(n_classes, 1.0 / n_classes)
-        )
+        above = shares[tree.parent[node]] if node else np.full(n_classes, 1.0 / n_classes)
         shares[node] = (counts[node] + strength * above) / (counts[node].sum() + strength)
     stats = np.where(tree.is_leaf[:, None], shares * weight[:, None], 0.0)
     for node in range(tree.n_nodes - 1, 0, -1):
@@ -88,6 +87,7 @@ def best_strength(
         weights = np.ones(test.n_rows) if test.weights is None else test.weights * test.unit
         for k, strength in enumerate(STRENGTHS):
             shares = smoothed(tree, strength, row_unit).proportion[leaf, test.y]
-            # A share of 0 for what happens would cost infinitely much: no row costs more than this.
+            # A share of 0 for what happens would cost infinitely much: no row costs more than
+            # this.
             losses[k] -= weights @ np.log(np.maximum(shares, _LEAST_SHARE))
     return STRENGTHS[int(losses.argmin())]

@@ -27,10 +27,11 @@ MOST_ROWS = 200_000
 def raise_to(draft: Draft, rows: SoftRows, n_leaves: int) -> Draft:
     """Leave out splits until a draft has at most so many leaves, at the least cost in errors.
 
-    Each split has three ways to go: it becomes a leaf, or only its left or only its right side stays,
-    and the rows of the other side are sent down that one. The change of training errors, with the
-    labels of the leaves as they are, is divided by the leaves that are saved. The cheapest ways are
-    taken, none above or below another, until a third of the excess is gone; then all is counted anew.
+    Each split has three ways to go: it becomes a leaf, or only its left or only its right side
+    stays, and the rows of the other side are sent down that one. The change of training errors,
+    with the labels of the leaves as they are, is divided by the leaves that are saved. The
+    cheapest ways are taken, none above or below another, until a third of the excess is gone; then
+    all is counted anew.
 
     Parameters
     ----------
@@ -44,8 +45,8 @@ def raise_to(draft: Draft, rows: SoftRows, n_leaves: int) -> Draft:
     Returns
     -------
     Draft
-        The smaller draft; its hyperplanes are those of the larger one. It has no split that all of its
-        rows pass on one side.
+        The smaller draft; its hyperplanes are those of the larger one. It has no split that all of
+        its rows pass on one side.
     """
     if draft.n_nodes == 0:
         return draft
@@ -90,7 +91,7 @@ class _Option(NamedTuple):
 
 
 class _Raised:
-    """A draft while splits are left out. Nodes keep their numbers; `child` says what stands where."""
+    """A draft while splits are left out: nodes keep their numbers, `child` says what is where."""
 
     def __init__(self, draft: Draft, rows: SoftRows) -> None:
         self.whole = draft
@@ -156,9 +157,7 @@ class _Raised:
         self._leave_out(taken)
 
     def _options(self, excess: int) -> list[_Option]:
-        changes = raising_changes(
-            self.bits, self.child, self.root, self.y, self.units, self.label
-        )
+        changes = raising_changes(self.bits, self.child, self.root, self.y, self.units, self.label)
         options = []
         for node in self.order:
             sides = self.child[node].tolist()

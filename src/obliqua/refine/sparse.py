@@ -50,7 +50,7 @@ def masked(draft: Draft, rows: SoftRows, n_features: int | None) -> Draft:
 
 
 def _sizes(draft: Draft, rows: SoftRows) -> FloatArray:
-    """Return by node and column the standard deviation of what the column adds to heights there."""
+    """Return by node and column the standard deviation of what the column adds to heights."""
     first, second = _node_moments(draft, rows)
     weight = np.maximum(first[:, rows.columns.constant], 1e-300)[:, None]
     mean = first / weight
