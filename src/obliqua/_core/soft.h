@@ -324,10 +324,10 @@ OB_VERSIONS static void ob_soft_walk(const ob_soft *s, int64_t n, int32_t *leaf,
 #endif
 
 typedef struct {
-    int32_t waiting, round, n;
+    int32_t waiting, round, n, given_up;
 } ob_barrier;
 
-/* Returns when all n threads have come here. */
+/* Returns when all n threads have come here, or when one has given up. */
 static void ob_wait(ob_barrier *b) {
     int32_t round;
     if (b->n == 1)
@@ -339,7 +339,7 @@ static void ob_wait(ob_barrier *b) {
         return;
     }
     /* A batch takes some ten microseconds: to sleep would take longer. */
-    for (int64_t spins = 0; OB_LOAD(&b->round) == round; spins++)
+    for (int64_t spins = 0; OB_LOAD(&b->round) == round && !OB_LOAD(&b->given_up); spins++)
         if (spins > 2000)
             OB_YIELD();
 }

@@ -63,7 +63,7 @@ cdef extern from "soft.h" nogil:
         const float* mask
 
     ctypedef struct ob_barrier:
-        int32_t waiting, round, n
+        int32_t waiting, round, n, given_up
 
     void ob_soft_rows(const ob_soft*, const ob_batch*, const ob_path*, const int64_t*, int64_t,
                       int64_t, int64_t, float)
@@ -184,7 +184,7 @@ cdef class Descent:
         self.shares = shares
         self.n_threads = <int> shares.shape[0] - 1
         self.barrier.n = self.n_threads
-        self.barrier.waiting = self.barrier.round = 0
+        self.barrier.waiting = self.barrier.round = self.barrier.given_up = 0
         self.batch.room = room
         moments = np.zeros((3, n_w + 1), dtype=np.float32)
         leaf_moments = np.zeros((3, n_a), dtype=np.float32)
@@ -233,6 +233,10 @@ cdef class Descent:
     def __dealloc__(self):
         free(self.paths)
 
+    def give_up(self):
+        """Lets threads go that wait for one which will not come; nothing is worth keeping then."""
+        self.barrier.given_up = 1
+
     def forget_loss(self):
         """Starts the sum of the loss anew."""
         self.loss = 0.0
@@ -245,6 +249,8 @@ cdef class Descent:
         cdef int64_t step, n_rows = order.shape[0]
         with nogil:
             for step in range(first, last):
+                if self.barrier.given_up:
+                    break
                 self.one(&order[step * self.size], min(self.size, n_rows - step * self.size),
                          before + step - first, k)
 

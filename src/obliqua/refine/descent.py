@@ -38,8 +38,9 @@ class Schedule:
         beta at the beginning and at the end.
     rate, leaf_rate : float, default=0.02, 0.05
         Adam's rates for hyperplanes and for leaves at the beginning; they fall to 0.
-    decay : float, default=1e-3
-        How much hyperplanes are drawn to 0, in proportion to the share of rows at their node.
+    decay : float or None, default=None
+        How much hyperplanes are drawn to 0, in proportion to the share of rows at their node;
+        None: 0.01 with fewer than 1,000 rows, 0.001 with more.
     least_passes : float, default=30.0
         With `passes=None`, the fewest, if there are not very many rows.
     """
@@ -48,7 +49,7 @@ class Schedule:
     sharpness: tuple[float, float] = (2.0, 8.0)
     rate: float = 0.02
     leaf_rate: float = 0.05
-    decay: float = 1e-3
+    decay: float | None = None
     least_passes: float = 30.0
 
     def passes_over(self, n_rows: int) -> float:
@@ -58,6 +59,12 @@ class Schedule:
         # Few rows want steps rather than passes: 2,000 batches. Many rows want fewer passes.
         least = max(min(self.least_passes, 40.0 * self.least_passes * 1000.0 / n_rows), 5.0)
         return min(max(128_000 / n_rows, least), 400.0)
+
+    def decay_with(self, n_rows: int) -> float:
+        """Return how much hyperplanes are drawn to 0 with so many rows."""
+        if self.decay is not None:
+            return self.decay
+        return 1e-2 if n_rows < 1000 else 1e-3
 
     def batch_size(self, n_rows: int) -> int:
         """Return the rows of a batch: 64, and more where there are very many."""
@@ -131,6 +138,7 @@ def refine(
     schedule = Schedule() if schedule is None else schedule
     watch = Watch() if watch is None else watch
     normals, leaf, reached = _scaled(draft, rows)
+    before = draft
     draft = replace(draft, normals=normals)
     logits = logits_of(class_counts(leaf, rows, draft.n_leaves), rows)
     size = min(schedule.batch_size(rows.n_rows), rows.n_rows)
@@ -142,13 +150,22 @@ def refine(
         draft.soft(rows, logits),
         size,
         (n_steps, *schedule.sharpness, schedule.rate, schedule.leaf_rate),
-        (schedule.decay * reached).astype(np.float32),
+        (schedule.decay_with(rows.n_rows) * reached).astype(np.float32),
         _pulled(rows),
         draft.mask,
         shares,
     )
-    _descend(descent, rows, n_steps, n_batches, size, key, watch)
+    finished = _descend(descent, rows, n_steps, n_batches, size, key, watch)
+    # Gates that are still soft may divide rows worse than those at the start, when they harden.
+    if not finished and _errors(draft, rows) > _errors(before, rows):
+        return before
     return draft
+
+
+def _errors(draft: Draft, rows: SoftRows) -> int:
+    """Return the weight of the rows outside the largest class of their leaf, with hard gates."""
+    counts = draft.counts(rows)
+    return int((counts.sum(axis=1) - counts.max(axis=1)).sum())
 
 
 def _scaled(draft: Draft, rows: SoftRows) -> tuple[Float32Array, Int32Array, FloatArray]:
@@ -212,8 +229,8 @@ def _descend(
     size: int,
     key: int,
     watch: Watch,
-) -> None:
-    """Make the steps, pass by pass, and note the mean loss of each pass."""
+) -> bool:
+    """Make the steps, note the mean loss of each pass, and return whether all were made."""
     order = np.arange(rows.n_rows, dtype=np.int64)
     chunk = max(_CHUNK // (size * rows.columns.width), 1)
     done = number = 0
@@ -228,8 +245,9 @@ def _descend(
                 first = end
             seen = min(first * size, rows.n_rows)
             watch.curve.append(descent.loss / max(seen, 1))
-            done += last
+            done += first
             number += 1
+    return done >= n_steps
 
 
 def _together(
@@ -241,10 +259,15 @@ def _together(
     before: int,
 ) -> None:
     """Let all threads make some steps; this one is the first of them."""
-    others = [
-        pool.submit(descent.run, order, first, last, before, k)
-        for k in range(1, descent.n_threads)
-    ]
-    descent.run(order, first, last, before, 0)
-    for other in others:
-        other.result()
+    try:
+        others = [
+            pool.submit(descent.run, order, first, last, before, k)
+            for k in range(1, descent.n_threads)
+        ]
+        descent.run(order, first, last, before, 0)
+        for other in others:
+            other.result()
+    except BaseException:
+        # Ctrl-C, say, before this thread could join: the others must not wait for it.
+        descent.give_up()
+        raise

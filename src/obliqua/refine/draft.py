@@ -225,7 +225,9 @@ def _planes(normals: FloatArray, columns: Columns, problem: Problem) -> dict[str
     fill[plain] = means[column[plain]]
     gap = plain & (columns.missing[column] >= 0) & (coef != 0)
     move = normals[plane[gap], columns.missing[column[gap]]]
-    fill[gap] = columns.mean[at[gap]] + move / coef[gap]
+    with np.errstate(over="ignore"):
+        moved = columns.mean[at[gap]] + move / coef[gap]
+    fill[gap] = np.where(np.isfinite(moved), moved, columns.mean[at[gap]])
     # w.x + b > 0 over standardised columns is coef.z > threshold over the original ones.
     centre = np.zeros(len(plane))
     centre[plain] = coef[plain] * columns.mean[at[plain]]

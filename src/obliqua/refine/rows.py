@@ -198,13 +198,14 @@ def _standardised(
             present = ~np.isnan(values)
             there = np.where(present, share, 0.0)
             values = np.where(present, values, 0.0)
-        total = there.sum()
-        if total > 0.0:
-            mean[k] = (there @ values) / total
-            spread = float(np.sqrt((there @ (values - mean[k]) ** 2) / total))
+        total, size = there.sum(), float(np.abs(values).max())
+        if total > 0.0 and size > 0.0:
+            # In units of the largest, squares of huge or tiny numbers stay within bounds.
+            small = values / size
+            middle = float(there @ small) / total
+            spread = float(np.sqrt((there @ (small - middle) ** 2) / total))
             # A column that is constant but for rounding tells nothing, and must not be blown up.
-            size = float(np.abs(values).max())
-            sd[k] = spread if spread > 1e-12 * size else 1.0
+            mean[k], sd[k] = middle * size, spread * size if spread > 1e-12 else 1.0
         centred = (values - mean[k]) / sd[k]
         x[:, k] = np.where(there > 0.0, centred, 0.0) if gaps[column] else centred
     x[:, d] = 1.0
