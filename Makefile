@@ -59,8 +59,8 @@ bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to 
 	@$(RUN) -m benchmarks.forest_gram --quick
 	@$(RUN) -m benchmarks.tables --quick
 
-reproduce: $(VENV)/.package ## make a paper's table again: ARGS="hhcart-table-2 --repeats 10"
-	@$(RUN) -m obliqua.experiments $(if $(ARGS),$(ARGS),--help)
+reproduce: $(VENV)/.package $(VENV)/.group-cli ## make the papers' tables again, or ARGS="hhcart-table-2 --repeats 1"
+	@$(RUN) -m obliqua reproduce $(if $(ARGS),$(ARGS),all --jobs -1 --resume)
 
 bench-growth: $(VENV)/.package ## how HHCART's time grows with rows, features and classes
 	@$(RUN) -m benchmarks.growth $(ARGS)

@@ -32,7 +32,7 @@ ALL = (TABLE_1, TABLE_2, TABLE_CV)
 
 
 def ran(table: Table, folder: Path, methods: list[str], repeats: int = 2) -> Comparison:
-    store = Store(folder / "x.json", table.name, 0)
+    store = Store(folder / "x.jsonl", table.name, 0)
     return run_table(table, store, methods=methods, repeats=repeats, progress=lambda line: None)
 
 

@@ -1,17 +1,14 @@
-"""A published table beside ours, and the command that makes it."""
+"""A published table beside ours."""
 
 from __future__ import annotations
 
-import csv
 import math
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from obliqua.experiments import __main__ as command
 from obliqua.experiments.hhcart import METHODS, PROTOTYPE_2, PUBLISHED_2, TABLE_2
 from obliqua.experiments.protocol import Method, Summary
 from obliqua.experiments.store import Store
@@ -108,134 +105,6 @@ def test_unknown_names_are_errors_that_list_the_known(tmp_path: Path) -> None:
     for words in ({"data_sets": ["XX"]}, {"methods": ["XX"]}, {"repeats": {"XX": 1}}):
         choice: Any = words
         with pytest.raises(ValueError, match="is called 'XX'; there are"):
-            run_table(small_table(), Store(tmp_path / "r.json", "t", 0), **choice)
+            run_table(small_table(), Store(tmp_path / "r.jsonl", "t", 0), **choice)
     with pytest.raises(ValueError, match="at least one repeat, got 0"):
-        run_table(small_table(), Store(tmp_path / "r.json", "t", 0), repeats=0)
-
-
-# --- the command ------------------------------------------------------------------------------
-
-
-def exit_code(words: list[str]) -> int:
-    """Of the command, whether it returns the code or leaves at once."""
-    try:
-        return command.main(words)
-    except SystemExit as left:
-        return int(left.code or 0)
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command with methods that are quick."""
-    monkeypatch.setattr(command, "TABLES", {"hhcart-table-2": small_table()})
-
-
-@pytest.mark.usefixtures("quick")
-def test_the_command_writes_what_it_prints(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "new" / "folder"
-    words = ["hhcart-table-2", "--sets", "BS,WINE", "--repeats", "2,WINE=1", "--out", str(out)]
-    assert command.main(words) == 0
-    shown = capsys.readouterr()
-    assert (out / "hhcart-table-2.md").read_text("utf-8") == shown.out
-    assert "| BS | AP | 2 | 78.2 ± 1.3 |" in shown.out
-    assert "| WINE | AP | 1 | 89.2 ± 4.6 |" in shown.out
-    with (out / "hhcart-table-2.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [(row["set"], row["repeats"]) for row in rows] == [("BS", "2"), ("WINE", "1")]
-    assert rows[0]["leaves_ours"] == "2.0"
-    assert rows[1]["accuracy_ours_sd"] == ""
-
-    # Again: refused, then completed by another method without repeating anything.
-    assert command.main(words) == 2
-    assert "--resume" in capsys.readouterr().err
-    assert command.main([*words, "--resume", "--methods", "AP,new"]) == 0
-    assert "[3/3] WINE new" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("quick")
-def test_the_command_lists_and_complains(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command.main(["hhcart-table-2", "--list"]) == 0
-    assert "Boston Housing" in capsys.readouterr().out
-    assert command.main(["hhcart-table-2", "--sets", "XX", "--out", str(tmp_path)]) == 2
-    assert "error: --sets: no data set is called 'XX'" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        command.main(["no-such-table"])
-    capsys.readouterr()
-    assert list(tmp_path.iterdir()) == []
-
-
-WRONG_WORDS = {
-    "no sets": (["--sets", ""], "argument --sets: expected names with commas"),
-    "no methods": (["--methods", " , "], "argument --methods: expected names with commas"),
-    "no repeats": (["--repeats", "x"], r"argument --repeats: expected N[,SET=N]"),
-    "empty repeats": (["--repeats", ""], r"argument --repeats: expected N[,SET=N]"),
-    "half a repeat": (["--repeats", "3,BS=1.5"], r"argument --repeats: expected N[,SET=N]"),
-    "a seed below 0": (["--seed", "-1"], "argument --seed: expected a whole number of at least 0"),
-    "no seed": (["--seed", "x"], "argument --seed: expected a whole number of at least 0"),
-    "no jobs": (["--jobs", "0"], "argument --jobs: expected a whole number other than 0"),
-    "unknown set": (["--sets", "XX"], "--sets: no data set is called 'XX'; there are BS,"),
-    "unknown method": (["--methods", "XX"], "--methods: no method is called 'XX'; there are AP,"),
-    "repeats of none": (["--repeats", "1,XX=2"], "--repeats: no data set is called 'XX'"),
-    "0 repeats": (["--repeats", "0", "--sets", "WINE"], "--repeats: .* got 0 for WINE"),
-    "0 of one": (["--repeats", "1,LET=0", "--sets", "WINE"], "--repeats: .* got 0 for LET"),
-}
-
-
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("name", WRONG_WORDS)
-def test_wrong_words_are_found_before_the_results_are_looked_at(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words, message = WRONG_WORDS[name]
-    (tmp_path / "hhcart-table-2.json").write_text("earlier results", "utf-8")
-    assert exit_code(["hhcart-table-2", "--out", str(tmp_path), *words]) == 2
-    pattern = re.escape(message).replace(re.escape(".*"), ".*")
-    assert re.search(pattern, capsys.readouterr().err.splitlines()[-1])
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_folder_that_cannot_be_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "file"
-    file.write_text("", "utf-8")
-    for out in (file, file / "below"):
-        assert exit_code(["hhcart-table-2", "--sets", "BS", "--out", str(out)]) == 2
-        (line,) = capsys.readouterr().err.splitlines()
-        assert line.startswith(f"error: --out: the folder {out} cannot be made: ")
-
-
-@pytest.mark.usefixtures("quick")
-def test_blanks_after_commas_are_allowed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["--sets", "BS, WINE", "--methods", "AP, new", "--repeats", "0, BS=1, WINE=2"]
-    assert command.main(["hhcart-table-2", *words, "--out", str(tmp_path)]) == 0
-    shown = capsys.readouterr().out
-    assert "| BS | new | 1 |" in shown
-    assert "| WINE | AP | 2 |" in shown
-
-
-def test_the_list_needs_no_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main(["--list"]) == 0
-    shown = capsys.readouterr().out
-    assert all(f"{name}: " in shown for name in command.TABLES)
-    assert "at most 1 feature per split" in shown
-    assert "at most 2 features per split" in shown
-    assert exit_code([]) == 2
-    names = ", ".join(sorted(command.TABLES))
-    assert f"the name of a table is missing; there are: {names}" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("quick")
-def test_an_interrupted_command_says_how_to_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def interrupt(*args: Any, **params: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(command, "run_table", interrupt)
-    assert command.main(["hhcart-table-2", "--out", str(tmp_path)]) == 130
-    assert "--resume" in capsys.readouterr().err
+        run_table(small_table(), Store(tmp_path / "r.jsonl", "t", 0), repeats=0)

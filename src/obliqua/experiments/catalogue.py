@@ -21,7 +21,7 @@ from obliqua.experiments.sadt import TABLE_SCHEDULES
 from obliqua.experiments.table5 import TABLE_5
 from obliqua.experiments.tables import Table
 
-__all__ = ["TABLES"]
+__all__ = ["OWN_TABLES", "TABLES"]
 
 #: The papers' tables and our own.
 TABLES: dict[str, Table] = {
@@ -51,3 +51,21 @@ TABLES: dict[str, Table] = {
         DISTIL_FRESH,
     )
 }
+
+#: Tables that no paper has.
+OWN_TABLES = frozenset(
+    table.name
+    for table in (
+        OC1_HHCART,
+        TABLE_REPEATED,
+        TABLE_SCHEDULES,
+        TABLE_MORE,
+        TABLE_MISSING,
+        ETCT_CLUSTERS,
+        ODT_TABLE_CV,
+        MISSING,
+        DISTIL,
+        DISTIL_LETTER,
+        DISTIL_FRESH,
+    )
+)

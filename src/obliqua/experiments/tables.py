@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, islice, takewhile
 from typing import TypeVar
 
 import numpy as np
@@ -23,10 +24,10 @@ from obliqua.experiments.protocol import (
     DataSet,
     Method,
     Summary,
-    run,
     summarise,
 )
-from obliqua.experiments.store import Store
+from obliqua.experiments.running import Part, run
+from obliqua.experiments.store import Kept, Store
 
 __all__ = ["LIMIT", "Comparison", "Entry", "Figure", "Row", "Table", "run_table"]
 
@@ -97,6 +98,9 @@ class Table:
         What must be known to read the figures; it stands below them.
     shown_as : type of Comparison or None
         What prints the table, if not a `Comparison`.
+    cells_of : str
+        Name of the table whose cells this one shows, if it has none of its own. Its data sets,
+        methods and folds must be the same there.
     """
 
     name: str
@@ -112,6 +116,7 @@ class Table:
     effort: bool = False
     note: str = ""
     shown_as: type[Comparison] | None = None
+    cells_of: str = ""
 
     def compared(self, rows: Sequence[Row]) -> Comparison:
         """Return the table with our figures filled in.
@@ -127,6 +132,50 @@ class Table:
             The table, ready to be printed.
         """
         return (self.shown_as or Comparison)(self, tuple(rows))
+
+    def filled(
+        self,
+        kept: Kept,
+        data_sets: Sequence[DataSet],
+        methods: Sequence[Method],
+        repeats: Mapping[str, int] | None = None,
+    ) -> Comparison:
+        """Return the table with the figures that a file holds.
+
+        Parameters
+        ----------
+        kept : Kept
+            The file.
+        data_sets : sequence of DataSet
+            Data sets of the table.
+        methods : sequence of Method
+            Methods of the table.
+        repeats : mapping of str to int, default=None
+            How many of the repeats of each data set count: a file may hold more than were
+            asked for. None: all that there are.
+
+        Returns
+        -------
+        Comparison
+            A row for each data set and method of which the file has a repeat.
+        """
+        rows = []
+        for data_set in data_sets:
+            for method in methods:
+                most = None if repeats is None else repeats[data_set.name]
+                cells = _cells(kept, data_set.name, method.name, most)
+                if not cells:
+                    continue
+                row = Row(
+                    data_set.name,
+                    method.name,
+                    self.published.get(data_set.name, {}).get(method.name, Entry()),
+                    self.prototype.get(data_set.name, {}).get(method.name, Entry()),
+                    _summary(cells, method.whole_tree),
+                    cells,
+                )
+                rows.append(row)
+        return self.compared(rows)
 
     def choose_sets(self, names: Sequence[str] | None = None) -> list[DataSet]:
         """Return data sets by name.
@@ -434,29 +483,8 @@ def run_table(
     """
     chosen_sets, chosen = table.choose_sets(data_sets), table.choose_methods(methods)
     counts = table.count_repeats(repeats, data_sets)
-    run(
-        chosen_sets,
-        chosen,
-        counts,
-        store,
-        n_folds=table.n_folds,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-    rows = []
-    for data_set in chosen_sets:
-        for method in chosen:
-            cells = _cells(store, data_set.name, method.name, counts[data_set.name])
-            row = Row(
-                data_set.name,
-                method.name,
-                table.published.get(data_set.name, {}).get(method.name, Entry()),
-                table.prototype.get(data_set.name, {}).get(method.name, Entry()),
-                _summary(cells, method.whole_tree),
-                cells,
-            )
-            rows.append(row)
-    return table.compared(rows)
+    run(Part(store, chosen_sets, chosen, counts, table.n_folds), n_jobs=n_jobs, progress=progress)
+    return table.filled(store, chosen_sets, chosen, counts)
 
 
 def _summary(cells: tuple[Cell, ...], whole_tree: bool) -> Summary:
@@ -465,7 +493,8 @@ def _summary(cells: tuple[Cell, ...], whole_tree: bool) -> Summary:
     return replace(found, leaves=(found.leaves[0], math.nan)) if whole_tree else found
 
 
-def _cells(store: Store, data_set: str, method: str, repeats: int) -> tuple[Cell, ...]:
-    """Of the first repeats only: a file may hold more than this run has asked for."""
-    kept = store.cells(data_set, method)
-    return tuple(Cell(**kept[repeat]) for repeat in range(repeats))
+def _cells(kept: Kept, data_set: str, method: str, most: int | None) -> tuple[Cell, ...]:
+    """Return the first repeats, without a gap."""
+    found = kept.cells(data_set, method)
+    first = takewhile(found.__contains__, count())
+    return tuple(Cell(**found[repeat]) for repeat in islice(first, most))
