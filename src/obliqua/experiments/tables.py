@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from obliqua.experiments.effort import (
     effort_values,
     mean_effort,
 )
+from obliqua.experiments.figures import PublishedFigure, published_figures, unavailable_lines
 from obliqua.experiments.protocol import (
     N_FOLDS,
     Cell,
@@ -28,7 +29,7 @@ from obliqua.experiments.protocol import (
 )
 from obliqua.experiments.store import Store
 
-__all__ = ["LIMIT", "Comparison", "Entry", "Figure", "Row", "Table", "run_table"]
+__all__ = ["LIMIT", "Comparison", "Entry", "Figure", "Rates", "Row", "Table", "run_table"]
 
 #: A cell is marked if it is more than this many published standard deviations away.
 LIMIT = 2.0
@@ -55,13 +56,24 @@ NOTHING = Figure(math.nan)
 
 
 @dataclass(frozen=True)
+class Rates:
+    """True positive and true negative rate of a class, where they are known."""
+
+    label: str
+    true_positive: Figure = NOTHING
+    true_negative: Figure = NOTHING
+
+
+@dataclass(frozen=True)
 class Entry:
-    """Accuracy in per cent, number of leaves, and what a tree took, where that is known."""
+    """Accuracy in per cent, number of leaves, and what else is known of a method on a data set."""
 
     accuracy: Figure = NOTHING
     leaves: Figure = NOTHING
     hyperplanes: Figure = NOTHING
     cpu_ms: Figure = NOTHING
+    macro_f: Figure = NOTHING
+    rates: tuple[Rates, ...] = ()
 
 
 Entries = Mapping[str, Mapping[str, Entry]]
@@ -97,6 +109,12 @@ class Table:
         What must be known to read the figures; it stands below them.
     shown_as : type of Comparison or None
         What prints the table, if not a `Comparison`.
+    cells_of : str
+        The name of the table whose results this one is made from, if it has none of its own.
+    unavailable : mapping of str to str
+        Data sets of the published table that cannot be had, and why. Nothing is run on them.
+    protocol : str
+        How the paper measures, in a few words.
     """
 
     name: str
@@ -112,6 +130,9 @@ class Table:
     effort: bool = False
     note: str = ""
     shown_as: type[Comparison] | None = None
+    cells_of: str = ""
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+    protocol: str = ""
 
     def compared(self, rows: Sequence[Row]) -> Comparison:
         """Return the table with our figures filled in.
@@ -257,7 +278,7 @@ class Comparison:
         other = self.table.reference
         lines = [f"## {self.table.title}", "", *self._figures()]
         lines += ["", self.table.note] if self.table.note else []
-        lines += ["", *self._verdict(), ""]
+        lines += ["", *self._verdict(), "", *unavailable_lines(self.table)]
         if self.table.effort:
             lines += [*effort_table(self.rows, other), ""]
         return "\n".join([*lines, *self._means()]) + "\n"
@@ -278,6 +299,10 @@ class Comparison:
         lines = [head, *([row[place] for place in kept] for row in rows)]
         written = ["| " + " | ".join(line) + " |" for line in lines]
         return [written[0], "|--|--|--:" + "|--:" * (len(kept) - 3) + "|", *written[1:]]
+
+    def figures(self) -> Iterator[PublishedFigure]:
+        """Each published figure beside ours."""
+        return published_figures(self.rows)
 
     def judged(self) -> list[tuple[Row, str, float, bool]]:
         """Each cell with a published figure: row, quantity, z, and whether ours is better."""
