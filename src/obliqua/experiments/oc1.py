@@ -10,10 +10,10 @@ figures are here all the same.
 
 **CART-AP and C4.5** of table 1 are those of the IND package. Of its CART we know the name of the
 style only, ``cart0``, and take the 0 for zero standard errors. So *CART-AP* is CART as its book
-has it: gini, cost complexity, ten-fold cross-validation inside each training set, and the root may
-be pruned too; *CART-AP+1se* has one standard error. It is our `CartClassifier`: scikit-learn's tree
-is the same method, but does not choose the price of a leaf by itself. *C4.5/93* is C4.5 as it was
-then, without the correction of gains that came with release 8 in 1996; *C4.5* has it.
+has it: gini, cost complexity, ten-fold cross-validation inside each training set, and the root
+may be pruned too; *CART-AP+1se* has one standard error. It is our `CartClassifier`: scikit-learn's
+tree is the same method, but does not choose the price of a leaf by itself. *C4.5/93* is C4.5 as it
+was then, without the correction of gains that came with release 8 in 1996; *C4.5* has it.
 
 **Table 2**: the same without pruning on 2000 points of LS10, POL and RCB, for numbers of restarts
 and random jumps. LMDT and SADT: information gain; SADT stops after 10,000 changes in vain. The
