@@ -8,7 +8,7 @@ from obliqua.experiments.etct import TABLE_1 as ETCT_TABLE_1
 from obliqua.experiments.etct import TABLE_2 as ETCT_TABLE_2
 from obliqua.experiments.etct import TABLE_3 as ETCT_TABLE_3
 from obliqua.experiments.etct_clusters import TABLE as ETCT_CLUSTERS
-from obliqua.experiments.hhcart import TABLE_2, TABLE_7
+from obliqua.experiments.hhcart import TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_7
 from obliqua.experiments.missing import MISSING
 from obliqua.experiments.oc1 import TABLE_1 as OC1_TABLE_1
 from obliqua.experiments.oc1 import TABLE_2 as OC1_TABLE_2
@@ -18,7 +18,6 @@ from obliqua.experiments.odt import TABLE_2 as ODT_TABLE_2
 from obliqua.experiments.odt import TABLE_CV as ODT_TABLE_CV
 from obliqua.experiments.repeated import TABLE_REPEATED
 from obliqua.experiments.sadt import TABLE_SCHEDULES
-from obliqua.experiments.table5 import TABLE_5
 from obliqua.experiments.tables import Table
 
 __all__ = ["OWN_TABLES", "TABLES"]
@@ -28,6 +27,8 @@ TABLES: dict[str, Table] = {
     table.name: table
     for table in (
         TABLE_2,
+        TABLE_3,
+        TABLE_4,
         TABLE_5,
         TABLE_7,
         OC1_TABLE_1,
@@ -52,10 +53,11 @@ TABLES: dict[str, Table] = {
     )
 }
 
-#: Tables that no paper has.
+#: Tables that no paper has; ``c45`` gathers figures that stand in others.
 OWN_TABLES = frozenset(
     table.name
     for table in (
+        TABLE_C45,
         OC1_HHCART,
         TABLE_REPEATED,
         TABLE_SCHEDULES,

@@ -128,8 +128,8 @@ def _damaged(path: Path, number: int, begun: bool) -> str:
     if not begun:
         return f"{path} is not a file of results; choose another folder or remove the file"
     return (
-        f"{path} is damaged: line {number} is not as it was written. Take the file from a copy, or "
-        "remove it; results that may be wrong are not gone on with"
+        f"{path} is damaged: line {number} is not as it was written. Take the file from a copy, "
+        "or remove it; results that may be wrong are not gone on with"
     )
 
 

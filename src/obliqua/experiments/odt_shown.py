@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from obliqua import _confusion as measures
 from obliqua._typing import FloatArray
+from obliqua.experiments.figures import PublishedFigure
 from obliqua.experiments.protocol import Cell, mean_and_sd
 from obliqua.experiments.tables import Comparison, Figure, Row
 
@@ -64,6 +65,13 @@ class Errors(Comparison):
         run = dict.fromkeys(_plain(row.method) for row in self.rows)
         lines += ["", *(f"- *{name}*: {titles[name]}" for name in run)]
         return "\n".join([*lines, "", _ERRORS_MEAN]) + "\n"
+
+    def figures(self) -> Iterator[PublishedFigure]:
+        """Each published error beside ours."""
+        for row in self.rows:
+            paper = _turned(row.published.accuracy)
+            ours = mean_and_sd(_over(row.cells, error).tolist())
+            yield from _published(row, "error", paper.mean, ours)
 
     def _columns(self) -> dict[str, list[str]]:
         """What stands below each head. A column that would say nothing is left out."""
@@ -119,6 +127,16 @@ _ERRORS_MEAN = (
 )
 
 
+def _published(
+    row: Row, what: str, paper: float, ours: tuple[float, float]
+) -> Iterator[PublishedFigure]:
+    """A figure beside ours, if the paper has it; it has no standard deviations."""
+    if not np.isnan(paper):
+        # A share that is near the paper's is neither better nor worse.
+        larger = not what.startswith(("error", "nodes"))
+        yield PublishedFigure(row.data_set, row.method, what, paper, float("nan"), *ours, larger)
+
+
 def _plain(method: str) -> str:
     return method.partition("/")[0]
 
@@ -172,6 +190,19 @@ class Complexity(Comparison):
             for row in shares:
                 lines += [_line(line) for line in _share_lines(row)]
         return "\n".join([*lines, "", _COMPLEXITY_MEANS]) + "\n"
+
+    def figures(self) -> Iterator[PublishedFigure]:
+        """Each published number of nodes, and each share of the variance, beside ours."""
+        for row in self.rows:
+            if _plain(row.method) not in _ALIKE:
+                sizes = [nodes(cell, row.method) for cell in row.cells]
+                paper = _as_nodes(row.published.leaves).mean
+                yield from _published(row, "nodes", paper, mean_and_sd(sizes))
+            explained = _explained(row)
+            if explained is not None:
+                for place, share in enumerate(PAPER_SHARES):
+                    ours = mean_and_sd(_first(explained)[:, place].tolist())
+                    yield from _published(row, f"share of component {place + 1}", share, ours)
 
     def _sizes(self, row: Row) -> list[str]:
         found = np.array([nodes(cell, row.method) for cell in row.cells])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import count, islice, takewhile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count as numbers
+from itertools import islice, takewhile
 from typing import TypeVar
 
 import numpy as np
@@ -18,6 +19,8 @@ from obliqua.experiments.effort import (
     effort_values,
     mean_effort,
 )
+from obliqua.experiments.entries import Entries, Entry, Figure, Rates
+from obliqua.experiments.figures import PublishedFigure, published_figures, unavailable_lines
 from obliqua.experiments.protocol import (
     N_FOLDS,
     Cell,
@@ -29,43 +32,12 @@ from obliqua.experiments.protocol import (
 from obliqua.experiments.running import Part, run
 from obliqua.experiments.store import Kept, Store
 
-__all__ = ["LIMIT", "Comparison", "Entry", "Figure", "Row", "Table", "run_table"]
+__all__ = ["LIMIT", "Comparison", "Entry", "Figure", "Rates", "Row", "Table", "run_table"]
 
 #: A cell is marked if it is more than this many published standard deviations away.
 LIMIT = 2.0
 
 Thing = TypeVar("Thing")
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A mean and its standard deviation over repeats; NaN where it is not known."""
-
-    mean: float
-    sd: float = math.nan
-
-    def text(self, digits: int) -> str:
-        """The figure as a table shows it."""
-        if math.isnan(self.mean):
-            return ""
-        spread = "" if math.isnan(self.sd) else f" ± {self.sd:.{digits}f}"
-        return f"{self.mean:.{digits}f}{spread}"
-
-
-NOTHING = Figure(math.nan)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """Accuracy in per cent, number of leaves, and what a tree took, where that is known."""
-
-    accuracy: Figure = NOTHING
-    leaves: Figure = NOTHING
-    hyperplanes: Figure = NOTHING
-    cpu_ms: Figure = NOTHING
-
-
-Entries = Mapping[str, Mapping[str, Entry]]
 
 
 @dataclass(frozen=True)
@@ -101,6 +73,10 @@ class Table:
     cells_of : str
         Name of the table whose cells this one shows, if it has none of its own. Its data sets,
         methods and folds must be the same there.
+    unavailable : mapping of str to str
+        Data sets of the published table that cannot be had, and why. Nothing is run on them.
+    protocol : str
+        How the paper measures, in a few words.
     """
 
     name: str
@@ -117,6 +93,8 @@ class Table:
     note: str = ""
     shown_as: type[Comparison] | None = None
     cells_of: str = ""
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+    protocol: str = ""
 
     def compared(self, rows: Sequence[Row]) -> Comparison:
         """Return the table with our figures filled in.
@@ -306,7 +284,7 @@ class Comparison:
         other = self.table.reference
         lines = [f"## {self.table.title}", "", *self._figures()]
         lines += ["", self.table.note] if self.table.note else []
-        lines += ["", *self._verdict(), ""]
+        lines += ["", *self._verdict(), "", *unavailable_lines(self.table)]
         if self.table.effort:
             lines += [*effort_table(self.rows, other), ""]
         return "\n".join([*lines, *self._means()]) + "\n"
@@ -327,6 +305,10 @@ class Comparison:
         lines = [head, *([row[place] for place in kept] for row in rows)]
         written = ["| " + " | ".join(line) + " |" for line in lines]
         return [written[0], "|--|--|--:" + "|--:" * (len(kept) - 3) + "|", *written[1:]]
+
+    def figures(self) -> Iterator[PublishedFigure]:
+        """Each published figure beside ours."""
+        return published_figures(self.rows)
 
     def judged(self) -> list[tuple[Row, str, float, bool]]:
         """Each cell with a published figure: row, quantity, z, and whether ours is better."""
@@ -496,5 +478,5 @@ def _summary(cells: tuple[Cell, ...], whole_tree: bool) -> Summary:
 def _cells(kept: Kept, data_set: str, method: str, most: int | None) -> tuple[Cell, ...]:
     """Return the first repeats, without a gap."""
     found = kept.cells(data_set, method)
-    first = takewhile(found.__contains__, count())
+    first = takewhile(found.__contains__, numbers())
     return tuple(Cell(**found[repeat]) for repeat in islice(first, most))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from obliqua.experiments.catalogue import TABLES
+from obliqua.experiments.hhcart import PROTOTYPE_5, PUBLISHED_5, TABLE_5
 from obliqua.experiments.protocol import (
     DataSet,
     Method,
@@ -21,7 +22,6 @@ from obliqua.experiments.protocol import (
     stratified_folds,
 )
 from obliqua.experiments.store import ResultsError, Store
-from obliqua.experiments.table5 import PROTOTYPE_5, PUBLISHED_5, TABLE_5
 from obliqua.experiments.tables import Figure, Table, run_table
 
 

@@ -1,0 +1,159 @@
+"""What is said of a published figure and ours: how near they are, and on which side ours is.
+
+A figure is judged by the standard deviation that the paper prints with it, which is that of single
+repeats. Where it prints none, that of our own repeats stands in, and the summary counts these
+figures apart. Where there is neither, nothing is said. More accuracy is better, and so are fewer
+leaves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from obliqua.experiments.figures import PublishedFigure
+
+__all__ = ["Counts", "Summed", "sum_up", "verdict"]
+
+ONE, TWO = 1.0, 2.0
+
+
+def verdict(figure: PublishedFigure) -> str:
+    """Say how near our figure is to the published one.
+
+    Parameters
+    ----------
+    figure : PublishedFigure
+        Both figures.
+
+    Returns
+    -------
+    str
+        ``"1 sd"`` for at most one standard deviation; beyond that ``"2 sd"`` or ``"> 2 sd"`` with
+        the side on which ours is, as in ``"> 2 sd, worse"``; nothing if it cannot be judged.
+    """
+    if math.isnan(figure.z):
+        return ""
+    side = "better" if figure.better else "worse"
+    if abs(figure.z) <= ONE:
+        return "1 sd"
+    return f"2 sd, {side}" if abs(figure.z) <= TWO else f"> 2 sd, {side}"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many figures there are of each kind.
+
+    Parameters
+    ----------
+    within_one : int, default=0
+        At most one standard deviation away.
+    within_two : int, default=0
+        More than one, at most two.
+    better, worse : int, default=0
+        More than two away, on the better or on the worse side.
+    """
+
+    within_one: int = 0
+    within_two: int = 0
+    better: int = 0
+    worse: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many there are in all."""
+        return self.within_one + self.within_two + self.better + self.worse
+
+    def __add__(self, other: Counts) -> Counts:
+        pairs = (getattr(self, f.name) + getattr(other, f.name) for f in fields(self))
+        return Counts(*pairs)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.within_one} within one, {self.within_two} within two, {self.better} better "
+            f"and {self.worse} worse by more than two"
+        )
+
+
+def _counted(figures: Iterable[PublishedFigure]) -> Counts:
+    kinds = {"1": "within_one", "2": "within_two", ">": ""}
+    found = Counts()
+    for figure in figures:
+        text = verdict(figure)
+        kind = kinds[text[0]] or text.rpartition(" ")[2]
+        found += Counts(**{kind: 1})
+    return found
+
+
+@dataclass(frozen=True)
+class Summed:
+    """What all figures of a table, or of several, say together.
+
+    Parameters
+    ----------
+    by_paper : Counts
+        Figures that the paper prints with a standard deviation.
+    by_ours : Counts
+        Figures that it prints without, judged by the standard deviation of our repeats.
+    unjudged : int, default=0
+        Figures for which there is neither.
+    """
+
+    by_paper: Counts
+    by_ours: Counts
+    unjudged: int = 0
+
+    def __add__(self, other: Summed) -> Summed:
+        return Summed(
+            self.by_paper + other.by_paper,
+            self.by_ours + other.by_ours,
+            self.unjudged + other.unjudged,
+        )
+
+    def sentences(self) -> list[str]:
+        """Return the counts in words.
+
+        Returns
+        -------
+        list of str
+            A sentence for each way of judging that occurs.
+        """
+        lines = []
+        if self.by_paper.total:
+            lines.append(
+                f"Figures with a published standard deviation: {self.by_paper.total}. In these "
+                f"deviations {self.by_paper}."
+            )
+        if self.by_ours.total:
+            lines.append(
+                f"Figures without one, judged by that of our repeats: {self.by_ours.total}; "
+                f"{self.by_ours}."
+            )
+        if self.unjudged:
+            lines.append(f"Figures without any spread, which are not judged: {self.unjudged}.")
+        return lines
+
+
+def sum_up(figures: Iterable[PublishedFigure]) -> Summed:
+    """Count figures by what is said of them.
+
+    Parameters
+    ----------
+    figures : iterable of PublishedFigure
+        Published figures and ours.
+
+    Returns
+    -------
+    Summed
+        The counts.
+    """
+    every = list(figures)
+    known = [figure for figure in every if verdict(figure)]
+    return Summed(
+        _counted(f for f in known if not math.isnan(f.published_sd)),
+        _counted(f for f in known if math.isnan(f.published_sd)),
+        len(every) - len(known),
+    )
