@@ -59,8 +59,9 @@ def test_the_command_writes_what_it_prints(run: Run, folder: Path) -> None:
     assert "| WINE | AP | 1 | 89.2 ± 4.6 |" in text
     shown = " ".join(result.stdout.split())
     assert "HHCART, table 2" in shown
-    assert "BS AP" in shown
-    assert "78.2 ± 1.3" in shown
+    assert "BS AP accuracy 78.2 ± 1.3" in shown
+    assert "> 2 sd, worse" in shown
+    assert "better and 2 worse by more than two." in shown
     assert "|" not in shown
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert "[1/3]" in result.stderr

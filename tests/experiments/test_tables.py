@@ -43,16 +43,17 @@ def test_what_is_outside_two_is_marked_and_judged() -> None:
     text = Comparison(TABLE_2, rows).markdown()
     assert "| +1.50 |" in text
     assert "| **-2.50** |" in text
-    assert "| **-2.05** |" in text
+    assert "| **-2.05** | > 2 sd, worse |" in text
     assert "| +2.00 |" in text  # two is not more than two
     assert "Within 2: 4 of 6 cells." in text
+    assert "1 within one, 3 within two, 1 better and 1 worse by more than two." in text
     assert "BS A, leaves: z = -2.50 (better)" in text
     assert "BS A, accuracy: z = -2.05 (worse)" in text
 
 
 def test_cells_without_a_published_figure_are_not_judged() -> None:
     compared = Comparison(TABLE_2, (row(93.0, 7.5, Entry()),))
-    assert compared.judged() == []
+    assert list(compared.figures()) == []
     assert "Within" not in compared.markdown()
     assert "nan" not in compared.markdown() + compared.csv()
 
@@ -62,13 +63,14 @@ def test_columns_in_which_nothing_stands_are_left_out() -> None:
         return Comparison(TABLE_2, rows).markdown().splitlines()[2]
 
     first = "| set | method | repeats | accuracy: "
-    all_of_one = "paper | ours | z | leaves: paper | ours | z |"
+    all_of_one = "paper | ours | z | verdict | leaves: paper | ours | z | verdict |"
     assert head(row(93.0, 7.5, Entry())) == f"{first}ours | leaves: ours |"
     assert head(row(93.0, 7.5, Entry()), row(93.0, 7.5, PAPER)) == first + all_of_one
-    assert head(row(93.0, math.nan, Entry(Figure(90.0)))) == f"{first}paper | ours |"
+    no_spread = "paper | ours | verdict |"  # judged by ours
+    assert head(row(93.0, math.nan, Entry(Figure(90.0)))) == first + no_spread
     seen = replace(row(93.0, 7.5, PAPER), prototype=Entry(leaves=Figure(8.0)))
     text = Comparison(TABLE_2, (row(93.0, 7.5, Entry()), seen)).markdown()
-    assert "leaves: paper | prototype | ours | z |" in text.splitlines()[2]
+    assert "leaves: paper | prototype | ours | z | verdict |" in text.splitlines()[2]
     for line in text.splitlines()[3:6]:  # all lines have as many cells
         assert line.count("|") == text.splitlines()[2].count("|")
 

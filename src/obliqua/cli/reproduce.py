@@ -12,7 +12,7 @@ import click
 
 from obliqua.cli import INTERRUPTED
 from obliqua.cli import _command as shared
-from obliqua.cli._errors import Trouble, counted, did_you_mean
+from obliqua.cli._errors import Trouble, did_you_mean
 from obliqua.cli._output import (
     QUIET,
     console,
@@ -22,6 +22,8 @@ from obliqua.cli._output import (
 )
 
 if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
     from obliqua.experiments.running import Absent, Step, Work
     from obliqua.experiments.tables import Comparison, Table
 
@@ -201,7 +203,7 @@ def _progress(work: Work) -> Iterator[Callable[[Step], None] | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    left = {}
+    left: dict[tuple[str, str], int] = {}
     for task in work.tasks:
         name = (task.store.table, task.key.data_set)
         left[name] = left.get(name, 0) + 1
@@ -248,29 +250,59 @@ def _write(compared: Comparison, folder: Path) -> None:
 
 
 def _print_tables(made: Sequence[Comparison]) -> None:
+    from obliqua.experiments.verdict import Counts, Summed, sum_up
+
+    together = Summed(Counts(), Counts())
     for compared in made:
-        print_markdown(compared.markdown())
+        together += sum_up(compared.figures())
+        _print_table(compared)
     if len(made) > 1:
-        print_text(counted(len(made), "table") + ".")
+        print_text(f"All {len(made)} tables together:\n")
+        for sentence in together.sentences():
+            print_laid_out(sentence)
 
 
-def print_markdown(text: str) -> None:
-    """Print Markdown with its tables as the screen has room for them."""
+def _print_table(compared: Comparison) -> None:
+    """Print each figure of the paper beside ours; a table without such as its Markdown has it."""
+    from obliqua.experiments.verdict import HEADS, figure_rows, verdict_lines
+
+    if not any(True for _ in compared.figures()):
+        _print_markdown(compared.markdown())
+        return
+    print_text(f"{compared.table.title}\n")
+    grid = _grid(HEADS, left=3)
+    before = None
+    for name, *cells in figure_rows(compared):
+        grid.add_row("" if name == before else name, *cells)
+        before = name
+    print_laid_out(grid)
+    print_text("")
+    for line in verdict_lines(compared.table.name, compared.figures()):
+        print_laid_out(line)
+    print_text("")
+
+
+def _grid(heads: Sequence[str], left: int) -> RichTable:
+    """Make a table whose first columns are texts, and whose others are figures."""
     from rich import box
     from rich.table import Table as Grid
 
-    grid: Grid | None = None
+    grid = Grid(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for place, head in enumerate(heads):
+        grid.add_column(head, justify="right" if place >= left else "left", overflow="fold")
+    return grid
+
+
+def _print_markdown(text: str) -> None:
+    """Print Markdown with its tables as the screen has room for them."""
+    grid: RichTable | None = None
     for line in [*text.splitlines(), ""]:
         if line.startswith("|--"):
             continue
         if line.startswith("|"):
             cells = [cell.strip().strip("*") for cell in line.strip("|").split("|")]
             if grid is None:
-                grid = Grid(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-                for place, head in enumerate(cells):
-                    grid.add_column(
-                        head, justify="right" if place > 1 else "left", overflow="fold"
-                    )
+                grid = _grid(cells, left=2)
             else:
                 grid.add_row(*cells)
             continue

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from obliqua.experiments.figures import PublishedFigure
 from obliqua.experiments.tables import LIMIT, Comparison, Figure
+from obliqua.experiments.verdict import verdict, verdict_lines
 
-__all__ = ["FMeasures", "figures_csv", "marked", "verdict"]
+__all__ = ["FMeasures", "figures_csv", "marked"]
 
 DIGITS = 3
 
@@ -33,32 +34,6 @@ def marked(figure: PublishedFigure) -> str:
     return "" if math.isnan(figure.z) else f"{mark}{figure.z:+.2f}{mark}"
 
 
-def verdict(figures: Sequence[PublishedFigure]) -> list[str]:
-    """Say how many figures are near, and list the others.
-
-    Parameters
-    ----------
-    figures : sequence of PublishedFigure
-        All figures of a table.
-
-    Returns
-    -------
-    list of str
-        Lines of Markdown.
-    """
-    known = [figure for figure in figures if not math.isnan(figure.z)]
-    far = [figure for figure in known if abs(figure.z) > LIMIT]
-    lines = [f"Within {LIMIT:g} standard deviations: {len(known) - len(far)} of {len(known)}."]
-    lines += [""] if far else []
-    for one in far:
-        side = "better" if one.better else "worse"
-        lines.append(
-            f"- {one.data_set} {one.method}, {one.what}: {one.ours:.{DIGITS}f}, in the paper "
-            f"{one.published:g}; z = {one.z:+.2f} ({side})"
-        )
-    return lines
-
-
 def figures_csv(figures: Iterator[PublishedFigure]) -> str:
     """Return figures, unrounded, as CSV: a line each.
 
@@ -74,12 +49,12 @@ def figures_csv(figures: Iterator[PublishedFigure]) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    heads = ("set", "method", "what", "paper", "paper_sd", "ours", "ours_sd", "judged_by", "z")
-    writer.writerow(heads)
+    heads = ["set", "method", "what", "paper", "paper_sd", "ours", "ours_sd", "judged_by", "z"]
+    writer.writerow([*heads, "verdict"])
     for one in figures:
         values = [one.published, one.published_sd, one.ours, one.ours_sd, one.judged_by, one.z]
         shown = ["" if math.isnan(value) else value for value in values]
-        writer.writerow([one.data_set, one.method, one.what, *shown])
+        writer.writerow([one.data_set, one.method, one.what, *shown, verdict(one)])
     return text.getvalue()
 
 
@@ -91,8 +66,8 @@ class FMeasures(Comparison):
         """The F-measures as Markdown."""
         lines = [
             *(f"## {self.table.title}", ""),
-            "| set | method | repeats | macro F: paper | ours | z |",
-            "|--|--|--:|--:|--:|--:|",
+            "| set | method | repeats | macro F: paper | ours | z | verdict |",
+            "|--|--|--:|--:|--:|--:|--:|",
         ]
         published = {(one.data_set, one.method): one for one in self.figures()}
         for row in self.rows:
@@ -100,11 +75,11 @@ class FMeasures(Comparison):
             paper = "" if found is None else row.published.macro_f.text(DIGITS)
             z = "" if found is None else marked(found)
             ours = Figure(*row.ours.macro_f).text(DIGITS)
-            lines.append(
-                f"| {row.data_set} | {row.method} | {row.ours.repeats} | {paper} | {ours} | {z} |"
-            )
+            said = "" if found is None else verdict(found)
+            cells = [row.data_set, row.method, str(row.ours.repeats), paper, ours, z, said]
+            lines.append("| " + " | ".join(cells) + " |")
         lines += ["", _MEANING, *(["", self.table.note] if self.table.note else [])]
-        return "\n".join([*lines, "", *verdict(list(published.values()))]) + "\n"
+        return "\n".join([*lines, "", *verdict_lines(self.table.name, published.values())]) + "\n"
 
     def csv(self) -> str:
         """The published F-measures and ours, unrounded, as CSV."""

@@ -113,7 +113,7 @@ def read_lines(path: Path) -> Lines:
         raise ResultsError(f"{path} cannot be read: {error.strerror}") from error
     lines = content.split(b"\n")
     lines = [line + b"\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
-    records = []
+    records: list[dict[str, Any]] = []
     for number, line in enumerate(lines, start=1):
         record = _decoded(line[:-1]) if line.endswith(b"\n") else None
         if record is None:

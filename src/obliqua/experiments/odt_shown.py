@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from obliqua._typing import FloatArray
 from obliqua.experiments.figures import PublishedFigure
 from obliqua.experiments.protocol import Cell, mean_and_sd
 from obliqua.experiments.tables import Comparison, Figure, Row
+from obliqua.experiments.verdict import verdict
 
 __all__ = ["PAPER_SHARES", "Complexity", "Errors"]
 
@@ -64,7 +65,7 @@ class Errors(Comparison):
         titles = {_plain(m.name): m.title for m in self.table.methods}
         run = dict.fromkeys(_plain(row.method) for row in self.rows)
         lines += ["", *(f"- *{name}*: {titles[name]}" for name in run)]
-        return "\n".join([*lines, "", _ERRORS_MEAN]) + "\n"
+        return "\n".join([*lines, "", _ERRORS_MEAN, *self._told()]) + "\n"
 
     def figures(self) -> Iterator[PublishedFigure]:
         """Each published error beside ours."""
@@ -76,6 +77,7 @@ class Errors(Comparison):
     def _columns(self) -> dict[str, list[str]]:
         """What stands below each head. A column that would say nothing is left out."""
         found: dict[str, list[str]] = {"set": [], "method": [], "paper": [], "prototype": []}
+        said = _said(self)
         for row in self.rows:
             errors, ones = _over(row.cells, error), _over(row.cells, positive)
             for head, text in (
@@ -84,6 +86,7 @@ class Errors(Comparison):
                 ("paper", Figure(_turned(row.published.accuracy).mean).text(2)),
                 (self.table.reference, Figure(_turned(row.prototype.accuracy).mean).text(2)),
                 ("ours", Figure(*mean_and_sd(errors.tolist())).text(2)),
+                ("verdict", said.get((row.data_set, row.method), "")),
                 ("range", f"{errors.min():.1f} to {errors.max():.1f}"),
                 ("balanced", Figure(*mean_and_sd(_over(row.cells, balanced).tolist())).text(1)),
                 ("answers 1", f"{ones.mean():.1f} %"),
@@ -94,7 +97,7 @@ class Errors(Comparison):
         if len(set(found["set"])) == 1:
             del found["set"]
         if not any(found["paper"]):
-            del found["paper"]
+            del found["paper"], found["verdict"]
         return found
 
     def csv(self) -> str:
@@ -102,8 +105,9 @@ class Errors(Comparison):
         columns = ("error", "balanced", "positive", "constant")
         head = ["set", "method", "repeats", "error_paper", f"error_{self.table.reference}"]
         head += ["error_ours", "error_ours_sd", "error_ours_min", "error_ours_max"]
-        head += [*columns[1:], "only_positive"]
+        head += [*columns[1:], "only_positive", "verdict"]
         lines: list[Sequence[object]] = [head]
+        said = _said(self)
         for row in self.rows:
             found = _over(row.cells, error)
             others = [_over(row.cells, what).mean() for what in (balanced, positive, constant)]
@@ -113,6 +117,7 @@ class Errors(Comparison):
                     *(_turned(row.published.accuracy).mean, _turned(row.prototype.accuracy).mean),
                     *(*mean_and_sd(found.tolist()), found.min(), found.max(), *others),
                     int((_over(row.cells, positive) == 100.0).sum()),
+                    said.get((row.data_set, row.method), ""),
                 ]
             )
         return _csv(lines)
@@ -125,6 +130,15 @@ _ERRORS_MEAN = (
     "*always 1*: the error of always giving this answer. /20: trees from samples of 20 rows; "
     "/all: of as many rows as there are to train on. C4.5 has nothing random on fixed test rows."
 )
+
+
+def _said(compared: Comparison) -> dict[tuple[str, str], str]:
+    """What is said of the error, or of the nodes, by data set and method."""
+    return {
+        (figure.data_set, figure.method): verdict(figure)
+        for figure in compared.figures()
+        if figure.what in ("error", "nodes")
+    }
 
 
 def _published(
@@ -175,10 +189,14 @@ class Complexity(Comparison):
             "nodes per tree: paper",
             self.table.reference,
             "ours",
+            "verdict",
         )
         lines = [f"## {self.table.title}", "", _line([*head, "range"])]
         lines.append("|--" + "|--:" * len(head) + "|")
-        lines += [_line(self._sizes(row)) for row in self.rows if _plain(row.method) not in _ALIKE]
+        said = _said(self)
+        lines += [
+            _line(self._sizes(row, said)) for row in self.rows if _plain(row.method) not in _ALIKE
+        ]
         shares = [row for row in self.rows if _explained(row) is not None]
         if shares:
             lines += ["", "Shares of the first five components, in per cent:", ""]
@@ -189,7 +207,7 @@ class Complexity(Comparison):
             lines.append(_line(("paper", "", *(f"{share:g}" for share in PAPER_SHARES))))
             for row in shares:
                 lines += [_line(line) for line in _share_lines(row)]
-        return "\n".join([*lines, "", _COMPLEXITY_MEANS]) + "\n"
+        return "\n".join([*lines, "", _COMPLEXITY_MEANS, *self._told()]) + "\n"
 
     def figures(self) -> Iterator[PublishedFigure]:
         """Each published number of nodes, and each share of the variance, beside ours."""
@@ -204,13 +222,14 @@ class Complexity(Comparison):
                     ours = mean_and_sd(_first(explained)[:, place].tolist())
                     yield from _published(row, f"share of component {place + 1}", share, ours)
 
-    def _sizes(self, row: Row) -> list[str]:
+    def _sizes(self, row: Row, said: Mapping[tuple[str, str], str]) -> list[str]:
         found = np.array([nodes(cell, row.method) for cell in row.cells])
         return [
             *(row.method, str(row.ours.repeats), str(n_trees(row.method))),
             _as_nodes(row.published.leaves).text(2),
             _as_nodes(row.prototype.leaves).text(2),
             Figure(*mean_and_sd(found.tolist())).text(2 if found.max() < 100.0 else 0),
+            said.get((row.data_set, row.method), ""),
             f"{found.min():.5g} to {found.max():.5g}",
         ]
 
@@ -226,7 +245,9 @@ class Complexity(Comparison):
         ]
         head += ["nodes_ours", "nodes_ours_sd"]
         head += [f"share_{k}" for k in range(1, 6)] + [f"square_{k}" for k in range(1, 6)]
+        head.append("verdict")
         lines: list[Sequence[object]] = [head]
+        said = _said(self)
         for row in self.rows:
             found = [nodes(cell, row.method) for cell in row.cells]
             explained = _explained(row)
@@ -238,6 +259,7 @@ class Complexity(Comparison):
                 [
                     *(row.data_set, row.method, row.ours.repeats, n_trees(row.method)),
                     *(paper.mean, other.mean, *mean_and_sd(found), *shares),
+                    said.get((row.data_set, row.method), ""),
                 ]
             )
         return _csv(lines)

@@ -22,10 +22,11 @@ import numpy as np
 from scipy.stats import rankdata
 
 from obliqua._typing import FloatArray
-from obliqua.experiments.f_measure import figures_csv, marked, verdict
+from obliqua.experiments.f_measure import figures_csv
 from obliqua.experiments.figures import NEGATIVE, POSITIVE, PublishedFigure, rates
 from obliqua.experiments.hhcart_published import COMPARED, MEAN_RANKS_3, MINORITY
 from obliqua.experiments.tables import Comparison, Figure, Row
+from obliqua.experiments.verdict import verdict, verdict_lines
 
 __all__ = ["ClassRates", "cut", "mean_ranks", "ranks"]
 
@@ -94,7 +95,7 @@ class ClassRates(Comparison):
         for what in (POSITIVE, NEGATIVE):
             lines += [*self._lines(what, published), ""]
         lines += [self.table.note, ""] if self.table.note else []
-        lines += verdict(list(published.values()))
+        lines += verdict_lines(self.table.name, published.values())
         return "\n".join([*lines, "", *self._ranked()]) + "\n"
 
     def _lines(
@@ -108,7 +109,7 @@ class ClassRates(Comparison):
         ]
         if not shown:
             return [f"No {what} of these methods is published."]
-        heads = " | ".join(f"{method}: paper | ours | z" for method in shown)
+        heads = " | ".join(f"{method}: paper | ours | verdict" for method in shown)
         lines = [f"{what.capitalize()}s:", "", f"| set | class | rows | {heads} |"]
         lines.append("|--|--|--:" + "|--:" * 3 * len(shown) + "|")
         for data_set, by_method in self._by_set().items():
@@ -166,7 +167,7 @@ class ClassRates(Comparison):
         """The published rates and ours, unrounded, as CSV; the mean ranks at the end."""
         text, ours = figures_csv(self.figures()), self.ranked()
         for method, mean in (ours or {}).items():
-            text += f"all,{method},mean rank,{MEAN_RANKS_3[method]},,{mean},,,\n"
+            text += f"all,{method},mean rank,{MEAN_RANKS_3[method]},,{mean},,,,\n"
         return text
 
 
@@ -194,4 +195,4 @@ def _cells(
     if published is None:
         return ("", ours, "")
     paper = Figure(published.published, published.published_sd).text(DIGITS)
-    return (paper, ours, marked(published))
+    return (paper, ours, verdict(published))

@@ -31,6 +31,7 @@ from obliqua.experiments.protocol import (
 )
 from obliqua.experiments.running import Part, run
 from obliqua.experiments.store import Kept, Store
+from obliqua.experiments.verdict import sum_up, verdict, verdict_lines
 
 __all__ = ["LIMIT", "Comparison", "Entry", "Figure", "Rates", "Row", "Table", "run_table"]
 
@@ -291,13 +292,13 @@ class Comparison:
 
     def _figures(self) -> list[str]:
         """All figures. A column in which nothing stands would only make the table wider."""
-        rows = [_written(row, self.table.digits(row.data_set)) for row in self.rows]
-        filled = [any(row[place] for row in rows) for place in range(3, 11)]
-        names = ("paper", self.table.reference, "ours", "z")
+        rows = [self._written(row) for row in self.rows]
+        filled = [any(row[place] for row in rows) for place in range(3, 13)]
+        names = ("paper", self.table.reference, "ours", "z", "verdict")
         head = ["set", "method", "repeats"]
         kept = [0, 1, 2]
-        for start, what in ((0, "accuracy: "), (4, "leaves: ")):
-            for place in range(start, start + 4):
+        for start, what in ((0, "accuracy: "), (5, "leaves: ")):
+            for place in range(start, start + 5):
                 if filled[place]:
                     head.append(what + names[place - start])
                     kept.append(place + 3)
@@ -306,33 +307,43 @@ class Comparison:
         written = ["| " + " | ".join(line) + " |" for line in lines]
         return [written[0], "|--|--|--:" + "|--:" * (len(kept) - 3) + "|", *written[1:]]
 
+    def _written(self, row: Row) -> list[str]:
+        """What stands in a row of the Markdown table."""
+        out = [row.data_set, row.method, str(row.ours.repeats)]
+        said = self._said(row)
+        for digits, what, (paper, prototype, ours, z) in zip(
+            (self.table.digits(row.data_set), 1),
+            ("accuracy", "leaves"),
+            _quantities(row),
+            strict=True,
+        ):
+            mark = "**" if abs(z) > LIMIT else ""
+            shown = "" if math.isnan(z) else f"{mark}{z:+.2f}{mark}"
+            out += [paper.text(digits), prototype.text(digits), ours.text(digits), shown]
+            out.append(said.get(what, ""))
+        return out
+
+    @staticmethod
+    def _said(row: Row) -> dict[str, str]:
+        """What is said of the published figures of a row, by their names."""
+        return {figure.what: verdict(figure) for figure in published_figures([row])}
+
     def figures(self) -> Iterator[PublishedFigure]:
         """Each published figure beside ours."""
         return published_figures(self.rows)
 
-    def judged(self) -> list[tuple[Row, str, float, bool]]:
-        """Each cell with a published figure: row, quantity, z, and whether ours is better."""
-        return [
-            (row, what, z, better)
-            for row in self.rows
-            for what, z, better in (
-                ("accuracy", row.z_accuracy, row.z_accuracy > 0),
-                ("leaves", row.z_leaves, row.z_leaves < 0),
-            )
-            if not math.isnan(z)
-        ]
+    def _told(self) -> list[str]:
+        """What the verdicts say together, with an empty line before it; or nothing."""
+        lines = verdict_lines(self.table.name, self.figures())
+        return ["", *lines] if lines else []
 
     def _verdict(self) -> list[str]:
-        judged = self.judged()
-        if not judged:
-            return []
-        outside = [cell for cell in judged if abs(cell[2]) > LIMIT]
-        within = f"{len(judged) - len(outside)} of {len(judged)} cells"
-        meaning = "z = (ours - paper) / standard deviation in the paper."
-        lines = [f"{meaning} Within {LIMIT:g}: {within}.", ""]
-        for row, what, z, better in outside:
-            verdict = "better" if better else "worse"
-            lines.append(f"- {row.data_set} {row.method}, {what}: z = {z:+.2f} ({verdict})")
+        found = sum_up(self.figures()).by_paper
+        lines = verdict_lines(self.table.name, self.figures())
+        if found.total:
+            within = found.within_one + found.within_two
+            meaning = "z = (ours - paper) / standard deviation in the paper."
+            lines = [f"{meaning} Within 2: {within} of {found.total} cells.", "", *lines]
         return lines + (self._verdict_by_reference() if self.table.effort else [])
 
     def _verdict_by_reference(self) -> list[str]:
@@ -390,17 +401,20 @@ class Comparison:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         head = ["set", "method", "repeats"]
-        for what in ("accuracy", "leaves"):
+        said_of = ("accuracy", "leaves")
+        for what in said_of:
             for whose in ("paper", self.table.reference, "ours"):
                 head += [f"{what}_{whose}", f"{what}_{whose}_sd"]
-            head.append(f"{what}_z")
+            head += [f"{what}_z", f"{what}_verdict"]
         head += ["macro_f_ours", "macro_f_ours_sd"]
         effort = self.table.effort
         writer.writerow([*head, *(effort_names(self.table.reference) if effort else ())])
         for row in self.rows:
             out: list[object] = [row.data_set, row.method, row.ours.repeats]
-            for paper, prototype, ours, z in _quantities(row):
-                out += [paper.mean, paper.sd, prototype.mean, prototype.sd, ours.mean, ours.sd, z]
+            said = self._said(row)
+            for what, (paper, prototype, ours, z) in zip(said_of, _quantities(row), strict=True):
+                out += [paper.mean, paper.sd, prototype.mean, prototype.sd, ours.mean, ours.sd]
+                out += [z, said.get(what, "")]
             out += row.ours.macro_f
             out += effort_values(row) if effort else ()
             writer.writerow(["" if _is_nan(value) else value for value in out])
@@ -418,17 +432,6 @@ def _quantities(row: Row) -> list[tuple[Figure, Figure, Figure, float]]:
         (paper.accuracy, prototype.accuracy, Figure(*ours.accuracy), row.z_accuracy),
         (paper.leaves, prototype.leaves, Figure(*ours.leaves), row.z_leaves),
     ]
-
-
-def _written(row: Row, accuracy_digits: int) -> list[str]:
-    """What stands in a row of the Markdown table."""
-    out = [row.data_set, row.method, str(row.ours.repeats)]
-    digits_of = (accuracy_digits, 1)
-    for digits, (paper, prototype, ours, z) in zip(digits_of, _quantities(row), strict=True):
-        mark = "**" if abs(z) > LIMIT else ""
-        shown = "" if math.isnan(z) else f"{mark}{z:+.2f}{mark}"
-        out += [paper.text(digits), prototype.text(digits), ours.text(digits), shown]
-    return out
 
 
 def run_table(

@@ -1,24 +1,36 @@
 """What is said of a published figure and ours: how near they are, and on which side ours is.
 
 A figure is judged by the standard deviation that the paper prints with it, which is that of single
-repeats. Where it prints none, that of our own repeats stands in, and the summary counts these
-figures apart. Where there is neither, nothing is said. More accuracy is better, and so are fewer
-leaves.
+repeats. Where it prints none, that of our own repeats stands in ("own sd"), and the summary counts
+these figures apart. Where there is neither, nothing is said. More accuracy is better, and so are
+fewer leaves. Figures of which neither more nor less is better are not judged: shares of
+components, and hyperplanes, which each program counts in its own way.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from obliqua.experiments.entries import Figure
+from obliqua.experiments.reasons import reason_of
+
 if TYPE_CHECKING:
     from obliqua.experiments.figures import PublishedFigure
+    from obliqua.experiments.tables import Comparison
 
-__all__ = ["Counts", "Summed", "sum_up", "verdict"]
+__all__ = ["HEADS", "Counts", "Summed", "far", "figure_rows", "sum_up", "verdict", "verdict_lines"]
 
 ONE, TWO = 1.0, 2.0
+
+#: The heads of `figure_rows`.
+HEADS = ("set", "method", "figure", "paper", "ours", "z", "verdict")
+
+_NOT_JUDGED = ("hyperplanes", "share")
+# Decimals of what is neither an accuracy nor a number of leaves.
+_DIGITS = {"macro": 3, "true": 2, "error": 2, "nodes": 2, "share": 3, "hyperplanes": 0}
 
 
 def verdict(figure: PublishedFigure) -> str:
@@ -33,14 +45,16 @@ def verdict(figure: PublishedFigure) -> str:
     -------
     str
         ``"1 sd"`` for at most one standard deviation; beyond that ``"2 sd"`` or ``"> 2 sd"`` with
-        the side on which ours is, as in ``"> 2 sd, worse"``; nothing if it cannot be judged.
+        the side on which ours is, as in ``"> 2 sd, worse"``. It is ``"own sd"`` where the paper
+        has none. Nothing if it cannot be judged.
     """
-    if math.isnan(figure.z):
+    if math.isnan(figure.z) or figure.what.startswith(_NOT_JUDGED):
         return ""
     side = "better" if figure.better else "worse"
+    sd = "own sd" if math.isnan(figure.published_sd) else "sd"
     if abs(figure.z) <= ONE:
-        return "1 sd"
-    return f"2 sd, {side}" if abs(figure.z) <= TWO else f"> 2 sd, {side}"
+        return f"1 {sd}"
+    return f"2 {sd}, {side}" if abs(figure.z) <= TWO else f"> 2 {sd}, {side}"
 
 
 @dataclass(frozen=True)
@@ -150,10 +164,92 @@ def sum_up(figures: Iterable[PublishedFigure]) -> Summed:
     Summed
         The counts.
     """
-    every = list(figures)
+    every = [figure for figure in figures if not figure.what.startswith(_NOT_JUDGED)]
     known = [figure for figure in every if verdict(figure)]
     return Summed(
         _counted(f for f in known if not math.isnan(f.published_sd)),
         _counted(f for f in known if math.isnan(f.published_sd)),
         len(every) - len(known),
     )
+
+
+def far(figures: Iterable[PublishedFigure]) -> list[PublishedFigure]:
+    """Return the figures that are more than two standard deviations apart.
+
+    Parameters
+    ----------
+    figures : iterable of PublishedFigure
+        Published figures and ours.
+
+    Returns
+    -------
+    list of PublishedFigure
+        Those that are far apart, on either side.
+    """
+    return [figure for figure in figures if verdict(figure).startswith(">")]
+
+
+def verdict_lines(table: str, figures: Iterable[PublishedFigure]) -> list[str]:
+    """Say in Markdown how many figures hold, and list those that are far apart, with reasons.
+
+    Parameters
+    ----------
+    table : str
+        The name of the table.
+    figures : iterable of PublishedFigure
+        Its figures.
+
+    Returns
+    -------
+    list of str
+        Lines; none if there is no published figure.
+    """
+    every = list(figures)
+    lines = []
+    for sentence in sum_up(every).sentences():
+        lines += [sentence, ""]
+    for figure in far(every):
+        side = "better" if figure.better else "worse"
+        known = reason_of(table, figure.data_set, figure.method, figure.what)
+        lines.append(
+            f"- {figure.data_set} {figure.method}, {figure.what}: z = {figure.z:+.2f} ({side})"
+            + (f". {known.text}" if known else "")
+        )
+    return lines if not lines or lines[-1] else lines[:-1]
+
+
+def figure_rows(compared: Comparison) -> Iterator[list[str]]:
+    """Yield what is shown of a table, a line per figure: the texts below `HEADS`.
+
+    Parameters
+    ----------
+    compared : Comparison
+        The table.
+
+    Yields
+    ------
+    list of str
+        Each published figure beside ours; of methods that no paper has, accuracy and leaves.
+    """
+    published = list(compared.figures())
+    for row in compared.rows:
+        found = [f for f in published if (f.data_set, f.method) == (row.data_set, row.method)]
+        for figure in found:
+            digits = _digits(compared, figure.data_set, figure.what)
+            yield [
+                *(figure.data_set, figure.method, figure.what),
+                Figure(figure.published, figure.published_sd).text(digits),
+                Figure(figure.ours, figure.ours_sd).text(digits),
+                "" if math.isnan(figure.z) else f"{figure.z:+.2f}",
+                verdict(figure),
+            ]
+        for what, ours in (("accuracy", row.ours.accuracy), ("leaves", row.ours.leaves)):
+            if not found and not math.isnan(ours[0]):
+                text = Figure(*ours).text(_digits(compared, row.data_set, what))
+                yield [row.data_set, row.method, what, "", text, "", ""]
+
+
+def _digits(compared: Comparison, data_set: str, what: str) -> int:
+    if what == "accuracy":
+        return compared.table.digits(data_set)
+    return _DIGITS.get(what.partition(" ")[0], 1)
