@@ -17,10 +17,10 @@ from obliqua.experiments.protocol import (
     DataSet,
     Method,
     Rows,
-    run,
     run_cell,
     stratified_folds,
 )
+from obliqua.experiments.running import Part, run
 from obliqua.experiments.store import ResultsError, Store
 from obliqua.experiments.tables import Figure, Table, run_table
 
@@ -109,7 +109,7 @@ def test_rows_may_have_a_number_of_folds_of_their_own(tmp_path: Path) -> None:
     method = Method("m", "", "obliqua.CartClassifier", {"pruning": None})
     store = Store(tmp_path / "x.jsonl", "x", seed=0)
     repeats = {data_set.name: 1 for data_set in sets}
-    run(sets, [method], repeats, store, n_folds=3, progress=lambda _: None)
+    run(Part(store, sets, [method], repeats, 3), progress=lambda _: None)
     sizes = {name: len(store.cells(name, "m")[0]["leaves"]) for name in repeats}
     assert sizes == {"usual": 3, "own": 7}
 
@@ -133,7 +133,8 @@ def test_results_measured_in_another_way_are_never_mixed(
     def measure(change: dict[str, Any], method: Method, n_folds: int) -> None:
         data_set = DataSet("s", "", lambda: replace(cloud(), **change))
         store = Store(tmp_path / "x.jsonl", "x", seed=0, resume=True)
-        run([data_set], [method], {"s": 1}, store, n_folds=n_folds, progress=lambda _: None)
+        part = Part(store, [data_set], [method], {"s": 1}, n_folds)
+        run(part, progress=lambda _: None)
 
     for _ in range(2):
         measure({}, PLAIN, 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -149,3 +150,15 @@ def test_errors_nodes_and_shares_stand_beside_the_papers() -> None:
     assert sizes.ours == pytest.approx(3.0)  # 80 leaves of 40 trees
     assert [one.published for one in shares] == list(PAPER_SHARES)
     assert shares[0].ours == pytest.approx(60.0)
+
+
+def test_nodes_under_cross_validation_tell_the_data_sets_apart() -> None:
+    one = rows_of(odt.TABLE_2, "bagging/20")
+    assert "| bagging/20 | 2 | 40 |" in one.markdown()
+    other = replace(one.rows[0], data_set="SPECT-267", published=Entry())
+    first = replace(one.rows[0], data_set="SPECT-80", published=Entry())
+    both = odt.TABLE_CV_NODES.compared([first, other])
+    assert not list(both.figures())  # the paper has not measured so
+    text = both.markdown()
+    assert "| bagging/20 on SPECT-80 | 2 | 40 |" in text
+    assert "| bagging/20 on SPECT-267 | eigenvalues | 60.000 |" in text

@@ -16,6 +16,7 @@ from obliqua.experiments.oc1_hhcart import TABLE as OC1_HHCART
 from obliqua.experiments.odt import TABLE_1 as ODT_TABLE_1
 from obliqua.experiments.odt import TABLE_2 as ODT_TABLE_2
 from obliqua.experiments.odt import TABLE_CV as ODT_TABLE_CV
+from obliqua.experiments.odt import TABLE_CV_NODES as ODT_TABLE_CV_NODES
 from obliqua.experiments.repeated import TABLE_REPEATED
 from obliqua.experiments.sadt import TABLE_SCHEDULES
 from obliqua.experiments.tables import Table
@@ -46,6 +47,7 @@ TABLES: dict[str, Table] = {
         ODT_TABLE_1,
         ODT_TABLE_2,
         ODT_TABLE_CV,
+        ODT_TABLE_CV_NODES,
         MISSING,
         DISTIL,
         DISTIL_LETTER,

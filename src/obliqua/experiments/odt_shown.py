@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from obliqua.experiments.protocol import Cell, mean_and_sd
 from obliqua.experiments.tables import Comparison, Figure, Row
 from obliqua.experiments.verdict import verdict
 
-__all__ = ["PAPER_SHARES", "Complexity", "Errors"]
+__all__ = ["PAPER_SHARES", "Complexity", "ComplexityBySet", "Errors"]
 
 #: Shares of the variance that the paper prints for its five components.
 PAPER_SHARES = (99.4416, 0.3748, 0.0925, 0.0240, 0.0156)
@@ -309,3 +309,17 @@ def _csv(lines: Sequence[Sequence[object]]) -> str:
     for line in lines:
         writer.writerow(["" if value != value else value for value in line])
     return text.getvalue()
+
+
+@dataclass(frozen=True)
+class ComplexityBySet(Complexity):
+    """The same of several data sets, in a way of measuring that the paper does not have."""
+
+    def figures(self) -> Iterator[PublishedFigure]:
+        """Nothing: no figure of the paper was measured so."""
+        return iter(())
+
+    def markdown(self) -> str:
+        """Both tables as Markdown, each method with its data set."""
+        rows = [replace(row, method=f"{row.method} on {row.data_set}") for row in self.rows]
+        return Complexity(self.table, tuple(rows)).markdown()
