@@ -172,7 +172,9 @@ def test_the_table_of_rates() -> None:
         for line in lines
         if line.startswith("| set | class | rows | A: paper") and line != head
     )
-    assert second == "| set | class | rows | A: paper | ours | verdict | D: paper | ours | verdict |"
+    assert (
+        second == "| set | class | rows | A: paper | ours | verdict | D: paper | ours | verdict |"
+    )
     assert TABLE_3.note in lines
     assert re.search(r"\bnan\b", table.markdown() + table.csv()) is None
 

@@ -18,6 +18,7 @@ from obliqua.experiments.verdict import (
     Summed,
     far,
     figure_rows,
+    other_figures,
     sum_up,
     verdict,
     verdict_lines,
@@ -117,3 +118,25 @@ def test_figures_in_lines() -> None:
         ["BS", "D/3", "accuracy", "", "93.0 ± 1.0", "", ""],
         ["BS", "D/3", "leaves", "", "7.5 ± 0.5", "", ""],
     ]
+
+
+def test_what_rounding_hides_is_not_judged() -> None:
+    """A rate of 0.97 ± 0.002 may be 0.9651."""
+    rate = PublishedFigure("s", "m", "true positive rate of a", 0.97, 0.002, 0.9651, 0.01, True)
+    assert verdict(rate) == "1 sd"
+    assert verdict(rate._replace(ours=0.955)) == "> 2 sd, worse"
+    assert verdict(rate._replace(what="macro F")) == "1 sd"
+    assert verdict(rate._replace(what="accuracy")) == "> 2 sd, worse"
+
+
+def test_figures_beside_accuracy_and_leaves_have_a_table_of_their_own() -> None:
+    ours = Summary(10, (93.0, 1.0), (7.5, 0.5), (0.5, 0.01))
+    row = Row("BS", "A", Entry(Figure(90.0, 2.0), macro_f=Figure(0.52, 0.02)), Entry(), ours)
+    lines = other_figures(Comparison(TABLE_2, (row,)))
+    assert lines[4:] == [
+        "| BS | A | macro F | 0.520 ± 0.020 | 0.500 ± 0.010 | -1.00 | 1 sd |",
+        "",
+    ]
+    assert lines[2] in Comparison(TABLE_2, (row,)).markdown()
+    plain = replace(row, published=Entry(Figure(90.0, 2.0)))
+    assert other_figures(Comparison(TABLE_2, (plain,))) == []

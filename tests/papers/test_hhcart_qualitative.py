@@ -138,7 +138,7 @@ def test_the_kept_results_are_those_of_this_code(method: str) -> None:
     (chosen,) = TABLE_7.choose_methods([method])
     cell = run_cell("StatLog", data_set.load(), chosen, 0, 0, TABLE_7.n_folds)
     before = kept("StatLog", method)[0]
-    advice = "the trees have changed: run `python -m obliqua.experiments hhcart-table-7` again"
+    advice = "the trees have changed: run `obliqua reproduce hhcart-table-7` again"
     assert cell.confusion == before.confusion, advice
     assert cell.leaves == before.leaves, advice
 

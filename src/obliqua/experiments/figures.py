@@ -39,6 +39,10 @@ _STAND_IN = {
     NEGATIVE: (0.01, 0.2),
 }
 
+# Rates and F-measures are printed with two decimals. A published standard deviation may be less
+# than what is lost by that.
+_ROUNDED = {"macro F": 0.005, POSITIVE: 0.005, NEGATIVE: 0.005}
+
 
 class Misprint(NamedTuple):
     """What a paper prints and what cannot be right.
@@ -88,12 +92,14 @@ class PublishedFigure(NamedTuple):
     def judged_by(self) -> float:
         """The paper's standard deviation; where it prints none, that of our repeats.
 
-        The latter is at least the last digit that the paper prints, and for rates, of which it
-        leaves out standard deviations below 0.2, at most that. NaN if neither is known.
+        The former is at least what rounding may have changed. The latter is at least the last
+        digit that the paper prints, and for rates, of which it leaves out standard deviations
+        below 0.2, at most that. NaN if neither is known.
         """
+        kind = self.what.partition(" of ")[0]
         if not math.isnan(self.published_sd):
-            return self.published_sd
-        least, most = _STAND_IN.get(self.what.partition(" of ")[0], (0.0, math.inf))
+            return max(self.published_sd, _ROUNDED.get(kind, 0.0))
+        least, most = _STAND_IN.get(kind, (0.0, math.inf))
         return math.nan if math.isnan(self.ours_sd) else min(max(self.ours_sd, least), most)
 
     @property

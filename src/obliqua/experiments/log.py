@@ -7,6 +7,7 @@ stood in the file before is never written again, so it cannot be lost.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import sys
@@ -95,7 +96,7 @@ def read_lines(path: Path) -> Lines:
     Parameters
     ----------
     path : Path
-        The file.
+        The file; one whose name ends in ``.gz`` is unpacked.
 
     Returns
     -------
@@ -109,8 +110,10 @@ def read_lines(path: Path) -> Lines:
     """
     try:
         content = path.read_bytes()
-    except OSError as error:
-        raise ResultsError(f"{path} cannot be read: {error.strerror}") from error
+        content = gzip.decompress(content) if path.suffix == ".gz" else content
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ResultsError(f"{path} cannot be read: {reason}") from error
     lines = content.split(b"\n")
     lines = [line + b"\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
     records: list[dict[str, Any]] = []

@@ -106,6 +106,16 @@ class Kept:
         """
         return dict(sorted(self._cells.get((data_set, method), {}).items()))
 
+    def all_cells(self) -> dict[tuple[str, str], dict[int, dict[str, Any]]]:
+        """Return all finished cells.
+
+        Returns
+        -------
+        dict
+            By data set and method, cells by the number of the repeat.
+        """
+        return {pair: self.cells(*pair) for pair in self._cells}
+
 
 class Store(Kept):
     """Finished cells in a file that only grows: a line per cell, as soon as it is there.

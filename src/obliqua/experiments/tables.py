@@ -31,7 +31,7 @@ from obliqua.experiments.protocol import (
 )
 from obliqua.experiments.running import Part, run
 from obliqua.experiments.store import Kept, Store
-from obliqua.experiments.verdict import sum_up, verdict, verdict_lines
+from obliqua.experiments.verdict import other_figures, sum_up, verdict, verdict_lines
 
 __all__ = ["LIMIT", "Comparison", "Entry", "Figure", "Rates", "Row", "Table", "run_table"]
 
@@ -288,6 +288,7 @@ class Comparison:
         lines += ["", *self._verdict(), "", *unavailable_lines(self.table)]
         if self.table.effort:
             lines += [*effort_table(self.rows, other), ""]
+        lines += other_figures(self)
         return "\n".join([*lines, *self._means()]) + "\n"
 
     def _figures(self) -> list[str]:

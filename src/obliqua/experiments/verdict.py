@@ -21,9 +21,20 @@ if TYPE_CHECKING:
     from obliqua.experiments.figures import PublishedFigure
     from obliqua.experiments.tables import Comparison
 
-__all__ = ["HEADS", "Counts", "Summed", "far", "figure_rows", "sum_up", "verdict", "verdict_lines"]
+__all__ = [
+    "HEADS",
+    "Counts",
+    "Summed",
+    "far",
+    "figure_rows",
+    "other_figures",
+    "sum_up",
+    "verdict",
+    "verdict_lines",
+]
 
-ONE, TWO = 1.0, 2.0
+# Figures are decimal: 0.52 - 0.5 in units of 0.02 is to be one.
+ONE, TWO = 1.0 + 1e-9, 2.0 + 1e-9
 
 #: The heads of `figure_rows`.
 HEADS = ("set", "method", "figure", "paper", "ours", "z", "verdict")
@@ -247,6 +258,27 @@ def figure_rows(compared: Comparison) -> Iterator[list[str]]:
             if not found and not math.isnan(ours[0]):
                 text = Figure(*ours).text(_digits(compared, row.data_set, what))
                 yield [row.data_set, row.method, what, "", text, "", ""]
+
+
+def other_figures(compared: Comparison) -> list[str]:
+    """Return a table of the figures that are neither accuracies nor leaves, as Markdown.
+
+    Parameters
+    ----------
+    compared : Comparison
+        The table.
+
+    Returns
+    -------
+    list of str
+        Lines, with an empty one at the end; none if there are no such figures.
+    """
+    shown = ("accuracy", "leaves", "hyperplanes")  # which stand elsewhere
+    rows = [row for row in figure_rows(compared) if row[2] not in shown]
+    if not rows:
+        return []
+    lines = ["| " + " | ".join(row) + " |" for row in [HEADS, *rows]]
+    return ["Further figures:", "", lines[0], "|--|--|--" + "|--:" * 4 + "|", *lines[1:], ""]
 
 
 def _digits(compared: Comparison, data_set: str, what: str) -> int:
