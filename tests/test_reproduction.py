@@ -108,7 +108,7 @@ def test_logs_are_kept_and_large_ones_are_packed(
 
 def test_damaged_logs_are_not_kept(folder: Path, tmp_path: Path) -> None:
     path = folder / "oc1-table-1.jsonl"
-    path.write_bytes(path.read_bytes().replace(b"BUPA", b"BUPB", 1))
+    path.write_bytes(path.read_bytes().replace(b"diabetes", b"diabetez", 1))
     with pytest.raises(ResultsError, match="damaged"):
         reproduction.keep(folder, tmp_path / "kept")
     assert not list((tmp_path / "kept").iterdir())
