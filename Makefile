@@ -19,7 +19,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods reproduce sanitize clean
+.PHONY: help demo test lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods reproduce reproduction sanitize clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -59,8 +59,11 @@ bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to 
 	@$(RUN) -m benchmarks.forest_gram --quick
 	@$(RUN) -m benchmarks.tables --quick
 
-reproduce: $(VENV)/.package ## make a paper's table again: ARGS="hhcart-table-2 --repeats 10"
-	@$(RUN) -m obliqua.experiments $(if $(ARGS),$(ARGS),--help)
+reproduce: $(VENV)/.package $(VENV)/.group-cli ## make the papers' tables again, or ARGS="hhcart-table-2 --repeats 1"
+	@$(RUN) -m obliqua reproduce $(if $(ARGS),$(ARGS),all --jobs -1 --resume)
+
+reproduction: $(VENV)/.package ## write docs/reproduction.md; ARGS="--keep results" takes new logs first
+	@$(RUN) -m benchmarks.reproduction $(ARGS)
 
 bench-growth: $(VENV)/.package ## how HHCART's time grows with rows, features and classes
 	@$(RUN) -m benchmarks.growth $(ARGS)

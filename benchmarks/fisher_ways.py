@@ -26,9 +26,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from obliqua import FisherTreeClassifier, datasets
-from obliqua.experiments.hhcart import TABLE_7
+from obliqua.experiments.hhcart import TABLE_5, TABLE_7
 from obliqua.experiments.protocol import Cell, Method, Rows, run_cell, summarise
-from obliqua.experiments.table5 import TABLE_5
 from obliqua.methods import fdt
 from obliqua.proposals import Directions, Proposals
 

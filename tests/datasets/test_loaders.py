@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import shutil
 import sys
 from collections import Counter
 from pathlib import Path
@@ -216,6 +218,7 @@ def serve(frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> list[dict[str
 
     monkeypatch.delenv("OBLIQUA_DATA", raising=False)
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
+    shutil.rmtree(os.environ["OBLIQUA_CACHE"], ignore_errors=True)  # what was served before
     return asked
 
 

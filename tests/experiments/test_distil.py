@@ -93,7 +93,7 @@ def test_only_the_first_fold_is_tested() -> None:
 def test_a_reduced_run(tmp_path: Path) -> None:
     table = replace(DISTIL, data_sets=(DataSet("iris", "Iris", iris),))
     names = ["forest", "labels@16", "cart@16", "hhcart@64"]
-    store = Store(tmp_path / "distil.json", table.name, 0)
+    store = Store(tmp_path / "distil.jsonl", table.name, 0)
     shown = run_table(table, store, methods=names, repeats=2)
     text = shown.markdown()
     assert "| cart |" in text
@@ -112,7 +112,7 @@ def test_a_reduced_run(tmp_path: Path) -> None:
         assert line["seeds"] == "2"
     # Going on computes nothing again and shows the same.
     said: list[str] = []
-    again = Store(tmp_path / "distil.json", table.name, 0, resume=True)
+    again = Store(tmp_path / "distil.jsonl", table.name, 0, resume=True)
     once_more = run_table(table, again, methods=names, repeats=2, progress=said.append)
     assert once_more.markdown() == text
     assert said == []

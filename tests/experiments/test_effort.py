@@ -110,7 +110,7 @@ def test_other_tables_are_as_they_were() -> None:
 
 def test_a_run_fills_the_second_table(tmp_path: Path) -> None:
     table = replace(TABLE_1, methods=(CLIMB,), standard=("climb",))
-    store = Store(tmp_path / "r.json", "t", 0)
+    store = Store(tmp_path / "r.jsonl", "t", 0)
     silent = {"progress": lambda line: None}
     found = run_table(table, store, data_sets=["iris"], repeats=2, **silent)
     (only,) = found.rows

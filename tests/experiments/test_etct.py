@@ -124,7 +124,7 @@ def test_methods_see_the_same_rows() -> None:
 
 @pytest.mark.parametrize("table", [TABLE_1, TABLE_2])
 def test_what_is_printed(table: Table, tmp_path: Path) -> None:
-    store = Store(tmp_path / "x.json", table.name, 0)
+    store = Store(tmp_path / "x.jsonl", table.name, 0)
     compared = run_table(
         table,
         store,
@@ -141,7 +141,7 @@ def test_what_is_printed(table: Table, tmp_path: Path) -> None:
 
 
 def test_gains_are_paired_differences_to_the_better_linear_method(tmp_path: Path) -> None:
-    store = Store(tmp_path / "x.json", TABLE_CLUSTERS.name, 0)
+    store = Store(tmp_path / "x.jsonl", TABLE_CLUSTERS.name, 0)
     compared = run_table(
         TABLE_CLUSTERS, store, data_sets=["star8-d5"], repeats=3, progress=lambda line: None
     )

@@ -13,7 +13,6 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 from obliqua import CartClassifier, datasets
-from obliqua.experiments import __main__ as command
 from obliqua.experiments.missing import (
     EXTRA_METHODS,
     HANDLINGS,
@@ -182,7 +181,7 @@ def test_further_methods_run_only_if_asked_for(
         assert tree.pruning == ("cv" if "+cv" in method.name else "holdout")
         assert tree.criterion == ("entropy" if "entropy" in method.name else "twoing")
     table = replace(MISSING, data_sets=(DataSet("mixed", "", mixed),), n_folds=3)
-    store = Store(tmp_path / "r.json", table.name, 0)
+    store = Store(tmp_path / "r.jsonl", table.name, 0)
     chosen = ["CART/imputed", "CART/levels", "CART/text", *names[6:8]]
     compared = run_table(table, store, repeats=2, methods=chosen, progress=lambda line: None)
     head, _, *lines = compared.markdown().splitlines()[2:6]
@@ -191,8 +190,7 @@ def test_further_methods_run_only_if_asked_for(
     assert "accuracy: numbers" not in head
     assert [line.split(" | ")[1] for line in lines] == ["CART", "CART+entropy"]
     assert all(line.count("|") == head.count("|") for line in lines)
-    assert command.main(["missing-values", "--list"]) == 0
-    assert "CART+cv/numbers" in capsys.readouterr().out
+    assert "CART+cv/numbers" in [method.name for method in MISSING.methods]
 
 
 def cell(right: int, leaves: int) -> Cell:
@@ -226,21 +224,13 @@ def test_one_seed_has_no_spread() -> None:
 
 def test_a_small_run(tmp_path: Path) -> None:
     table = replace(MISSING, data_sets=(DataSet("mixed", "", mixed),), n_folds=3)
-    store = Store(tmp_path / "r.json", table.name, 0)
+    store = Store(tmp_path / "r.jsonl", table.name, 0)
     chosen = [method.name for method in METHODS if "+cv" not in method.name]
     compared = run_table(table, store, repeats=2, methods=chosen, progress=lambda line: None)
     assert all(len(row.cells) == 2 for row in compared.rows)
     assert all(len(cell.leaves) == 3 for row in compared.rows for cell in row.cells)
     assert np.mean([row.ours.accuracy[0] for row in compared.rows]) > 60  # half would be chance
     assert compared.markdown().count("| mixed |") == 3
-
-
-@pytest.mark.data
-def test_the_command_runs_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--sets", "wine", "--methods", "CART/node,CART/imputed", "--repeats", "1"]
-    assert command.main(["missing-values", *words, "--out", str(tmp_path)]) == 0
-    assert "| wine | CART | 1 |" in capsys.readouterr().out
-    assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".md", ".csv"}
 
 
 def test_the_kept_results_are_of_the_whole_protocol() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,12 @@ from obliqua.experiments.protocol import (
     Method,
     Rows,
     folds,
-    run,
     run_cell,
     summarise,
 )
-from obliqua.experiments.store import CellKey, ResultsError, Store
+from obliqua.experiments.running import Part
+from obliqua.experiments.running import run as run_part
+from obliqua.experiments.store import Kept, ResultsError, Store
 
 CART = Method("cart", "axis-parallel", "obliqua.CartClassifier", {"max_depth": 3})
 STUMP = Method("stump", "one split", "obliqua.CartClassifier", {"max_depth": 1})
@@ -49,13 +49,22 @@ def silent(line: str) -> None:
     """Say nothing."""
 
 
+def run(
+    sets: list[DataSet], methods: list[Method], repeats: dict[str, int], store: Store, **more: Any
+) -> None:
+    run_part(Part(store, sets, methods, repeats), **more)
+
+
 def without_times(path: Path) -> Any:
-    content = json.loads(path.read_text("utf-8"))
-    for methods in content["cells"].values():
-        for repeats in methods.values():
-            for cell in repeats.values():
+    """All cells of a file, by set, method and repeat."""
+    kept = Kept(path)
+    found: Any = {}
+    for name in (data_set.name for data_set in [*SETS, DRAWN]):
+        for method in ("cart", "stump"):
+            for repeat, cell in kept.cells(name, method).items():
                 del cell["seconds"], cell["cpu_ms"]
-    return content
+                found.setdefault(name, {}).setdefault(method, {})[repeat] = cell
+    return found
 
 
 class Watched:
@@ -167,7 +176,7 @@ def test_means_and_sample_standard_deviations() -> None:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The results of a run that nothing has interrupted, in one process."""
-    path = tmp_path_factory.mktemp("whole") / "results.json"
+    path = tmp_path_factory.mktemp("whole") / "results.jsonl"
     run(SETS, [CART, STUMP], REPEATS, Store(path, "t", 5), progress=silent)
     return without_times(path)
 
@@ -175,18 +184,18 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_a_run_fills_every_cell(whole: Any) -> None:
     for data_set, repeats in REPEATS.items():
         for method in ("cart", "stump"):
-            assert sorted(whole["cells"][data_set][method]) == [str(r) for r in range(repeats)]
+            assert list(whole[data_set][method]) == list(range(repeats))
 
 
 def test_any_number_of_jobs_gives_the_same(whole: Any, tmp_path: Path) -> None:
-    path = tmp_path / "results.json"
+    path = tmp_path / "results.jsonl"
     run(SETS, [CART, STUMP], REPEATS, Store(path, "t", 5), n_jobs=2, progress=silent)
     assert without_times(path) == whole
 
 
 @pytest.mark.parametrize("finished", [1, 4, 13])
 def test_a_run_that_was_interrupted_goes_on(whole: Any, tmp_path: Path, finished: int) -> None:
-    path = tmp_path / "results.json"
+    path = tmp_path / "results.jsonl"
     lines: list[str] = []
 
     def interrupt(line: str) -> None:
@@ -201,27 +210,11 @@ def test_a_run_that_was_interrupted_goes_on(whole: Any, tmp_path: Path, finished
     run(SETS, [CART, STUMP], REPEATS, store, progress=again.append)
     assert len(again) == 14 - finished
     assert without_times(path) == whole
-    assert [file.name for file in tmp_path.iterdir()] == ["results.json"]
-
-
-def test_a_file_that_is_being_written_does_no_harm(
-    whole: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "results.json"
-    run([ONE], [CART], {"one": 1}, Store(path, "t", 5), progress=silent)
-    with monkeypatch.context() as patch:
-        patch.setattr("os.replace", lambda *paths: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            run(SETS, [CART], REPEATS, Store(path, "t", 5, resume=True), progress=silent)
-    store = Store(path, "t", 5, resume=True)
-    assert CellKey("one", "cart", 0) in store
-    assert CellKey("one", "cart", 1) not in store
-    run(SETS, [CART, STUMP], REPEATS, store, progress=silent)
-    assert without_times(path) == whole
+    assert [file.name for file in tmp_path.iterdir()] == ["results.jsonl"]
 
 
 def test_progress_goes_to_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run([ONE], [STUMP], {"one": 2}, Store(tmp_path / "r.json", "t", 0))
+    run([ONE], [STUMP], {"one": 2}, Store(tmp_path / "r.jsonl", "t", 0))
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "[2/2] one stump repeat 2:" in shown.err
@@ -234,15 +227,15 @@ def test_a_method_that_does_not_exist_is_found_at_once(tmp_path: Path) -> None:
         Method("x", "", "obliqua.CartClassifier", {"no_such_parameter": 1}),
     ):
         with pytest.raises(ValueError, match="the method x cannot be made"):
-            run([ONE], [STUMP, absent], {"one": 1}, Store(tmp_path / "r.json", "t", 0))
-    assert not (tmp_path / "r.json").exists()
+            run([ONE], [STUMP, absent], {"one": 1}, Store(tmp_path / "r.jsonl", "t", 0))
+    assert not (tmp_path / "r.jsonl").exists()
 
 
 # --- results that must not be mixed -----------------------------------------------------------
 
 
 def test_results_are_never_overwritten_or_mixed(tmp_path: Path) -> None:
-    path = tmp_path / "results.json"
+    path = tmp_path / "results.jsonl"
     run([ONE], [STUMP], {"one": 1}, Store(path, "t", 0), progress=silent)
     before = path.read_text("utf-8")
     with pytest.raises(ResultsError, match="--resume"):
@@ -262,15 +255,6 @@ def test_results_are_never_overwritten_or_mixed(tmp_path: Path) -> None:
     assert path.read_text("utf-8") == before
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"methods": 1}', "{broken"])
-def test_a_file_of_something_else_is_refused(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "results.json"
-    path.write_text(content, "utf-8")
-    with pytest.raises(ResultsError, match="not a file of results"):
-        Store(path, "t", 0, resume=True)
-    assert path.read_text("utf-8") == content
-
-
 # --- rows that are drawn anew, and methods that grow no trees ---------------------------------
 
 
@@ -281,6 +265,9 @@ def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 def sampled() -> Rows:
     return Rows(*draw(np.random.default_rng(0)), draw=draw)
+
+
+DRAWN = DataSet("s", "drawn anew", sampled)
 
 
 def seen_by(method: Method, repeat: int, seed: int = 0) -> list[int]:
@@ -312,13 +299,12 @@ def test_all_methods_see_the_same_drawn_rows() -> None:
 
 def test_drawn_rows_have_another_checksum_and_run_in_processes(tmp_path: Path) -> None:
     assert sampled().checksum != Rows(*draw(np.random.default_rng(0))).checksum
-    sets = [DataSet("s", "drawn anew", sampled)]
     for jobs in (1, 2):
-        store = Store(tmp_path / f"{jobs}.json", "t", 0)
-        run(sets, [CART], {"s": 3}, store, n_jobs=jobs, progress=silent)
-    one, two = (without_times(tmp_path / f"{jobs}.json") for jobs in (1, 2))
+        store = Store(tmp_path / f"{jobs}.jsonl", "t", 0)
+        run([DRAWN], [CART], {"s": 3}, store, n_jobs=jobs, progress=silent)
+    one, two = (without_times(tmp_path / f"{jobs}.jsonl") for jobs in (1, 2))
     assert one == two
-    matrices = [cell["confusion"] for cell in one["cells"]["s"]["cart"].values()]
+    matrices = [cell["confusion"] for cell in one["s"]["cart"].values()]
     assert len({str(matrix) for matrix in matrices}) > 1
 
 
@@ -339,6 +325,6 @@ def test_a_method_without_trees_has_no_leaves(
     assert np.isnan(found.leaves).all()
     assert found.accuracy[0] > 50
     said: list[str] = []
-    run([ONE], [method], {"one": 1}, Store(tmp_path / "x.json", "t", 0), progress=said.append)
+    run([ONE], [method], {"one": 1}, Store(tmp_path / "x.jsonl", "t", 0), progress=said.append)
     assert "leaves" not in said[0]
     assert "nan" not in said[0]

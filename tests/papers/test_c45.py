@@ -125,6 +125,6 @@ def test_the_kept_results_are_those_of_this_code(table: Table) -> None:
     method = table.methods[0]
     cell = run_cell(data_set.name, data_set.load(), method, 0, 0, table.n_folds)
     before = kept(table, data_set.name, method.name)[0]
-    advice = f"the trees have changed: run `python -m obliqua.experiments {table.name}` again"
+    advice = f"the trees have changed: run `obliqua reproduce {table.name}` again"
     assert cell.confusion == before.confusion, advice
     assert cell.leaves == before.leaves, advice

@@ -14,8 +14,8 @@ import pytest
 
 from obliqua import FisherTreeClassifier
 from obliqua.data import encode
+from obliqua.experiments.hhcart import PUBLISHED_5, TABLE_5
 from obliqua.experiments.store import Store
-from obliqua.experiments.table5 import PUBLISHED_5, TABLE_5
 from obliqua.experiments.tables import Comparison, run_table
 from obliqua.prune import prune_pessimistic
 from problems import data_folder

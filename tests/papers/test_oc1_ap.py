@@ -102,7 +102,8 @@ def test_the_tables_are_known_and_their_figures_plausible() -> None:
     for table in (TABLE_1, TABLE_2):
         assert TABLES[table.name] is table
         names = {data_set.name for data_set in table.data_sets}
-        assert names == set(table.published) == set(table.prototype)
+        assert names == set(table.prototype)
+        assert names == set(table.published) - set(table.unavailable)
         entries = [e for row in (table.published, table.prototype) for e in row.values()]
         for name, entry in (pair for row in entries for pair in row.items()):
             assert 70 < entry.accuracy.mean < 100

@@ -21,6 +21,7 @@ from obliqua.cli.demo import demo
 from obliqua.cli.distil import distil
 from obliqua.cli.fit import fit
 from obliqua.cli.predict import predict
+from obliqua.cli.reproduce import reproduce
 from obliqua.cli.show import show
 from obliqua.errors import ObliquaError
 
@@ -104,7 +105,7 @@ def app() -> None:
     """
 
 
-for command in (fit, predict, show, compare, distil, demo):
+for command in (fit, predict, show, compare, distil, demo, reproduce):
     app.add_command(command)
 
 

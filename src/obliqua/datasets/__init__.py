@@ -1,10 +1,11 @@
 """The papers' data sets: found on this machine or fetched, and checked before they are used.
 
 No data are part of the package. A loader looks in the folder that the environment variable
-``OBLIQUA_DATA`` names, then among the data that come with scikit-learn, then on OpenML. What
-it finds is compared with a fingerprint of the data set, so that another set of the same name
-is never used by mistake. The artificial data of the papers are made: those of OC1 as its own rows,
-or any number of fresh ones; those of 2C-ETCT always fresh.
+``OBLIQUA_DATA`` names, then in a cache of what OpenML has delivered before (the folder that
+``OBLIQUA_CACHE`` names, or ``~/.cache/obliqua`` and the like), then among the data that come with
+scikit-learn, then on OpenML. What it finds is compared with a fingerprint of the data set, so
+that another set of the same name is never used by mistake. The artificial data of the papers are
+made: those of OC1 as its own rows, or any number of fresh ones; those of 2C-ETCT always fresh.
 `make_planted_tree` has a random oblique tree to be found again.
 """
 

@@ -1,10 +1,11 @@
-"""The places where a data set may be: a folder, a definition, scikit-learn, OpenML."""
+"""The places where a data set may be: a folder, a cache, a definition, scikit-learn, OpenML."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import hashlib
+import io
 import json
 import os
 import zlib
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray
+from obliqua.datasets._cache import cache_folder, keep, read_kept, say_damaged
 from obliqua.datasets._facts import Facts, Part, fingerprint
 from obliqua.errors import DatasetDamaged, DatasetMissing, MissingDependency
 
@@ -37,10 +39,12 @@ class Table(NamedTuple):
 def find(facts: Facts, role: str) -> Table:
     """A part of a data set, from the first place that has it; checked."""
     part = facts.parts[role]
-    for place in (_from_folder, _from_definition, _from_scikit_learn, _from_openml):
+    for place in (_from_folder, _from_cache, _from_definition, _from_scikit_learn, _from_openml):
         table = place(facts, role)
         if table is not None:
             check(facts, part, table)
+            if place is _from_openml:
+                keep(_kept_name(part), _as_text(facts, table))
             return table
     raise DatasetMissing(_advice(facts, part, "no other source is known for it"))
 
@@ -64,10 +68,20 @@ def check(facts: Facts, part: Part, table: Table) -> None:
 
 def _advice(facts: Facts, part: Part, reason: str) -> str:
     return (
-        f"the data set {facts.name!r} ({facts.title}) cannot be had: {reason}; put the file "
-        f"{part.file} (header, one line per row, the class in the last column) into a folder "
-        f"and set the environment variable {FOLDER_VARIABLE} to that folder"
+        f"the data set {facts.name!r} ({facts.title}) cannot be had: {_tried(facts, part)}"
+        f"{reason}; put the file {part.file} (header, one line per row, the class in the last "
+        f"column) into a folder and set the environment variable {FOLDER_VARIABLE} to that folder"
     )
+
+
+def _tried(facts: Facts, part: Part) -> str:
+    """Where it was looked for before the last place."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    folder = f"{named!r} has no {part.file}" if named else "is not set"
+    tried = f"{FOLDER_VARIABLE} {folder}, "
+    if facts.openml is not None:
+        tried += f"the cache {str(cache_folder())!r} has no {_kept_name(part)}, "
+    return tried + "and "
 
 
 # --- a folder ---------------------------------------------------------------------------------
@@ -143,6 +157,41 @@ def _typed(facts: Facts, cells: AnyArray) -> AnyArray:
         levels = place in facts.categorical_features
         data[:, place] = column.tolist() if levels else column.astype(np.float64).tolist()
     return data
+
+
+# --- a cache ----------------------------------------------------------------------------------
+
+
+def _kept_name(part: Part) -> str:
+    return part.file.removesuffix(".gz")
+
+
+def _from_cache(facts: Facts, role: str) -> Table | None:
+    """What OpenML has delivered before. If it is damaged that is said, and the search goes on."""
+    if facts.openml is None:
+        return None
+    name = _kept_name(facts.parts[role])
+    content = read_kept(name)
+    if content is None:
+        return None
+    source = f"the cache, OpenML {facts.openml.number}"
+    try:
+        table = Table(*_parse(facts, name, content), source)
+        check(facts, facts.parts[role], table)
+    except DatasetDamaged as error:
+        say_damaged(name, str(error))
+        return None
+    return table
+
+
+def _as_text(facts: Facts, table: Table) -> str:
+    """A table as a file in the folder would be: CSV, a header, the class in the last column."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*facts.features, "class"])
+    for row, label in zip(table.data.tolist(), table.target.tolist(), strict=True):
+        writer.writerow([*row, label])
+    return text.getvalue()
 
 
 # --- a definition -----------------------------------------------------------------------------

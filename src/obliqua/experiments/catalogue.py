@@ -8,7 +8,7 @@ from obliqua.experiments.etct import TABLE_1 as ETCT_TABLE_1
 from obliqua.experiments.etct import TABLE_2 as ETCT_TABLE_2
 from obliqua.experiments.etct import TABLE_3 as ETCT_TABLE_3
 from obliqua.experiments.etct_clusters import TABLE as ETCT_CLUSTERS
-from obliqua.experiments.hhcart import TABLE_2, TABLE_7
+from obliqua.experiments.hhcart import TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_7
 from obliqua.experiments.missing import MISSING
 from obliqua.experiments.oc1 import TABLE_1 as OC1_TABLE_1
 from obliqua.experiments.oc1 import TABLE_2 as OC1_TABLE_2
@@ -16,18 +16,20 @@ from obliqua.experiments.oc1_hhcart import TABLE as OC1_HHCART
 from obliqua.experiments.odt import TABLE_1 as ODT_TABLE_1
 from obliqua.experiments.odt import TABLE_2 as ODT_TABLE_2
 from obliqua.experiments.odt import TABLE_CV as ODT_TABLE_CV
+from obliqua.experiments.odt import TABLE_CV_NODES as ODT_TABLE_CV_NODES
 from obliqua.experiments.repeated import TABLE_REPEATED
 from obliqua.experiments.sadt import TABLE_SCHEDULES
-from obliqua.experiments.table5 import TABLE_5
 from obliqua.experiments.tables import Table
 
-__all__ = ["TABLES"]
+__all__ = ["OWN_TABLES", "TABLES"]
 
 #: The papers' tables and our own.
 TABLES: dict[str, Table] = {
     table.name: table
     for table in (
         TABLE_2,
+        TABLE_3,
+        TABLE_4,
         TABLE_5,
         TABLE_7,
         OC1_TABLE_1,
@@ -45,9 +47,17 @@ TABLES: dict[str, Table] = {
         ODT_TABLE_1,
         ODT_TABLE_2,
         ODT_TABLE_CV,
+        ODT_TABLE_CV_NODES,
         MISSING,
         DISTIL,
         DISTIL_LETTER,
         DISTIL_FRESH,
     )
 }
+
+#: Tables that no paper has: those without published figures, and some that put figures of
+#: several tables side by side.
+OWN_TABLES = frozenset(
+    {name for name, table in TABLES.items() if not table.published}
+    | {table.name for table in (OC1_HHCART, TABLE_REPEATED, TABLE_SCHEDULES, TABLE_C45)}
+)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from obliqua import _confusion as measures
 from obliqua._typing import FloatArray
+from obliqua.experiments.figures import PublishedFigure
 from obliqua.experiments.protocol import Cell, mean_and_sd
 from obliqua.experiments.tables import Comparison, Figure, Row
+from obliqua.experiments.verdict import verdict
 
-__all__ = ["PAPER_SHARES", "Complexity", "Errors"]
+__all__ = ["PAPER_SHARES", "Complexity", "ComplexityBySet", "Errors"]
 
 #: Shares of the variance that the paper prints for its five components.
 PAPER_SHARES = (99.4416, 0.3748, 0.0925, 0.0240, 0.0156)
@@ -63,11 +65,19 @@ class Errors(Comparison):
         titles = {_plain(m.name): m.title for m in self.table.methods}
         run = dict.fromkeys(_plain(row.method) for row in self.rows)
         lines += ["", *(f"- *{name}*: {titles[name]}" for name in run)]
-        return "\n".join([*lines, "", _ERRORS_MEAN]) + "\n"
+        return "\n".join([*lines, "", _ERRORS_MEAN, *self._told()]) + "\n"
+
+    def figures(self) -> Iterator[PublishedFigure]:
+        """Each published error beside ours."""
+        for row in self.rows:
+            paper = _turned(row.published.accuracy)
+            ours = mean_and_sd(_over(row.cells, error).tolist())
+            yield from _published(row, "error", paper.mean, ours)
 
     def _columns(self) -> dict[str, list[str]]:
         """What stands below each head. A column that would say nothing is left out."""
         found: dict[str, list[str]] = {"set": [], "method": [], "paper": [], "prototype": []}
+        said = _said(self)
         for row in self.rows:
             errors, ones = _over(row.cells, error), _over(row.cells, positive)
             for head, text in (
@@ -76,6 +86,7 @@ class Errors(Comparison):
                 ("paper", Figure(_turned(row.published.accuracy).mean).text(2)),
                 (self.table.reference, Figure(_turned(row.prototype.accuracy).mean).text(2)),
                 ("ours", Figure(*mean_and_sd(errors.tolist())).text(2)),
+                ("verdict", said.get((row.data_set, row.method), "")),
                 ("range", f"{errors.min():.1f} to {errors.max():.1f}"),
                 ("balanced", Figure(*mean_and_sd(_over(row.cells, balanced).tolist())).text(1)),
                 ("answers 1", f"{ones.mean():.1f} %"),
@@ -86,7 +97,7 @@ class Errors(Comparison):
         if len(set(found["set"])) == 1:
             del found["set"]
         if not any(found["paper"]):
-            del found["paper"]
+            del found["paper"], found["verdict"]
         return found
 
     def csv(self) -> str:
@@ -94,8 +105,9 @@ class Errors(Comparison):
         columns = ("error", "balanced", "positive", "constant")
         head = ["set", "method", "repeats", "error_paper", f"error_{self.table.reference}"]
         head += ["error_ours", "error_ours_sd", "error_ours_min", "error_ours_max"]
-        head += [*columns[1:], "only_positive"]
+        head += [*columns[1:], "only_positive", "verdict"]
         lines: list[Sequence[object]] = [head]
+        said = _said(self)
         for row in self.rows:
             found = _over(row.cells, error)
             others = [_over(row.cells, what).mean() for what in (balanced, positive, constant)]
@@ -105,6 +117,7 @@ class Errors(Comparison):
                     *(_turned(row.published.accuracy).mean, _turned(row.prototype.accuracy).mean),
                     *(*mean_and_sd(found.tolist()), found.min(), found.max(), *others),
                     int((_over(row.cells, positive) == 100.0).sum()),
+                    said.get((row.data_set, row.method), ""),
                 ]
             )
         return _csv(lines)
@@ -117,6 +130,25 @@ _ERRORS_MEAN = (
     "*always 1*: the error of always giving this answer. /20: trees from samples of 20 rows; "
     "/all: of as many rows as there are to train on. C4.5 has nothing random on fixed test rows."
 )
+
+
+def _said(compared: Comparison) -> dict[tuple[str, str], str]:
+    """What is said of the error, or of the nodes, by data set and method."""
+    return {
+        (figure.data_set, figure.method): verdict(figure)
+        for figure in compared.figures()
+        if figure.what in ("error", "nodes")
+    }
+
+
+def _published(
+    row: Row, what: str, paper: float, ours: tuple[float, float]
+) -> Iterator[PublishedFigure]:
+    """A figure beside ours, if the paper has it; it has no standard deviations."""
+    if not np.isnan(paper):
+        # A share that is near the paper's is neither better nor worse.
+        larger = not what.startswith(("error", "nodes"))
+        yield PublishedFigure(row.data_set, row.method, what, paper, float("nan"), *ours, larger)
 
 
 def _plain(method: str) -> str:
@@ -157,10 +189,14 @@ class Complexity(Comparison):
             "nodes per tree: paper",
             self.table.reference,
             "ours",
+            "verdict",
         )
         lines = [f"## {self.table.title}", "", _line([*head, "range"])]
         lines.append("|--" + "|--:" * len(head) + "|")
-        lines += [_line(self._sizes(row)) for row in self.rows if _plain(row.method) not in _ALIKE]
+        said = _said(self)
+        lines += [
+            _line(self._sizes(row, said)) for row in self.rows if _plain(row.method) not in _ALIKE
+        ]
         shares = [row for row in self.rows if _explained(row) is not None]
         if shares:
             lines += ["", "Shares of the first five components, in per cent:", ""]
@@ -171,15 +207,29 @@ class Complexity(Comparison):
             lines.append(_line(("paper", "", *(f"{share:g}" for share in PAPER_SHARES))))
             for row in shares:
                 lines += [_line(line) for line in _share_lines(row)]
-        return "\n".join([*lines, "", _COMPLEXITY_MEANS]) + "\n"
+        return "\n".join([*lines, "", _COMPLEXITY_MEANS, *self._told()]) + "\n"
 
-    def _sizes(self, row: Row) -> list[str]:
+    def figures(self) -> Iterator[PublishedFigure]:
+        """Each published number of nodes, and each share of the variance, beside ours."""
+        for row in self.rows:
+            if _plain(row.method) not in _ALIKE:
+                sizes = [nodes(cell, row.method) for cell in row.cells]
+                paper = _as_nodes(row.published.leaves).mean
+                yield from _published(row, "nodes", paper, mean_and_sd(sizes))
+            explained = _explained(row)
+            if explained is not None:
+                for place, share in enumerate(PAPER_SHARES):
+                    ours = mean_and_sd(_first(explained)[:, place].tolist())
+                    yield from _published(row, f"share of component {place + 1}", share, ours)
+
+    def _sizes(self, row: Row, said: Mapping[tuple[str, str], str]) -> list[str]:
         found = np.array([nodes(cell, row.method) for cell in row.cells])
         return [
             *(row.method, str(row.ours.repeats), str(n_trees(row.method))),
             _as_nodes(row.published.leaves).text(2),
             _as_nodes(row.prototype.leaves).text(2),
             Figure(*mean_and_sd(found.tolist())).text(2 if found.max() < 100.0 else 0),
+            said.get((row.data_set, row.method), ""),
             f"{found.min():.5g} to {found.max():.5g}",
         ]
 
@@ -195,7 +245,9 @@ class Complexity(Comparison):
         ]
         head += ["nodes_ours", "nodes_ours_sd"]
         head += [f"share_{k}" for k in range(1, 6)] + [f"square_{k}" for k in range(1, 6)]
+        head.append("verdict")
         lines: list[Sequence[object]] = [head]
+        said = _said(self)
         for row in self.rows:
             found = [nodes(cell, row.method) for cell in row.cells]
             explained = _explained(row)
@@ -207,6 +259,7 @@ class Complexity(Comparison):
                 [
                     *(row.data_set, row.method, row.ours.repeats, n_trees(row.method)),
                     *(paper.mean, other.mean, *mean_and_sd(found), *shares),
+                    said.get((row.data_set, row.method), ""),
                 ]
             )
         return _csv(lines)
@@ -256,3 +309,17 @@ def _csv(lines: Sequence[Sequence[object]]) -> str:
     for line in lines:
         writer.writerow(["" if value != value else value for value in line])
     return text.getvalue()
+
+
+@dataclass(frozen=True)
+class ComplexityBySet(Complexity):
+    """The same of several data sets, in a way of measuring that the paper does not have."""
+
+    def figures(self) -> Iterator[PublishedFigure]:
+        """Nothing: no figure of the paper was measured so."""
+        return iter(())
+
+    def markdown(self) -> str:
+        """Both tables as Markdown, each method with its data set."""
+        rows = [replace(row, method=f"{row.method} on {row.data_set}") for row in self.rows]
+        return Complexity(self.table, tuple(rows)).markdown()

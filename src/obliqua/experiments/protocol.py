@@ -7,23 +7,20 @@ processes, and on different days.
 
 from __future__ import annotations
 
-import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-import joblib
 import numpy as np
 
 from obliqua import _confusion as measures
 from obliqua._typing import AnyArray, Int64Array
 from obliqua.experiments.rows import Rows
-from obliqua.experiments.store import CellKey, Store
 
-__all__ = ["Cell", "DataSet", "Method", "Rows", "Summary", "folds", "run", "run_cell", "summarise"]
+__all__ = ["Cell", "DataSet", "Method", "Rows", "Summary", "folds", "run_cell", "summarise"]
 
 N_FOLDS = 5
 
@@ -338,65 +335,6 @@ def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
     """Mean and sample standard deviation; the latter is NaN for one value."""
     sd = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
     return float(np.mean(values)), sd
-
-
-def run(
-    data_sets: Sequence[DataSet],
-    methods: Sequence[Method],
-    repeats: Mapping[str, int],
-    store: Store,
-    *,
-    n_folds: int = N_FOLDS,
-    n_jobs: int = 1,
-    progress: Callable[[str], None] | None = None,
-) -> None:
-    """Compute all cells that the store does not hold yet; each is kept as soon as it is there.
-
-    Parameters
-    ----------
-    data_sets : sequence of DataSet
-        What to run on.
-    methods : sequence of Method
-        What to run.
-    repeats : mapping of str to int
-        Number of repeats for each data set, by name.
-    store : Store
-        Where results are kept; it also knows the seed.
-    n_folds : int, default=5
-        Folds of a cross-validation, unless rows have a number of their own.
-    n_jobs : int, default=1
-        Number of processes. It has no influence on the results.
-    progress : callable, default=None
-        Gets a line of text for each finished cell; by default it goes to stderr.
-    """
-    say = progress or (lambda line: print(line, file=sys.stderr, flush=True))
-    for method in methods:
-        method.make(0)  # a method that does not exist is found now, not hours later
-        store.expect_method(method.name, method.estimator, method.params, method.whole_tree)
-    tasks: list[tuple[CellKey, Rows, Method]] = []
-    for data_set in data_sets:
-        rows = data_set.load()
-        store.expect_data(data_set.name, rows.checksum)
-        store.expect_division(data_set.name, rows.division(n_folds))
-        for repeat in range(repeats[data_set.name]):
-            keys = ((CellKey(data_set.name, method.name, repeat), method) for method in methods)
-            tasks += [(key, rows, method) for key, method in keys if key not in store]
-    parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-    calls = (joblib.delayed(_task)(*task, store.seed, n_folds) for task in tasks)
-    for number, (key, cell) in enumerate(parallel(calls), start=1):
-        store.put(key, asdict(cell))
-        found = summarise([cell])
-        size = f"{found.leaves[0]:.1f} leaves, " if cell.leaves else ""
-        say(
-            f"[{number}/{len(tasks)}] {key.data_set} {key.method} repeat {key.repeat + 1}: "
-            f"{found.accuracy[0]:.2f} %, {size}{cell.seconds:.1f} s"
-        )
-
-
-def _task(
-    key: CellKey, rows: Rows, method: Method, seed: int, n_folds: int
-) -> tuple[CellKey, Cell]:
-    return key, run_cell(key.data_set, rows, method, key.repeat, seed, n_folds)
 
 
 def _features(model: Any) -> float:

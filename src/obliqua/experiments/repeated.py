@@ -99,6 +99,6 @@ TABLE_REPEATED = Table(
     data_sets=DATA_SETS_1,
     methods=METHODS,
     standard=tuple(method.name for method in METHODS),
-    published={name: {"OC1": row["OC1"]} for name, row in PUBLISHED_1.items()},
+    published={one.name: {"OC1": PUBLISHED_1[one.name]["OC1"]} for one in DATA_SETS_1},
     prototype={},
 )

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Mapping
-from functools import cache
-from importlib.metadata import version
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from obliqua.errors import ObliquaError
+from obliqua.experiments.log import (
+    Lines,
+    ResultsError,
+    Writer,
+    check_free,
+    encoded,
+    read_lines,
+)
+from obliqua.experiments.machine import surroundings
 
-__all__ = ["CellKey", "ResultsError", "Store"]
+__all__ = ["CellKey", "Kept", "ResultsError", "Store"]
 
-FORMAT = 1
+FORMAT = 2
 
-
-class ResultsError(ObliquaError, ValueError):
-    """A file of results cannot be used for this run."""
+#: What may differ between runs that give the same figures.
+_HARMLESS = ("date", "commit", "cores")
 
 
 class CellKey(NamedTuple):
@@ -30,25 +35,94 @@ class CellKey(NamedTuple):
     repeat: int
 
 
-@cache
-def code_digest() -> str:
-    """Return a digest of the library's files: versions stay the same while it is developed."""
-    folder = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.suffix in (".py", ".so", ".pyd", ".pyx", ".pxd", ".h"):
-            digest.update(path.relative_to(folder).as_posix().encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+class Kept:
+    """What a file of results says.
+
+    The first line says what it is: format, table and seed. Then come, in the order in which they
+    happened, lines of five kinds: a run with its date, versions and machine; how a method is set;
+    the checksum of a data set; how it is divided; and a finished cell.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    lines : Lines, default=None
+        What it holds, if that has been read already.
+
+    Attributes
+    ----------
+    head : dict
+        ``format``, ``table`` and ``seed``; empty if not even this line was finished.
+    runs : list of dict
+        Date, versions and machine of each run that has added cells.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], lines: Lines | None = None) -> None:
+        self.path = Path(path)
+        self.lines = read_lines(self.path) if lines is None else lines
+        self.head: dict[str, Any] = {}
+        self.runs: list[dict[str, Any]] = []
+        self.settings: dict[tuple[str, str], Any] = {}
+        self._cells: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
+        for number, record in enumerate(self.lines.records, start=1):
+            try:
+                self._take(number, dict(record))
+            except (KeyError, TypeError, ValueError) as error:
+                raise ResultsError(
+                    f"{self.path} is not a file of results: line {number} says nothing that is "
+                    "known here; choose another folder or remove the file"
+                ) from error
+
+    def _take(self, number: int, record: dict[str, Any]) -> None:
+        if number == 1:
+            self.head = {key: record[key] for key in ("format", "table", "seed")}
+        elif "run" in record:
+            self.runs.append(record["run"])
+        elif "cell" in record:
+            data_set, method, repeat = record.pop("cell")
+            self._keep(CellKey(data_set, method, int(repeat)), record)
+        else:
+            what, name, setting = record["what"], record["name"], record["is"]
+            self.settings[what, name] = setting
+
+    def _keep(self, key: CellKey, cell: dict[str, Any]) -> None:
+        self._cells.setdefault((key.data_set, key.method), {})[key.repeat] = cell
+
+    def __contains__(self, key: CellKey) -> bool:
+        return key.repeat in self._cells.get((key.data_set, key.method), {})
+
+    def cells(self, data_set: str, method: str) -> dict[int, dict[str, Any]]:
+        """Return the finished repeats of a method on a data set.
+
+        Parameters
+        ----------
+        data_set, method : str
+            What the table calls them.
+
+        Returns
+        -------
+        dict
+            Cells by the number of the repeat, in order.
+        """
+        return dict(sorted(self._cells.get((data_set, method), {}).items()))
+
+    def all_cells(self) -> dict[tuple[str, str], dict[int, dict[str, Any]]]:
+        """Return all finished cells.
+
+        Returns
+        -------
+        dict
+            By data set and method, cells by the number of the repeat.
+        """
+        return {pair: self.cells(*pair) for pair in self._cells}
 
 
-class Store:
-    """Finished cells in one JSON file.
+class Store(Kept):
+    """Finished cells in a file that only grows: a line per cell, as soon as it is there.
 
-    The file is replaced as a whole after each cell, so it is complete at any moment. It also
-    holds what the cells depend on: the seed, the parameters of the methods, the checksums of
-    the data and how they are divided, the version of the library and a digest of its files.
-    Results that depend on other things are never mixed.
+    A program that is killed loses the cell that it was computing, and nothing else. The file also
+    holds what the cells depend on: the seed, the parameters of the methods, the checksums of the
+    data and how they are divided. Results that depend on other things are never mixed.
 
     Parameters
     ----------
@@ -65,38 +139,30 @@ class Store:
     def __init__(
         self, path: str | os.PathLike[str], table: str, seed: int, *, resume: bool = False
     ) -> None:
-        self.path = Path(path)
+        self.table = table
         self.seed = seed
-        header = {
-            "format": FORMAT,
-            "table": table,
-            "seed": seed,
-            "obliqua": version("obliqua"),
-            "code": code_digest(),
-        }
-        self._content: dict[str, Any] = {**header, "methods": {}, "data": {}, "cells": {}}
-        self._content["divisions"] = {}
-        if not self.path.exists():
-            return
-        if not resume:
+        self._waiting: list[dict[str, Any]] = []
+        self._writer: Writer | None = None
+        self._new = not Path(path).exists()
+        if not (self._new or resume):
             raise ResultsError(
-                f"{self.path} holds results already; go on with them (--resume), or choose "
-                "another folder, or remove the file"
+                f"{path} holds results already; go on with them (--resume), or choose another "
+                "folder, or remove the file"
             )
-        self._content = {"divisions": {}, **self._read()}
-        for key, ours in header.items():
-            self._agree(key, self._content.get(key), ours)
-
-    def _read(self) -> dict[str, Any]:
-        try:
-            content = json.loads(self.path.read_text("utf-8"))
-            for part in ("methods", "data", "cells"):
-                content[part].items()
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ResultsError(
-                f"{self.path} is not a file of results; choose another folder or remove the file"
-            ) from error
-        return dict(content)
+        super().__init__(path, Lines((), b"", 0) if self._new else None)
+        ours = {"format": FORMAT, "table": table, "seed": seed}
+        if not self.head:
+            if not encoded(ours).startswith(self.lines.torn):
+                raise ResultsError(
+                    f"{self.path} is not a file of results; choose another folder or remove the "
+                    "file"
+                )
+            self.head = ours
+            self._waiting.append(ours)
+        for key, value in ours.items():
+            self._agree(key, self.head[key], value)
+        if not self._new:
+            check_free(self.path)
 
     def _agree(self, what: str, theirs: object, ours: object) -> None:
         if theirs != ours:
@@ -104,6 +170,15 @@ class Store:
                 f"{self.path} holds results with another {what}: {theirs!r}, now {ours!r}; "
                 "choose another folder for the new results, or remove the file"
             )
+
+    def _expect(self, what: str, name: str, setting: object) -> None:
+        setting = json.loads(json.dumps(setting))  # as it will be read: a tuple as a list
+        if (what, name) not in self.settings:
+            self.settings[what, name] = setting
+            self._waiting.append({"what": what, "name": name, "is": setting})
+        said = {"method": "setting of the method", "data": "checksum of the data set"}
+        text = said.get(what, "division of the data set")
+        self._agree(f"{text} {name}", self.settings[what, name], setting)
 
     def expect_method(
         self, name: str, estimator: str, params: Mapping[str, Any], whole_tree: bool = False
@@ -124,8 +199,7 @@ class Store:
         setting: dict[str, Any] = {"estimator": estimator, "params": dict(params)}
         if whole_tree:
             setting["whole_tree"] = True
-        kept = self._content["methods"].setdefault(name, setting)
-        self._agree(f"setting of the method {name}", kept, setting)
+        self._expect("method", name, setting)
 
     def expect_data(self, name: str, checksum: str) -> None:
         """Say what the data are; results from other data, or another order, are refused.
@@ -137,8 +211,7 @@ class Store:
         checksum : str
             The checksum of its rows.
         """
-        kept = self._content["data"].setdefault(name, checksum)
-        self._agree(f"checksum of the data set {name}", kept, checksum)
+        self._expect("data", name, checksum)
 
     def expect_division(self, name: str, division: str) -> None:
         """Say how rows are divided to train and to test; results of another way are refused.
@@ -150,31 +223,39 @@ class Store:
         division : str
             How many folds of what kind.
         """
-        kept = self._content["divisions"].setdefault(name, division)
-        self._agree(f"division of the data set {name}", kept, division)
+        self._expect("division", name, division)
 
-    def __contains__(self, key: CellKey) -> bool:
-        return str(key.repeat) in self._repeats(key.data_set, key.method)
+    @property
+    def made_elsewhere(self) -> bool:
+        """Whether other code, other versions or another machine have made what is kept."""
+        if not self.runs:
+            return False
+        ours = surroundings()
+        names = {*ours, *self.runs[-1]} - set(_HARMLESS)
+        return any(self.runs[-1].get(name) != ours.get(name) for name in names)
 
-    def _repeats(self, data_set: str, method: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._content["cells"].get(data_set, {}).get(method, {})
-        return found
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Write in here, with the file for oneself. It is made now if it is not there.
 
-    def cells(self, data_set: str, method: str) -> dict[int, dict[str, Any]]:
-        """Return the finished repeats of a method on a data set.
-
-        Parameters
-        ----------
-        data_set, method : str
-            What the table calls them.
-
-        Returns
-        -------
-        dict
-            Cells by the number of the repeat, in order.
+        Yields
+        ------
+        None
+            While this lasts, `put` works, and other programs cannot write.
         """
-        found = {int(repeat): cell for repeat, cell in self._repeats(data_set, method).items()}
-        return dict(sorted(found.items()))
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._writer = Writer(self.path, None if self._new else self.lines)
+        self._new = False
+        try:
+            run = surroundings()
+            self._writer.append([*self._waiting[:1], {"run": run}, *self._waiting[1:]])
+            self.runs.append(run)
+            self._waiting.clear()
+            yield
+        finally:
+            self.lines = Lines((), b"", self._writer.size)
+            self._writer.close()
+            self._writer = None
 
     def put(self, key: CellKey, cell: Mapping[str, Any]) -> None:
         """Keep a cell, in memory and in the file.
@@ -186,10 +267,7 @@ class Store:
         cell : mapping
             What the repeat has given.
         """
-        of_set = self._content["cells"].setdefault(key.data_set, {})
-        of_set.setdefault(key.method, {})[str(key.repeat)] = dict(cell)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        # A rename within a folder happens completely or not at all.
-        unfinished = self.path.with_name(self.path.name + ".part")
-        unfinished.write_text(json.dumps(self._content, sort_keys=True) + "\n", "utf-8")
-        os.replace(unfinished, self.path)
+        if self._writer is None:
+            raise RuntimeError("cells are put into a store within `with store.open():`")
+        self._writer.append([{"cell": list(key), **cell}])
+        self._keep(key, dict(cell))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count as numbers
+from itertools import islice, takewhile
 from typing import TypeVar
 
 import numpy as np
@@ -17,54 +19,26 @@ from obliqua.experiments.effort import (
     effort_values,
     mean_effort,
 )
+from obliqua.experiments.entries import Entries, Entry, Figure, Rates
+from obliqua.experiments.figures import PublishedFigure, published_figures, unavailable_lines
 from obliqua.experiments.protocol import (
     N_FOLDS,
     Cell,
     DataSet,
     Method,
     Summary,
-    run,
     summarise,
 )
-from obliqua.experiments.store import Store
+from obliqua.experiments.running import Part, run
+from obliqua.experiments.store import Kept, Store
+from obliqua.experiments.verdict import other_figures, sum_up, verdict, verdict_lines
 
-__all__ = ["LIMIT", "Comparison", "Entry", "Figure", "Row", "Table", "run_table"]
+__all__ = ["LIMIT", "Comparison", "Entry", "Figure", "Rates", "Row", "Table", "run_table"]
 
 #: A cell is marked if it is more than this many published standard deviations away.
 LIMIT = 2.0
 
 Thing = TypeVar("Thing")
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A mean and its standard deviation over repeats; NaN where it is not known."""
-
-    mean: float
-    sd: float = math.nan
-
-    def text(self, digits: int) -> str:
-        """The figure as a table shows it."""
-        if math.isnan(self.mean):
-            return ""
-        spread = "" if math.isnan(self.sd) else f" ± {self.sd:.{digits}f}"
-        return f"{self.mean:.{digits}f}{spread}"
-
-
-NOTHING = Figure(math.nan)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """Accuracy in per cent, number of leaves, and what a tree took, where that is known."""
-
-    accuracy: Figure = NOTHING
-    leaves: Figure = NOTHING
-    hyperplanes: Figure = NOTHING
-    cpu_ms: Figure = NOTHING
-
-
-Entries = Mapping[str, Mapping[str, Entry]]
 
 
 @dataclass(frozen=True)
@@ -97,6 +71,13 @@ class Table:
         What must be known to read the figures; it stands below them.
     shown_as : type of Comparison or None
         What prints the table, if not a `Comparison`.
+    cells_of : str
+        Name of the table whose cells this one shows, if it has none of its own. Its data sets,
+        methods and folds must be the same there.
+    unavailable : mapping of str to str
+        Data sets of the published table that cannot be had, and why. Nothing is run on them.
+    protocol : str
+        How the paper measures, in a few words.
     """
 
     name: str
@@ -112,6 +93,9 @@ class Table:
     effort: bool = False
     note: str = ""
     shown_as: type[Comparison] | None = None
+    cells_of: str = ""
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+    protocol: str = ""
 
     def compared(self, rows: Sequence[Row]) -> Comparison:
         """Return the table with our figures filled in.
@@ -127,6 +111,50 @@ class Table:
             The table, ready to be printed.
         """
         return (self.shown_as or Comparison)(self, tuple(rows))
+
+    def filled(
+        self,
+        kept: Kept,
+        data_sets: Sequence[DataSet],
+        methods: Sequence[Method],
+        repeats: Mapping[str, int] | None = None,
+    ) -> Comparison:
+        """Return the table with the figures that a file holds.
+
+        Parameters
+        ----------
+        kept : Kept
+            The file.
+        data_sets : sequence of DataSet
+            Data sets of the table.
+        methods : sequence of Method
+            Methods of the table.
+        repeats : mapping of str to int, default=None
+            How many of the repeats of each data set count: a file may hold more than were
+            asked for. None: all that there are.
+
+        Returns
+        -------
+        Comparison
+            A row for each data set and method of which the file has a repeat.
+        """
+        rows = []
+        for data_set in data_sets:
+            for method in methods:
+                most = None if repeats is None else repeats[data_set.name]
+                cells = _cells(kept, data_set.name, method.name, most)
+                if not cells:
+                    continue
+                row = Row(
+                    data_set.name,
+                    method.name,
+                    self.published.get(data_set.name, {}).get(method.name, Entry()),
+                    self.prototype.get(data_set.name, {}).get(method.name, Entry()),
+                    _summary(cells, method.whole_tree),
+                    cells,
+                )
+                rows.append(row)
+        return self.compared(rows)
 
     def choose_sets(self, names: Sequence[str] | None = None) -> list[DataSet]:
         """Return data sets by name.
@@ -257,20 +285,21 @@ class Comparison:
         other = self.table.reference
         lines = [f"## {self.table.title}", "", *self._figures()]
         lines += ["", self.table.note] if self.table.note else []
-        lines += ["", *self._verdict(), ""]
+        lines += ["", *self._verdict(), "", *unavailable_lines(self.table)]
         if self.table.effort:
             lines += [*effort_table(self.rows, other), ""]
+        lines += other_figures(self)
         return "\n".join([*lines, *self._means()]) + "\n"
 
     def _figures(self) -> list[str]:
         """All figures. A column in which nothing stands would only make the table wider."""
-        rows = [_written(row, self.table.digits(row.data_set)) for row in self.rows]
-        filled = [any(row[place] for row in rows) for place in range(3, 11)]
-        names = ("paper", self.table.reference, "ours", "z")
+        rows = [self._written(row) for row in self.rows]
+        filled = [any(row[place] for row in rows) for place in range(3, 13)]
+        names = ("paper", self.table.reference, "ours", "z", "verdict")
         head = ["set", "method", "repeats"]
         kept = [0, 1, 2]
-        for start, what in ((0, "accuracy: "), (4, "leaves: ")):
-            for place in range(start, start + 4):
+        for start, what in ((0, "accuracy: "), (5, "leaves: ")):
+            for place in range(start, start + 5):
                 if filled[place]:
                     head.append(what + names[place - start])
                     kept.append(place + 3)
@@ -279,29 +308,43 @@ class Comparison:
         written = ["| " + " | ".join(line) + " |" for line in lines]
         return [written[0], "|--|--|--:" + "|--:" * (len(kept) - 3) + "|", *written[1:]]
 
-    def judged(self) -> list[tuple[Row, str, float, bool]]:
-        """Each cell with a published figure: row, quantity, z, and whether ours is better."""
-        return [
-            (row, what, z, better)
-            for row in self.rows
-            for what, z, better in (
-                ("accuracy", row.z_accuracy, row.z_accuracy > 0),
-                ("leaves", row.z_leaves, row.z_leaves < 0),
-            )
-            if not math.isnan(z)
-        ]
+    def _written(self, row: Row) -> list[str]:
+        """What stands in a row of the Markdown table."""
+        out = [row.data_set, row.method, str(row.ours.repeats)]
+        said = self._said(row)
+        for digits, what, (paper, prototype, ours, z) in zip(
+            (self.table.digits(row.data_set), 1),
+            ("accuracy", "leaves"),
+            _quantities(row),
+            strict=True,
+        ):
+            mark = "**" if abs(z) > LIMIT else ""
+            shown = "" if math.isnan(z) else f"{mark}{z:+.2f}{mark}"
+            out += [paper.text(digits), prototype.text(digits), ours.text(digits), shown]
+            out.append(said.get(what, ""))
+        return out
+
+    @staticmethod
+    def _said(row: Row) -> dict[str, str]:
+        """What is said of the published figures of a row, by their names."""
+        return {figure.what: verdict(figure) for figure in published_figures([row])}
+
+    def figures(self) -> Iterator[PublishedFigure]:
+        """Each published figure beside ours."""
+        return published_figures(self.rows)
+
+    def _told(self) -> list[str]:
+        """What the verdicts say together, with an empty line before it; or nothing."""
+        lines = verdict_lines(self.table.name, self.figures())
+        return ["", *lines] if lines else []
 
     def _verdict(self) -> list[str]:
-        judged = self.judged()
-        if not judged:
-            return []
-        outside = [cell for cell in judged if abs(cell[2]) > LIMIT]
-        within = f"{len(judged) - len(outside)} of {len(judged)} cells"
-        meaning = "z = (ours - paper) / standard deviation in the paper."
-        lines = [f"{meaning} Within {LIMIT:g}: {within}.", ""]
-        for row, what, z, better in outside:
-            verdict = "better" if better else "worse"
-            lines.append(f"- {row.data_set} {row.method}, {what}: z = {z:+.2f} ({verdict})")
+        found = sum_up(self.figures()).by_paper
+        lines = verdict_lines(self.table.name, self.figures())
+        if found.total:
+            within = found.within_one + found.within_two
+            meaning = "z = (ours - paper) / standard deviation in the paper."
+            lines = [f"{meaning} Within 2: {within} of {found.total} cells.", "", *lines]
         return lines + (self._verdict_by_reference() if self.table.effort else [])
 
     def _verdict_by_reference(self) -> list[str]:
@@ -359,17 +402,20 @@ class Comparison:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         head = ["set", "method", "repeats"]
-        for what in ("accuracy", "leaves"):
+        said_of = ("accuracy", "leaves")
+        for what in said_of:
             for whose in ("paper", self.table.reference, "ours"):
                 head += [f"{what}_{whose}", f"{what}_{whose}_sd"]
-            head.append(f"{what}_z")
+            head += [f"{what}_z", f"{what}_verdict"]
         head += ["macro_f_ours", "macro_f_ours_sd"]
         effort = self.table.effort
         writer.writerow([*head, *(effort_names(self.table.reference) if effort else ())])
         for row in self.rows:
             out: list[object] = [row.data_set, row.method, row.ours.repeats]
-            for paper, prototype, ours, z in _quantities(row):
-                out += [paper.mean, paper.sd, prototype.mean, prototype.sd, ours.mean, ours.sd, z]
+            said = self._said(row)
+            for what, (paper, prototype, ours, z) in zip(said_of, _quantities(row), strict=True):
+                out += [paper.mean, paper.sd, prototype.mean, prototype.sd, ours.mean, ours.sd]
+                out += [z, said.get(what, "")]
             out += row.ours.macro_f
             out += effort_values(row) if effort else ()
             writer.writerow(["" if _is_nan(value) else value for value in out])
@@ -387,17 +433,6 @@ def _quantities(row: Row) -> list[tuple[Figure, Figure, Figure, float]]:
         (paper.accuracy, prototype.accuracy, Figure(*ours.accuracy), row.z_accuracy),
         (paper.leaves, prototype.leaves, Figure(*ours.leaves), row.z_leaves),
     ]
-
-
-def _written(row: Row, accuracy_digits: int) -> list[str]:
-    """What stands in a row of the Markdown table."""
-    out = [row.data_set, row.method, str(row.ours.repeats)]
-    digits_of = (accuracy_digits, 1)
-    for digits, (paper, prototype, ours, z) in zip(digits_of, _quantities(row), strict=True):
-        mark = "**" if abs(z) > LIMIT else ""
-        shown = "" if math.isnan(z) else f"{mark}{z:+.2f}{mark}"
-        out += [paper.text(digits), prototype.text(digits), ours.text(digits), shown]
-    return out
 
 
 def run_table(
@@ -434,29 +469,8 @@ def run_table(
     """
     chosen_sets, chosen = table.choose_sets(data_sets), table.choose_methods(methods)
     counts = table.count_repeats(repeats, data_sets)
-    run(
-        chosen_sets,
-        chosen,
-        counts,
-        store,
-        n_folds=table.n_folds,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-    rows = []
-    for data_set in chosen_sets:
-        for method in chosen:
-            cells = _cells(store, data_set.name, method.name, counts[data_set.name])
-            row = Row(
-                data_set.name,
-                method.name,
-                table.published.get(data_set.name, {}).get(method.name, Entry()),
-                table.prototype.get(data_set.name, {}).get(method.name, Entry()),
-                _summary(cells, method.whole_tree),
-                cells,
-            )
-            rows.append(row)
-    return table.compared(rows)
+    run(Part(store, chosen_sets, chosen, counts, table.n_folds), n_jobs=n_jobs, progress=progress)
+    return table.filled(store, chosen_sets, chosen, counts)
 
 
 def _summary(cells: tuple[Cell, ...], whole_tree: bool) -> Summary:
@@ -465,7 +479,8 @@ def _summary(cells: tuple[Cell, ...], whole_tree: bool) -> Summary:
     return replace(found, leaves=(found.leaves[0], math.nan)) if whole_tree else found
 
 
-def _cells(store: Store, data_set: str, method: str, repeats: int) -> tuple[Cell, ...]:
-    """Of the first repeats only: a file may hold more than this run has asked for."""
-    kept = store.cells(data_set, method)
-    return tuple(Cell(**kept[repeat]) for repeat in range(repeats))
+def _cells(kept: Kept, data_set: str, method: str, most: int | None) -> tuple[Cell, ...]:
+    """Return the first repeats, without a gap."""
+    found = kept.cells(data_set, method)
+    first = takewhile(found.__contains__, numbers())
+    return tuple(Cell(**found[repeat]) for repeat in islice(first, most))

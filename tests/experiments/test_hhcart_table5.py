@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from obliqua.experiments.catalogue import TABLES
+from obliqua.experiments.hhcart import PROTOTYPE_5, PUBLISHED_5, TABLE_5
 from obliqua.experiments.protocol import (
     DataSet,
     Method,
     Rows,
-    run,
     run_cell,
     stratified_folds,
 )
+from obliqua.experiments.running import Part, run
 from obliqua.experiments.store import ResultsError, Store
-from obliqua.experiments.table5 import PROTOTYPE_5, PUBLISHED_5, TABLE_5
 from obliqua.experiments.tables import Figure, Table, run_table
 
 
@@ -107,9 +107,9 @@ def test_rows_may_have_a_number_of_folds_of_their_own(tmp_path: Path) -> None:
         DataSet("own", "", lambda: replace(cloud(), n_folds=7)),
     ]
     method = Method("m", "", "obliqua.CartClassifier", {"pruning": None})
-    store = Store(tmp_path / "x.json", "x", seed=0)
+    store = Store(tmp_path / "x.jsonl", "x", seed=0)
     repeats = {data_set.name: 1 for data_set in sets}
-    run(sets, [method], repeats, store, n_folds=3, progress=lambda _: None)
+    run(Part(store, sets, [method], repeats, 3), progress=lambda _: None)
     sizes = {name: len(store.cells(name, "m")[0]["leaves"]) for name in repeats}
     assert sizes == {"usual": 3, "own": 7}
 
@@ -132,8 +132,9 @@ def test_results_measured_in_another_way_are_never_mixed(
 ) -> None:
     def measure(change: dict[str, Any], method: Method, n_folds: int) -> None:
         data_set = DataSet("s", "", lambda: replace(cloud(), **change))
-        store = Store(tmp_path / "x.json", "x", seed=0, resume=True)
-        run([data_set], [method], {"s": 1}, store, n_folds=n_folds, progress=lambda _: None)
+        store = Store(tmp_path / "x.jsonl", "x", seed=0, resume=True)
+        part = Part(store, [data_set], [method], {"s": 1}, n_folds)
+        run(part, progress=lambda _: None)
 
     for _ in range(2):
         measure({}, PLAIN, 5)
@@ -145,7 +146,7 @@ def test_one_tree_has_no_standard_deviation(tmp_path: Path) -> None:
     methods = (PLAIN, replace(PLAIN, name="whole", whole_tree=True))
     data_sets = (DataSet("s", "", cloud),)
     table = Table("t", "", data_sets, methods, ("m", "whole"), {}, {}, repeats=3)
-    store = Store(tmp_path / "x.json", "x", seed=0)
+    store = Store(tmp_path / "x.jsonl", "x", seed=0)
     folds, whole = run_table(table, store, progress=lambda _: None).rows
     assert folds.ours.leaves[1] > 0
     assert math.isnan(whole.ours.leaves[1])

@@ -1,0 +1,310 @@
+"""Cells of one table or of many, computed by any number of processes and kept at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+
+import joblib
+
+from obliqua.errors import DatasetDamaged, DatasetMissing, MissingDependency
+from obliqua.experiments.protocol import (
+    N_FOLDS,
+    Cell,
+    DataSet,
+    Method,
+    Rows,
+    run_cell,
+    summarise,
+)
+from obliqua.experiments.store import CellKey, ResultsError, Store
+
+__all__ = ["Absent", "Part", "Step", "Work", "prepare", "run", "work_off"]
+
+_NO_DATA = (DatasetMissing, DatasetDamaged, MissingDependency)
+#: What varies between runs of a cell.
+_TIMES = ("seconds", "cpu_ms")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some cells of a table.
+
+    Parameters
+    ----------
+    store : Store
+        Where they are kept; it also knows the seed.
+    data_sets : sequence of DataSet
+        What to run on.
+    methods : sequence of Method
+        What to run.
+    repeats : mapping of str to int
+        Number of repeats for each data set, by name.
+    n_folds : int, default=5
+        Folds of a cross-validation, unless rows have a number of their own.
+    """
+
+    store: Store
+    data_sets: Sequence[DataSet]
+    methods: Sequence[Method]
+    repeats: Mapping[str, int]
+    n_folds: int = N_FOLDS
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A data set that cannot be had, in a table, and the error that says why."""
+
+    table: str
+    data_set: str
+    error: Exception
+
+
+@dataclass(frozen=True)
+class Task:
+    """A cell to compute, or one that is computed again to see that it comes out the same."""
+
+    store: Store
+    key: CellKey
+    rows: Rows
+    method: Method
+    n_folds: int
+    again: bool = False
+
+    @property
+    def size(self) -> float:
+        """How much there is to do, roughly: numbers in the table, times folds."""
+        return float(self.rows.X.size * (self.rows.n_folds or self.n_folds))
+
+
+@dataclass(frozen=True)
+class Step:
+    """A finished cell, and how far the work is.
+
+    Parameters
+    ----------
+    table : str
+        Whose cell it is.
+    key : CellKey
+        Which one.
+    cell : Cell
+        What it has given.
+    again : bool
+        Whether it was known, and only computed again to compare it.
+    number, total : int
+        How many cells are finished, and how many there are.
+    left : float
+        Seconds that the rest will take, as far as can be told.
+    """
+
+    table: str
+    key: CellKey
+    cell: Cell
+    again: bool
+    number: int
+    total: int
+    left: float
+
+    def __str__(self) -> str:
+        found = summarise([self.cell])
+        size = f"{found.leaves[0]:.1f} leaves, " if self.cell.leaves else ""
+        compared = "as before, " if self.again else ""
+        return (
+            f"[{self.number}/{self.total}] {self.key.data_set} {self.key.method} repeat "
+            f"{self.key.repeat + 1}: {compared}{found.accuracy[0]:.2f} %, {size}"
+            f"{self.cell.seconds:.1f} s"
+        )
+
+
+@dataclass
+class Work:
+    """What there is to do.
+
+    Parameters
+    ----------
+    tasks : list of Task
+        Cells to compute.
+    absent : list of Absent
+        Data sets without which their cells stay empty.
+    """
+
+    tasks: list[Task] = field(default_factory=list)
+    absent: list[Absent] = field(default_factory=list)
+
+
+def prepare(parts: Iterable[Part]) -> Work:
+    """Find out what is to be computed: methods exist, data are there and are what they were.
+
+    Cells that several parts ask for are computed once. Data sets with many numbers come first
+    within a part, so that processes end at about the same time.
+
+    Parameters
+    ----------
+    parts : iterable of Part
+        What is asked for.
+
+    Returns
+    -------
+    Work
+        Cells that no store holds yet. Where other code or another machine has made what is kept,
+        one cell of each method, the quickest, is among them to be computed again.
+    """
+    work = Work()
+    seen: set[tuple[str, CellKey]] = set()
+    for part in parts:
+        for method in part.methods:
+            method.make(0)  # a method that does not exist is found now, not hours later
+            part.store.expect_method(
+                method.name, method.estimator, method.params, method.whole_tree
+            )
+        tasks = [
+            task
+            for task in _tasks_of(part, work.absent)
+            if (str(task.store.path), task.key) not in seen
+        ]
+        seen |= {(str(task.store.path), task.key) for task in tasks}
+        missing = [task for task in tasks if task.key not in task.store]
+        missing.sort(key=lambda task: -task.size)
+        if missing and part.store.made_elsewhere:
+            work.tasks += _to_compare(tasks)
+        work.tasks += missing
+    return work
+
+
+def _tasks_of(part: Part, absent: list[Absent]) -> Iterator[Task]:
+    for data_set in part.data_sets:
+        try:
+            rows = data_set.load()
+        except _NO_DATA as error:
+            absent.append(Absent(part.store.table, data_set.name, error))
+            continue
+        part.store.expect_data(data_set.name, rows.checksum)
+        part.store.expect_division(data_set.name, rows.division(part.n_folds))
+        for repeat in range(part.repeats[data_set.name]):
+            for method in part.methods:
+                key = CellKey(data_set.name, method.name, repeat)
+                yield Task(part.store, key, rows, method, part.n_folds)
+
+
+def _to_compare(tasks: Sequence[Task]) -> list[Task]:
+    """Of each method the quickest cell that is kept."""
+    quickest: dict[str, tuple[float, Task]] = {}
+    for task in tasks:
+        if task.key in task.store:
+            kept = task.store.cells(task.key.data_set, task.key.method)[task.key.repeat]
+            seconds = float(kept["seconds"])
+            if seconds < quickest.get(task.method.name, (float("inf"), task))[0]:
+                quickest[task.method.name] = (seconds, task)
+    return [replace(task, again=True) for _, task in quickest.values()]
+
+
+def work_off(work: Work, n_jobs: int = 1, progress: Callable[[Step], None] | None = None) -> None:
+    """Compute cells; each is kept as soon as it is there.
+
+    Parameters
+    ----------
+    work : Work
+        What there is to do.
+    n_jobs : int, default=1
+        Number of processes. It has no influence on the results.
+    progress : callable, default=None
+        Gets a `Step` for each finished cell.
+    """
+    if not work.tasks:
+        return
+    clock = _Clock(work.tasks, joblib.effective_n_jobs(n_jobs))
+    with ExitStack() as opened:
+        for store in dict.fromkeys(task.store for task in work.tasks):
+            opened.enter_context(store.open())
+        parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+        calls = (
+            joblib.delayed(_computed)(place, task.key, task.rows, task.method, seed, task.n_folds)
+            for place, task in enumerate(work.tasks)
+            for seed in [task.store.seed]
+        )
+        for number, (place, cell) in enumerate(parallel(calls), start=1):
+            task = work.tasks[place]
+            if task.again:
+                _compare(task, cell)
+            else:
+                task.store.put(task.key, asdict(cell))
+            clock.note(task, cell.seconds)
+            if progress is not None:
+                total = len(work.tasks)
+                left = clock.left()
+                progress(Step(task.store.table, task.key, cell, task.again, number, total, left))
+
+
+def _computed(
+    place: int, key: CellKey, rows: Rows, method: Method, seed: int, n_folds: int
+) -> tuple[int, Cell]:
+    return place, run_cell(key.data_set, rows, method, key.repeat, seed, n_folds)
+
+
+def _compare(task: Task, cell: Cell) -> None:
+    kept = Cell(**task.store.cells(task.key.data_set, task.key.method)[task.key.repeat])
+    same = {name: getattr(kept, name) for name in _TIMES}
+    # As texts: what is not a number differs from itself.
+    if repr(replace(cell, **same)) != repr(kept):
+        raise ResultsError(
+            f"{task.store.path} holds results of other code, other versions or another machine, "
+            f"and they come out differently now: {task.key.data_set} {task.key.method}, repeat "
+            f"{task.key.repeat + 1}. Choose another folder for the new results, or remove the file"
+        )
+
+
+class _Clock:
+    """How long the rest will take, from what similar cells took."""
+
+    def __init__(self, tasks: Sequence[Task], n_jobs: int) -> None:
+        self._jobs = n_jobs
+        self._open: dict[tuple[str, str, str], tuple[int, float]] = {}
+        self._took: dict[tuple[str, ...], tuple[float, float]] = {}
+        for task in tasks:
+            name = self._names(task)[0]
+            self._open[name] = (self._open.get(name, (0, 0.0))[0] + 1, task.size)
+
+    @staticmethod
+    def _names(task: Task) -> tuple[tuple[str, str, str], tuple[str, ...], tuple[str, ...]]:
+        """What a cell is like, from what is most alike to what is least."""
+        table, key = task.store.table, task.key
+        return (table, key.method, key.data_set), (table, key.method), ()
+
+    def note(self, task: Task, seconds: float) -> None:
+        """Remember what a cell took."""
+        name, *_ = names = self._names(task)
+        count, size = self._open[name]
+        self._open[name] = (count - 1, size)
+        for like in names:
+            took, sizes = self._took.get(like, (0.0, 0.0))
+            self._took[like] = (took + seconds, sizes + task.size)
+
+    def left(self) -> float:
+        """Seconds until all is done, if processes are busy all the time."""
+        seconds = 0.0
+        for (table, method, data_set), (count, size) in self._open.items():
+            likes: tuple[tuple[str, ...], ...] = ((table, method, data_set), (table, method), ())
+            took, sizes = next(self._took[like] for like in likes if like in self._took)
+            seconds += count * size * took / sizes
+        return seconds / self._jobs
+
+
+def run(part: Part, *, n_jobs: int = 1, progress: Callable[[str], None] | None = None) -> None:
+    """Compute all cells of one table that its store does not hold yet.
+
+    Parameters
+    ----------
+    part : Part
+        What is asked for.
+    n_jobs : int, default=1
+        Number of processes. It has no influence on the results.
+    progress : callable, default=None
+        Gets a line of text for each finished cell; by default it goes to stderr.
+    """
+    say = progress or (lambda line: print(line, file=sys.stderr, flush=True))
+    work = prepare([part])
+    for absent in work.absent:
+        raise absent.error
+    work_off(work, n_jobs, lambda step: say(str(step)))
