@@ -45,9 +45,11 @@ if TYPE_CHECKING:
     from obliqua.plot.forest import plot_eigenvalues, plot_energy, plot_overlaps
     from obliqua.plot.path import plot_path
     from obliqua.plot.projection import plot_projection
+    from obliqua.plot.ranks import plot_critical_difference
     from obliqua.plot.subclasses import plot_subclasses
     from obliqua.plot.tree import plot_tree
     from obliqua.proposals import Directions
+    from obliqua.ranks import rank_methods
     from obliqua.spread import measure_spread
     from obliqua.tree import Tree, TreeBuilder, collapse, fold
 
@@ -97,6 +99,7 @@ __all__ = [
     "load",
     "measure_spread",
     "plot_boundary",
+    "plot_critical_difference",
     "plot_eigenvalues",
     "plot_energy",
     "plot_overlaps",
@@ -104,6 +107,7 @@ __all__ = [
     "plot_projection",
     "plot_subclasses",
     "plot_tree",
+    "rank_methods",
     "save",
     "tree_from_sklearn",
 ]
@@ -153,6 +157,7 @@ _HOMES = {
     "load": "obliqua.estimators.files",
     "measure_spread": "obliqua.spread",
     "plot_boundary": "obliqua.plot.boundary",
+    "plot_critical_difference": "obliqua.plot.ranks",
     "plot_eigenvalues": "obliqua.plot.forest",
     "plot_energy": "obliqua.plot.forest",
     "plot_overlaps": "obliqua.plot.forest",
@@ -160,6 +165,7 @@ _HOMES = {
     "plot_projection": "obliqua.plot.projection",
     "plot_subclasses": "obliqua.plot.subclasses",
     "plot_tree": "obliqua.plot.tree",
+    "rank_methods": "obliqua.ranks",
     "save": "obliqua.estimators.files",
     "tree_from_sklearn": "obliqua._foreign",
 }
