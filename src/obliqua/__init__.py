@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.quest import QuestClassifier
     from obliqua.estimators.repeated import RepeatedTreesClassifier
     from obliqua.estimators.sadt import SADTClassifier
+    from obliqua.experiments.advise import advise
     from obliqua.experiments.compare import compare
     from obliqua.export.dot import export_graphviz
     from obliqua.export.rules import export_rules
@@ -88,6 +89,7 @@ __all__ = [
     "TreeBuilder",
     "TreeError",
     "__version__",
+    "advise",
     "collapse",
     "compare",
     "distil",
@@ -146,6 +148,7 @@ _HOMES = {
     "Tree": "obliqua.tree",
     "TreeBuilder": "obliqua.tree",
     "TreeError": "obliqua.errors",
+    "advise": "obliqua.experiments.advise",
     "collapse": "obliqua.tree",
     "compare": "obliqua.experiments.compare",
     "distil": "obliqua.estimators.distilled",

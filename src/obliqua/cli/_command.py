@@ -272,6 +272,28 @@ def features_options(function: Decorated) -> Decorated:
     return function
 
 
+def folds_options(function: Decorated) -> Decorated:
+    """Add the options of a cross-validation."""
+    for flag, least, default, text in (
+        ("--repeats", 1, 1, "How often to cross-validate, with other folds each time."),
+        ("--folds", 2, 10, "Folds of the cross-validation; fewer if a class has fewer rows."),
+    ):
+        function = click.option(
+            flag, type=at_least(least), default=default, show_default=True, help=text
+        )(function)
+    return function
+
+
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "markdown", "json"]),
+    default="table",
+    show_default=True,
+    help="How the result is printed.",
+)
+
+
 def jobs_option(what: str) -> Callable[[Decorated], Decorated]:
     """Add --jobs."""
     return click.option(
