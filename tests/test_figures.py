@@ -78,14 +78,20 @@ def of_forest(beside: None) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
+def of_ranks(beside: None) -> dict[str, Any]:
+    return runpy.run_path(str(FIGURES / "ranks.py"))
+
+
+@pytest.fixture(scope="module")
 def drawn(
     script: dict[str, Any],
     of_oc1: dict[str, Any],
     of_forest: dict[str, Any],
+    of_ranks: dict[str, Any],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     folder = tmp_path_factory.mktemp("figures")
-    for one in (script, of_oc1, of_forest):
+    for one in (script, of_oc1, of_forest, of_ranks):
         one["write"](folder)
     return folder
 

@@ -152,7 +152,7 @@ def test_the_words() -> None:
     assert words.startswith("5 methods on 20 data sets. Mean ranks (1 is best): m4 ")
     assert f"{found.critical_difference:.2f} apart" in words
     assert "the methods differ" in words
-    beaten = [pair.worse for pair in found.pairs if pair.better == "m4" and pair.adjusted < 0.05]
+    beaten = [pair.worse for pair in found.against("m4") if pair.adjusted < 0.05]
     assert 0 < len(beaten) < 4
     assert f"m4 beats {', '.join(beaten)} beyond noise" in words
     few = rank_methods({"a": [3.0, 2.0, 4.0], "b": [1.0, 1.0, 1.0]}).describe()
@@ -233,6 +233,20 @@ def test_missing_scores(nothing: Any) -> None:
 def test_what_is_refused(scores: Any, more: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         rank_methods(scores, **more)
+
+
+def test_one_method_against_the_others() -> None:
+    found = rank_methods(columns(random_scores()))
+    for name in found.methods:
+        against = found.against(name)
+        assert [{pair.better, pair.worse} for pair in against] == [
+            {name, other} for other in found.order if other != name
+        ]
+        plain = [pair.p_value for pair in against]
+        assert plain == [found.pair(pair.better, pair.worse).p_value for pair in against]
+        np.testing.assert_allclose([pair.adjusted for pair in against], twin.holm(plain))
+    with pytest.raises(ValueError, match=r"no method 'oak'\. The methods are m0, m1"):
+        found.against("oak")
 
 
 def test_a_pair_that_is_not_there() -> None:

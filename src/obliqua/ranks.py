@@ -41,7 +41,7 @@ class Pair:
         Two-sided, exact, over all choices of signs. Data sets on which both are the same count
         when differences are ranked, and have no sign.
     adjusted : float
-        The same after Holm's correction for the number of all pairs.
+        The same after Holm's correction for the number of comparisons.
     """
 
     better: str
@@ -154,9 +154,34 @@ class Ranks:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """All pairs of methods by Wilcoxon's signed-rank test, in the order of mean ranks."""
+        return self._compared(list(combinations(self.order, 2)))
+
+    def against(self, method: str) -> tuple[Pair, ...]:
+        """Compare one method with each other one, corrected for these comparisons only.
+
+        That is right for a method that was named before anything was measured: a new one, or the
+        one that all others must beat. For the best of many it is a little hopeful.
+
+        Parameters
+        ----------
+        method : str
+            The method.
+
+        Returns
+        -------
+        tuple of Pair
+            A comparison with each other method, in the order of mean ranks.
+        """
+        if method not in self.methods:
+            raise ValueError(
+                f"There is no method {method!r}. The methods are {', '.join(self.methods)}."
+            )
+        return self._compared([pair for pair in combinations(self.order, 2) if method in pair])
+
+    def _compared(self, names: list[tuple[str, str]]) -> tuple[Pair, ...]:
+        """Compare pairs of methods, and correct for their number."""
         sign = 1.0 if self.larger_is_better else -1.0
         columns = dict(zip(self.methods, sign * _scaled(self.scores).T, strict=True))
-        names = list(combinations(self.order, 2))
         # Rounded after the difference: 0.9 - 0.8 and 0.8 - 0.7 are the same.
         gains = [np.round(columns[one] - columns[other], DIGITS) for one, other in names]
         plain = [_signed_rank_p(gain) for gain in gains]
@@ -235,7 +260,7 @@ class Ranks:
 
     def _said_of_best(self) -> str:
         """Say which methods the best one beats by Wilcoxon's test."""
-        against = [pair for pair in self.pairs if pair.better == self.best]
+        against = self.against(self.best)
         beaten = [pair.worse for pair in against if pair.adjusted < self.level]
         test = f"(Wilcoxon's signed ranks with Holm's correction, {100 * self.level:g} %)"
         if not beaten:
@@ -246,12 +271,11 @@ class Ranks:
 
     def _cautions(self) -> list[str]:
         n = len(self.data_sets)
-        smallest = 2.0 ** (1 - n) * len(self.pairs)
-        if smallest < self.level:
+        if 2.0 ** (1 - n) * (len(self.methods) - 1) < self.level:
             return []
         text = (
-            f"With {n} data sets and pairs of {len(self.methods)} methods Wilcoxon's test cannot "
-            "find any difference, however large; Nemenyi's is rough."
+            f"With {n} data sets and {len(self.methods)} methods Wilcoxon's test cannot find any "
+            "difference, however large; Nemenyi's is rough."
         )
         return [text]
 
@@ -262,23 +286,25 @@ class Ranks:
         -------
         str
             The text. Letters mark groups: methods that share one cannot be told apart by
-            Nemenyi's test. The last columns compare each method with the best one.
+            Nemenyi's test. The last columns compare each method with the best one, by Wilcoxon's
+            test with Holm's correction for these comparisons.
         """
         lines = [
             "| method | mean rank | group | against the best: won-lost-tied | p | p, Holm |",
             "|--|--:|--|--:|--:|--:|",
         ]
+        against = {pair.worse: pair for pair in self.against(self.best)}
         for name in self.order:
             letters = "".join(
                 _letter(place) for place, group in enumerate(self.groups) if name in group
             )
             cells = [_cell(name), f"{self.mean_ranks[name]:.2f}", letters, "", "", ""]
             if name != self.best:
-                pair = self.pair(self.best, name)
+                pair = against[name]
                 cells[3] = f"{pair.wins}-{pair.losses}-{pair.ties}"
                 cells[4:] = [_number(pair.p_value), _number(pair.adjusted)]
             lines.append(f"| {' | '.join(cells)} |")
-        letters = f"{self._said_of_difference()} Methods with a letter in common are not."
+        letters = f"{self._said_of_difference()} Methods with a letter in common do not."
         words = [self._said_of_all(), letters, self._said_of_best(), *self.notes]
         return "\n".join([*lines, "", "\n\n".join([*words, *self._cautions()])]) + "\n"
 

@@ -111,6 +111,19 @@ def test_a_forest_that_beats_cart_but_not_the_oblique_tree() -> None:
     assert found.choice == found.tree == "dense"
 
 
+def test_a_forest_that_beats_cart_and_spares_an_oblique_tree() -> None:
+    """Ahead of CART within noise, and behind the forest within noise."""
+    between = {"dense": (93.0, 4.0, 6.0), "forest": (96.0, 900.0, 1.0)}
+    found = decide(evidence(**between))
+    assert found == Decision("dense", "dense", "perhaps", "dense")
+    both = decide(evidence(**between, sparse=(92.0, 4.0, 2.0)))
+    assert both.tree == "sparse"  # fewer terms
+    linear = decide(evidence(**between, linear=(99.0,)))
+    assert (linear.choice, linear.pays) == ("linear", "no")  # it beats the oblique tree too
+    behind = decide(evidence(dense=(90.4, 4.0, 6.0), forest=(95.2, 900.0, 1.0)))
+    assert (behind.choice, behind.pays) == ("forest", "no")  # not half a point ahead
+
+
 def test_where_nothing_is_learnt_nothing_is_recommended() -> None:
     same = {name: (60.2, *values[1:]) for name, values in PLAIN.items()}
     assert decide(evidence(**same)).choice == "majority"
@@ -165,6 +178,10 @@ def test_words_for_an_axis_parallel_tree() -> None:
         ({"dense": (95.0, 4.0, 6.0)}, "Obliqueness pays: dense has +5.0 points"),
         ({"dense": (90.0, 3.0, 4.0)}, "pays in size, not in accuracy: dense has 3.0 leaves in"),
         ({"dense": (94.0, 9.0, 6.0)}, "dense is ahead, but within noise (+4.0 points"),
+        (
+            {"dense": (93.0, 9.0, 6.0), "forest": (96.0, 900.0, 1.0)},
+            "but forest can be told from the axis-parallel tree, and not from dense.",
+        ),
         ({"dense": (80.0, 9.0, 6.0), "sparse": (81.0, 9.0, 2.0)}, "sparse is less accurate (-9.0"),
         ({"sparse": (90.3, 9.0, 2.0), "p": SURE}, "sparse is real but too small to matter"),
         ({"dense": (), "sparse": ()}, "There is one feature, so no split can be oblique."),

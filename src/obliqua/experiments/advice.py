@@ -54,7 +54,7 @@ class Advice:
 
     @property
     def pays(self) -> str:
-        """What oblique splits are good for here: ``"accuracy"``, ``"size"`` or ``"no"``."""
+        """What oblique splits are good for: "accuracy", "size", "perhaps" (accuracy) or "no"."""
         return self.decision.pays
 
     @property

@@ -89,6 +89,16 @@ class Wording:
                 f"Obliqueness pays in size, not in accuracy: {oblique.name} has {sizes}, and "
                 f"accuracies that cannot be told apart ({how})."
             )
+        if self.decision.pays == "perhaps":
+            rivals = self.evidence.of_kind("linear", "forest")
+            winners = [
+                each.name for each in rivals if self.evidence.beats(each, axis, len(rivals))
+            ]
+            return (
+                f"Obliqueness may pay: {oblique.name} has {how}, which may be noise, but "
+                f"{' and '.join(winners)} can be told from the axis-parallel tree, and not from "
+                f"{oblique.name}."
+            )
         return f"Obliqueness does not pay: {self._why_not(oblique, gain, how)}"
 
     def _why_not(self, oblique: Measured, gain: float, how: str) -> str:

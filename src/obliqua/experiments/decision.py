@@ -9,10 +9,12 @@ half their number.
 1. If no candidate beats the most frequent class, nothing was learnt: none is recommended.
 2. Obliqueness *pays in accuracy* if an oblique tree beats the axis-parallel one. It *pays in size*
    if the axis-parallel tree does not beat an oblique one that has at most half its leaves, beyond
-   noise, and no more terms. Otherwise it does not pay.
-3. Where it does not pay, the tree to take is the axis-parallel one. Where it pays, it is an
-   oblique tree for which it does, in accuracy none that the most accurate of them beats; of these
-   the one with the fewest terms.
+   noise, and no more terms. It *perhaps* pays if the linear model or the forest beats the
+   axis-parallel tree, but not an oblique one that is half a point ahead of it. Otherwise it does
+   not pay.
+3. Where it does not pay, the tree to take is the axis-parallel one. Where it pays, or perhaps
+   does, it is an oblique tree for which that is so, in accuracy none that the most accurate of
+   them beats; of these the one with the fewest terms.
 4. If the linear model or the forest beats that tree, it is recommended in its place: the linear
    model, unless the forest beats it.
 
@@ -102,6 +104,11 @@ class Evidence:
         ahead = one.accuracy - other.accuracy >= WORTH - 1e-12
         return ahead and self.p(one, other) * max(1.0, rivals / 2) < LEVEL
 
+    def rivals_beating(self, tree: Measured) -> list[Measured]:
+        """Return which of linear model and forest beat a tree."""
+        rivals = self.of_kind("linear", "forest")
+        return [each for each in rivals if self.beats(each, tree, len(rivals))]
+
     def smaller(self, one: Measured, other: Measured) -> bool:
         """Say whether one tree has so few leaves and terms that this alone is a reason."""
         return (
@@ -121,7 +128,7 @@ class Decision:
         The candidate to take; ``"majority"`` where nothing was learnt.
     tree : str
         The tree to take if it is to be a single tree.
-    pays : {"accuracy", "size", "no"}
+    pays : {"accuracy", "size", "perhaps", "no"}
         What obliqueness is good for.
     oblique : str or None
         The oblique tree that this is said of: the one for which it pays, or else the most
@@ -170,13 +177,28 @@ def _whether_it_pays(evidence: Evidence) -> tuple[str, Measured | None]:
     smaller = [
         each for each in oblique if evidence.smaller(each, axis) and not evidence.beats(axis, each)
     ]
-    return ("size", _easiest(smaller)) if smaller else ("no", _most_accurate(oblique))
+    if smaller:
+        return "size", _easiest(smaller)
+    spared = _spared(evidence, oblique)
+    return ("perhaps", _easiest(spared)) if spared else ("no", _most_accurate(oblique))
+
+
+def _spared(evidence: Evidence, oblique: Sequence[Measured]) -> list[Measured]:
+    """Return oblique trees ahead of the axis-parallel one that nothing beats that beats it."""
+    axis = evidence.axis
+    winners = evidence.rivals_beating(axis)
+    return [
+        each
+        for each in oblique
+        if winners
+        and each.accuracy - axis.accuracy >= WORTH
+        and not any(winner in winners for winner in evidence.rivals_beating(each))
+    ]
 
 
 def _chosen(evidence: Evidence, tree: Measured) -> Measured:
     """Return the tree, or what beats it."""
-    rivals = evidence.of_kind("linear", "forest")
-    better = {each.kind: each for each in rivals if evidence.beats(each, tree, len(rivals))}
+    better = {each.kind: each for each in evidence.rivals_beating(tree)}
     linear, forest = better.get("linear"), better.get("forest")
     if linear is not None and forest is not None:
         return forest if evidence.beats(forest, linear) else linear
