@@ -76,6 +76,11 @@ def test_codes_as_categories(run: Run, data: Path) -> None:
     assert levels["curve"]["axis"]["2"] == 1.0 > plain["curve"]["axis"]["2"]
 
 
+def test_repeats_if_none_are_asked_for(run: Run, data: Path) -> None:
+    found = json.loads(run(*QUICK[:4], "--folds", "2", "--json").stdout)
+    assert (found["n_folds"], found["n_repeats"]) == (2, 3)
+
+
 def test_large_tables_are_drawn_from(run: Run, data: Path) -> None:
     data.write_text(table(300))
     result = run(*QUICK, "--max-rows", "60")

@@ -272,16 +272,23 @@ def features_options(function: Decorated) -> Decorated:
     return function
 
 
-def folds_options(function: Decorated) -> Decorated:
-    """Add the options of a cross-validation."""
-    for flag, least, default, text in (
-        ("--repeats", 1, 1, "How often to cross-validate, with other folds each time."),
-        ("--folds", 2, 10, "Folds of the cross-validation; fewer if a class has fewer rows."),
-    ):
-        function = click.option(
-            flag, type=at_least(least), default=default, show_default=True, help=text
-        )(function)
-    return function
+def folds_options(repeats: int | None, more: str = "") -> Callable[[Decorated], Decorated]:
+    """Add the options of a cross-validation; `more` says what is done without --repeats."""
+    many = click.option(
+        "--repeats",
+        type=at_least(1),
+        default=repeats,
+        show_default=repeats is not None,
+        help=f"How often to cross-validate, with other folds each time{more}.",
+    )
+    folds = click.option(
+        "--folds",
+        type=at_least(2),
+        default=10,
+        show_default=True,
+        help="Folds of the cross-validation; fewer if a class has fewer rows.",
+    )
+    return lambda function: folds(many(function))
 
 
 format_option = click.option(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @shared.data_argument
 @shared.target_option
 @shared.features_options
-@shared.folds_options
+@shared.folds_options(None, "; 3 times below 2,000 rows, else once, if not given")
 @click.option(
     "--max-rows",
     type=shared.at_least(2),

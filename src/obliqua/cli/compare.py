@@ -60,7 +60,7 @@ class MethodNames(shared.Names):
     help="A parameter for all methods that have it, as max_depth=3. May be repeated.",
 )
 @shared.features_options
-@shared.folds_options
+@shared.folds_options(repeats=1)
 @shared.drop_missing_option
 @shared.seed_option
 @shared.jobs_option("processes")
