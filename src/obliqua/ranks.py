@@ -9,7 +9,6 @@ ranks compare two methods, with Holm's correction for the number of pairs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from obliqua._score_tables import read_scores, said_of_gaps
 from obliqua._typing import FloatArray
 from obliqua._wording import on_one_line
 
@@ -391,16 +391,12 @@ def rank_methods(
         raise ValueError(f"level must be a number between 0 and 1, as 0.05; got {level!r}.")
     if missing not in ("raise", "drop"):
         raise ValueError(f"missing must be 'raise' or 'drop'; got {missing!r}.")
-    columns, sets = _columns(scores)
-    if len(columns) < 2:
-        raise ValueError(f"At least two methods are needed to rank them; got {len(columns)}.")
-    table = np.array([[_score(c.get(s), m, s) for m, c in columns.items()] for s in sets])
-    table = table.reshape(len(sets), len(columns))
+    methods, sets, table = read_scores(scores)
     gaps = np.isnan(table)
     notes: tuple[str, ...] = ()
     if gaps.any():
         if missing == "raise":
-            raise ValueError(_said_of_gaps(gaps, list(columns), sets))
+            raise ValueError(said_of_gaps(gaps, methods, sets))
         left_out = [name for name, gap in zip(sets, gaps.any(axis=1), strict=True) if gap]
         notes = (f"Left out, because not all methods have a score: {', '.join(left_out)}.",)
         sets = [name for name in sets if name not in left_out]
@@ -410,56 +406,7 @@ def rank_methods(
             f"At least two data sets on which all methods have a score are needed; got "
             f"{len(sets)}. One data set says nothing about others."
         )
-    return Ranks(tuple(columns), tuple(sets), table, bool(larger_is_better), level, notes)
-
-
-def _columns(scores: Any) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return scores by method and data set, and the names of all data sets."""
-    given = scores.to_dict() if hasattr(scores, "to_dict") else scores  # both kinds of frames
-    if not isinstance(given, Mapping):
-        raise ValueError(
-            "scores must be a mapping of method to scores, or a DataFrame with a column per "
-            f"method; got an object of class {type(scores).__name__}."
-        )
-    out: dict[str, dict[str, Any]] = {}
-    for method, column in given.items():
-        if not isinstance(column, Mapping):
-            column = {f"set {place}": value for place, value in enumerate(column, start=1)}
-        named = {str(name): value for name, value in column.items()}
-        if str(method) in out or len(named) < len(column):
-            raise ValueError("Two methods or two data sets have the same name; rename one.")
-        out[str(method)] = named
-    lengths = {name: len(column) for name, column in out.items()}
-    plain = [name for name, column in given.items() if not isinstance(column, Mapping)]
-    if len({lengths[str(name)] for name in plain}) > 1:
-        counts = ", ".join(f"{name} {lengths[str(name)]}" for name in plain)
-        raise ValueError(f"All methods must have as many scores; got {counts}.")
-    return out, list(dict.fromkeys(name for column in out.values() for name in column))
-
-
-def _score(value: Any, method: str, data_set: str) -> float:
-    if value is None:
-        return float("nan")
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"Scores must be numbers; {method} has {value!r} on {data_set}. A column of names "
-            "must be an index, or be left out."
-        ) from None
-    if np.isinf(number):
-        raise ValueError(f"Scores must be finite; {method} has {number} on {data_set}.")
-    return number
-
-
-def _said_of_gaps(gaps: Any, methods: list[str], sets: list[str]) -> str:
-    """Say which scores are missing, a few of them by name."""
-    named = [f"{methods[column]} on {sets[row]}" for row, column in np.argwhere(gaps).tolist()]
-    more = f" and {len(named) - 3} more" if len(named) > 3 else ""
-    return (
-        f"Every method needs a score on every data set; there is none of {', '.join(named[:3])}"
-        f"{more}. missing='drop' leaves such data sets out for all methods."
-    )
+    return Ranks(tuple(methods), tuple(sets), table, bool(larger_is_better), level, notes)
 
 
 def _scaled(values: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import obliqua
-from cli_tools import Run, people, table
+from cli_tools import NOT_FOR_FOLDS, Run, people, table
 
 QUICK = ("advise", "data.csv", "-t", "y", "--folds", "3", "--repeats", "1")
 
@@ -107,10 +107,8 @@ def test_narrow_screens(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch, w
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        (table() + "9,9,9,maybe\n", "class 'maybe' has 1 row"),
-        ("a,y\n1,p\n2,p\n", "one class only"),
+        *NOT_FOR_FOLDS,
         ("a,y\n1,p\n2,p\n3,q\n", "class 'q' has 1 row"),
-        ("a,y\n1,0.5\n2,0.7\n", "a quantity"),
         ("a,y\n1,p\n2,\n3,q\n", "The target 'y' is empty in 1 row"),
         ("a,b\n1,p\n2,q\n", "has no column 'y'"),
         ("y\np\nq\n", "no column left to learn from"),

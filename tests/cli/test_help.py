@@ -14,7 +14,7 @@ COMMANDS = list(app.commands)
 
 
 def test_the_commands() -> None:
-    assert COMMANDS == ["fit", "predict", "show", "compare", "distil", "demo"]
+    assert COMMANDS == ["fit", "predict", "show", "compare", "advise", "distil", "demo"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

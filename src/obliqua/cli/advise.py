@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @shared.command(
     "obliqua advise patients.csv --target diagnosis",
-    "obliqua advise patients.csv -t diagnosis --repeats 5 --jobs -1",
+    "obliqua advise patients.csv -t diagnosis --repeats 5 --jobs 4",
     "obliqua advise patients.csv -t diagnosis --json",
 )
 @shared.data_argument
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @shared.delimiter_option
 def advise(data: str, target: str, form: str, **given: Any) -> None:
-    """Say which kind of tree suits DATA, and whether oblique splits pay.
+    """Say which kind of tree suits DATA, and whether one does.
 
     Cross-validates an axis-parallel tree, a sparse and a dense oblique one, a linear model, a
     random forest, and always giving the most frequent class, all on the same folds. Trees are

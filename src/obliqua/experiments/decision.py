@@ -87,7 +87,18 @@ class Evidence:
     p_leaves: Mapping[tuple[str, str], float]
 
     def of_kind(self, *kinds: str) -> list[Measured]:
-        """Return the candidates of some kinds."""
+        """Return the candidates of some kinds.
+
+        Parameters
+        ----------
+        *kinds : str
+            The kinds.
+
+        Returns
+        -------
+        list of Measured
+            The candidates, as they were given.
+        """
         return [each for each in self.measured if each.kind in kinds]
 
     @property
@@ -96,21 +107,67 @@ class Evidence:
         return self.of_kind("axis")[0]
 
     def p(self, one: Measured, other: Measured) -> float:
-        """Return the p-value of a difference in accuracy."""
+        """Return the p-value of a difference in accuracy.
+
+        Parameters
+        ----------
+        one, other : Measured
+            The candidates.
+
+        Returns
+        -------
+        float
+            The p-value, both tails.
+        """
         return _either(self.p_accuracy, one, other)
 
     def beats(self, one: Measured, other: Measured, rivals: int = 1) -> bool:
-        """Say whether one is more accurate than another, beyond noise and by enough to matter."""
+        """Say whether one is more accurate than another, beyond noise and by enough to matter.
+
+        Parameters
+        ----------
+        one, other : Measured
+            The candidates.
+        rivals : int, default=1
+            How many might beat the other one by luck.
+
+        Returns
+        -------
+        bool
+            Whether it is.
+        """
         ahead = one.accuracy - other.accuracy >= WORTH - 1e-12
         return ahead and self.p(one, other) * max(1.0, rivals / 2) < LEVEL
 
     def rivals_beating(self, tree: Measured) -> list[Measured]:
-        """Return which of linear model and forest beat a tree."""
+        """Return which of linear model and forest beat a tree.
+
+        Parameters
+        ----------
+        tree : Measured
+            The tree.
+
+        Returns
+        -------
+        list of Measured
+            Those that do.
+        """
         rivals = self.of_kind("linear", "forest")
         return [each for each in rivals if self.beats(each, tree, len(rivals))]
 
     def smaller(self, one: Measured, other: Measured) -> bool:
-        """Say whether one tree has so few leaves and terms that this alone is a reason."""
+        """Say whether one tree has so few leaves and terms that this alone is a reason.
+
+        Parameters
+        ----------
+        one, other : Measured
+            Two trees.
+
+        Returns
+        -------
+        bool
+            Whether it has at most half the leaves, beyond noise, and no more terms.
+        """
         return (
             one.leaves <= FEWER_LEAVES * other.leaves
             and one.terms <= other.terms
