@@ -397,7 +397,7 @@ def rank_methods(
     if gaps.any():
         if missing == "raise":
             raise ValueError(said_of_gaps(gaps, methods, sets))
-        left_out = [name for name, gap in zip(sets, gaps.any(axis=1), strict=True) if gap]
+        left_out = [name for name, gap in zip(sets, gaps, strict=True) if gap.any()]
         notes = (f"Left out, because not all methods have a score: {', '.join(left_out)}.",)
         sets = [name for name in sets if name not in left_out]
         table = table[~gaps.any(axis=1)]

@@ -161,8 +161,8 @@ def words(found: Evidence, curve: Any = None, n_rows: int = 500) -> Wording:
 def test_words_for_an_axis_parallel_tree() -> None:
     said = words(evidence())
     assert said.obliqueness() == (
-        "Obliqueness does not pay: no oblique tree is more accurate; sparse has +0.2 points "
-        "against the axis-parallel tree, p = 0.400."
+        "Obliqueness does not pay: no oblique tree is better by half a point; sparse has +0.2 "
+        "points against the axis-parallel tree, p = 0.400."
     )
     text = said.recommendation()
     assert text.startswith("Take an axis-parallel tree: 90.0 % with 10.0 leaves.")

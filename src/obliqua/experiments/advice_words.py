@@ -90,14 +90,10 @@ class Wording:
                 f"accuracies that cannot be told apart ({how})."
             )
         if self.decision.pays == "perhaps":
-            rivals = self.evidence.of_kind("linear", "forest")
-            winners = [
-                each.name for each in rivals if self.evidence.beats(each, axis, len(rivals))
-            ]
+            winners = " and ".join(each.name for each in self.evidence.rivals_beating(axis))
             return (
                 f"Obliqueness may pay: {oblique.name} has {how}, which may be noise, but "
-                f"{' and '.join(winners)} can be told from the axis-parallel tree, and not from "
-                f"{oblique.name}."
+                f"{winners} can be told from the axis-parallel tree, and not from {oblique.name}."
             )
         return f"Obliqueness does not pay: {self._why_not(oblique, gain, how)}"
 
@@ -113,7 +109,7 @@ class Wording:
                 f"{oblique.name} is ahead, but within noise ({how}). More rows, or more repeats, "
                 "would tell."
             )
-        return f"no oblique tree is more accurate; {oblique.name} has {how}."
+        return f"no oblique tree is better by half a point; {oblique.name} has {how}."
 
     def recommendation(self) -> str:
         """Say what to do."""
