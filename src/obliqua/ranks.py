@@ -131,7 +131,7 @@ class Ranks:
         """Mean ranks that are at least so far apart differ, by Nemenyi's test."""
         n, k = self.ranks.shape
         range_of_normals = float(stats.studentized_range.ppf(1.0 - self.level, k, np.inf))
-        return range_of_normals / np.sqrt(2.0) * float(np.sqrt(k * (k + 1) / (6.0 * n)))
+        return range_of_normals * float(np.sqrt(k * (k + 1) / (12.0 * n)))
 
     @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
