@@ -78,14 +78,20 @@ def of_forest(beside: None) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
+def of_ranks(beside: None) -> dict[str, Any]:
+    return runpy.run_path(str(FIGURES / "ranks.py"))
+
+
+@pytest.fixture(scope="module")
 def drawn(
     script: dict[str, Any],
     of_oc1: dict[str, Any],
     of_forest: dict[str, Any],
+    of_ranks: dict[str, Any],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     folder = tmp_path_factory.mktemp("figures")
-    for one in (script, of_oc1, of_forest):
+    for one in (script, of_oc1, of_forest, of_ranks):
         one["write"](folder)
     return folder
 
@@ -210,3 +216,9 @@ def test_the_forest_is_what_the_text_says(of_forest: dict[str, Any]) -> None:
     assert found.repeats() == []
     assert found.energy.orders["1"] > 0.7
     assert found.energy.features[int(found.energy.main.argmax())] == "worst concave points"
+
+
+def test_the_tables_on_ranks_are_what_the_results_say(of_ranks: dict[str, Any]) -> None:
+    guides = FIGURES.parent / "guides"
+    assert of_ranks["table"]() in (guides / "ranks.md").read_text("utf-8")
+    assert of_ranks["side_by_side"]() in (guides / "advise.md").read_text("utf-8")

@@ -33,7 +33,7 @@ FLOORS = [
             *("sorted_columns", "finders", "grow"),
             *("methods", "prune", "refine", "soft", "spread"),  # what makes and changes trees
             *("spectrum", "explain", "export", "plot", "report"),  # what reads them
-            *("datasets", "distributed", "metrics"),
+            *("datasets", "distributed", "metrics", "ranks"),
         },
     ),
     ("estimators", {"estimators", "testing"}),

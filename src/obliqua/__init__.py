@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from obliqua.estimators.refined import RefinedTreeClassifier
     from obliqua.estimators.repeated import RepeatedTreesClassifier
     from obliqua.estimators.sadt import SADTClassifier
+    from obliqua.experiments.advise import advise
     from obliqua.experiments.compare import compare
     from obliqua.export.dot import export_graphviz
     from obliqua.export.rules import export_rules
@@ -48,9 +49,11 @@ if TYPE_CHECKING:
     from obliqua.plot.loss import plot_loss
     from obliqua.plot.path import plot_path
     from obliqua.plot.projection import plot_projection
+    from obliqua.plot.ranks import plot_critical_difference
     from obliqua.plot.subclasses import plot_subclasses
     from obliqua.plot.tree import plot_tree
     from obliqua.proposals import Directions
+    from obliqua.ranks import rank_methods
     from obliqua.spread import measure_spread
     from obliqua.tree import Tree, TreeBuilder, collapse, fold
 
@@ -90,6 +93,7 @@ __all__ = [
     "TreeBuilder",
     "TreeError",
     "__version__",
+    "advise",
     "collapse",
     "compare",
     "distil",
@@ -101,6 +105,7 @@ __all__ = [
     "load",
     "measure_spread",
     "plot_boundary",
+    "plot_critical_difference",
     "plot_eigenvalues",
     "plot_energy",
     "plot_loss",
@@ -109,6 +114,7 @@ __all__ = [
     "plot_projection",
     "plot_subclasses",
     "plot_tree",
+    "rank_methods",
     "refined",
     "save",
     "tree_from_sklearn",
@@ -149,6 +155,7 @@ _HOMES = {
     "Tree": "obliqua.tree",
     "TreeBuilder": "obliqua.tree",
     "TreeError": "obliqua.errors",
+    "advise": "obliqua.experiments.advise",
     "collapse": "obliqua.tree",
     "compare": "obliqua.experiments.compare",
     "distil": "obliqua.estimators.distilled",
@@ -160,6 +167,7 @@ _HOMES = {
     "load": "obliqua.estimators.files",
     "measure_spread": "obliqua.spread",
     "plot_boundary": "obliqua.plot.boundary",
+    "plot_critical_difference": "obliqua.plot.ranks",
     "plot_eigenvalues": "obliqua.plot.forest",
     "plot_energy": "obliqua.plot.forest",
     "plot_loss": "obliqua.plot.loss",
@@ -168,6 +176,7 @@ _HOMES = {
     "plot_projection": "obliqua.plot.projection",
     "plot_subclasses": "obliqua.plot.subclasses",
     "plot_tree": "obliqua.plot.tree",
+    "rank_methods": "obliqua.ranks",
     "refined": "obliqua.estimators._refining",
     "save": "obliqua.estimators.files",
     "tree_from_sklearn": "obliqua._foreign",

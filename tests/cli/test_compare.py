@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import obliqua
-from cli_tools import Run, people, table
+from cli_tools import NOT_FOR_FOLDS, Run, people, table
 from obliqua.experiments.methods import BY_DEFAULT
 
 QUICK = ("compare", "data.csv", "-t", "y", "--folds", "3")
@@ -104,9 +104,7 @@ def test_fewer_folds_are_noted_on_stderr(run: Run, data: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        (table() + "9,9,9,maybe\n", "class 'maybe' has 1 row"),
-        ("a,y\n1,p\n2,p\n", "one class only"),
-        ("a,y\n1,0.5\n2,0.7\n", "a quantity"),
+        *NOT_FOR_FOLDS,
         ("a,y\n1,p\n2,q\nx,p\n3,q\n", "'a' has 1 value that is no number, first 'x' in row 3"),
     ],
 )

@@ -14,7 +14,9 @@ COMMANDS = list(app.commands)
 
 
 def test_the_commands() -> None:
-    assert COMMANDS == ["fit", "predict", "show", "compare", "distil", "demo", "reproduce"]
+    assert COMMANDS == [
+        *("fit", "predict", "show", "compare", "advise", "distil", "demo", "reproduce"),
+    ]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

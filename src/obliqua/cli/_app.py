@@ -16,6 +16,7 @@ from obliqua.cli import INTERRUPTED
 from obliqua.cli._command import SETTINGS
 from obliqua.cli._errors import Trouble
 from obliqua.cli._output import DEBUG, close_stdout, note
+from obliqua.cli.advise import advise
 from obliqua.cli.compare import compare
 from obliqua.cli.demo import demo
 from obliqua.cli.distil import distil
@@ -105,7 +106,7 @@ def app() -> None:
     """
 
 
-for command in (fit, predict, show, compare, distil, demo, reproduce):
+for command in (fit, predict, show, compare, advise, distil, demo, reproduce):
     app.add_command(command)
 
 

@@ -272,6 +272,35 @@ def features_options(function: Decorated) -> Decorated:
     return function
 
 
+def folds_options(repeats: int | None, more: str = "") -> Callable[[Decorated], Decorated]:
+    """Add the options of a cross-validation; `more` says what is done without --repeats."""
+    many = click.option(
+        "--repeats",
+        type=at_least(1),
+        default=repeats,
+        show_default=repeats is not None,
+        help=f"How often to cross-validate, with other folds each time{more}.",
+    )
+    folds = click.option(
+        "--folds",
+        type=at_least(2),
+        default=10,
+        show_default=True,
+        help="Folds of the cross-validation; fewer if a class has fewer rows.",
+    )
+    return lambda function: folds(many(function))
+
+
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "markdown", "json"]),
+    default="table",
+    show_default=True,
+    help="How the result is printed.",
+)
+
+
 def jobs_option(what: str) -> Callable[[Decorated], Decorated]:
     """Add --jobs."""
     return click.option(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from obliqua.cli._data import read_table
 from obliqua.cli._errors import counted
 from obliqua.cli._models import make_estimator, set_categories
 from obliqua.cli._output import console, note, print_laid_out, progress, shown, write_stdout
-from obliqua.cli._table import choose_features
+from obliqua.cli._table import Table, choose_features
 from obliqua.cli._types import Choice, Features, infer
 
 if TYPE_CHECKING:
@@ -59,31 +60,11 @@ class MethodNames(shared.Names):
     help="A parameter for all methods that have it, as max_depth=3. May be repeated.",
 )
 @shared.features_options
-@click.option(
-    "--folds",
-    type=shared.at_least(2),
-    default=10,
-    show_default=True,
-    help="Folds of the cross-validation; fewer if a class has fewer rows.",
-)
-@click.option(
-    "--repeats",
-    type=shared.at_least(1),
-    default=1,
-    show_default=True,
-    help="How often to cross-validate, with other folds each time.",
-)
+@shared.folds_options(repeats=1)
 @shared.drop_missing_option
 @shared.seed_option
 @shared.jobs_option("processes")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "csv", "markdown", "json"]),
-    default="table",
-    show_default=True,
-    help="How the result is printed.",
-)
+@shared.format_option
 @click.option(
     "--rates",
     is_flag=True,
@@ -108,12 +89,7 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
 
     names = given["methods"] or list(BY_DEFAULT)
     estimators = make_estimators(names, given["settings"], given["seed"])
-    table = read_table(data, given["delimiter"], given["missing"])
-    table.require([target], "--target")
-    table = table.without_missing(target, given["drop_missing_target"])
-    features = choose_features(table, [target], given["features"], given["drop"])
-    y = table.labels(target)
-    X = infer(table, features, Choice.of(given))
+    table, X, y = read_problem(data, target, given)
     if X.given:
         _set_categories(estimators, list(X.qualitative))
     rows = X.frame if X.qualitative else X.frame.to_numpy()
@@ -131,8 +107,17 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
             progress=step,
         )
     result = replace(result, notes=(*result.notes, *notes))
-    what = f"{shown(f'{table.source}, target {target}')}: {_sizes(result, X)}"
-    print_result(result, form, what, given["rates"])
+    print_result(result, form, title_of(table, target, result, X), given["rates"])
+
+
+def read_problem(data: str, target: str, given: dict[str, Any]) -> tuple[Table, Features, Any]:
+    """Read a table and take features and classes from it, as the options say."""
+    table = read_table(data, given["delimiter"], given["missing"])
+    table.require([target], "--target")
+    table = table.without_missing(target, given["drop_missing_target"])
+    features = choose_features(table, [target], given["features"], given["drop"])
+    y = table.labels(target)
+    return table, infer(table, features, Choice.of(given)), y
 
 
 def _set_categories(estimators: dict[str, Any], names: list[str]) -> None:
@@ -141,14 +126,14 @@ def _set_categories(estimators: dict[str, Any], names: list[str]) -> None:
         set_categories(estimator, names)
 
 
-def _sizes(result: CompareResult, X: Features) -> str:
-    """Say how large a table is, and what is not plain about it."""
+def title_of(table: Table, target: str, result: CompareResult, X: Features) -> str:
+    """Say which table this is, how large, and what is not plain about it."""
     kinds = f" ({len(X.qualitative)} qualitative)" if X.qualitative else ""
     missing = sum(X.missing().values())
     gaps = f", {counted(missing, 'missing cell')}" if missing else ""
     return (
-        f"{result.n_rows:,} rows, {result.n_features} features{kinds}, {result.n_classes} "
-        f"classes{gaps}"
+        f"{shown(f'{table.source}, target {target}')}: {result.n_rows:,} rows, "
+        f"{result.n_features} features{kinds}, {result.n_classes} classes{gaps}"
     )
 
 
@@ -174,34 +159,60 @@ def print_result(result: CompareResult, form: str, title: str, rates: bool = Fal
             _print_rates(result)
     elif form == "markdown":
         write_stdout(result.markdown(rates).encode())
-    elif form == "json":
-        text = json.dumps(result.to_dict(), indent=2, ensure_ascii=False)
-        write_stdout(f"{text}\n".encode())
     else:
-        stream = io.StringIO(newline="")
-        rows = result.to_dict()["methods"]
-        writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        write_stdout(stream.getvalue().encode())
+        write_for_programs(result.to_dict(), form)
+
+
+def write_for_programs(found: dict[str, Any], form: str) -> None:
+    """Write what was measured as JSON, or the methods alone as CSV."""
+    if form == "json":
+        text = json.dumps(found, indent=2, ensure_ascii=False)
+        write_stdout(f"{text}\n".encode())
+        return
+    stream = io.StringIO(newline="")
+    rows = found["methods"]
+    writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_stdout(stream.getvalue().encode())
 
 
 def _print_table(result: CompareResult, title: str) -> None:
-    from rich import box
-    from rich.table import Table as Grid
-
     from obliqua.experiments.methods import METHODS
     from obliqua.experiments.result import HEADS, cells
 
     screen = console()
     screen.print(title, soft_wrap=True)
-    heads = ["feat.\n/split" if head == "features/split" else head for head in HEADS]
-    rows = []
-    for row in result.rows():
-        texts = cells(row)
-        texts[1] += "" if row["within_noise"] else "  "  # keep the numbers below each other
-        rows.append(texts)
-    kept = _columns_with_room(heads, rows, screen.width)
+    found = result.rows()
+    titles = [METHODS[row["method"]].title for row in found]
+    print_measures(HEADS, [(cells(row), row["within_noise"]) for row in found], titles)
+    screen.print()
+    print_laid_out(result.reading())
+
+
+def print_measures(
+    heads: Sequence[str], rows: Sequence[tuple[list[str], bool]], titles: Sequence[str]
+) -> None:
+    """Print a line per method, as many columns as there is room for.
+
+    Parameters
+    ----------
+    heads : sequence of str
+        What stands above.
+    rows : sequence of (list of str, bool)
+        Texts, and whether the second one has a star.
+    titles : sequence of str
+        What the methods are, for a wide screen.
+    """
+    from rich import box
+    from rich.table import Table as Grid
+
+    screen = console()
+    heads = ["feat.\n/split" if head == "features/split" else head for head in heads]
+    lines = []
+    for texts, starred in rows:
+        lines.append([texts[0], texts[1] + ("" if starred else "  "), *texts[2:]])  # aligned
+    kept = _columns_with_room(heads, lines, screen.width)
     grid = Grid(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for k, head in enumerate(heads[:kept]):
         # A screen that is too narrow even for the accuracy gets it in several lines.
@@ -209,14 +220,12 @@ def _print_table(result: CompareResult, title: str) -> None:
     wide = screen.width >= WIDE
     if wide:
         grid.add_column("what it is", overflow="fold")
-    for row, texts in zip(result.rows(), rows, strict=True):
-        grid.add_row(*texts[:kept], *([METHODS[row["method"]].title] if wide else []))
+    for line, title in zip(lines, titles, strict=True):
+        grid.add_row(*line[:kept], *([title] if wide else []))
     print_laid_out(grid)
     if kept < len(heads):
         left_out = ", ".join(head.replace("\n", "") for head in heads[kept:])
         note(f"There is no room for {left_out}; --format csv has all columns.")
-    screen.print()
-    print_laid_out(result.reading())
 
 
 def _print_rates(result: CompareResult) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from obliqua.experiments.all_methods import ALL_METHODS
 from obliqua.experiments.c45 import TABLE_C45, TABLE_MISSING, TABLE_MORE
 from obliqua.experiments.distil import DISTIL, DISTIL_FRESH, DISTIL_LETTER
 from obliqua.experiments.etct import TABLE_1 as ETCT_TABLE_1
@@ -52,6 +53,7 @@ TABLES: dict[str, Table] = {
         DISTIL,
         DISTIL_LETTER,
         DISTIL_FRESH,
+        ALL_METHODS,
     )
 }
 

@@ -10,11 +10,13 @@ from obliqua.plot.forest import plot_eigenvalues, plot_energy, plot_overlaps
 from obliqua.plot.loss import plot_loss
 from obliqua.plot.path import plot_path
 from obliqua.plot.projection import plot_projection
+from obliqua.plot.ranks import plot_critical_difference
 from obliqua.plot.subclasses import plot_subclasses
 from obliqua.plot.tree import plot_tree
 
 __all__ = [
     "plot_boundary",
+    "plot_critical_difference",
     "plot_eigenvalues",
     "plot_energy",
     "plot_loss",

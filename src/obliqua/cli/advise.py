@@ -1,0 +1,112 @@
+"""``obliqua advise``: which kind of tree suits a table, and whether one does."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from obliqua.cli import _command as shared
+from obliqua.cli._output import console, note, print_laid_out, print_text, progress, write_stdout
+from obliqua.cli.compare import print_measures, read_problem, title_of, write_for_programs
+
+if TYPE_CHECKING:
+    from obliqua.experiments.advice import Advice
+
+
+@shared.command(
+    "obliqua advise patients.csv --target diagnosis",
+    "obliqua advise patients.csv -t diagnosis --repeats 5 --jobs 4",
+    "obliqua advise patients.csv -t diagnosis --json",
+)
+@shared.data_argument
+@shared.target_option
+@shared.features_options
+@shared.folds_options(None, "; 3 times below 2,000 rows, else once, if not given")
+@click.option(
+    "--max-rows",
+    type=shared.at_least(2),
+    default=20_000,
+    show_default=True,
+    help="Of a larger table draw so many rows, each class with its share.",
+)
+@shared.drop_missing_option
+@shared.seed_option
+@shared.jobs_option("processes")
+@shared.format_option
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@shared.delimiter_option
+def advise(data: str, target: str, form: str, **given: Any) -> None:
+    """Say which kind of tree suits DATA, and whether one does.
+
+    Cross-validates an axis-parallel tree, a sparse and a dense oblique one, a linear model, a
+    random forest, and always giving the most frequent class, all on the same folds. Trees are
+    also grown to equal numbers of leaves. Then it says in words what that means. DATA is a CSV or
+    Parquet file, or - for standard input.
+    """
+    from obliqua.experiments.advise import advise as ask
+
+    table, X, y = read_problem(data, target, given)
+    with progress("trying") as step:
+        advice = ask(
+            X.frame if X.qualitative else X.frame.to_numpy(),
+            y,
+            categorical_features=list(X.qualitative) if X.given else "from_dtype",
+            n_folds=given["folds"],
+            n_repeats=given["repeats"],
+            max_rows=given["max_rows"],
+            random_state=given["seed"],
+            n_jobs=given["jobs"],
+            progress=step,
+        )
+    for text in advice.notes:
+        note(text.replace("max_rows", "--max-rows"))
+    if given["as_json"] or form in ("csv", "json"):
+        write_for_programs(advice.to_dict(), "json" if given["as_json"] else form)
+    elif form == "markdown":
+        write_stdout(advice.markdown().encode())
+    else:
+        console().print(title_of(table, target, advice.result, X), soft_wrap=True)
+        _print(advice)
+        if data != "-":
+            _print_command(advice, data, target, given)
+
+
+def _print(advice: Advice) -> None:
+    """Print both tables and the words."""
+    from rich import box
+    from rich.table import Table as Grid
+
+    from obliqua.experiments.advice import ADVICE_HEADS, advice_cells
+
+    found = advice.rows()
+    lines = [(advice_cells(row), bool(row["within_noise"])) for row in found]
+    print_measures(ADVICE_HEADS, lines, [row["title"] for row in found])
+    screen = console()
+    screen.print()
+    print_laid_out(advice.result.reading())
+    screen.print()
+    print_laid_out("Accuracy of trees of equal size, grown leaf by leaf and not pruned:")
+    screen.print()
+    heads, *rows = advice.curve_rows()
+    grid = Grid(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for head in heads:
+        grid.add_column(head, justify="right", overflow="fold")
+    for row in rows:
+        grid.add_row(*row)
+    print_laid_out(grid)
+    for paragraph in advice.describe().split("\n\n")[1:]:  # the table says what the first does
+        screen.print()
+        print_laid_out(paragraph)
+
+
+def _print_command(advice: Advice, data: str, target: str, given: dict[str, Any]) -> None:
+    """Print how the tree is made."""
+    words = advice.command()
+    if words:
+        more = any(
+            given[name] for name in ("features", "drop", "categorical", "numeric", "missing")
+        )
+        line = f"obliqua fit {shlex.quote(data)} -t {shlex.quote(target)} {words}"
+        print_text(f"\nThe tree: {line}{', and your options for columns' if more else ''}")

@@ -1,0 +1,146 @@
+"""`obliqua advise`: the library's figures, the words, and clear errors."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import obliqua
+from cli_tools import NOT_FOR_FOLDS, Run, people, table
+
+QUICK = ("advise", "data.csv", "-t", "y", "--folds", "3", "--repeats", "1")
+
+
+def test_tables_words_and_command(run: Run, data: Path) -> None:
+    data.write_text(table(200))
+    result = run(*QUICK)
+    lines = result.stdout.splitlines()
+    assert lines[0] == "data.csv, target y: 200 rows, 3 features, 2 classes"
+    names = [line.split()[0] for line in lines[4:10]]
+    assert names == ["axis", "sparse", "dense", "linear", "forest", "majority"]
+    assert "Accuracy of trees of equal size" in result.stdout
+    joined = " ".join(result.stdout.split())
+    frame = pl.read_csv(data)
+    X, y = frame["a", "b", "c"].to_numpy(), frame["y"].to_numpy()
+    expected = obliqua.advise(X, y, n_folds=3, n_repeats=1)
+    for paragraph in expected.describe().split("\n\n")[1:]:
+        assert paragraph in joined
+    assert lines[-1] == f"The tree: obliqua fit data.csv -t y {expected.command()}"
+    assert max(map(len, lines[:-1])) <= 80
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
+def test_the_command_that_is_printed_works(run: Run, data: Path) -> None:
+    data.write_text(table(200))
+    words = run(*QUICK).stdout.splitlines()[-1].removeprefix("The tree: obliqua ").split()
+    run(*words)
+    assert (data.parent / "model.obliqua").exists()
+    with_drop = run(*QUICK, "--drop", "c").stdout.splitlines()[-1]
+    assert with_drop.endswith(", and your options for columns")
+
+
+def test_json_and_the_other_forms_agree(run: Run, data: Path) -> None:
+    found = json.loads(run(*QUICK, "--json").stdout)
+    again = json.loads(run(*QUICK, "--format", "json").stdout)
+    for key in ("choice", "tree", "pays", "curve", "advice", "notes"):
+        assert found[key] == again[key]
+    rows = list(csv.DictReader(io.StringIO(run(*QUICK, "--format", "csv").stdout)))
+    assert [row["method"] for row in rows] == [row["method"] for row in found["methods"]]
+    assert float(rows[0]["accuracy"]) == found["methods"][0]["accuracy"]
+    assert found["advice"].split("\n\n")[-1] in run(*QUICK, "--format", "markdown").stdout
+
+
+def test_tables_of_all_kinds(run: Run, data: Path) -> None:
+    data.write_text(people(90))
+    result = run(*QUICK)
+    assert result.stdout.splitlines()[0] == (
+        "data.csv, target y: 90 rows, 4 features (2 qualitative), 2 classes, 29 missing cells"
+    )
+    notes = result.stderr.splitlines()
+    assert notes[0].startswith("Note: linear and forest take no categories")
+    assert notes[1].startswith("Note: linear takes no missing values")
+    assert run(*QUICK, "--quiet").stderr == ""
+
+
+def test_codes_as_categories(run: Run, data: Path) -> None:
+    rows = "".join(f"{k % 8},{k},{['no', 'yes'][k % 2]}\n" for k in range(64))
+    data.write_text("code,k,y\n" + rows)
+    plain = json.loads(run(*QUICK, "--json").stdout)
+    levels = json.loads(run(*QUICK, "--json", "--categorical", "code").stdout)
+    assert levels["curve"]["axis"]["2"] == 1.0 > plain["curve"]["axis"]["2"]
+
+
+def test_repeats_if_none_are_asked_for(run: Run, data: Path) -> None:
+    found = json.loads(run(*QUICK[:4], "--folds", "2", "--json").stdout)
+    assert (found["n_folds"], found["n_repeats"]) == (2, 3)
+
+
+def test_large_tables_are_drawn_from(run: Run, data: Path) -> None:
+    data.write_text(table(300))
+    result = run(*QUICK, "--max-rows", "60")
+    assert "of 300 rows were drawn, each class with its share; --max-rows says" in result.stderr
+    assert json.loads(run(*QUICK, "--max-rows", "60", "--json").stdout)["n_rows"] <= 61
+
+
+def test_standard_input_has_no_command(run: Run, data: Path) -> None:
+    words = ("advise", "-", *QUICK[2:])
+    shown = run(*words, input=data.read_text()).stdout
+    assert shown.startswith("standard input, target y: 60 rows")
+    assert "The tree: " not in shown
+
+
+@pytest.mark.parametrize("width", [60, 40, 20])
+def test_narrow_screens(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    result = run(*QUICK)
+    assert max(map(len, result.stdout.splitlines()[1:-1])) <= width
+    assert "…" not in result.stdout
+    assert "fit ms; --format csv has all columns" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        *NOT_FOR_FOLDS,
+        ("a,y\n1,p\n2,p\n3,q\n", "class 'q' has 1 row"),
+        ("a,y\n1,p\n2,\n3,q\n", "The target 'y' is empty in 1 row"),
+        ("a,b\n1,p\n2,q\n", "has no column 'y'"),
+        ("y\np\nq\n", "no column left to learn from"),
+    ],
+)
+def test_bad_data(run: Run, data: Path, content: str, part: str) -> None:
+    data.write_text(content)
+    result = run(*QUICK, code=1)
+    assert part in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--folds", "1"],
+        ["--repeats", "0"],
+        ["--max-rows", "1"],
+        ["--format", "xml"],
+        ["--seed", "-1"],
+    ],
+)
+def test_wrong_usage(run: Run, data: Path, words: list[str]) -> None:
+    result = run(*QUICK, *words, code=2)
+    assert words[0] in result.stderr
+    assert result.stdout == ""
+
+
+def test_constant_columns(run: Run, data: Path) -> None:
+    rows = "".join(f"1,2,{'pq'[k % 2]}\n" for k in range(40))
+    data.write_text("a,b,y\n" + rows)
+    result = run(*QUICK)
+    assert "Take none of these yet" in result.stdout
+    assert "The tree: " not in result.stdout
+    assert np.isfinite(json.loads(run(*QUICK, "--json").stdout)["methods"][0]["accuracy"])
