@@ -293,7 +293,7 @@ def test_two_classes_and_superclasses_need_no_second_round() -> None:
 
 
 def test_superclasses_find_better_cuts() -> None:
-    """Four clouds, two by two: no class alone, and no discriminant, parts the pairs best."""
+    """The first splits of ten problems with ten classes each gain more together."""
     gains = {True: 0.0, False: 0.0}
     for seed in range(10):
         problem = many_classes(seed, 400, 5, 10)

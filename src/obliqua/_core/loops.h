@@ -193,11 +193,12 @@ static void ob_products(const double *q, int64_t k, int64_t n, double *out) {
  *
  * left: rows of the class up to the bin's lower end, here: in the bin, before: rows of all
  * classes up to the lower end, all: rows of all classes in the bin. An excess is
- * (left of the class) * n - total * (left of all), exact in a double for n below 2^26.
+ * (left of the class) * n - total * (left of all), exact in a double for n below 2^26. `squares`: adds
+ * squares of both, for gini.
  */
 OB_VERSIONS static void ob_excess(const int32_t *left, const int32_t *here, const int32_t *before,
                                   const int32_t *all, int64_t n_bins, double n, double total,
-                                  double *edge, double *inside) {
+                                  int squares, double *edge, double *inside) {
     const double others = n - total;
     for (int64_t b = 0; b < n_bins; b++) {
         double h = here[b], rest = (double) all[b] - h;
@@ -205,24 +206,9 @@ OB_VERSIONS static void ob_excess(const int32_t *left, const int32_t *here, cons
         double up = low + h * others;    /* all rows of the class left, no others */
         double down = total * rest - low; /* minus the excess with only the others left */
         double end = up - total * rest;
-        edge[b] += end < 0 ? -end : end;
-        inside[b] += up > down ? up : down;
-    }
-}
-
-/* The same for gini: adds squares of the excesses. */
-OB_VERSIONS static void ob_squares(const int32_t *left, const int32_t *here, const int32_t *before,
-                                   const int32_t *all, int64_t n_bins, double n, double total,
-                                   double *edge, double *inside) {
-    const double others = n - total;
-    for (int64_t b = 0; b < n_bins; b++) {
-        double h = here[b], rest = (double) all[b] - h;
-        double low = (double) left[b] * n - total * (double) before[b];
-        double up = low + h * others, down = total * rest - low;
-        double end = up - total * rest;
         double most = up > down ? up : down;
-        edge[b] += end * end;
-        inside[b] += most * most;
+        edge[b] += squares ? end * end : end < 0 ? -end : end;
+        inside[b] += squares ? most * most : most;
     }
 }
 

@@ -23,9 +23,8 @@ cdef extern from "loops.h" nogil:
     void ob_range(const double* z, i64 n, double* low, double* high)
     void ob_places(const double* z, i32* place, i64 n, double low, double scale, double last)
     void ob_excess(const i32* left, const i32* here, const i32* before, const i32* all,
-                   i64 n_bins, double n, double total, double* edge, double* inside)
-    void ob_squares(const i32* left, const i32* here, const i32* before, const i32* all,
-                    i64 n_bins, double n, double total, double* edge, double* inside)
+                   i64 n_bins, double n, double total, bint squares, double* edge,
+                   double* inside)
     void ob_two_classes(const i32* left, const i32* here, const i32* before, const i32* all,
                         i64 n_bins, double n, double total, double* edge, double* inside)
 
@@ -134,8 +133,8 @@ cdef void count_rows(Bench* bench, const Sheet* sheet, i64 n_bins) noexcept nogi
 cdef void value_bins(Bench* bench, const Sheet* sheet, i64 n_bins, bint gini) noexcept nogil:
     """What cuts at the ends of bins are worth, and what cuts inside are worth at most."""
     cdef double n = <double> sheet.n
-    cdef double lower, upper, total
-    cdef i64 b, at
+    cdef double lower, upper
+    cdef i64 b
     cdef int k
     if sheet.n_present == 2:
         ob_two_classes(bench.left, bench.tally, bench.before, bench.all, n_bins, n,
@@ -144,14 +143,8 @@ cdef void value_bins(Bench* bench, const Sheet* sheet, i64 n_bins, bint gini) no
     memset(bench.edge, 0, n_bins * sizeof(double))
     memset(bench.inside, 0, n_bins * sizeof(double))
     for k in range(sheet.n_present):
-        at = k * n_bins
-        total = <double> sheet.counts[k]
-        if gini:
-            ob_squares(bench.left + at, bench.tally + at, bench.before, bench.all, n_bins, n,
-                       total, bench.edge, bench.inside)
-        else:
-            ob_excess(bench.left + at, bench.tally + at, bench.before, bench.all, n_bins, n,
-                      total, bench.edge, bench.inside)
+        ob_excess(bench.left + k * n_bins, bench.tally + k * n_bins, bench.before, bench.all,
+                  n_bins, n, <double> sheet.counts[k], gini, bench.edge, bench.inside)
     for b in range(n_bins):
         if not gini:
             bench.edge[b] *= bench.edge[b]
