@@ -53,6 +53,7 @@ bench: $(VENV)/.package $(VENV)/.peers ## measure against other libraries, write
 bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to see that it runs
 	@$(RUN) -m benchmarks.run --quick $(ARGS)
 	@$(RUN) -m benchmarks.growth --quick
+	@$(RUN) -m benchmarks.discriminants --quick
 	@$(RUN) -m benchmarks.oc1 --quick
 	@$(RUN) -m benchmarks.eigen_tree --quick
 	@$(RUN) -m benchmarks.spectra --quick

@@ -28,10 +28,12 @@ from obliqua._core.eigen import py_eigen
 from obliqua.data import Problem, encode
 from obliqua.methods.discriminants import Discriminants
 from obliqua.methods.hhcart import Householder
+from obliqua.odd import OddColumns
 from obliqua.proposals import Proposals
 from obliqua.scale import feature_scale
 from obliqua.scatter import spread
 from problems import cases, examples
+from properties.test_odd_columns import as_problem
 from reference import discriminants as twin
 from reference import grow as reference_grow
 from reference import hhcart as hhcart_twin
@@ -191,13 +193,15 @@ def loaded(problem: Problem, method: Any) -> Any:
     """A finder that has read all rows."""
     finder = method.finder(problem, problem.n_rows, 0, np.ones(problem.n_features), None)
     rows = np.arange(problem.n_rows, dtype=np.int32)
-    sums = twin.search._class_sums(
-        problem.y.tolist(), twin_data(problem).weights, problem.n_classes
-    )
-    counts = np.array(sums, dtype=np.int64)
     limits = (CODES["gini"], 1, 0)
-    finder.load(problem.Z, rows, problem.y, problem.weights, counts, limits)
+    finder.load(problem.Z, rows, problem.y, problem.weights, class_weights(problem), limits)
     return finder
+
+
+def class_weights(problem: Problem) -> NDArray[np.int64]:
+    sums = np.zeros(problem.n_classes, dtype=np.int64)
+    np.add.at(sums, problem.y, 1 if problem.weights is None else problem.weights)
+    return sums
 
 
 def reordered(problem: Problem, seed: int) -> Problem:
@@ -289,7 +293,7 @@ def test_two_classes_and_superclasses_need_no_second_round() -> None:
 
 
 def test_superclasses_find_better_cuts() -> None:
-    """Four clouds, two by two: no class alone, and no discriminant, parts the pairs best."""
+    """The first splits of ten problems with ten classes each gain more together."""
     gains = {True: 0.0, False: 0.0}
     for seed in range(10):
         problem = many_classes(seed, 400, 5, 10)
@@ -308,6 +312,47 @@ def test_scaled_features_have_the_same_directions() -> None:
         for some, scale in ((problem, None), (wide, "standard"))
     )
     np.testing.assert_array_equal(one.stats, other.stats)
+
+
+def odd_columns(seed: int, weights: bool) -> Problem:
+    """Three numeric columns, one with gaps, and two of levels, in six classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 6, 250)
+    Z = np.column_stack(
+        [
+            rng.normal(size=250) + y % 3,
+            (y + rng.integers(0, 3, 250)) % 4,
+            rng.normal(size=250) + y // 2,
+            rng.integers(0, 3, 250),
+            rng.normal(size=250),
+        ]
+    )
+    Z[rng.random(Z.shape) < np.array([0.0, 0.1, 0.1, 0.0, 0.0])] = np.nan
+    return as_problem(Z, y, rng.integers(1, 4, 250) if weights else None, 6)
+
+
+@pytest.mark.parametrize("method", [Discriminants(), Householder("dominant", discriminants=True)])
+@pytest.mark.parametrize("seed", range(4))
+def test_levels_and_gaps_are_the_numbers_of_the_node(seed: int, method: Any) -> None:
+    """The split of a node is that of the same node with its numbers written out."""
+    problem = odd_columns(seed, weights=seed % 2 == 1)
+    rows = np.arange(problem.n_rows, dtype=np.int32)
+    plain = OddColumns(problem).at(rows, class_weights(problem)).problem
+    rules = {"max_depth": 1}
+    tree = grow_tree(problem, "gini", rules, Proposals(method))
+    assert tree.feature[0] == -3
+    assert_equals_twin(tree, twin_tree(plain, "gini", rules, Proposals(method)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_threads_and_order_with_levels_and_gaps(seed: int) -> None:
+    problem = odd_columns(seed, weights=seed % 2 == 1)
+    method = Proposals(Discriminants())
+    tree = grow_tree(problem, "gini", {}, method)
+    with threads_everywhere():
+        assert tree == grow_tree(problem, "gini", {}, method, n_threads=2)
+    assert_same_substance(tree, grow_tree(reordered(problem, seed), "gini", {}, method))
+    assert_rows_reach_their_leaves(tree, problem)
 
 
 def test_few_rows_are_left_to_the_axes() -> None:

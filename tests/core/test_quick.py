@@ -125,23 +125,26 @@ def test_the_same_tree_without_counting(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n_classes", [2, 5])
-def test_larger_nodes(kind: Make, n_classes: int) -> None:
+@pytest.mark.parametrize(("n_classes", "criterion"), [(2, "twoing"), (5, "twoing"), (5, "gini")])
+def test_larger_nodes(kind: Make, n_classes: int, criterion: str) -> None:
     """From 4096 rows on, a sample says where the bins are."""
     method = Proposals(Householder("dominant", fisher=True))
     for n in (3000, 4500):
         problem = make(kind, n, n, 3, n_classes)
-        assert_exact(problem, "twoing", {"max_depth": 6}, method)
+        assert_exact(problem, criterion, {"max_depth": 6}, method)
 
 
+@pytest.mark.parametrize("criterion", ["twoing", "gini"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("n", "n_classes", "leaf"), [(130, 2, 1), (150, 6, 1), (140, 3, 7)])
-def test_single_nodes_equal_the_twins(kind: Make, n: int, n_classes: int, leaf: int) -> None:
+def test_single_nodes_equal_the_twins(
+    kind: Make, n: int, n_classes: int, leaf: int, criterion: str
+) -> None:
     problem = make(kind, n, n, 3, n_classes)
     method = Proposals(Householder("all"))
     rules = {"max_depth": 1, "min_samples_leaf": leaf}
-    tree = grow_tree(problem, "twoing", rules, method)
-    assert_equals_twin(tree, twin_tree(problem, "twoing", rules, method))
+    tree = grow_tree(problem, criterion, rules, method)
+    assert_equals_twin(tree, twin_tree(problem, criterion, rules, method))
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.05, 0.3])
@@ -157,11 +160,13 @@ def test_a_smallest_weight_on_each_side(weight: float) -> None:
     assert tree.n_samples.min() >= smallest
 
 
-def test_more_classes_than_the_bins_have_room_for() -> None:
+@pytest.mark.parametrize("criterion", ["twoing", "gini"])
+def test_more_classes_than_the_bins_have_room_for(criterion: str) -> None:
     rng = np.random.default_rng(0)
     y = np.arange(1200) % 300
     X = rng.normal(size=(1200, 2)) + np.column_stack([y % 17, y // 17])
-    assert_exact(encode(X, y, 300), "twoing", {"max_depth": 4}, Proposals(Householder("dominant")))
+    method = Proposals(Householder("dominant"))
+    assert_exact(encode(X, y, 300), criterion, {"max_depth": 4}, method)
 
 
 def test_two_of_many_classes_at_a_node() -> None:

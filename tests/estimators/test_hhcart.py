@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 from sklearn.model_selection import GridSearchCV
 
 from estimators.registry import assert_sound, blobs
@@ -148,7 +149,8 @@ def test_scales_make_units_irrelevant(scale, extra):
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 9])
 @pytest.mark.parametrize("params", [
-    {}, {"extra_directions": "fisher"}, {"covariance": "trimmed"}, {"scale": "standard"},
+    {}, {"extra_directions": "fisher"}, {"extra_directions": "discriminants"},
+    {"covariance": "trimmed"}, {"scale": "standard"},
     {"n_jobs": 2}, {"max_leaf_nodes": 9},
 ])  # fmt: skip
 def test_no_split_uses_more_features_than_allowed(most, params):
@@ -178,3 +180,25 @@ def test_the_method_serves_as_a_proposer() -> None:
     ours = HHCartClassifier(variant="dominant", pruning=None).fit(X, y)
     same = ObliqueTreeClassifier(Householder("dominant"), zero_gain_splits=False, pruning=None)
     assert same.fit(X, y).tree_ == ours.tree_
+
+
+def test_discriminants_join_the_reflections() -> None:
+    from obliqua.methods.discriminants import Discriminants
+
+    X, y = load_wine(return_X_y=True)
+    both = HHCartClassifier(extra_directions="discriminants", pruning=None, max_depth=1)
+    alone = ObliqueTreeClassifier(Discriminants(), pruning=None, max_depth=1)
+    plain = HHCartClassifier(pruning=None, max_depth=1)
+    gain = [model.fit(X, y).tree_.gain[0] for model in (both, alone, plain)]
+    assert gain[0] == max(gain)
+    assert gain[0] > gain[2]
+
+
+@pytest.mark.parametrize("wrong", ["3p", -1, 0.5j])
+def test_discriminants_refuse_nonsense(wrong: Any) -> None:
+    from obliqua.methods.discriminants import Discriminants
+    from obliqua.methods.hhcart import Householder
+
+    for method in (Discriminants, Householder):
+        with pytest.raises(ValueError, match="min_rows must be"):
+            method(min_rows=wrong)

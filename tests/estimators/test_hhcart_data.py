@@ -17,6 +17,7 @@ SETTINGS = {
     "dominant": {"variant": "dominant"},
     "nearest": {"target": "nearest", "variant": "dominant"},
     "fisher": {"extra_directions": "fisher"},
+    "discriminants": {"extra_directions": "discriminants"},
     "trimmed": {"covariance": "trimmed"},
     "standard": {"scale": "standard", "extra_directions": "fisher"},
     "robust": {"scale": "robust"},

@@ -14,6 +14,7 @@ from obliqua import sorted_columns
 from obliqua.data import Column, Encoding, Problem
 from obliqua.grow import Rules, grow
 from obliqua.methods.axis import AXIS
+from obliqua.methods.discriminants import Discriminants
 from obliqua.methods.hhcart import Householder
 from obliqua.methods.means import class_means
 from obliqua.proposals import Directions, NodeView, Proposals
@@ -25,6 +26,7 @@ METHODS = {
     "CART": AXIS,
     "HHCART(D)": Householder(variant="dominant"),
     "HHCART(A), Fisher": Householder(fisher=True),
+    "discriminants": Discriminants(),
 }
 N_LEVELS = (0, 4, 0, 3, 0)
 

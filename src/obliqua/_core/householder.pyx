@@ -9,7 +9,7 @@ discriminants.
 
 from libc.math cimport fabs, ldexp, sqrt
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from obliqua._core.discriminants cimport Discriminants
 from obliqua._core.eigen cimport dominant_vector, eigen_symmetric
@@ -24,11 +24,10 @@ from obliqua._core.sort cimport sort_order
 from obliqua._core.types cimport Cut, i32, i64, u8
 
 cdef extern from "loops.h" nogil:
-    void ob_add_terms(double* sum, double* size, const double* x, double scale, double factor,
-                      i64 n)
+    double ob_project(double* sum, const double* columns, i64 n, const i32* idx,
+                      const double* coef, const double* scale, i64 n_coef)
     void ob_reflect(double* z, const double* x, const double* along, double scale, double factor,
                     i64 n)
-    void ob_range(const double* z, i64 n, double* low, double* high)
 
 cdef enum:
     MANY_FEATURES = 40       # measured: from here on one eigenvector is cheaper than all
@@ -247,18 +246,16 @@ cdef class Householder(Discriminants):
 
     cdef double look_along(self, Planned owner, i64 task) noexcept nogil:
         """Projections on a mirror's normal in `along`; returns the largest sum of |terms|."""
-        cdef const Sheet* sheet = &owner.sheet
         cdef const double* mirror = owner.vectors + task * self.n_features
-        cdef double low = 0.0, high = 0.0
         cdef i64 k
-        memset(self.along, 0, sheet.n * sizeof(double))
-        memset(self.size, 0, sheet.n * sizeof(double))
+        self.n_coef = 0
         for k in range(self.n_features):
             if mirror[k] != 0.0:
-                ob_add_terms(self.along, self.size, sheet.columns + k * sheet.n, self.scale[k],
-                             mirror[k], sheet.n)
-        ob_range(self.size, sheet.n, &low, &high)
-        return high
+                self.idx[self.n_coef] = <i32> k
+                self.coef[self.n_coef] = mirror[k]
+                self.n_coef += 1
+        return ob_project(self.along, owner.sheet.columns, owner.sheet.n, self.idx, self.coef,
+                          self.scale, self.n_coef)
 
     cdef void search_task(self, Planned owner, i64 task, i64 first, i64 last,
                           Cut* best) noexcept nogil:

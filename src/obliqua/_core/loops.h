@@ -19,6 +19,7 @@
 #endif
 
 #define OB_LANES 8
+#define OB_ROWS 1024
 #define OB_BLOCK 32 /* a sum of 32 products of two 24-bit numbers is exact in a double */
 
 /* sum[i] += factor * (scale * x[i]), size[i] += |the same| */
@@ -29,13 +30,6 @@ OB_VERSIONS static void ob_add_terms(double *sum, double *size, const double *x,
         sum[i] += term;
         size[i] += term < 0 ? -term : term;
     }
-}
-
-/* z[i] = scale * x[i] + factor * along[i] */
-OB_VERSIONS static void ob_reflect(double *z, const double *x, const double *along, double scale,
-                                   double factor, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        z[i] = scale * x[i] + factor * along[i];
 }
 
 /* Smallest and largest of some numbers: low and high hold a start. */
@@ -59,6 +53,30 @@ OB_VERSIONS static void ob_range(const double *z, int64_t n, double *low, double
         *low = lo[k] < *low ? lo[k] : *low;
         *high = hi[k] > *high ? hi[k] : *high;
     }
+}
+
+/* Sums of coef[k] * (scale[k] * column idx[k]), row by row; returns the largest sum of |terms|. A
+ * block of rows after the other, so that its sums stay in the nearest cache. scale NULL: 1. */
+static double ob_project(double *sum, const double *columns, int64_t n, const int32_t *idx,
+                         const double *coef, const double *scale, int64_t n_coef) {
+    double size[OB_ROWS], least = 0, largest = 0;
+    for (int64_t start = 0; start < n; start += OB_ROWS) {
+        int64_t rows = n - start < OB_ROWS ? n - start : OB_ROWS;
+        memset(sum + start, 0, rows * sizeof(double));
+        memset(size, 0, rows * sizeof(double));
+        for (int64_t k = 0; k < n_coef; k++)
+            ob_add_terms(sum + start, size, columns + idx[k] * n + start,
+                         scale ? scale[idx[k]] : 1, coef[k], rows);
+        ob_range(size, rows, &least, &largest);
+    }
+    return largest;
+}
+
+/* z[i] = scale * x[i] + factor * along[i] */
+OB_VERSIONS static void ob_reflect(double *z, const double *x, const double *along, double scale,
+                                   double factor, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        z[i] = scale * x[i] + factor * along[i];
 }
 
 /* Where a row crosses a hyperplane that turns: it is on its right side where the value v + d * z is
@@ -175,11 +193,12 @@ static void ob_products(const double *q, int64_t k, int64_t n, double *out) {
  *
  * left: rows of the class up to the bin's lower end, here: in the bin, before: rows of all
  * classes up to the lower end, all: rows of all classes in the bin. An excess is
- * (left of the class) * n - total * (left of all), exact in a double for n below 2^26.
+ * (left of the class) * n - total * (left of all), exact in a double for n below 2^26. `squares`: adds
+ * squares of both, for gini.
  */
 OB_VERSIONS static void ob_excess(const int32_t *left, const int32_t *here, const int32_t *before,
                                   const int32_t *all, int64_t n_bins, double n, double total,
-                                  double *edge, double *inside) {
+                                  int squares, double *edge, double *inside) {
     const double others = n - total;
     for (int64_t b = 0; b < n_bins; b++) {
         double h = here[b], rest = (double) all[b] - h;
@@ -187,12 +206,13 @@ OB_VERSIONS static void ob_excess(const int32_t *left, const int32_t *here, cons
         double up = low + h * others;    /* all rows of the class left, no others */
         double down = total * rest - low; /* minus the excess with only the others left */
         double end = up - total * rest;
-        edge[b] += end < 0 ? -end : end;
-        inside[b] += up > down ? up : down;
+        double most = up > down ? up : down;
+        edge[b] += squares ? end * end : end < 0 ? -end : end;
+        inside[b] += squares ? most * most : most;
     }
 }
 
-/* The same where rows of a bin may also leave the side that is counted. right: rows of the class on
+/* As ob_excess, where rows of a bin may also leave the side that is counted. right: rows of the class on
  * that side at the bin's lower end, up and down: rows that come and go inside; all_*: of all classes.
  * Adds |excess| at the lower end to `edge`, and the largest |excess| that any set of comings and
  * goings could give to `inside`. */

@@ -36,7 +36,6 @@ cdef class Planned(Finder):
     cdef double* spread      # per feature: standard deviation in the node
     cdef double* normal
     cdef double* along       # projections on a mirror's normal
-    cdef double* size        # sums of |terms| of a projection
     cdef Coding coding       # of columns that are not plain numbers
     cdef u8* odd             # per feature: whether it is one of them
     cdef i64* odd_place      # and its place among them

@@ -11,7 +11,7 @@ threshold and the sides of the rows. Normals that are made one by one are canoni
 
 from libc.math cimport NAN, frexp, ldexp
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -30,9 +30,8 @@ from obliqua._core.types cimport Cut, Scorer, better, i32, i64, midpoint, u8, u6
 from obliqua._core.view cimport make_view
 
 cdef extern from "loops.h" nogil:
-    void ob_add_terms(double* sum, double* size, const double* x, double scale, double factor,
-                      i64 n)
-    void ob_range(const double* z, i64 n, double* low, double* high)
+    double ob_project(double* sum, const double* columns, i64 n, const i32* idx,
+                      const double* coef, const double* scale, i64 n_coef)
 
 cdef i64 NEVER = (<i64> 1) << 62     # more rows than there can be
 
@@ -59,10 +58,8 @@ cdef class Planned(Finder):
         self.spread = <double*> malloc(p * sizeof(double))
         self.normal = <double*> malloc(p * sizeof(double))
         self.along = <double*> malloc(room * sizeof(double))
-        self.size = <double*> malloc(room * sizeof(double))
         if (self.grid.shift == NULL or self.grid.exponent == NULL or self.factor == NULL
                 or self.spread == NULL or self.normal == NULL or self.along == NULL
-                or self.size == NULL
                 or not sheet_init(&self.sheet, 1 if helper else room, p, n_classes, weighted)
                 or not bench_init(&self.bench, room, n_classes, weighted)
                 or (settings is not None       # without settings no directions are planned
@@ -78,7 +75,6 @@ cdef class Planned(Finder):
         free(self.spread)
         free(self.normal)
         free(self.along)
-        free(self.size)
         free(self.odd)
         free(self.odd_place)
         coding_free(&self.coding)
@@ -214,15 +210,8 @@ cdef class Planned(Finder):
 
     cdef double project(self, const Sheet* sheet) noexcept nogil:
         """Canonical values in bench.work.values; returns the largest sum of |terms|."""
-        cdef i64 i
-        cdef double low = 0.0, high = 0.0
-        memset(self.bench.work.values, 0, sheet.n * sizeof(double))
-        memset(self.size, 0, sheet.n * sizeof(double))
-        for i in range(self.n_coef):
-            ob_add_terms(self.bench.work.values, self.size, sheet.columns + self.idx[i] * sheet.n,
-                         1.0, self.coef[i], sheet.n)
-        ob_range(self.size, sheet.n, &low, &high)
-        return high
+        return ob_project(self.bench.work.values, sheet.columns, sheet.n, self.idx, self.coef,
+                          NULL, self.n_coef)
 
     cdef void search(self, Planned owner, i64 first, i64 last, Cut* best) noexcept nogil:
         """Offers some directions of a node that `owner` has read: j of task t is t * p + j."""

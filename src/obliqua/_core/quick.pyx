@@ -1,10 +1,10 @@
 """The best cut of a sheet's rows along one of many directions.
 
-What `search_values` finds, in a fraction of the time where twoing (or gini of two classes) scores
-unweighted rows. The rows of a class stand side by side, so the bins of a class are a plain count.
-Excesses and bounds are computed class by class over all bins at once. The smallest and largest
-values of the bins are not kept: whether a cut between two bins is legal is looked at only if that
-cut is the best one; if it is not legal, `search_values` looks at the direction again.
+What `search_values` finds, in a fraction of the time where twoing or gini scores unweighted rows.
+The rows of a class stand side by side, so the bins of a class are a plain count. Excesses and
+bounds are computed class by class over all bins at once. The smallest and largest values of the
+bins are not kept: whether a cut between two bins is legal is looked at only if that cut is the
+best one; if it is not legal, `search_values` looks at the direction again.
 """
 
 from libc.math cimport INFINITY
@@ -23,7 +23,8 @@ cdef extern from "loops.h" nogil:
     void ob_range(const double* z, i64 n, double* low, double* high)
     void ob_places(const double* z, i32* place, i64 n, double low, double scale, double last)
     void ob_excess(const i32* left, const i32* here, const i32* before, const i32* all,
-                   i64 n_bins, double n, double total, double* edge, double* inside)
+                   i64 n_bins, double n, double total, bint squares, double* edge,
+                   double* inside)
     void ob_two_classes(const i32* left, const i32* here, const i32* before, const i32* all,
                         i64 n_bins, double n, double total, double* edge, double* inside)
 
@@ -129,7 +130,7 @@ cdef void count_rows(Bench* bench, const Sheet* sheet, i64 n_bins) noexcept nogi
         below += bench.all[b]
 
 
-cdef void value_bins(Bench* bench, const Sheet* sheet, i64 n_bins) noexcept nogil:
+cdef void value_bins(Bench* bench, const Sheet* sheet, i64 n_bins, bint gini) noexcept nogil:
     """What cuts at the ends of bins are worth, and what cuts inside are worth at most."""
     cdef double n = <double> sheet.n
     cdef double lower, upper
@@ -143,21 +144,23 @@ cdef void value_bins(Bench* bench, const Sheet* sheet, i64 n_bins) noexcept nogi
     memset(bench.inside, 0, n_bins * sizeof(double))
     for k in range(sheet.n_present):
         ob_excess(bench.left + k * n_bins, bench.tally + k * n_bins, bench.before, bench.all,
-                  n_bins, n, <double> sheet.counts[k], bench.edge, bench.inside)
+                  n_bins, n, <double> sheet.counts[k], gini, bench.edge, bench.inside)
     for b in range(n_bins):
+        if not gini:
+            bench.edge[b] *= bench.edge[b]
+            bench.inside[b] *= bench.inside[b]
         lower = <double> max(bench.before[b], 1)
         upper = <double> (bench.before[b] + bench.all[b])
-        bench.edge[b] = bench.edge[b] * bench.edge[b] / max(upper * (n - upper), 1.0)
+        bench.edge[b] /= max(upper * (n - upper), 1.0)
         upper = min(upper, n - 1.0)
-        bench.inside[b] = (bench.inside[b] * bench.inside[b]
-                           / min(lower * (n - lower), upper * (n - upper)))
+        bench.inside[b] /= min(lower * (n - lower), upper * (n - upper))
 
 
 cdef double unit_of(const Scorer* scorer) noexcept nogil:
     """Goodness per unit of `edge`."""
     cdef double square = (<double> scorer.weight) * (<double> scorer.weight)
     if scorer.n_classes > 2:
-        return 1.0 / (4.0 * square)
+        return 1.0 / (square if scorer.code == GINI else 4.0 * square)
     return (2.0 if scorer.code == GINI else 1.0) / square
 
 
@@ -269,8 +272,7 @@ cdef void quick_search(Bench* bench, const Sheet* sheet, double tolerance, const
     cdef bint quick = (n >= FEW_ROWS and n <= MOST_ROWS and not sheet.weighted
                        and scorer.n_classes == sheet.n_present
                        and sheet.n_present <= MOST_CLASSES
-                       and (scorer.code == TWOING
-                            or (scorer.code == GINI and sheet.n_present == 2)))
+                       and (scorer.code == TWOING or scorer.code == GINI))
     if not quick:
         search_values(&bench.work, n, tolerance, scorer, False, direction, best)
         return
@@ -283,7 +285,7 @@ cdef void quick_search(Bench* bench, const Sheet* sheet, double tolerance, const
     scale = bin_scale(low, high, n_bins)
     ob_places(bench.work.values, bench.place, n, low, scale, <double> (n_bins - 1))
     count_rows(bench, sheet, n_bins)
-    value_bins(bench, sheet, n_bins)
+    value_bins(bench, sheet, n_bins, scorer.code == GINI)
     found = best_edge(bench, sheet, n_bins, scorer, direction, best)
     found = look_inside(bench, sheet, n_bins, tolerance, scorer, direction, best, found)
     if found >= 0 and not legal_edge(bench, n, found, tolerance, best):

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from obliqua.data import Problem
 
-__all__ = ["fewest_rows"]
+__all__ = ["check_rows", "fewest_rows"]
+
+
+def check_rows(limit: object) -> None:
+    """Refuse a limit that is none.
+
+    Parameters
+    ----------
+    limit : object
+        What should be the `limit` of `fewest_rows`.
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    number = isinstance(limit, Real) and float(limit) >= 0
+    if not (limit is None or number or (isinstance(limit, str) and limit == "2p")):
+        raise ValueError(f"min_rows must be a number of rows, '2p' or None; got {limit!r}.")
 
 
 def fewest_rows(limit: float | str | None, problem: Problem) -> int:

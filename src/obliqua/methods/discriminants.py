@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from obliqua._core.discriminants import Discriminants as Finder
 from obliqua.methods._compiled import CompiledSide, Task
-from obliqua.methods._limits import fewest_rows
+from obliqua.methods._limits import check_rows, fewest_rows
 
 __all__ = ["Discriminants", "name_discriminant"]
 
@@ -45,7 +45,7 @@ class Discriminants(CompiledSide):
     >>> from obliqua.methods.discriminants import Discriminants
     >>> X, y = load_wine(return_X_y=True)
     >>> ObliqueTreeClassifier(Discriminants(), pruning=None).fit(X, y).get_n_leaves()
-    3
+    4
     """
 
     _finder = Finder
@@ -53,6 +53,9 @@ class Discriminants(CompiledSide):
 
     superclasses: bool = True
     min_rows: int | str | None = None
+
+    def __post_init__(self) -> None:
+        check_rows(self.min_rows)
 
     def _settings(self, task: Task) -> Discriminants:
         return replace(self, min_rows=fewest_rows(self.min_rows, task.problem))

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from obliqua._core.householder import Householder as Finder
 from obliqua.methods._compiled import CompiledSide, Task
-from obliqua.methods._limits import fewest_rows
+from obliqua.methods._limits import check_rows, fewest_rows
 from obliqua.methods.discriminants import name_discriminant
 
 __all__ = ["Householder"]
@@ -57,6 +57,7 @@ class Householder(CompiledSide):
 
     def __post_init__(self) -> None:
         self._check_choices(variant=("all", "dominant"), target=("first", "nearest"))
+        check_rows(self.min_rows)
         if not self.tau >= 0:
             raise ValueError(f"tau must be 0 or positive; got {self.tau!r}.")
         if not 0 <= self.trim < 1:
