@@ -75,7 +75,7 @@ def test_the_command_writes_what_it_prints(run: Run, folder: Path) -> None:
     # Again: refused, then completed by another method without repeating anything.
     assert "--resume" in run("reproduce", *words, code=1).stderr
     again = run("reproduce", *words, "--resume", "--methods", "AP,new")
-    assert "[3/3] WINE new" in again.stderr
+    assert "[3/3] hhcart-table-2 WINE new" in again.stderr
     assert run("reproduce", *words, "--resume", "-q").stderr == ""
 
 
@@ -121,7 +121,7 @@ def test_data_that_cannot_be_had_do_not_stop_the_others(run: Run) -> None:
 def test_sets_can_be_left_out(run: Run) -> None:
     most = ",".join(s.name for s in TABLE_2.data_sets if s.name != "WINE")
     result = run("reproduce", "hhcart-table-2", "--without", most, "--repeats", "1")
-    assert "[1/1] WINE AP" in result.stderr
+    assert "[1/1] hhcart-table-2 WINE AP" in result.stderr
 
 
 def test_the_list_needs_no_name(run: Run) -> None:

@@ -229,7 +229,8 @@ def _progress(work: Work) -> Iterator[Callable[[Step], None] | None]:
 
 
 def _say(done: Step) -> None:
-    click.echo(f"{done}; {_left(done.left)}" if done.number < done.total else str(done), err=True)
+    text = str(done).replace("] ", f"] {done.table} ", 1)
+    click.echo(f"{text}; {_left(done.left)}" if done.number < done.total else text, err=True)
 
 
 def _left(seconds: float) -> str:
