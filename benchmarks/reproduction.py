@@ -214,8 +214,8 @@ def keep(folder: Path, target: Path = LOGS) -> list[Path]:
         path = folder / f"{name}.jsonl"
         if not path.is_file():
             continue
-        Kept(path)  # damage is found now
-        content = path.read_bytes()
+        found = Kept(path)  # damage is found now
+        content = path.read_bytes()[: found.lines.whole]
         for old in target.glob(f"{name}.jsonl*"):
             old.unlink()
         packed = len(content) > LARGE
