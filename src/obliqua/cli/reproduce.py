@@ -79,7 +79,7 @@ class Repeats(click.ParamType):
 
 @shared.command(
     "obliqua reproduce hhcart-table-2 --repeats 1 --without SHUT,LET",
-    "obliqua reproduce all --jobs -1 --resume",
+    "obliqua reproduce all --jobs 2 --resume",
     "obliqua reproduce oc1-table-1 --methods OC1,OC1+fisher --out fisher",
     "obliqua reproduce --list",
 )
