@@ -113,13 +113,15 @@ def test_a_forest_that_beats_cart_but_not_the_oblique_tree() -> None:
 
 def test_a_forest_that_beats_cart_and_spares_an_oblique_tree() -> None:
     """Ahead of CART within noise, and behind the forest within noise."""
-    between = {"dense": (93.0, 4.0, 6.0), "forest": (96.0, 900.0, 1.0)}
+    between = {"dense": (93.5, 4.0, 6.0), "forest": (96.0, 900.0, 1.0)}
     found = decide(evidence(**between))
     assert found == Decision("dense", "dense", "perhaps", "dense")
-    both = decide(evidence(**between, sparse=(92.0, 4.0, 2.0)))
+    both = decide(evidence(**between, sparse=(93.0, 4.0, 2.0)))
     assert both.tree == "sparse"  # fewer terms
     linear = decide(evidence(**between, linear=(99.0,)))
     assert (linear.choice, linear.pays) == ("linear", "no")  # it beats the oblique tree too
+    far = decide(evidence(dense=(92.9, 4.0, 6.0), forest=(96.0, 900.0, 1.0)))
+    assert (far.choice, far.pays) == ("forest", "no")  # less than half of the way
     behind = decide(evidence(dense=(90.4, 4.0, 6.0), forest=(95.2, 900.0, 1.0)))
     assert (behind.choice, behind.pays) == ("forest", "no")  # not half a point ahead
 

@@ -10,8 +10,8 @@ half their number.
 2. Obliqueness *pays in accuracy* if an oblique tree beats the axis-parallel one. It *pays in size*
    if the axis-parallel tree does not beat an oblique one that has at most half its leaves, beyond
    noise, and no more terms. It *perhaps* pays if the linear model or the forest beats the
-   axis-parallel tree, but not an oblique one that is half a point ahead of it. Otherwise it does
-   not pay.
+   axis-parallel tree, but not an oblique one that is half a point ahead of it and at least half
+   of the way there. Otherwise it does not pay.
 3. Where it does not pay, the tree to take is the axis-parallel one. Where it pays, or perhaps
    does, it is an oblique tree for which that is so, in accuracy none that the most accurate of
    them beats; of these the one with the fewest terms.
@@ -244,11 +244,13 @@ def _spared(evidence: Evidence, oblique: Sequence[Measured]) -> list[Measured]:
     """Return oblique trees ahead of the axis-parallel one that nothing beats that beats it."""
     axis = evidence.axis
     winners = evidence.rivals_beating(axis)
+    if not winners:
+        return []
+    half = (_most_accurate(winners).accuracy - axis.accuracy) / 2
     return [
         each
         for each in oblique
-        if winners
-        and each.accuracy - axis.accuracy >= WORTH
+        if each.accuracy - axis.accuracy >= max(WORTH, half) - 1e-12
         and not any(winner in winners for winner in evidence.rivals_beating(each))
     ]
 
