@@ -36,6 +36,7 @@ _CLASSES = {
     "ObliqueTreeClassifier": "obliqua.estimators.oblique",
     "OrthogonalTreesClassifier": "obliqua.estimators.orthogonal",
     "QuestClassifier": "obliqua.estimators.quest",
+    "RefinedTreeClassifier": "obliqua.estimators.refined",
     "RepeatedTreesClassifier": "obliqua.estimators.repeated",
     "SADTClassifier": "obliqua.estimators.sadt",
 }
@@ -49,6 +50,11 @@ _KINDS = {
     "_takes_odd": bool,
     "_told": dict,
     "_vectors": list,
+    "chosen_": str,
+    "cv_scores_": np.ndarray,
+    "cv_sizes_": np.ndarray,
+    "greedy_score_": float,
+    "loss_curve_": np.ndarray,
 }  # of what a fit has noted
 _ESTIMATOR = "estimator"
 

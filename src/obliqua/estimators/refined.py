@@ -381,5 +381,8 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
     def _check_notes(self) -> None:
         """Check what a file has said of a fit beside the model."""
-        if self.chosen_ not in ("refined", "greedy"):
-            raise ValueError(f"chosen_ is 'refined' or 'greedy', not {self.chosen_!r}")
+        curves = (self.loss_curve_, self.cv_sizes_, self.cv_scores_)
+        if self.chosen_ not in ("refined", "greedy") or any(
+            curve.ndim != 1 or curve.dtype.kind not in "if" for curve in curves
+        ):
+            raise ValueError("what the fit has noted makes no sense")

@@ -62,7 +62,12 @@ class Choice:
 
 def is_small(problem: Problem) -> bool:
     """Say whether there are so few rows that the greedy tree may be the better one."""
-    return problem.n_rows < max(FEW_ROWS, FEW_PER_COLUMN * problem.n_features)
+    return _n_rows(problem) < max(FEW_ROWS, FEW_PER_COLUMN * problem.n_features)
+
+
+def _n_rows(problem: Problem) -> float:
+    """Return the number of rows: one of weight 2 is two, where weights are whole numbers."""
+    return problem.n_rows if problem.row_weights is None else float(problem.row_weights.sum())
 
 
 def sizes_up_to(most: int) -> list[int]:
@@ -108,7 +113,10 @@ def choose(
     nothing = np.empty(0, dtype=np.int64)
     if n_leaves is not None and greedy is None:
         return Choice(n_leaves, True, nothing, np.empty(0), float("nan"))
-    trials = _Trials(divisions(problem, key), grower, recipe, key, n_threads, watch)
+    parts = divisions(problem, key)
+    if not parts:  # a single row
+        return Choice(n_leaves or 1, True, nothing, np.empty(0), float("nan"))
+    trials = _Trials(parts, grower, recipe, key, n_threads, watch)
     sizes = [n_leaves] if n_leaves is not None else sizes_up_to(_most_leaves(problem))
     tried: list[FloatArray] = []
     best, worse = 0, 0
@@ -128,7 +136,7 @@ def choose(
     if greedy is None or watch.is_up:
         return Choice(int(found[best]), True, found, scores, float("nan"))
     plain = trials.greedy(greedy, n_leaves)
-    refined = _is_better(tried[best], plain, trials, tiny=problem.n_rows < TINY)
+    refined = _is_better(tried[best], plain, trials, tiny=_n_rows(problem) < TINY)
     return Choice(int(found[best]), refined, found, scores, trials.accuracy(plain))
 
 
@@ -145,12 +153,12 @@ def _is_better(refined: FloatArray, greedy: FloatArray, trials: _Trials, tiny: b
 
 def _most_leaves(problem: Problem) -> int:
     """Return the most leaves that are worth trying: a handful of rows for each."""
-    return int(min(max(problem.n_rows // 20, 2), 512))
+    return int(min(max(_n_rows(problem) // 20, 2), 512))
 
 
 def divisions(problem: Problem, key: int) -> list[tuple[Problem, Problem]]:
     """Return rows to learn from and rows to try on, several times if there are not many."""
-    if problem.n_rows > ONE_DIVISION:
+    if _n_rows(problem) > ONE_DIVISION:
         whole, held = hold_out(problem, 1.0 / N_FOLDS, key)
         return [(take(whole, ~held), take(whole, held))]
     whole, number = folds(problem, N_FOLDS, key)

@@ -123,6 +123,9 @@ def draft_of(tree: Tree, columns: Columns) -> Draft:
         plane = int(tree.plane_ptr[node])
         for k in range(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1])):
             _read_term(normals[row], tree, k, columns, place)
+    # Floats have a small range. A power of two changes nothing else: only signs of heights count.
+    size = np.abs(normals).max(axis=1, initial=0.0)
+    normals = np.ldexp(normals, -np.frexp(size)[1][:, None])
     return Draft(np.ascontiguousarray(child), normals.astype(np.float32))
 
 
