@@ -155,8 +155,8 @@ cdef class Descent:
 
     `limits`: (steps in all, first and last sharpness of the gates, rates of normals and logits).
     `pull`: per node, how much its normal is drawn to 0; `pulled`: per column, 1 where it is;
-    `mask`: per weight, 0 where it stays 0, or None. `shares`: where the nodes and leaves of each thread
-    begin, and the end.
+    `mask`: per weight, 0 where it stays 0, or None. `shares`: where the nodes and leaves of each
+    thread begin, and the end.
     """
 
     cdef Soft tree
