@@ -17,6 +17,7 @@ from obliqua import (
     LMDTClassifier,
     OC1Classifier,
     OrthogonalTreesClassifier,
+    RefinedTreeClassifier,
     RepeatedTreesClassifier,
     SADTClassifier,
 )
@@ -47,6 +48,8 @@ COMPOSED = (
     OrthogonalTreesClassifier(
         CartClassifier(max_depth=3), n_estimators=4, n_components=0.9, centred=True, n_jobs=2
     ),
+    RefinedTreeClassifier(),
+    RefinedTreeClassifier(max_leaf_nodes=4, compare_greedy=False, cycles=1, n_jobs=2),
     DistilledClassifier(RandomForestClassifier(10), n_generated=300, max_leaves=16),
     DistilledClassifier(
         CartClassifier(), method="cart", n_trees=3, n_generated=100, holdout=0.0, n_jobs=2

@@ -94,7 +94,7 @@ def _planted(probe: FloatArray, depth: int, n_classes: int, chance: np.random.Ge
         path, rows, level = waiting.pop()
         if level == depth:
             continue
-        normal: FloatArray = chance.normal(size=probe.shape[1])
+        normal: FloatArray = np.asarray(chance.normal(size=probe.shape[1]))
         heights = rows @ normal
         border = float(np.quantile(heights, chance.uniform(0.3, 0.7)))
         sides = (path + "l", path + "r")

@@ -29,6 +29,8 @@ ONE_DIVISION = 20_000
 FEW_ROWS, FEW_PER_COLUMN = 2_000, 50
 #: Below so many rows, refinement must win by more than chance explains.
 TINY = 1_000
+#: The leaves of a tree for which there was no time to choose.
+HURRIED = 8
 _PATIENCE = 2  # sizes in a row that are no better, after which larger ones are not tried
 
 #: Grows the greedy tree that refinement is compared with: problem, most leaves or None.
@@ -133,6 +135,8 @@ def choose(
                 break
     scores = np.array([trials.accuracy(wrong) for wrong in tried])
     found = np.array(sizes[: len(tried)], dtype=np.int64)
+    if n_leaves is None and watch.is_up and sizes[len(tried) - 1] < HURRIED:
+        return Choice(min(HURRIED, sizes[-1]), True, found, scores, float("nan"))
     if greedy is None or watch.is_up:
         return Choice(int(found[best]), True, found, scores, float("nan"))
     plain = trials.greedy(greedy, n_leaves)

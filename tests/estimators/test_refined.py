@@ -1,0 +1,397 @@
+"""RefinedTreeClassifier: its limits, its weights, its tables, its files, its edges."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+
+import obliqua
+from estimators.registry import assert_sound, blobs
+from obliqua import CartClassifier, RefinedTreeClassifier
+from obliqua.errors import ModelFileError
+from reference.refine import mixed_frame
+
+X, Y = blobs(400, n_features=4, n_classes=3)
+LABELS = np.array(["low", "mid", "high"])[Y]
+
+
+def make(**params: Any) -> RefinedTreeClassifier:
+    """Without a comparison, unless it is asked for, so that it is refinement that is tested."""
+    usual = {"max_leaf_nodes": 5, "compare_greedy": False, "random_state": 0}
+    return RefinedTreeClassifier(**{**usual, **params})
+
+
+def same(one: Any, other: Any) -> bool:
+    return bool(one.tree_ == other.tree_)
+
+
+# --- limits -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_leaves", [2, 3, 7])
+def test_no_more_leaves_than_are_allowed(n_leaves: int) -> None:
+    model = make(max_leaf_nodes=n_leaves, cycles=1).fit(X, Y)
+    assert 2 <= model.get_n_leaves() <= n_leaves
+    assert_sound(model, X, Y)
+    assert model.chosen_ == "refined"
+    assert not model.timed_out_
+    assert len(model.loss_curve_) > 10
+    assert np.isfinite(model.loss_curve_).all()
+
+
+def test_it_chooses_the_number_of_leaves() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(300, 3))
+    model = make(max_leaf_nodes=None).fit(rows, rows.sum(axis=1) > 0)
+    assert model.get_n_leaves() <= 3
+    assert model.score(rows, rows.sum(axis=1) > 0) > 0.97
+    assert model.cv_sizes_.tolist()[:3] == [1, 2, 3]
+    assert len(model.cv_scores_) == len(model.cv_sizes_)
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_few_features(most: int) -> None:
+    model = make(max_features_per_split=most, cycles=1).fit(X, Y)
+    assert model.tree_.n_node_features.max() <= most
+    assert_sound(model, X, Y)
+
+
+@pytest.mark.parametrize("max_depth", [1, 2])
+def test_depth(max_depth: int) -> None:
+    model = make(max_depth=max_depth, max_leaf_nodes=9, cycles=2).fit(X, Y)
+    assert 1 <= model.get_depth() <= max_depth
+    assert_sound(model, X, Y)
+
+
+def test_cycles_err_no_more() -> None:
+    wrong = [int((make(cycles=c).fit(X, Y).predict(X) != Y).sum()) for c in (0, 2)]
+    assert wrong[1] <= wrong[0]
+
+
+@pytest.mark.parametrize("max_leaf_nodes", [None, 6])
+@pytest.mark.parametrize("compare", [False, True])
+def test_no_time(max_leaf_nodes: int | None, compare: bool) -> None:
+    model = make(time_limit=0.0, max_leaf_nodes=max_leaf_nodes, compare_greedy=compare, cycles=99)
+    assert model.fit(X, Y).timed_out_
+    assert model.loss_curve_.shape == (0,)
+    assert max_leaf_nodes is None or 1 < model.get_n_leaves() <= 6
+    assert_sound(model, X, Y)
+
+
+def test_some_time() -> None:
+    start = time.monotonic()
+    model = make(time_limit=0.3, cycles=10_000).fit(X, np.random.default_rng(0).permutation(Y))
+    assert model.timed_out_
+    assert time.monotonic() - start < 10.0
+    assert len(model.loss_curve_)
+
+
+# --- weights ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compare", [False, True])
+def test_weights_are_counted(compare: bool) -> None:
+    weight = np.random.default_rng(0).uniform(0.1, 2.0, 400)
+    model = make(compare_greedy=compare).fit(X, Y, sample_weight=weight)
+    assert_sound(model, X, Y, weight)
+
+
+def test_rows_of_weight_zero_are_absent() -> None:
+    weight = (np.arange(400) % 4 > 0).astype(float)
+    there = weight > 0
+    for compare in (False, True):
+        model = make(compare_greedy=compare)
+        one, other = clone(model).fit(X, Y, weight), clone(model).fit(X[there], Y[there])
+        assert same(one, other)
+        assert one.chosen_ == other.chosen_
+
+
+@pytest.mark.parametrize("compare", [False, True])
+@pytest.mark.parametrize("max_leaf_nodes", [5, None])
+def test_a_weight_of_two_is_the_row_twice(compare: bool, max_leaf_nodes: int | None) -> None:
+    times = 1 + np.arange(120) % 3
+    often = np.random.default_rng(0).permutation(np.repeat(np.arange(120), times))
+    model = make(compare_greedy=compare, max_leaf_nodes=max_leaf_nodes)
+    one = clone(model).fit(X[:120], Y[:120], sample_weight=times)
+    other = clone(model).fit(X[often], Y[often])
+    assert one.chosen_ == other.chosen_
+    assert one.cv_sizes_.tolist() == other.cv_sizes_.tolist()
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    np.testing.assert_array_equal(one.tree_.threshold, other.tree_.threshold)
+
+
+def test_class_weights_and_priors() -> None:
+    rng = np.random.default_rng(0)
+    y = (X[:, 0] + rng.normal(scale=2.0, size=400) > X[:, 0].mean()).astype(int)
+    said = {
+        name: float(make(max_leaf_nodes=2, **params).fit(X, y).predict(X).mean())
+        for name, params in {
+            "plain": {},
+            "one": {"class_weight": {0: 1.0, 1: 4.0}},
+            "zero": {"class_weight": {0: 4.0, 1: 1.0}},
+            "priors": {"priors": [0.1, 0.9]},
+        }.items()
+    }
+    assert said["zero"] < said["plain"] < said["one"]
+    assert said["priors"] > said["plain"]
+    even = make(class_weight="balanced").fit(X, y)
+    other = make(priors="equal").fit(X, y)
+    np.testing.assert_allclose(even.predict_proba(X), other.predict_proba(X), rtol=1e-6)
+    weight = np.array([1.0, 4.0])[y]
+    assert_sound(make(class_weight={0: 1.0, 1: 4.0}).fit(X, y), X, y, weight)
+
+
+# --- tables -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fill", ["node", "training"])
+def test_categories_and_gaps(fill: str) -> None:
+    frame, y = mixed_frame(500, 3)
+    names = np.array(["x", "y", "z"])[y]
+    model = make(fill=fill, max_leaf_nodes=6).fit(frame, names)
+    assert_sound(model, frame, names)
+    assert model.score(frame, names) > 0.85
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+    numbers = make(max_leaf_nodes=6).fit(frame[["a", "b", "c"]], names)
+    assert model.score(frame, names) > numbers.score(frame[["a", "b", "c"]], names) + 0.1
+    # A level that no row had, and gaps where there were none, have an answer too.
+    new = frame.head(3).copy()
+    new["side"] = new["side"].cat.add_categories(["new"])
+    new.loc[new.index[0], "side"] = "new"
+    proba = model.predict_proba(new)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+
+
+def test_the_order_of_rows_of_a_frame() -> None:
+    frame, y = mixed_frame(300, 4)
+    order = np.random.default_rng(0).permutation(300)
+    one = make(cycles=1).fit(frame, y)
+    other = make(cycles=1).fit(frame.iloc[order], y[order])
+    assert same(one, other)
+
+
+# --- the same and another -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("params", [{}, {"compare_greedy": True}, {"max_leaf_nodes": None}])
+def test_what_does_not_matter(params: dict[str, Any]) -> None:
+    rows, labels = X[:200], LABELS[:200]
+    model = make(**params, cycles=1)
+    one = clone(model).fit(rows, labels)
+    assert one.classes_.tolist() == ["high", "low", "mid"]
+    threads = clone(model).set_params(n_jobs=2)
+    assert same(one, threads.fit(np.asfortranarray(rows), labels.astype(object)))
+    order = np.random.default_rng(1).permutation(200)
+    shuffled = clone(model).fit(rows[order], labels[order])
+    assert same(one, shuffled)
+    assert one.cv_scores_.tolist() == shuffled.cv_scores_.tolist()
+
+
+def test_another_seed_gives_another_tree() -> None:
+    assert not same(make().fit(X, Y), make(random_state=1).fit(X, Y))
+
+
+# --- probabilities ------------------------------------------------------------------------
+
+
+def test_probabilities() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(900, 3))
+    y = (rows.sum(axis=1) + rng.normal(scale=1.5, size=900) > 0).astype(int)
+    kinds = {
+        kind: make(probabilities=kind, max_leaf_nodes=12).fit(rows[:300], y[:300])
+        for kind in ("frequencies", "smoothed", "calibrated")
+    }
+    trees = {kind: model.tree_ for kind, model in kinds.items()}
+    for tree in trees.values():
+        np.testing.assert_array_equal(tree.threshold, trees["frequencies"].threshold)
+        np.testing.assert_allclose(tree.stats.sum(axis=1), trees["frequencies"].stats.sum(axis=1))
+    assert_sound(kinds["frequencies"], rows[:300], y[:300])
+    losses = {
+        kind: log_loss(y[300:], np.clip(model.predict_proba(rows[300:]), 1e-9, 1.0))
+        for kind, model in kinds.items()
+    }
+    assert losses["smoothed"] < losses["frequencies"]
+    assert losses["calibrated"] < losses["frequencies"]
+
+
+# --- files --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".json", ".obliqua"])
+def test_files(tmp_path: Path, suffix: str) -> None:
+    frame, y = mixed_frame(300, 5)
+    model = make(compare_greedy=True).fit(frame, y)
+    path = tmp_path / f"model{suffix}"
+    obliqua.save(model, path)
+    again = obliqua.load(path)
+    assert isinstance(again, RefinedTreeClassifier)
+    assert same(model, again)
+    np.testing.assert_array_equal(model.predict_proba(frame), again.predict_proba(frame))
+    assert again.chosen_ == model.chosen_
+    assert again.timed_out_ is False
+    assert again.greedy_score_ == model.greedy_score_
+    for name in ("loss_curve_", "cv_sizes_", "cv_scores_"):
+        one, other = getattr(model, name), getattr(again, name)
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    assert again.get_params() == model.get_params()
+
+
+def test_a_file_without_a_comparison(tmp_path: Path) -> None:
+    """A score that is NaN, and empty tables."""
+    model = make().fit(X, Y)
+    obliqua.save(model, tmp_path / "model.json")
+    again = obliqua.load(tmp_path / "model.json")
+    assert np.isnan(again.greedy_score_)
+    assert again.cv_sizes_.shape == (0,)
+
+
+def test_a_file_that_says_nonsense_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    model = make().fit(X, Y)
+    model.chosen_ = "guessed"
+    obliqua.save(model, path)
+    with pytest.raises(ModelFileError, match="makes no sense"):
+        obliqua.load(path)
+
+
+def test_pickle_and_clone() -> None:
+    model = make().fit(X, Y)
+    again = pickle.loads(pickle.dumps(model))
+    assert same(model, again)
+    np.testing.assert_array_equal(model.loss_curve_, again.loss_curve_)
+    fresh = clone(model)
+    assert fresh.get_params() == model.get_params()
+    assert not hasattr(fresh, "tree_")
+
+
+# --- edges --------------------------------------------------------------------------------
+
+
+def test_constant_columns() -> None:
+    wide = np.column_stack([np.full(400, 7.0), X, np.zeros(400)])
+    model = make().fit(wide, Y)
+    assert_sound(model, wide, Y)
+    assert model.score(wide, Y) > make(max_leaf_nodes=2).fit(X, Y).score(X, Y) + 0.1
+    nothing = make().fit(np.ones((30, 2)), np.arange(30) % 2)
+    assert nothing.get_n_leaves() == 1
+
+
+@pytest.mark.parametrize("compare", [False, True])
+@pytest.mark.parametrize("max_leaf_nodes", [None, 4])
+def test_one_class(compare: bool, max_leaf_nodes: int | None) -> None:
+    model = make(compare_greedy=compare, max_leaf_nodes=max_leaf_nodes)
+    model.fit(X[:40], np.zeros(40, dtype=int))
+    assert model.get_n_leaves() == 1
+    assert (model.predict_proba(X) == 1.0).all()
+
+
+@pytest.mark.parametrize("compare", [False, True])
+@pytest.mark.parametrize("probabilities", ["frequencies", "smoothed", "calibrated"])
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 5])
+def test_hardly_any_rows(compare: bool, probabilities: str, n_rows: int) -> None:
+    """And fewer rows than leaves that are allowed."""
+    for max_leaf_nodes in (None, 50):
+        model = make(
+            compare_greedy=compare, probabilities=probabilities, max_leaf_nodes=max_leaf_nodes
+        )
+        model.fit(X[:n_rows], Y[:n_rows])
+        assert 1 <= model.get_n_leaves() <= n_rows
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_a_single_feature() -> None:
+    model = make(max_leaf_nodes=4, cycles=1).fit(X[:, :1], Y)
+    assert_sound(model, X[:, :1], Y)
+    assert 2 <= model.get_n_leaves() <= 4
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-8, 1e8, 1e200])
+def test_the_scale_of_numbers_does_not_matter(scale: float) -> None:
+    plain = make().fit(X, Y)
+    model = make().fit(scale * X, Y)
+    assert_sound(model, scale * X, Y)
+    assert (plain.predict(X) == model.predict(scale * X)).mean() > 0.97
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e9])
+def test_far_from_the_origin(offset: float) -> None:
+    model = make().fit(X + offset, Y)
+    assert_sound(model, X + offset, Y)
+    assert (make().fit(X, Y).predict(X) == model.predict(X + offset)).mean() > 0.97
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_other_numbers(dtype: Any) -> None:
+    rows = np.round(10.0 * X).astype(dtype)
+    model = make().fit(rows, Y)
+    assert_sound(model, rows, Y)
+    assert same(model, make().fit(rows.astype(np.float64), Y))
+
+
+def test_it_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+    make(verbose=1, cycles=1, compare_greedy=True).fit(X, Y)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("5 leaves: 0.")
+    make(cycles=1, verbose=1).fit(X, Y)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "growing 10 leaves"
+    assert sum(line.startswith("refining") for line in said) >= 5
+    assert sum(line.startswith("cycle 1: ") for line in said) == 1
+    make().fit(X, Y)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max_leaf_nodes", 1),
+        ("max_leaf_nodes", 2.5),
+        ("cycles", -1),
+        ("max_features_per_split", 0),
+        ("max_depth", 0),
+        ("compare_greedy", "perhaps"),
+        ("probabilities", "sure"),
+        ("time_limit", -1.0),
+        ("fill", "nothing"),
+        ("priors", "odd"),
+        ("n_jobs", "all"),
+    ],
+)
+def test_bad_parameters_are_refused(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=name):
+        make(**{name: value}).fit(X, Y)
+
+
+def test_bad_rows_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"infinity|infinite|finite"):
+        make().fit(np.where(X > 2.0, np.inf, X), Y)
+    with pytest.raises(ValueError, match="negative"):
+        make().fit(X, Y, sample_weight=np.full(400, -1.0))
+    with pytest.raises(ValueError, match="zero"):
+        make().fit(X, Y, sample_weight=np.zeros(400))
+    with pytest.raises(ValueError, match="features"):
+        make().fit(X, Y).predict(X[:, :2])
+
+
+# --- what it is for -----------------------------------------------------------------------
+
+
+def test_it_is_better_than_axis_parallel_trees_of_the_same_size() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 6))
+    y = (rows @ rng.normal(size=(6, 4))).argmax(axis=1)
+    model = RefinedTreeClassifier(max_leaf_nodes=6, random_state=0).fit(rows[:2000], y[:2000])
+    assert model.chosen_ == "refined"
+    assert model.cv_sizes_.shape == (0,), "2,000 rows and more are not compared"
+    cart = CartClassifier(max_leaf_nodes=6, pruning=None).fit(rows[:2000], y[:2000])
+    assert model.score(rows[2000:], y[2000:]) > cart.score(rows[2000:], y[2000:]) + 0.15
+    assert model.score(rows[2000:], y[2000:]) > 0.85

@@ -1,0 +1,306 @@
+"""Refining a draft: what it depends on and what not, its steps, its clock, its curve."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from obliqua._core.soft import Descent
+from obliqua.data import Problem, encode, read_table
+from obliqua.grow import Proposals, Rules, grow
+from obliqua.methods.discriminants import Discriminants
+from obliqua.refine.descent import Schedule, Watch, _heights, _scaled, refine
+from obliqua.refine.draft import Draft, class_counts, draft_of, logits_of
+from obliqua.refine.rows import SoftRows, soft_rows
+from reference import refine as twin
+
+SHORT = Schedule(passes=4.0)
+
+
+def mixed(n_rows: int = 400, **options: Any) -> Problem:
+    frame, y = twin.mixed_frame(n_rows, 7)
+    return encode(read_table(frame), y, 3, **options)
+
+
+def grown(problem: Problem, n_leaves: int = 8) -> tuple[Draft, SoftRows]:
+    rules = Rules(max_leaf_nodes=n_leaves, best_first=True)
+    tree = grow(problem, Proposals(Discriminants(), scale="standard"), "gini", rules)
+    rows = soft_rows(problem)
+    return draft_of(tree, rows.columns), rows
+
+
+def refined(problem: Problem, **options: Any) -> Draft:
+    draft, rows = grown(problem)
+    return refine(draft, rows, SHORT, **options)
+
+
+def errors(draft: Draft, rows: SoftRows) -> int:
+    counts = draft.counts(rows)
+    return int(counts.sum() - counts.max(axis=1).sum())
+
+
+def test_threads_have_no_influence() -> None:
+    problem = mixed()
+    one = refined(problem, key=3)
+    for n_threads in (2, 3):
+        other = refined(problem, key=3, n_threads=n_threads)
+        assert other.normals.tobytes() == one.normals.tobytes()
+
+
+def test_really_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of many rows are shared out, small ones are not."""
+    import obliqua.refine.descent as module
+
+    seen: list[int] = []
+
+    class Counted(module.Descent):  # type: ignore[misc, name-defined]
+        def __init__(self, *args: Any) -> None:
+            seen.append(self.n_threads)
+
+    monkeypatch.setattr(module, "Descent", Counted)
+    draft, rows = grown(mixed())
+    refine(draft, rows, SHORT, n_threads=8)
+    assert seen == [2]  # 64 rows, at least 32 for each
+    monkeypatch.setattr(module, "_ROWS_PER_THREAD", 8)
+    several = refine(draft, rows, SHORT, n_threads=5)
+    assert seen[1:] == [5]
+    assert several.normals.tobytes() == refine(draft, rows, SHORT).normals.tobytes()
+
+
+def test_the_order_of_rows_and_repeated_rows_have_no_influence() -> None:
+    frame, y = twin.mixed_frame(300, 8)
+    times = np.random.default_rng(0).integers(1, 4, 300)
+    often = np.random.default_rng(1).permutation(np.repeat(np.arange(300), times))
+    weighted = encode(read_table(frame), y, 3, sample_weight=times)
+    repeated = encode(read_table(frame.iloc[often]), y[often], 3)
+    one, other = refined(weighted), refined(repeated)
+    np.testing.assert_array_equal(one.child, other.child)
+    assert one.normals.tobytes() == other.normals.tobytes()
+    eightfold = encode(read_table(frame), y, 3, sample_weight=8.0 * times)
+    assert refined(eightfold).normals.tobytes() == one.normals.tobytes()
+    plain = refined(encode(read_table(frame), y, 3))
+    assert plain.normals.tobytes() != one.normals.tobytes(), "weights count"
+
+
+def test_another_key_gives_another_result() -> None:
+    problem = mixed()
+    assert refined(problem, key=1).normals.tobytes() == refined(problem, key=1).normals.tobytes()
+    assert refined(problem, key=1).normals.tobytes() != refined(problem, key=2).normals.tobytes()
+
+
+def test_the_draft_that_is_given_stays() -> None:
+    draft, rows = grown(mixed())
+    before = draft.normals.copy()
+    after = refine(draft, rows, SHORT)
+    np.testing.assert_array_equal(draft.normals, before)
+    np.testing.assert_array_equal(after.child, draft.child)
+    assert np.abs(after.normals - before).max() > 0.1
+
+
+def test_it_errs_less_and_finds_levels_and_gaps() -> None:
+    """Splits that know nothing of levels and gaps learn what these are worth."""
+    draft, rows = grown(mixed(800), 6)
+    columns = rows.columns
+    normals = draft.normals.copy()
+    normals[:, columns.stride :] = 0.0
+    blind = Draft(draft.child, normals)
+    watch = Watch()
+    after = refine(blind, rows, Schedule(passes=40.0), watch=watch)
+    assert errors(after, rows) < 0.5 * errors(blind, rows)
+    assert errors(after, rows) <= errors(draft, rows)
+    assert len(watch.curve) == 40
+    assert watch.curve[-1] < watch.curve[0] - 0.2
+    # Green costs 1.5 and black is worth 2, to nodes in which that matters.
+    green, black = (columns.levels[3] + code for code in (2, 0))
+    names = ["black", "blue", "green", "red", "white"]
+    assert names == sorted(names)
+    there = after.normals[:, 0] > 0.1
+    assert there.any()
+    gain = after.normals[there, black] - after.normals[there, green]
+    assert gain.max() > 1.0
+    for place in (columns.missing[0], columns.missing[3]):
+        assert np.abs(after.normals[:, place]).max() > 0.05
+
+
+def test_one_batch_of_all_rows_against_the_twin() -> None:
+    """The whole of `refine`: scaling, logits, decay by share of rows, and a step of Adam."""
+    frame, y = twin.mixed_frame(60, 9)
+    problem = encode(read_table(frame), y, 3, sample_weight=1 + np.arange(60) % 3)
+    draft, rows = grown(problem, 4)
+    schedule = Schedule(passes=1.0, decay=0.3)
+    found = refine(draft, rows, schedule)
+    full = twin.full_rows(rows.arrays, rows.columns.width)
+    weight = rows.weight.astype(float)
+    w = draft.normals.astype(float)
+    leaf, reached = np.empty(60, dtype=np.int32), np.zeros((draft.n_nodes, 60), dtype=bool)
+    for row in range(60):
+        at = 0
+        while at >= 0:
+            reached[at, row] = True
+            at = int(draft.child[at, int(full[row] @ w[at] > 0)])
+        leaf[row] = -1 - at
+    for node, here in enumerate(reached):
+        z, share = full[here] @ w[node], weight[here] / weight[here].sum()
+        w[node] /= np.sqrt(share @ (z - share @ z) ** 2)
+    counts = class_counts(leaf, rows, draft.n_leaves)
+    a = logits_of(counts, rows)[:, :3].astype(float)
+    pulled = np.ones(w.shape[1])
+    pulled[rows.columns.constant] = 0.0
+    how = twin.Loss(2.0, 0.2, 0.3 * (reached @ weight) / 60.0, pulled)
+    slope, _ = twin.gradients((draft.child, w, a), full, rows.y, weight, how)
+    expected = w + twin.Adam(w.shape).step(slope, 0.02)
+    sure = np.abs(slope) > 1e-6  # the first step is as long as the rate, whatever the gradient
+    assert sure[:, rows.columns.owner >= 0].mean() > 0.9
+    np.testing.assert_allclose(found.normals[sure], expected[sure], atol=2e-4)
+    without = twin.gradients((draft.child, w, a), full, rows.y, weight, twin.Loss(2.0, 0.2))[0]
+    assert (np.sign(without) != np.sign(slope))[sure].any(), "the decay must be seen in the step"
+
+
+def test_scaled_heights_have_a_deviation_of_one() -> None:
+    draft, rows = grown(mixed(), 5)
+    # A fourth node that no row reaches goes by all rows; a constant height stays as it is.
+    normals = draft.normals.copy()
+    normals[-1] = 0.0
+    normals[-1, rows.columns.constant] = 5.0
+    odd = Draft(draft.child, normals)
+    scaled, leaf, reached = _scaled(odd, rows)
+    np.testing.assert_array_equal(scaled[-1], normals[-1])
+    assert reached[0] == pytest.approx(1.0)
+    np.testing.assert_array_equal(leaf, odd.soft(rows).walk()[0])
+    assert _heights(scaled[0], rows).std() == pytest.approx(1.0, rel=1e-4)
+    heights = twin.full_rows(rows.arrays, rows.columns.width) @ scaled[0].astype(float)
+    np.testing.assert_allclose(_heights(scaled[0], rows), heights, atol=1e-4)
+
+
+def test_a_node_that_no_row_reaches_is_scaled_by_all_rows() -> None:
+    problem = mixed(100)
+    rows = soft_rows(problem)
+    normals = np.zeros((2, rows.columns.width), dtype=np.float32)
+    normals[0, rows.columns.constant] = 1.0  # all rows go right
+    normals[1, 1] = 40.0
+    draft = Draft(np.array([[1, -1], [-2, -3]], np.int32), normals)
+    scaled, _, reached = _scaled(draft, rows)
+    assert reached.tolist() == [1.0, 0.0]
+    assert _heights(scaled[1], rows).std() == pytest.approx(1.0, rel=1e-5)
+    assert np.isfinite(refine(draft, rows, SHORT).normals).all()
+
+
+def test_masked_weights_stay_zero() -> None:
+    draft, rows = grown(mixed())
+    mask = np.ones_like(draft.normals)
+    mask[:, 1] = 0.0
+    after = refine(Draft(draft.child, draft.normals * mask, mask), rows, SHORT)
+    assert not after.normals[:, 1].any()
+    assert after.normals[:, 0].all()
+
+
+def test_the_constant_is_not_drawn_to_zero() -> None:
+    """Where all rows are of one class nothing is learnt, so only the decay moves normals."""
+    rng = np.random.default_rng(0)
+    problem = encode(rng.normal(size=(64, 2)), np.zeros(64, dtype=int), 2)
+    rows = soft_rows(problem)
+    normals = np.zeros((1, rows.columns.width), dtype=np.float32)
+    normals[0, :3] = [1.0, 1.0, 1.0]
+    draft = Draft(np.array([[-1, -2]], np.int32), normals)
+    start, _, _ = _scaled(draft, rows)
+    after = refine(draft, rows, Schedule(passes=20.0, decay=1.0)).normals[0]
+    none = refine(draft, rows, Schedule(passes=20.0, decay=0.0)).normals[0]
+    assert (np.abs(after[:2]) < np.abs(start[0, :2]) - 0.05).all()
+    assert np.abs(none - start[0])[:3].max() < 0.5
+    assert abs(after[2] - none[2]) < 0.1 < abs(start[0, 2])
+
+
+def test_a_thread_that_will_not_come_is_not_waited_for() -> None:
+    draft, rows = grown(mixed(200))
+    n_nodes, width = draft.normals.shape
+    soft = Draft(draft.child, draft.normals.copy()).soft(rows)
+    ones = np.ones(max(n_nodes, width), dtype=np.float32)
+    shares = np.array([[0, 0], [1, 1], [n_nodes, n_nodes + 1]], dtype=np.int32)
+    limits = (100, 2.0, 8.0, 0.02, 0.05)
+    descent = Descent(soft, 64, limits, ones[:n_nodes], ones[:width], None, shares)
+    with ThreadPoolExecutor(1) as pool:
+        alone = pool.submit(descent.run, np.arange(200), 0, 3, 0, 0)
+        with pytest.raises(TimeoutError):
+            alone.result(0.05)
+        descent.give_up()
+        alone.result(10.0)
+
+
+def test_refinement_that_was_cut_short_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Soft gates, hardened too early, may be worse than those at the start: then these stay."""
+    draft, rows = grown(mixed())
+
+    class Short(Watch):
+        looks = 0
+
+        @property
+        def is_up(self) -> bool:
+            self.looks += 1
+            return self.looks > 3
+
+    wild = Schedule(passes=50.0, rate=5.0)
+    monkeypatch.setattr("obliqua.refine.descent._CHUNK", 1)
+    cut = refine(draft, rows, wild, watch=Short())
+    assert cut.normals.tobytes() == draft.normals.tobytes()
+    gentle = refine(draft, rows, Schedule(passes=50.0, rate=1e-4), watch=Short())
+    assert gentle.normals.tobytes() != draft.normals.tobytes()
+    assert errors(gentle, rows) <= errors(draft, rows)
+
+
+def test_decay_with_few_rows() -> None:
+    assert [Schedule().decay_with(n) for n in (999, 1000)] == [1e-2, 1e-3]
+    assert Schedule(decay=0.5).decay_with(10) == 0.5
+
+
+def test_one_leaf_is_left_alone() -> None:
+    rows = soft_rows(mixed(50))
+    draft = Draft(np.empty((0, 2), np.int32), np.empty((0, rows.columns.width), np.float32))
+    assert refine(draft, rows) is draft
+
+
+def test_no_time_leaves_the_splits_where_they_are() -> None:
+    draft, rows = grown(mixed())
+    watch = Watch(0.0)
+    assert watch.is_up
+    after = refine(draft, rows, watch=watch)
+    assert watch.curve == []
+    np.testing.assert_array_equal(after.counts(rows), draft.counts(rows))
+
+
+def test_time_ends_it() -> None:
+    draft, rows = grown(mixed())
+    watch = Watch(0.1)
+    refine(draft, rows, Schedule(passes=1e6), watch=watch)
+    assert watch.is_up
+    assert 0 < len(watch.curve) < 1e5
+    assert np.isfinite(watch.curve).all()
+
+
+def test_a_watch_without_limits_is_never_up() -> None:
+    lines: list[str] = []
+    assert not Watch().is_up
+    Watch().say("nobody listens")
+    Watch(note=lines.append).say("x")
+    assert lines == ["x"]
+
+
+def test_passes() -> None:
+    """128,000 / n, between the least and 400; the least falls where there are very many rows."""
+    usual = Schedule()
+    found = [usual.passes_over(n) for n in (100, 1_000, 10_000, 40_000, 80_000, 10_000_000)]
+    assert found == [400.0, 128.0, 30.0, 30.0, 15.0, 5.0]
+    assert Schedule(least_passes=15.0).passes_over(10_000) == 15.0
+    assert Schedule(passes=2.5).passes_over(10) == 2.5
+    sizes = [usual.batch_size(n) for n in (10, 159_999, 160_000, 320_000, 10**7)]
+    assert sizes == [64, 64, 128, 256, 256]
+
+
+def test_parts_of_passes() -> None:
+    draft, rows = grown(mixed(640))
+    watch = Watch()
+    refine(draft, rows, Schedule(passes=2.5), watch=watch)
+    assert len(watch.curve) == 3
+    assert 0.0 < watch.curve[2] < 2.0

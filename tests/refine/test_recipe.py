@@ -1,0 +1,216 @@
+"""The whole recipe: its limits hold after every stage, and each stage does its part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from obliqua.data import Problem, encode, read_table
+from obliqua.grow import Proposals, Rules, grow
+from obliqua.methods.discriminants import Discriminants
+from obliqua.refine import Recipe, Schedule, Watch, refine_only, refined_tree
+from obliqua.refine.recipe import LABEL, _errors, _Work
+from obliqua.refine.rows import soft_rows
+from obliqua.tree import Tree
+from problems import gaussians
+from reference.refine import mixed_frame
+
+QUICK = Recipe(schedule=Schedule(passes=8.0), between=Schedule(passes=4.0, sharpness=(4.0, 8.0)))
+
+
+def grower(max_depth: int | None = None, most: int | None = None) -> Callable[..., Tree]:
+    proposals = Proposals(Discriminants(), max_features=most, scale="standard")
+
+    def grown(problem: Problem, n_leaves: int, depth: int = 0) -> Tree:
+        limit = None if max_depth is None else max(max_depth, depth)
+        rules = Rules(max_leaf_nodes=n_leaves, best_first=True, max_depth=limit)
+        return grow(problem, proposals, "gini", rules, depth=depth)
+
+    return grown
+
+
+def rings(n_rows: int = 900, seed: int = 0) -> Problem:
+    """Classes that no single hyperplane parts: which of three directions is the longest way."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 5))
+    y = np.abs(X @ rng.normal(size=(5, 3))).argmax(axis=1)
+    return encode(X, y, 3)
+
+
+def mixed(n_rows: int = 500, **options: Any) -> Problem:
+    frame, y = mixed_frame(n_rows, 11)
+    return encode(read_table(frame), y, 3, **options)
+
+
+def assert_sound(tree: Tree, problem: Problem) -> None:
+    tree.validate()
+    leaf = tree.apply(problem.Z)
+    weight = np.ones(problem.n_rows) if problem.weights is None else problem.weights * problem.unit
+    stats = np.zeros_like(tree.stats)
+    np.add.at(stats, (leaf, problem.y), weight)
+    np.testing.assert_allclose(stats[tree.is_leaf], tree.stats[tree.is_leaf], rtol=1e-12)
+    counted = np.bincount(leaf, minlength=tree.n_nodes)[tree.is_leaf]
+    np.testing.assert_array_equal(counted, tree.n_samples[tree.is_leaf])
+    assert counted.min() > 0
+
+
+@pytest.mark.parametrize("n_leaves", [1, 2, 5, 12])
+@pytest.mark.parametrize("kind", ["numbers", "mixed", "weights"])
+def test_no_more_leaves_than_are_wanted(kind: str, n_leaves: int) -> None:
+    problem = {
+        "numbers": rings,
+        "mixed": mixed,
+        "weights": lambda: mixed(sample_weight=1 + np.arange(500) % 4),
+    }[kind]()
+    tree = refined_tree(problem, grower(), n_leaves, QUICK)
+    assert 1 <= tree.n_leaves <= n_leaves
+    assert n_leaves < 5 or tree.n_leaves > 2
+    assert_sound(tree, problem)
+    assert tree.origin_labels == (LABEL,)
+
+
+def test_it_errs_less_than_the_greedy_tree_and_than_refining_alone() -> None:
+    problem = rings()
+    greedy = grower()(problem, 8)
+    once = refine_only(greedy, problem, QUICK.schedule)
+    whole = refined_tree(problem, grower(), 8, Recipe())
+    found = [_errors(tree) / problem.n_rows for tree in (greedy, once, whole)]
+    assert found[1] < found[0] - 0.05
+    assert found[2] < found[1]
+    assert once.n_leaves <= greedy.n_leaves
+    assert_sound(once, problem)
+
+
+def test_the_stages() -> None:
+    """Grown to twice the leaves, refined, and refined after each of four steps."""
+    lines: list[str] = []
+    sizes: list[int] = []
+    inner = grower()
+
+    def counted(problem: Problem, n_leaves: int, depth: int) -> Tree:
+        sizes.append(n_leaves)
+        return inner(problem, n_leaves, depth)
+
+    watch = Watch(note=lines.append)
+    refined_tree(rings(), counted, 10, QUICK, watch=watch)
+    assert sizes == [20]
+    assert lines[0] == "growing 20 leaves"
+    refined = [int(line.split()[1]) for line in lines[1:]]
+    assert len(refined) == 5
+    assert refined[0] == 20
+    for size, most in zip(refined[1:], (16, 13, 12, 10), strict=True):
+        assert size <= most
+    assert refined == sorted(refined, reverse=True)
+    assert len(watch.curve) == 8 + 3 * 4 + 8
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_few_features(most: int) -> None:
+    for problem in (rings(), mixed()):
+        recipe = replace(QUICK, max_features=most, cycles=2)
+        tree = refined_tree(problem, grower(most=most), 6, recipe)
+        assert tree.n_node_features.max() <= most
+        assert tree.n_leaves <= 6
+        assert_sound(tree, problem)
+        if most > 1:
+            assert tree.n_node_features.max() == most
+
+
+def test_few_features_of_a_tree_that_is_refined_as_it_is() -> None:
+    problem = mixed()
+    tree = grower()(problem, 6)
+    assert tree.n_node_features.max() > 2
+    small = refine_only(tree, problem, QUICK.schedule, max_features=2)
+    assert small.n_node_features.max() == 2
+    # Splits that ask about few columns keep these; without a limit all columns come in.
+    axes = grow(problem, None, "gini", Rules(max_leaf_nodes=6, best_first=True))
+    kept = refine_only(axes, problem, QUICK.schedule, max_features=2)
+    assert kept.n_node_features.max() == 1
+    assert set(kept.coef_idx.tolist()) <= set(axes.coef_idx.tolist())
+    free = refine_only(axes, problem, QUICK.schedule)
+    assert free.n_node_features.max() == problem.n_features
+
+
+@pytest.mark.parametrize("max_depth", [1, 2, 3])
+def test_the_depth_is_kept_to_also_by_cycles(max_depth: int) -> None:
+    for problem in (rings(), mixed()):
+        tree = refined_tree(problem, grower(max_depth), 12, replace(QUICK, cycles=3))
+        assert tree.depth <= max_depth
+        assert_sound(tree, problem)
+
+
+def test_cycles_never_err_more() -> None:
+    problem = rings()
+    lines: list[str] = []
+    errors = []
+    for cycles in (0, 1, 2, 4):
+        watch = Watch(note=lines.append)
+        recipe = replace(QUICK, cycles=cycles)
+        tree = refined_tree(problem, grower(), 6, recipe, watch=watch)
+        assert tree.n_leaves <= 6
+        assert_sound(tree, problem)
+        errors.append(_errors(tree))
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < errors[0], "on this data some cycle helps"
+    told = [line for line in lines if line.startswith("cycle")]
+    assert len(told) == 0 + 1 + 2 + 4
+
+
+def test_an_extended_tree_is_the_same_tree_further_down() -> None:
+    problem = mixed()
+    tree = refined_tree(problem, grower(), 4, QUICK)
+    work = _Work(problem, soft_rows(problem), grower(), QUICK, 0, 1, Watch())
+    larger = work._extended(tree, 9, 0)
+    assert larger.n_leaves == 9
+    larger.validate()
+    # Each row is in a leaf below the one where it was.
+    before, after = tree.apply(problem.Z), larger.apply(problem.Z)
+    for leaf in np.unique(after):
+        assert len(np.unique(before[after == leaf])) == 1
+    np.testing.assert_allclose(
+        np.bincount(after, minlength=larger.n_nodes)[larger.is_leaf],
+        larger.n_samples[larger.is_leaf],
+    )
+    others = [work._extended(tree, 7, number) for number in range(4)]
+    assert any(other != others[0] for other in others[1:]), "chance has a say"
+    calm = _Work(problem, work.rows, grower(), replace(QUICK, shake=0.0), 0, 1, Watch())
+    assert calm._extended(tree, 7, 0) == calm._extended(tree, 7, 1)
+
+
+def test_no_time_at_all() -> None:
+    problem = mixed()
+    watch = Watch(0.0)
+    tree = refined_tree(problem, grower(), 5, replace(QUICK, cycles=5), watch=watch)
+    assert 1 < tree.n_leaves <= 5
+    assert watch.curve == []
+    assert_sound(tree, problem)
+
+
+def test_the_same_key_gives_the_same_tree() -> None:
+    problem = mixed()
+    recipe = replace(QUICK, cycles=1)
+    one = refined_tree(problem, grower(), 5, recipe, key=4)
+    assert refined_tree(problem, grower(), 5, recipe, key=4, n_threads=2) == one
+    assert refined_tree(problem, grower(), 5, recipe, key=5) != one
+
+
+def test_rows_that_are_told_apart_by_nothing() -> None:
+    problem = encode(np.ones((20, 2)), np.arange(20) % 2, 2)
+    tree = refined_tree(problem, grower(), 4, replace(QUICK, cycles=2))
+    assert tree.n_nodes == 1
+    assert_sound(tree, problem)
+
+
+def test_a_tree_without_errors_needs_no_cycles() -> None:
+    case = gaussians(60, 2, 2)
+    X = case.X + 20.0 * case.y[:, None]
+    lines: list[str] = []
+    watch = Watch(note=lines.append)
+    problem = encode(X, case.y, 2)
+    tree = refined_tree(problem, grower(), 4, replace(QUICK, cycles=9), watch=watch)
+    assert (tree.n_leaves, _errors(tree)) == (2, 0.0)
+    assert not [line for line in lines if line.startswith("cycle")]
