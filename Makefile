@@ -19,7 +19,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods reproduce reproduction sanitize clean
+.PHONY: help demo test lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods reproduce reproduction sanitize clean bench-refined
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -59,6 +59,7 @@ bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to 
 	@$(RUN) -m benchmarks.spectra --quick
 	@$(RUN) -m benchmarks.forest_gram --quick
 	@$(RUN) -m benchmarks.tables --quick
+	@$(RUN) -m benchmarks.refined --quick
 
 reproduce: $(VENV)/.package $(VENV)/.group-cli ## make the papers' tables again, or ARGS="hhcart-table-2 --repeats 1"
 	@$(RUN) -m obliqua reproduce $(if $(ARGS),$(ARGS),all --jobs -1 --resume)
@@ -86,6 +87,9 @@ bench-tables: $(VENV)/.package $(VENV)/.group-test ## qualitative columns agains
 
 bench-methods: $(VENV)/.package $(VENV)/.group-test ## fit times of FDT, QUEST and C4.5
 	@$(RUN) -m benchmarks.methods $(ARGS)
+
+bench-refined: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers ## refined trees beside greedy ones of equal size
+	@$(RUN) -m benchmarks.refined $(ARGS)
 
 # The address and undefined-behaviour sanitizers in an environment of their own. Python
 # itself is not built with them, so their libraries are loaded before it; leaks are not

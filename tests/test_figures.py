@@ -83,15 +83,21 @@ def of_ranks(beside: None) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
+def of_refined(beside: None) -> dict[str, Any]:
+    return runpy.run_path(str(FIGURES / "refined.py"))
+
+
+@pytest.fixture(scope="module")
 def drawn(
     script: dict[str, Any],
     of_oc1: dict[str, Any],
     of_forest: dict[str, Any],
     of_ranks: dict[str, Any],
+    of_refined: dict[str, Any],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     folder = tmp_path_factory.mktemp("figures")
-    for one in (script, of_oc1, of_forest, of_ranks):
+    for one in (script, of_oc1, of_forest, of_ranks, of_refined):
         one["write"](folder)
     return folder
 

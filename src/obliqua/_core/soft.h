@@ -49,26 +49,28 @@ typedef struct {
 } ob_soft;
 
 typedef struct {
-    /* what each row of a batch has visited, in slots of `room` entries */
-    int32_t *node;
-    float *delta;
-    int32_t *leaf;
-    float *share;
-    int32_t *n_node;
-    int32_t *n_leaf;
+    /* The rows of one thread, node by node: those that reach it, in the order of the batch. A
+     * node has room for `room` of them. */
+    int32_t *count, *leaf_count;
+    int32_t *row;              /* its place in the batch */
+    int32_t *kid;              /* two per row: its place in the list of each child, or nobody */
+    float *reach, *gate, *value, *delta;
+    int32_t *leaf_row;
+    float *leaf_reach;
+    float *height, *left, *right; /* of the rows at one node, and what its sides say of them */
+    int64_t room;              /* a multiple of 8 */
+} ob_reached;
+
+typedef struct {
+    /* per row of a batch */
+    float *pull;               /* its weight / (v + c) */
     float *loss;
-    int64_t room;
+    int32_t *y;
 } ob_batch;
 
 typedef struct {
-    /* of one thread: the nodes of the row at hand */
-    float *reach, *gate, *value, *leaf_reach, *leaf_value;
-    int32_t *kid;
-} ob_path;
-
-typedef struct {
     float *g, *m, *v;          /* of the normals */
-    float *ga, *ma, *va, *sum; /* of the logits; sum: of the shares of a leaf */
+    float *ga, *ma, *va;       /* of the logits */
     const float *decay;        /* per node */
     const float *pulled;       /* per column: 1 where weights are pulled to 0 */
     const float *mask;         /* per weight: 0 where it stays 0; NULL: nowhere */
@@ -113,69 +115,122 @@ OB_INLINE float ob_height(const ob_soft *s, int64_t node, int64_t row) {
     return z;
 }
 
-/* Follows one row of a batch, its `place`-th, and notes its gradients in its slot. */
-OB_INLINE void ob_soft_row(const ob_soft *s, const ob_batch *b, const ob_path *p, int64_t row,
-                           int64_t place, float beta) {
-    int32_t *node = b->node + place * b->room, *leaf = b->leaf + place * b->room;
-    float *delta = b->delta + place * b->room, *share = b->share + place * b->room;
-    const int32_t y = s->y[row];
-    int32_t n = 1, n_leaf = 0;
-    float d, v;
-    node[0] = 0;
-    p->reach[0] = 1.0f;
-    for (int32_t k = 0; k < n; k++) {
-        const float z = beta * ob_height(s, node[k], row);
-        /* Beyond 30 a gate is open or shut; further out products would become too small. */
-        const float g = 1.0f / (1.0f + ob_exp(z > 30.0f ? -30.0f : z < -30.0f ? 30.0f : -z));
-        p->gate[k] = g;
+/* Hands the rows of a node on to its child on one side, as far as they reach it. */
+OB_INLINE void ob_hand_on(const ob_reached *p, int64_t at, int32_t n, int side, int32_t *row,
+                          float *reach, int32_t *count) {
+    int32_t have = 0;
+    for (int64_t i = 0; i < n; i += 8)
+        for (int k = 0; k < 8; k++) {
+            const float g = p->gate[at + i + k];
+            p->height[i + k] = p->reach[at + i + k] * (side ? g : 1.0f - g);
+        }
+    for (int32_t i = 0; i < n; i++) {
+        const float r = p->height[i];
+        const int there = r > OB_RARE;
+        row[have] = p->row[at + i];        /* is written over, if it does not reach the child */
+        reach[have] = r;
+        p->kid[2 * (at + i) + side] = there ? have : OB_NOBODY;
+        have += there;
+    }
+    *count = have;
+}
+
+/* Down the tree: which rows of the batch reach each node, and how open its gate is for them. */
+OB_INLINE void ob_soft_down(const ob_soft *s, const ob_reached *p, const int64_t *order,
+                            float beta) {
+    for (int32_t m = 0; m < s->n_nodes; m++) {
+        const int64_t at = m * p->room;
+        const int32_t n = p->count[m];
+        if (n == 0) {
+            for (int side = 0; side < 2; side++) {
+                const int32_t c = s->child[2 * (int64_t) m + side];
+                *(c < 0 ? p->leaf_count + (-1 - c) : p->count + c) = 0;
+            }
+            continue;
+        }
+        for (int32_t i = 0; i < n; i++)
+            p->height[i] = ob_height(s, m, order[p->row[at + i]]);
+        /* Eight at a time: what stands behind the last row is never looked at. */
+        for (int64_t i = 0; i < n; i += 8)
+            for (int k = 0; k < 8; k++) {
+                /* Beyond 30 a gate is open or shut; further out products would become too small. */
+                float z = -beta * p->height[i + k];
+                z = z > 30.0f ? 30.0f : z;
+                z = z < -30.0f ? -30.0f : z;
+                p->gate[at + i + k] = 1.0f / (1.0f + ob_exp(z));
+            }
         for (int side = 0; side < 2; side++) {
-            const float r = p->reach[k] * (side ? g : 1.0f - g);
-            const int32_t c = s->child[2 * (int64_t) node[k] + side];
-            if (!(r > OB_RARE)) {
-                p->kid[2 * k + side] = OB_NOBODY;
-            } else if (c < 0) {
-                leaf[n_leaf] = -1 - c;
-                p->leaf_reach[n_leaf] = r;
-                p->leaf_value[n_leaf] = s->q[(-1 - (int64_t) c) * s->depth + y];
-                p->kid[2 * k + side] = -1 - n_leaf;
-                n_leaf++;
+            const int32_t c = s->child[2 * (int64_t) m + side];
+            if (c < 0) {
+                const int64_t to = (-1 - (int64_t) c) * p->room;
+                ob_hand_on(p, at, n, side, p->leaf_row + to, p->leaf_reach + to,
+                           p->leaf_count + (-1 - c));
             } else {
-                node[n] = c;
-                p->reach[n] = r;
-                p->kid[2 * k + side] = n;
-                n++;
+                const int64_t to = c * p->room;
+                ob_hand_on(p, at, n, side, p->row + to, p->reach + to, p->count + c);
             }
         }
     }
-    for (int32_t k = n - 1; k >= 0; k--) {
-        float side_value[2];
-        for (int side = 0; side < 2; side++) {
-            const int32_t c = p->kid[2 * k + side];
-            side_value[side] = c == OB_NOBODY ? 0.0f : c < 0 ? p->leaf_value[-1 - c] : p->value[c];
-        }
-        p->value[k] = (1.0f - p->gate[k]) * side_value[0] + p->gate[k] * side_value[1];
-        delta[k] = p->reach[k] * (side_value[1] - side_value[0]) * p->gate[k]
-                   * (1.0f - p->gate[k]) * beta;
-    }
-    v = p->value[0] + s->floor;
-    d = s->weight[row] / v;
-    for (int32_t k = 0; k < n; k++)
-        delta[k] *= -d;
-    for (int32_t k = 0; k < n_leaf; k++)
-        share[k] = d * p->leaf_reach[k] * p->leaf_value[k];
-    b->n_node[place] = n;
-    b->n_leaf[place] = n_leaf;
-    b->loss[place] = -s->weight[row] * logf(v);
 }
 
-/* Rows first .. last - 1 of a batch of n rows. */
-OB_VERSIONS static void ob_soft_rows(const ob_soft *s, const ob_batch *b, const ob_path *p,
-                                     const int64_t *order, int64_t n, int64_t first, int64_t last,
+/* What one side of a node says of its rows: 0 of those that hardly reach it. */
+OB_INLINE void ob_side_values(const ob_soft *s, const ob_batch *b, const ob_reached *p, int32_t m,
+                              int side, float *restrict values) {
+    const int64_t at = m * p->room;
+    const int32_t c = s->child[2 * (int64_t) m + side], n = p->count[m];
+    if (c < 0) {
+        const float *q = s->q + (-1 - (int64_t) c) * s->depth;
+        for (int32_t i = 0; i < n; i++)
+            values[i] = p->kid[2 * (at + i) + side] == OB_NOBODY ? 0.0f
+                                                                 : q[b->y[p->row[at + i]]];
+    } else {
+        const float *below = p->value + c * p->room;
+        for (int32_t i = 0; i < n; i++) {
+            const int32_t kid = p->kid[2 * (at + i) + side];
+            values[i] = kid == OB_NOBODY ? 0.0f : below[kid];
+        }
+    }
+}
+
+/* Up again: the value of each node for its rows, and the factor of its gradient. */
+OB_INLINE void ob_soft_up(const ob_soft *s, const ob_batch *b, const ob_reached *p, float beta) {
+    for (int32_t m = s->n_nodes - 1; m >= 0; m--) {
+        const int64_t at = m * p->room;
+        const int32_t n = p->count[m];
+        const float *restrict gate = p->gate + at, *restrict reach = p->reach + at;
+        const float *restrict left = p->left, *restrict right = p->right;
+        float *restrict value = p->value + at, *restrict delta = p->delta + at;
+        if (n == 0)
+            continue;
+        ob_side_values(s, b, p, m, 0, p->left);
+        ob_side_values(s, b, p, m, 1, p->right);
+        for (int64_t i = 0; i < n; i += 8)
+            for (int k = 0; k < 8; k++) {
+                const float g = gate[i + k], l = left[i + k], r = right[i + k];
+                value[i + k] = (1.0f - g) * l + g * r;
+                delta[i + k] = reach[i + k] * (r - l) * g * (1.0f - g) * beta;
+            }
+    }
+}
+
+/* Rows first .. last - 1 of a batch. */
+OB_VERSIONS static void ob_soft_rows(const ob_soft *s, const ob_batch *b, const ob_reached *p,
+                                     const int64_t *order, int64_t first, int64_t last,
                                      float beta) {
-    for (int64_t i = first; i < last; i++) {
-        if (i + 4 < n)
-            OB_PREFETCH(s->x + order[i + 4] * s->stride);
-        ob_soft_row(s, b, p, order[i], i, beta);
+    const int32_t n = (int32_t) (last - first);
+    for (int32_t i = 0; i < n; i++) {
+        OB_PREFETCH(s->x + order[first + i] * s->stride);
+        p->row[i] = (int32_t) first + i;
+        p->reach[i] = 1.0f;
+        b->y[first + i] = s->y[order[first + i]];
+    }
+    p->count[0] = n;
+    ob_soft_down(s, p, order, beta);
+    ob_soft_up(s, b, p, beta);
+    for (int32_t i = 0; i < n; i++) {
+        const float weight = s->weight[order[first + i]], v = p->value[i] + s->floor;
+        b->pull[first + i] = weight / v;
+        b->loss[first + i] = -weight * logf(v);
     }
 }
 
@@ -190,34 +245,40 @@ OB_INLINE void ob_step(float *w, float *m, float *v, float g, float rate) {
     *w -= rate * first / (sqrtf(second) + 1e-9f);
 }
 
-/* Gradients of the nodes first .. last - 1 from the whole batch, and a step of Adam. */
-OB_VERSIONS static void ob_soft_nodes(const ob_soft *s, const ob_batch *b, const ob_adam *t,
-                                      const int64_t *order, int64_t n, int32_t first,
-                                      int32_t last, float share, float rate) {
-    const int64_t width = s->width, stride = s->stride;
-    memset(t->g + first * width, 0, (size_t) ((last - first) * width) * sizeof(float));
-    for (int64_t i = 0; i < n; i++) {
-        const int32_t *node = b->node + i * b->room;
-        const float *delta = b->delta + i * b->room;
-        const float *restrict x = s->x + order[i] * stride;
-        for (int32_t k = 0; k < b->n_node[i]; k++) {
-            float *restrict g = t->g + node[k] * width;
-            const float d = delta[k];
-            if (node[k] < first || node[k] >= last)
-                continue;
-            for (int64_t j = 0; j < stride; j += 8)
+/* The gradient of a node from the rows of all threads, one after another. */
+OB_INLINE void ob_node_gradient(const ob_soft *s, const ob_batch *b, const ob_reached *threads,
+                                int n_threads, const int64_t *order, int32_t node,
+                                float *restrict g) {
+    memset(g, 0, (size_t) s->width * sizeof(float));
+    for (int t = 0; t < n_threads; t++) {
+        const ob_reached *p = threads + t;
+        const int64_t at = node * p->room;
+        for (int32_t i = 0; i < p->count[node]; i++) {
+            const int32_t place = p->row[at + i];
+            const float d = -b->pull[place] * p->delta[at + i];
+            const float *restrict x = s->x + order[place] * s->stride;
+            for (int64_t j = 0; j < s->stride; j += 8)
                 for (int l = 0; l < 8; l++)
                     g[j + l] += d * x[j + l];
             if (s->more_ptr)
-                for (int64_t j = s->more_ptr[order[i]]; j < s->more_ptr[order[i] + 1]; j++)
+                for (int64_t j = s->more_ptr[order[place]]; j < s->more_ptr[order[place] + 1]; j++)
                     g[s->more[j]] += d;
         }
     }
+}
+
+/* Gradients of the nodes first .. last - 1 from the whole batch, and a step of Adam. */
+OB_VERSIONS static void ob_soft_nodes(const ob_soft *s, const ob_batch *b,
+                                      const ob_reached *threads, int n_threads,
+                                      const ob_adam *t, const int64_t *order, int32_t first,
+                                      int32_t last, float share, float rate) {
+    const int64_t width = s->width;
     for (int32_t node = first; node < last; node++) {
         const int64_t at = node * width;
         float *restrict g = t->g + at, *restrict m = t->m + at;
         float *restrict v = t->v + at, *restrict w = s->w + at;
         const float decay = t->decay[node];
+        ob_node_gradient(s, b, threads, n_threads, order, node, g);
         for (int64_t j = 0; j < width; j++)
             g[j] = share * g[j] + decay * (t->pulled[j] * w[j]);
         if (t->mask)
@@ -251,27 +312,28 @@ OB_VERSIONS static void ob_soft_start(const ob_soft *s) {
 }
 
 /* The same for leaves. */
-OB_VERSIONS static void ob_soft_leaves(const ob_soft *s, const ob_batch *b, const ob_adam *t,
-                                       const int64_t *order, int64_t n, int32_t first,
-                                       int32_t last, float share, float rate) {
+OB_VERSIONS static void ob_soft_leaves(const ob_soft *s, const ob_batch *b,
+                                       const ob_reached *threads, int n_threads,
+                                       const ob_adam *t, int32_t first, int32_t last,
+                                       float share, float rate) {
     const int64_t depth = s->depth;
-    memset(t->ga + first * depth, 0, (size_t) ((last - first) * depth) * sizeof(float));
-    memset(t->sum + first, 0, (size_t) (last - first) * sizeof(float));
-    for (int64_t i = 0; i < n; i++) {
-        const int32_t y = s->y[order[i]];
-        for (int64_t k = i * b->room; k < i * b->room + b->n_leaf[i]; k++) {
-            if (b->leaf[k] < first || b->leaf[k] >= last)
-                continue;
-            t->ga[b->leaf[k] * depth + y] += b->share[k];
-            t->sum[b->leaf[k]] += b->share[k];
-        }
-    }
     for (int32_t leaf = first; leaf < last; leaf++) {
         const int64_t at = leaf * depth;
         float *restrict g = t->ga + at, *restrict m = t->ma + at;
         float *restrict v = t->va + at, *restrict a = s->a + at;
+        float sum = 0.0f;
+        memset(g, 0, (size_t) depth * sizeof(float));
+        for (int k = 0; k < n_threads; k++) {
+            const ob_reached *p = threads + k;
+            for (int64_t i = leaf * p->room; i < leaf * p->room + p->leaf_count[leaf]; i++) {
+                const int32_t place = p->leaf_row[i], y = b->y[place];
+                const float part = b->pull[place] * p->leaf_reach[i] * s->q[at + y];
+                g[y] += part;
+                sum += part;
+            }
+        }
         for (int64_t c = 0; c < depth; c++)
-            g[c] = share * (t->sum[leaf] * s->q[at + c] - g[c]);
+            g[c] = share * (sum * s->q[at + c] - g[c]);
         for (int64_t c = 0; c < depth; c++)
             ob_step(a + c, m + c, v + c, g[c], rate);
         ob_softmax(s, leaf);

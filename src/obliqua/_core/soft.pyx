@@ -33,22 +33,25 @@ cdef extern from "soft.h" nogil:
         float floor
 
     ctypedef struct ob_batch:
-        int32_t* node
-        float* delta
-        int32_t* leaf
-        float* share
-        int32_t* n_node
-        int32_t* n_leaf
+        float* pull
         float* loss
-        int64_t room
+        int32_t* y
 
-    ctypedef struct ob_path:
+    ctypedef struct ob_reached:
+        int32_t* count
+        int32_t* leaf_count
+        int32_t* row
+        int32_t* kid
         float* reach
         float* gate
         float* value
+        float* delta
+        int32_t* leaf_row
         float* leaf_reach
-        float* leaf_value
-        int32_t* kid
+        float* height
+        float* left
+        float* right
+        int64_t room
 
     ctypedef struct ob_adam:
         float* g
@@ -57,7 +60,6 @@ cdef extern from "soft.h" nogil:
         float* ga
         float* ma
         float* va
-        float* sum
         const float* decay
         const float* pulled
         const float* mask
@@ -65,11 +67,11 @@ cdef extern from "soft.h" nogil:
     ctypedef struct ob_barrier:
         int32_t waiting, round, n, given_up
 
-    void ob_soft_rows(const ob_soft*, const ob_batch*, const ob_path*, const int64_t*, int64_t,
-                      int64_t, int64_t, float)
-    void ob_soft_nodes(const ob_soft*, const ob_batch*, const ob_adam*, const int64_t*, int64_t,
-                       int32_t, int32_t, float, float)
-    void ob_soft_leaves(const ob_soft*, const ob_batch*, const ob_adam*, const int64_t*, int64_t,
+    void ob_soft_rows(const ob_soft*, const ob_batch*, const ob_reached*, const int64_t*, int64_t,
+                      int64_t, float)
+    void ob_soft_nodes(const ob_soft*, const ob_batch*, const ob_reached*, int, const ob_adam*,
+                       const int64_t*, int32_t, int32_t, float, float)
+    void ob_soft_leaves(const ob_soft*, const ob_batch*, const ob_reached*, int, const ob_adam*,
                         int32_t, int32_t, float, float)
     void ob_soft_start(const ob_soft*)
     void ob_soft_sides(const ob_soft*, int64_t, int64_t, uint8_t*, int64_t)
@@ -163,7 +165,7 @@ cdef class Descent:
     cdef ob_batch batch
     cdef ob_adam adam
     cdef ob_barrier barrier
-    cdef ob_path* paths
+    cdef ob_reached* reached
     cdef int64_t size
     cdef double n_steps, sharp, sharper, rate, leaf_rate
     cdef const int32_t[:, ::1] shares
@@ -173,11 +175,9 @@ cdef class Descent:
 
     def __cinit__(self, Soft tree, int64_t size, limits, const float[::1] pull,
                   const float[::1] pulled, mask, const int32_t[:, ::1] shares):
-        cdef int64_t room = max(tree.soft.n_nodes, 1) + 1
-        cdef int64_t n_w = tree.soft.n_nodes * tree.soft.width
-        cdef int64_t n_a = tree.soft.n_leaves * tree.soft.depth
+        cdef int64_t n_nodes = tree.soft.n_nodes, n_leaves = tree.soft.n_leaves
+        cdef int64_t n_w = n_nodes * tree.soft.width, n_a = n_leaves * tree.soft.depth
         cdef const float[:, ::1] masked
-        cdef int k
         self.tree = tree
         self.size = size
         self.n_steps, self.sharp, self.sharper, self.rate, self.leaf_rate = limits
@@ -185,53 +185,69 @@ cdef class Descent:
         self.n_threads = <int> shares.shape[0] - 1
         self.barrier.n = self.n_threads
         self.barrier.waiting = self.barrier.round = self.barrier.given_up = 0
-        self.batch.room = room
         moments = np.zeros((3, n_w + 1), dtype=np.float32)
         leaf_moments = np.zeros((3, n_a), dtype=np.float32)
-        sums = np.zeros(tree.soft.n_leaves, dtype=np.float32)
+        of_rows = np.empty((2, size), dtype=np.float32)
+        labels = np.empty(size, dtype=np.int32)
         cdef float[:, ::1] moments_ = moments
         cdef float[:, ::1] leaf_moments_ = leaf_moments
-        cdef float[::1] sums_ = sums
-        ints = np.empty((2, size, room), dtype=np.int32)
-        floats = np.empty((2, size, room), dtype=np.float32)
-        counts = np.empty((2, size), dtype=np.int32)
-        losses = np.empty(size, dtype=np.float32)
-        cdef int32_t[:, :, ::1] ints_ = ints
-        cdef float[:, :, ::1] floats_ = floats
-        cdef int32_t[:, ::1] counts_ = counts
-        cdef float[::1] losses_ = losses
-        scratch = np.empty((self.n_threads, 7, room + 1), dtype=np.float32)
-        cdef float[:, :, ::1] scratch_ = scratch
-        self.held = (moments, leaf_moments, sums, ints, floats, counts, losses, scratch, pull,
-                     pulled, mask)
+        cdef float[:, ::1] of_rows_ = of_rows
+        cdef int32_t[::1] labels_ = labels
         self.adam.g, self.adam.m, self.adam.v = (&moments_[0, 0], &moments_[1, 0],
                                                  &moments_[2, 0])
         self.adam.ga, self.adam.ma, self.adam.va = (&leaf_moments_[0, 0], &leaf_moments_[1, 0],
                                                     &leaf_moments_[2, 0])
-        self.adam.sum = &sums_[0]
         self.adam.decay = &pull[0]
         self.adam.pulled = &pulled[0]
         self.adam.mask = NULL
         if mask is not None:
             masked = mask
             self.adam.mask = &masked[0, 0]
-        self.batch.node, self.batch.leaf = &ints_[0, 0, 0], &ints_[1, 0, 0]
-        self.batch.delta, self.batch.share = &floats_[0, 0, 0], &floats_[1, 0, 0]
-        self.batch.n_node, self.batch.n_leaf = &counts_[0, 0], &counts_[1, 0]
-        self.batch.loss = &losses_[0]
-        self.paths = <ob_path*> malloc(self.n_threads * sizeof(ob_path))
-        if self.paths == NULL:
+        self.batch.pull, self.batch.loss = &of_rows_[0, 0], &of_rows_[1, 0]
+        self.batch.y = &labels_[0]
+        self.held = [moments, leaf_moments, of_rows, labels, pull, pulled, mask]
+        self.reached = <ob_reached*> malloc(self.n_threads * sizeof(ob_reached))
+        if self.reached == NULL:
             raise MemoryError("no room to refine a tree")
+        self.make_room(n_nodes, n_leaves)
+
+    cdef int make_room(self, int64_t n_nodes, int64_t n_leaves) except -1:
+        """Makes room for the rows that each thread notes at nodes and leaves."""
+        # One more than a thread's rows, because what is handed on may be written over once.
+        cdef int64_t room = (self.size + self.n_threads - 1) // self.n_threads + 1
+        cdef int32_t[::1] counts, rows, kids, leaf_rows
+        cdef float[:, ::1] floats
+        cdef float[:, ::1] here
+        cdef float[::1] leaf_reach
+        cdef int k
+        room = (room + 7) // 8 * 8
         for k in range(self.n_threads):
-            self.paths[k].reach = &scratch_[k, 0, 0]
-            self.paths[k].gate = &scratch_[k, 1, 0]
-            self.paths[k].value = &scratch_[k, 2, 0]
-            self.paths[k].leaf_reach = &scratch_[k, 3, 0]
-            self.paths[k].leaf_value = &scratch_[k, 4, 0]
-            self.paths[k].kid = <int32_t*> &scratch_[k, 5, 0]     # two numbers per node
+            arrays = (
+                np.zeros(n_nodes + n_leaves, dtype=np.int32),
+                np.zeros(n_nodes * room, dtype=np.int32),
+                np.zeros(2 * n_nodes * room, dtype=np.int32),
+                np.zeros((4, n_nodes * room), dtype=np.float32),
+                np.zeros(n_leaves * room, dtype=np.int32),
+                np.zeros(n_leaves * room, dtype=np.float32),
+                np.zeros((3, room), dtype=np.float32),
+            )
+            self.held.append(arrays)
+            counts, rows, kids, floats, leaf_rows, leaf_reach, here = arrays
+            self.reached[k].count = &counts[0]
+            self.reached[k].leaf_count = &counts[0] + n_nodes
+            self.reached[k].row = &rows[0]
+            self.reached[k].kid = &kids[0]
+            self.reached[k].reach, self.reached[k].gate = &floats[0, 0], &floats[1, 0]
+            self.reached[k].value, self.reached[k].delta = &floats[2, 0], &floats[3, 0]
+            self.reached[k].leaf_row = &leaf_rows[0]
+            self.reached[k].leaf_reach = &leaf_reach[0]
+            self.reached[k].height = &here[0, 0]
+            self.reached[k].left, self.reached[k].right = &here[1, 0], &here[2, 0]
+            self.reached[k].room = room
+        return 0
 
     def __dealloc__(self):
-        free(self.paths)
+        free(self.reached)
 
     def give_up(self):
         """Lets threads go that wait for one which will not come; nothing is worth keeping then."""
@@ -273,14 +289,15 @@ cdef class Descent:
         cdef float beta = <float> (self.sharp * pow(self.sharper / self.sharp, done))
         cdef float share = <float> (1.0 / n)
         cdef int64_t i
-        ob_soft_rows(&self.tree.soft, &self.batch, &self.paths[k], order, n,
+        ob_soft_rows(&self.tree.soft, &self.batch, &self.reached[k], order,
                      n * k // self.n_threads, n * (k + 1) // self.n_threads, beta)
         ob_wait(&self.barrier)
         if self.shares[k + 1, 0] > self.shares[k, 0]:
-            ob_soft_nodes(&self.tree.soft, &self.batch, &self.adam, order, n, self.shares[k, 0],
-                          self.shares[k + 1, 0], share, <float> (self.rate * warm * start))
+            ob_soft_nodes(&self.tree.soft, &self.batch, self.reached, self.n_threads, &self.adam,
+                          order, self.shares[k, 0], self.shares[k + 1, 0], share,
+                          <float> (self.rate * warm * start))
         if self.shares[k + 1, 1] > self.shares[k, 1]:
-            ob_soft_leaves(&self.tree.soft, &self.batch, &self.adam, order, n,
+            ob_soft_leaves(&self.tree.soft, &self.batch, self.reached, self.n_threads, &self.adam,
                            self.shares[k, 1], self.shares[k + 1, 1], share,
                            <float> (self.leaf_rate * warm * start))
         if k == 0:

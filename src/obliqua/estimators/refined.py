@@ -70,8 +70,8 @@ chooses a number by cross-validation, on one division of the rows if there are m
         "int",
         """\
 How often the tree grows by half once more, is refined and is shrunk again, and is kept if it has
-fewer training errors. 6 is a good number where the last per cent matters; each costs about half as
-much as all before it.""",
+fewer training errors. 6 is a good number where the last per cent matters; each costs about two
+thirds of a fit without cycles.""",
     ),
     max_features_per_split=(
         "int or None",
@@ -91,8 +91,8 @@ may hang wherever it is useful.""",
         """\
 Whether the greedy tree, pruned by cross-validation, is tried beside the refined one on held-out
 rows, and kept if it is better. 'auto' does so if there are fewer than 2,000 rows, or fewer than 50
-for each feature: with more, refinement has not been seen to lose. With fewer than 1,000 rows the
-refined tree must be better by more than one standard error.""",
+for each feature: with more, refinement has rarely been seen to lose. With fewer than 1,000 rows
+the refined tree must be better by more than one standard error.""",
     ),
     probabilities=(
         "{'frequencies', 'smoothed', 'calibrated'}",

@@ -25,7 +25,7 @@ __all__ = ["Choice", "choose", "divisions", "is_small", "sizes_up_to"]
 N_FOLDS = 5
 #: With more rows than this, one division into rows to learn from and rows to try on is enough.
 ONE_DIVISION = 20_000
-#: With at least so many rows, and so many per column, refinement has not been seen to lose.
+#: With at least so many rows, and so many per column, refinement has rarely been seen to lose.
 FEW_ROWS, FEW_PER_COLUMN = 2_000, 50
 #: Below so many rows, refinement must win by more than chance explains.
 TINY = 1_000

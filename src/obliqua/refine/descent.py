@@ -53,7 +53,18 @@ class Schedule:
     least_passes: float = 30.0
 
     def passes_over(self, n_rows: int) -> float:
-        """Return how often each of so many rows is looked at."""
+        """Return how often each row is looked at.
+
+        Parameters
+        ----------
+        n_rows : int
+            The number of rows.
+
+        Returns
+        -------
+        float
+            The number of passes.
+        """
         if self.passes is not None:
             return self.passes
         # Few rows want steps rather than passes: 2,000 batches. Many rows want fewer passes.
@@ -61,13 +72,35 @@ class Schedule:
         return min(max(128_000 / n_rows, least), 400.0)
 
     def decay_with(self, n_rows: int) -> float:
-        """Return how much hyperplanes are drawn to 0 with so many rows."""
+        """Return how much hyperplanes are drawn to 0.
+
+        Parameters
+        ----------
+        n_rows : int
+            The number of rows.
+
+        Returns
+        -------
+        float
+            The factor.
+        """
         if self.decay is not None:
             return self.decay
         return 1e-2 if n_rows < 1000 else 1e-3
 
     def batch_size(self, n_rows: int) -> int:
-        """Return the rows of a batch: 64, and more where there are very many."""
+        """Return the rows of a batch: 64, and more where there are very many.
+
+        Parameters
+        ----------
+        n_rows : int
+            The number of rows.
+
+        Returns
+        -------
+        int
+            The size of a batch.
+        """
         size = 64
         while size < 256 and n_rows >= 2_500 * size:
             size *= 2
@@ -98,7 +131,13 @@ class Watch:
         return self.end is not None and time.monotonic() >= self.end
 
     def say(self, text: str) -> None:
-        """Tell of progress."""
+        """Tell of progress.
+
+        Parameters
+        ----------
+        text : str
+            What to tell.
+        """
         if self.note is not None:
             self.note(text)
 

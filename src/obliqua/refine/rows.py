@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from obliqua._core.rng import row_hashes
 from obliqua._layout import pointers
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
+from obliqua._weights import round_significant
 from obliqua.data import Problem
 
 __all__ = ["LANES", "Columns", "SoftRows", "soft_rows"]
@@ -202,10 +203,12 @@ def _standardised(
         if total > 0.0 and size > 0.0:
             # In units of the largest, squares of huge or tiny numbers stay within bounds.
             small = values / size
-            middle = float(there @ small) / total
-            spread = float(np.sqrt((there @ (small - middle) ** 2) / total))
+            middle = float((there * small).sum()) / total
+            spread = float(np.sqrt((there * (small - middle) ** 2).sum() / total))
             # A column that is constant but for rounding tells nothing, and must not be blown up.
             mean[k], sd[k] = middle * size, spread * size if spread > 1e-12 else 1.0
+        # To 24 bits, so that another order of sums hardly ever reaches the tree.
+        mean[k], sd[k] = round_significant([mean[k], sd[k]]).tolist()
         centred = (values - mean[k]) / sd[k]
         x[:, k] = np.where(there > 0.0, centred, 0.0) if gaps[column] else centred
     x[:, d] = 1.0
