@@ -81,7 +81,8 @@ OB_INLINE float ob_exp(float x) {
     const float log2e = 1.44269504088896341f;
     float n, r, p;
     int32_t bits;
-    x = x < -80.0f ? -80.0f : x > 80.0f ? 80.0f : x;
+    x = x > -80.0f ? x : -80.0f;       /* so that NaN is no trouble for the cast below */
+    x = x < 80.0f ? x : 80.0f;
     n = floorf(x * log2e + 0.5f);
     r = x - n * 0.693359375f;
     r = r + n * 2.12194440e-4f;
@@ -155,8 +156,8 @@ OB_INLINE void ob_soft_down(const ob_soft *s, const ob_reached *p, const int64_t
             for (int k = 0; k < 8; k++) {
                 /* Beyond 30 a gate is open or shut; further out products would become too small. */
                 float z = -beta * p->height[i + k];
-                z = z > 30.0f ? 30.0f : z;
-                z = z < -30.0f ? -30.0f : z;
+                z = z < 30.0f ? z : 30.0f;
+                z = z > -30.0f ? z : -30.0f;
                 p->gate[at + i + k] = 1.0f / (1.0f + ob_exp(z));
             }
         for (int side = 0; side < 2; side++) {
