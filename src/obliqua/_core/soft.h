@@ -2,8 +2,9 @@
  *
  * Plain C, so that the compiler makes several versions of each function (see loops.h). All sums
  * are added in the order that is written here: over columns in eight lanes, over rows in the order
- * of the batch. Rows are shared out among threads where each row writes into a place of its own,
- * and nodes where each node is summed by one thread, so the number of threads changes no bit.
+ * of the batch. Rows are shared out among threads, and each takes its rows down the tree node by
+ * node; then nodes are, each summed by one thread over the rows of all, so that the number of
+ * threads changes no bit.
  *
  * Numbers are floats: the gates are soft, and the tree that comes out of it is counted anew with
  * doubles. There is an exponential of our own, because that of the system differs from one system

@@ -1,9 +1,9 @@
 """A tree with soft gates: all hyperplanes and leaves moved together, by minibatches and Adam.
 
 The arithmetic is in soft.h. Here are the arrays, the schedule of a step and the two phases of a
-batch: rows are shared out among threads and note what they have visited; then nodes and leaves
-are, each summed by one thread in the order of the rows. So the result does not depend on the
-number of threads.
+batch: rows are shared out among threads, which note at each node which of them reach it; then
+nodes and leaves are, each summed by one thread in the order of the rows. So the result does not
+depend on the number of threads.
 """
 
 from libc.math cimport M_PI, cos, pow
