@@ -36,6 +36,10 @@ def read_scores(scores: Any) -> tuple[list[str], list[str], FloatArray]:
 
 def _columns(scores: Any) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Return scores by method and data set, and the names of all data sets."""
+    index, names = getattr(scores, "index", None), getattr(scores, "columns", None)
+    for what, labels in (("data sets", index), ("methods", names)):
+        if getattr(labels, "is_unique", True) is False:
+            raise ValueError(f"Two {what} of the frame have the same name; rename one.")
     given = scores.to_dict() if hasattr(scores, "to_dict") else scores  # both kinds of frames
     if not isinstance(given, Mapping):
         raise ValueError(

@@ -260,7 +260,8 @@ class Ranks:
 
     def _said_of_best(self) -> str:
         """Say which methods the best one beats by Wilcoxon's test."""
-        against = self.against(self.best)
+        # The best was chosen from the same scores, so the correction is for all pairs.
+        against = self._of_best()
         beaten = [pair.worse for pair in against if pair.adjusted < self.level]
         test = f"(Wilcoxon's signed ranks with Holm's correction, {100 * self.level:g} %)"
         if not beaten:
@@ -269,9 +270,12 @@ class Ranks:
             return f"{self.best} beats every other method beyond noise {test}."
         return f"{self.best} beats {', '.join(beaten)} beyond noise {test}."
 
+    def _of_best(self) -> list[Pair]:
+        return [pair for pair in self.pairs if pair.better == self.best]
+
     def _cautions(self) -> list[str]:
         n = len(self.data_sets)
-        if 2.0 ** (1 - n) * (len(self.methods) - 1) < self.level:
+        if 2.0 ** (1 - n) * len(self.pairs) < self.level:
             return []
         text = (
             f"With {n} data sets and {len(self.methods)} methods Wilcoxon's test cannot find any "
@@ -287,13 +291,14 @@ class Ranks:
         str
             The text. Letters mark groups: methods that share one cannot be told apart by
             Nemenyi's test. The last columns compare each method with the best one, by Wilcoxon's
-            test with Holm's correction for these comparisons.
+            test with Holm's correction for all pairs, because the best was chosen from the same
+            scores.
         """
         lines = [
             "| method | mean rank | group | against the best: won-lost-tied | p | p, Holm |",
             "|--|--:|--|--:|--:|--:|",
         ]
-        against = {pair.worse: pair for pair in self.against(self.best)}
+        against = {pair.worse: pair for pair in self._of_best()}
         for name in self.order:
             letters = "".join(
                 _letter(place) for place, group in enumerate(self.groups) if name in group

@@ -395,3 +395,40 @@ def test_it_is_better_than_axis_parallel_trees_of_the_same_size() -> None:
     cart = CartClassifier(max_leaf_nodes=6, pruning=None).fit(rows[:2000], y[:2000])
     assert model.score(rows[2000:], y[2000:]) > cart.score(rows[2000:], y[2000:]) + 0.15
     assert model.score(rows[2000:], y[2000:]) > 0.85
+
+
+def test_a_value_far_out_spoils_nothing() -> None:
+    """One huge value makes a standard deviation in which all other rows look the same."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(3000, 4))
+    y = X[:, 0] > 0.5
+    X[0, 0] = 1e6
+    model = RefinedTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X[:2000], y[:2000])
+    assert model.score(X[2000:], y[2000:]) > 0.98
+    skew = np.exp(3.0 * rng.normal(size=(3000, 4)))
+    y = skew[:, 0] > 1.0
+    model.fit(skew[:2000], y[:2000])
+    assert model.score(skew[2000:], y[2000:]) > 0.9
+
+
+def test_importances_know_levels_and_gaps() -> None:
+    rng = np.random.default_rng(0)
+    size = 1200
+    kind = rng.choice(["u", "v", "w"], size)
+    x, noise = 100.0 * rng.normal(size=size), rng.normal(size=size)
+    y = (x > 0.0) | (kind == "u")
+    X = np.column_stack([x.astype(object), kind.astype(object), noise.astype(object)])
+    X[rng.uniform(size=size) < 0.05, 0] = np.nan
+    model = RefinedTreeClassifier(max_leaf_nodes=4, random_state=0, compare_greedy=False)
+    shares = model.fit(X, y).feature_importances_
+    assert shares.sum() == pytest.approx(1.0)
+    assert shares[2] < 0.1 and shares[:2].min() > 0.15
+    assert np.isfinite(model.tree_.spread).all()
+
+
+def test_half_of_the_time_is_for_the_tree_itself() -> None:
+    X = np.random.default_rng(0).normal(size=(6000, 6))
+    y = (X[:, 0] + X[:, 1] > 0.0) ^ (X[:, 2] > 0.0)
+    model = RefinedTreeClassifier(random_state=0, time_limit=2.0).fit(X[:3000], y[:3000])
+    assert len(model.loss_curve_) > 0
+    assert model.score(X[3000:], y[3000:]) > 0.95

@@ -15,7 +15,6 @@ from obliqua.refine import Recipe, Schedule, Watch
 from obliqua.refine.choice import (
     Choice,
     _is_better,
-    _Trials,
     choose,
     divisions,
     is_small,
@@ -123,14 +122,13 @@ def test_refined_or_greedy() -> None:
 
 def test_few_rows_must_show_more_than_chance() -> None:
     """A win by one row in some hundred is none there, and is one with more rows."""
-    trials = _Trials(divisions(slanted(1000), 0), grower, Recipe(), 0, 1, Watch())
     greedy, refined = np.zeros(1000), np.zeros(1000)
     greedy[:20], refined[20:38] = 1.0, 1.0  # 20 against 18 that differ: 2 < sqrt(38)
-    assert _is_better(refined, greedy, trials, tiny=False)
-    assert not _is_better(refined, greedy, trials, tiny=True)
+    assert _is_better(refined, greedy, tiny=False)
+    assert not _is_better(refined, greedy, tiny=True)
     refined[26:38] = 0.0  # 20 against 6: 14 > sqrt(26)
-    assert _is_better(refined, greedy, trials, tiny=True)
-    assert not _is_better(greedy, greedy, trials, tiny=False), "equal is not better"
+    assert _is_better(refined, greedy, tiny=True)
+    assert not _is_better(greedy, greedy, tiny=False), "equal is not better"
 
 
 def test_no_time_tries_one_size() -> None:

@@ -104,7 +104,8 @@ OB_INLINE float ob_dot(const float *restrict a, const float *restrict b, int64_t
     for (int64_t i = 0; i < n; i += 8)
         for (int k = 0; k < 8; k++)
             lane[k] += a[i + k] * b[i + k];
-    return ((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7]));
+    return ((lane[0] + lane[4]) + (lane[1] + lane[5]))
+           + ((lane[2] + lane[6]) + (lane[3] + lane[7]));
 }
 
 /* w.x + b of a node at a row */
@@ -391,21 +392,27 @@ typedef struct {
     int32_t waiting, round, n, given_up;
 } ob_barrier;
 
-/* Returns when all n threads have come here, or when one has given up. */
-static void ob_wait(ob_barrier *b) {
+/* Returns when all n threads have come here: 1; or when one has given up: 0. What the others have
+ * noted is then not to be read. */
+static int ob_wait(ob_barrier *b) {
     int32_t round;
     if (b->n == 1)
-        return;
+        return 1;
     round = OB_LOAD(&b->round);
     if (OB_ADD(&b->waiting) == b->n) {
         OB_STORE(&b->waiting, 0);
         OB_STORE(&b->round, round + 1);
-        return;
+        return !OB_LOAD(&b->given_up);
     }
     /* A batch takes some ten microseconds: to sleep would take longer. */
     for (int64_t spins = 0; OB_LOAD(&b->round) == round && !OB_LOAD(&b->given_up); spins++)
         if (spins > 2000)
             OB_YIELD();
+    return !OB_LOAD(&b->given_up);
+}
+
+static void ob_give_up(ob_barrier *b) {
+    OB_STORE(&b->given_up, 1);
 }
 
 #endif

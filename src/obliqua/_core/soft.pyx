@@ -76,7 +76,8 @@ cdef extern from "soft.h" nogil:
     void ob_soft_start(const ob_soft*)
     void ob_soft_sides(const ob_soft*, int64_t, int64_t, uint8_t*, int64_t)
     void ob_soft_walk(const ob_soft*, int64_t, int32_t*, double*)
-    void ob_wait(ob_barrier*)
+    int ob_wait(ob_barrier*)
+    void ob_give_up(ob_barrier*)
 
 
 def shuffle(int64_t[::1] order, u64 key):
@@ -251,7 +252,7 @@ cdef class Descent:
 
     def give_up(self):
         """Lets threads go that wait for one which will not come; nothing is worth keeping then."""
-        self.barrier.given_up = 1
+        ob_give_up(&self.barrier)
 
     def forget_loss(self):
         """Starts the sum of the loss anew."""
@@ -291,7 +292,8 @@ cdef class Descent:
         cdef int64_t i
         ob_soft_rows(&self.tree.soft, &self.batch, &self.reached[k], order,
                      n * k // self.n_threads, n * (k + 1) // self.n_threads, beta)
-        ob_wait(&self.barrier)
+        if not ob_wait(&self.barrier):
+            return
         if self.shares[k + 1, 0] > self.shares[k, 0]:
             ob_soft_nodes(&self.tree.soft, &self.batch, self.reached, self.n_threads, &self.adam,
                           order, self.shares[k, 0], self.shares[k + 1, 0], share,

@@ -62,7 +62,7 @@ def refined(
     Raises
     ------
     TreeError
-        If a split is no hyperplane: a set of levels, or a linear machine.
+        If a split is no hyperplane: a set of levels of C4.5, or a linear machine.
 
     Examples
     --------
@@ -93,6 +93,9 @@ def refined(
     out = copy(classifier)
     model = Model((tree,), "single", classifier.model_.encoding, classifier.classes_)
     out._hold(model, getattr(classifier, "feature_names_in_", None))
+    # What the old fit has noted of its search is not true of this tree.
+    for note in set(classifier._notes) - {"_takes_odd"}:
+        out.__dict__.pop(note, None)
     return out
 
 

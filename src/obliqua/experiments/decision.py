@@ -8,10 +8,10 @@ half their number.
 
 1. If no candidate beats the most frequent class, nothing was learnt: none is recommended.
 2. Obliqueness *pays in accuracy* if an oblique tree beats the axis-parallel one. It *pays in size*
-   if the axis-parallel tree does not beat an oblique one that has at most half its leaves, beyond
-   noise, and no more terms. It *perhaps* pays if the linear model or the forest beats the
-   axis-parallel tree, but not an oblique one that is half a point ahead of it and at least half
-   of the way there. Otherwise it does not pay.
+   if the axis-parallel tree neither beats nor is a whole point ahead of an oblique one that has at
+   most half its leaves, beyond noise, and no more terms. It *perhaps* pays if the linear model or
+   the forest beats the axis-parallel tree, but not an oblique one that is half a point ahead of it
+   and at least half of the way there. Otherwise it does not pay.
 3. Where it does not pay, the tree to take is the axis-parallel one. Where it pays, or perhaps
    does, it is an oblique tree for which that is so, in accuracy none that the most accurate of
    them beats; of these the one with the fewest terms.
@@ -232,7 +232,11 @@ def _whether_it_pays(evidence: Evidence) -> tuple[str, Measured | None]:
         top = _most_accurate(better)
         return "accuracy", _easiest([each for each in better if not evidence.beats(top, each)])
     smaller = [
-        each for each in oblique if evidence.smaller(each, axis) and not evidence.beats(axis, each)
+        each
+        for each in oblique
+        if evidence.smaller(each, axis)
+        and not evidence.beats(axis, each)
+        and axis.accuracy - each.accuracy < 2 * WORTH
     ]
     if smaller:
         return "size", _easiest(smaller)

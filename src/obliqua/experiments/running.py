@@ -215,26 +215,40 @@ def work_off(work: Work, n_jobs: int = 1, progress: Callable[[Step], None] | Non
     if not work.tasks:
         return
     clock = _Clock(work.tasks, joblib.effective_n_jobs(n_jobs))
+    known = [task for task in work.tasks if task.again]
+    fresh = [task for task in work.tasks if not task.again]
+    done = 0
+
+    def note(task: Task, cell: Cell) -> None:
+        nonlocal done
+        done += 1
+        clock.note(task, cell.seconds)
+        if progress is not None:
+            total, left = len(work.tasks), clock.left()
+            progress(Step(task.store.table, task.key, cell, task.again, done, total, left))
+
+    # First what is kept comes out as before; until then nothing is written to any file.
+    for task, cell in _in_parallel(known, n_jobs):
+        _compare(task, cell)
+        note(task, cell)
     with ExitStack() as opened:
-        for store in dict.fromkeys(task.store for task in work.tasks):
+        for store in dict.fromkeys(task.store for task in fresh):
             opened.enter_context(store.open())
-        parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-        calls = (
-            joblib.delayed(_computed)(place, task.key, task.rows, task.method, seed, task.n_folds)
-            for place, task in enumerate(work.tasks)
-            for seed in [task.store.seed]
-        )
-        for number, (place, cell) in enumerate(parallel(calls), start=1):
-            task = work.tasks[place]
-            if task.again:
-                _compare(task, cell)
-            else:
-                task.store.put(task.key, asdict(cell))
-            clock.note(task, cell.seconds)
-            if progress is not None:
-                total = len(work.tasks)
-                left = clock.left()
-                progress(Step(task.store.table, task.key, cell, task.again, number, total, left))
+        for task, cell in _in_parallel(fresh, n_jobs):
+            task.store.put(task.key, asdict(cell))
+            note(task, cell)
+
+
+def _in_parallel(tasks: Sequence[Task], n_jobs: int) -> Iterator[tuple[Task, Cell]]:
+    """Compute cells in any number of processes, and give each as soon as it is there."""
+    parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+    calls = (
+        joblib.delayed(_computed)(place, task.key, task.rows, task.method, seed, task.n_folds)
+        for place, task in enumerate(tasks)
+        for seed in [task.store.seed]
+    )
+    for place, cell in parallel(calls):
+        yield tasks[place], cell
 
 
 def _computed(

@@ -228,11 +228,12 @@ class Store(Kept):
     @property
     def made_elsewhere(self) -> bool:
         """Whether other code, other versions or another machine have made what is kept."""
-        if not self.runs:
-            return False
         ours = surroundings()
-        names = {*ours, *self.runs[-1]} - set(_HARMLESS)
-        return any(self.runs[-1].get(name) != ours.get(name) for name in names)
+        return any(
+            run.get(name) != ours.get(name)
+            for run in self.runs
+            for name in {*ours, *run} - set(_HARMLESS)
+        )
 
     @contextmanager
     def open(self) -> Iterator[None]:

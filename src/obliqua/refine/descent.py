@@ -18,11 +18,12 @@ from obliqua._core.rng import child_key
 from obliqua._core.soft import Descent, shuffle
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.refine.draft import Draft, class_counts, logits_of
-from obliqua.refine.rows import Float32Array, SoftRows
+from obliqua.refine.rows import Float32Array, SoftRows, robust
 
 __all__ = ["Schedule", "Watch", "refine"]
 
 _CHUNK = 4_000_000  # weights that rows meet between two looks at the clock: some 50 ms
+_ENOUGH = 20_000  # rows that are enough to find quartiles
 _ROWS_PER_THREAD = 32  # of a batch: fewer are not worth the waiting
 
 
@@ -215,18 +216,38 @@ def _scaled(draft: Draft, rows: SoftRows) -> tuple[Float32Array, Int32Array, Flo
     normals = draft.normals.copy()
     leaf, sums = replace(draft, normals=normals).soft(rows).walk()
     sd = _deviations(sums)
+    if rows.columns.heavy:
+        sd = _without_far_rows(sd, normals, leaf, draft, rows)
     for node in np.flatnonzero(sd == 0.0).tolist():
         sd[node] = float(_heights(normals[node], rows).std()) or 1.0
     normals /= sd.astype(np.float32)[:, None]
     return normals, leaf, sums[:, 0] / rows.n_rows
 
 
-def _heights(normal: Float32Array, rows: SoftRows) -> FloatArray:
-    """Return w.x + b of all rows."""
-    heights = (rows.x @ normal[: rows.x.shape[1]]).astype(np.float64)
+def _without_far_rows(
+    sd: FloatArray, normals: Float32Array, leaf: Int32Array, draft: Draft, rows: SoftRows
+) -> FloatArray:
+    """Return the spreads of heights, those of the quartiles where a few rows are far out."""
+    sd = sd.copy()
+    some = slice(0, _ENOUGH)  # rows stand in a random order
+    reached = np.zeros((draft.n_nodes, len(leaf[some])), dtype=bool)
+    for node in range(draft.n_nodes - 1, -1, -1):
+        for side in draft.child[node].tolist():
+            reached[node] |= reached[side] if side >= 0 else leaf[some] == -1 - side
+    for node in range(draft.n_nodes):
+        heights = _heights(normals[node], rows, _ENOUGH)[reached[node]]
+        if len(heights):
+            _, sd[node], _ = robust(heights, 0.0, float(sd[node]))
+    return sd
+
+
+def _heights(normal: Float32Array, rows: SoftRows, most: int | None = None) -> FloatArray:
+    """Return w.x + b of all rows, or of the first ones."""
+    n = rows.n_rows if most is None else min(most, rows.n_rows)
+    heights = (rows.x[:n] * normal[: rows.x.shape[1]]).sum(axis=1, dtype=np.float64)
     if rows.more_ptr is not None and rows.more is not None:
-        of_row = np.repeat(np.arange(rows.n_rows), np.diff(rows.more_ptr))
-        heights += np.bincount(of_row, normal[rows.more[: len(of_row)]], rows.n_rows)
+        of_row = np.repeat(np.arange(n), np.diff(rows.more_ptr[: n + 1]))
+        heights += np.bincount(of_row, normal[rows.more[: len(of_row)]], n)
     return heights
 
 

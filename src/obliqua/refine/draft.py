@@ -15,6 +15,7 @@ from obliqua.criteria import get_criterion
 from obliqua.data import Problem
 from obliqua.errors import TreeError
 from obliqua.refine.rows import Columns, Float32Array, SoftRows, padded
+from obliqua.refine.spreads import with_odd_spreads
 from obliqua.tree import Tree
 
 __all__ = ["FLOOR", "Draft", "draft_of", "tree_of"]
@@ -173,7 +174,7 @@ def tree_of(draft: Draft, rows: SoftRows, problem: Problem, label: str) -> Tree:
         tree = _counted(_uncounted(draft, rows.columns, problem, label), problem)
         empty = tree.is_leaf & (tree.n_samples == 0)
         if not empty.any():
-            return tree
+            return with_odd_spreads(tree, problem)
         leaves = np.cumsum(tree.is_leaf) - 1
         draft = without_leaves(draft, np.sort(leaves[empty]))
 

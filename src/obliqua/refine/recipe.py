@@ -158,6 +158,10 @@ def refined_tree(
     work = _Work(problem, soft_rows(problem, key), grower, recipe, key, n_threads, watch)
     watch.say(f"growing {ceil(recipe.start * n_leaves)} leaves")
     grown = grower(problem, max(ceil(recipe.start * n_leaves), 1), 0)
+    # A tree of the right size is better than a large one that is cut back unrefined.
+    if watch.is_up:
+        grown = grower(problem, n_leaves, 0)
+        return tree_of(draft_of(grown, work.rows.columns), work.rows, problem, LABEL)
     draft = work.refined(draft_of(grown, work.rows.columns), recipe.schedule)
     draft = work.shrunk(draft, n_leaves, recipe.steps, recipe.max_features)
     draft = without_useless(draft, work.rows)

@@ -21,9 +21,14 @@ from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua._weights import round_significant
 from obliqua.data import Problem
 
-__all__ = ["LANES", "Columns", "SoftRows", "soft_rows"]
+__all__ = ["LANES", "Columns", "SoftRows", "robust", "soft_rows"]
 
 Float32Array = NDArray[np.float32]
+
+#: From quartile to quartile, in standard deviations of a normal distribution.
+NORMAL_QUARTILES = 1.349
+#: A standard deviation that is so many times what the quartiles say is that of a few values.
+HEAVY = 5.0
 
 LANES = 8  # floats that a processor handles together: widths are multiples of it
 
@@ -53,6 +58,8 @@ class Columns:
         The share of the weight of all rows that has each level, for the columns of levels.
     width : int
         The number of weights of a hyperplane.
+    heavy : bool, default=False
+        Whether some column has values so far out that its quartiles stand for its spread.
     """
 
     numeric: Int64Array
@@ -63,6 +70,7 @@ class Columns:
     missing: Int64Array
     share: FloatArray
     width: int
+    heavy: bool = False
 
     @property
     def constant(self) -> int:
@@ -166,9 +174,22 @@ def soft_rows(problem: Problem, seed: int = 0) -> SoftRows:
     more_ptr, more = _ones(problem, first, columns, gaps) if odd else (None, None)
     if more_ptr is not None and more is not None:
         of_row = np.repeat(np.arange(len(first)), np.diff(more_ptr))
-        columns.share[:] = np.bincount(more, share[of_row], columns.width)
+        columns.share[:] = np.bincount(more[: len(of_row)], share[of_row], columns.width)
+        _leave_where_unknown(problem, first, columns)
     mean_one = (weight * (len(first) / weight.sum())).astype(np.float32)
     return SoftRows(x, more_ptr, more, y, units, mean_one, problem.n_classes, columns)
+
+
+def _leave_where_unknown(problem: Problem, rows: Int64Array, columns: Columns) -> None:
+    """Take the shares of levels as unknown in columns that have levels nobody knows (code -1).
+
+    Such a row adds 0 to a height, here and in the finished tree, so that the numbers of the levels
+    must not be moved around their mean there.
+    """
+    for column in np.flatnonzero(columns.levels >= 0).tolist():
+        if (problem.Z[rows, column] < 0).any():
+            start = columns.levels[column]
+            columns.share[start : start + columns.n_levels[column]] = 0.0
 
 
 def _different(problem: Problem, seed: int) -> tuple[Int64Array, Int64Array]:
@@ -192,6 +213,7 @@ def _standardised(
     stride = padded(d + 1)
     x = np.zeros((n, stride), dtype=np.float32)
     mean, sd = np.zeros(d), np.ones(d)
+    heavy = False
     for k, column in enumerate(numeric.tolist()):
         values = problem.Z[rows, column].astype(np.float64)
         there = share
@@ -205,10 +227,11 @@ def _standardised(
             small = values / size
             middle = float((there * small).sum()) / total
             spread = float(np.sqrt((there * (small - middle) ** 2).sum() / total))
+            middle, spread, far = robust(small[there > 0.0], middle, spread)
+            heavy |= far
             # A column that is constant but for rounding tells nothing, and must not be blown up.
             mean[k], sd[k] = middle * size, spread * size if spread > 1e-12 else 1.0
-        # To 24 bits, so that another order of sums hardly ever reaches the tree.
-        mean[k], sd[k] = round_significant([mean[k], sd[k]]).tolist()
+        mean[k], sd[k] = _rounded(float(mean[k]), float(sd[k]))
         centred = (values - mean[k]) / sd[k]
         x[:, k] = np.where(there > 0.0, centred, 0.0) if gaps[column] else centred
     x[:, d] = 1.0
@@ -221,8 +244,33 @@ def _standardised(
     width = padded(place)
     where: list[Int64Array] = [np.array(places, dtype=np.int64) for places in (levels, missing)]
     n_levels = problem.n_levels.astype(np.int64)
-    columns = Columns(numeric, mean, sd, where[0], n_levels, where[1], np.zeros(width), width)
+    share_of = np.zeros(width)
+    columns = Columns(numeric, mean, sd, where[0], n_levels, where[1], share_of, width, heavy)
     return columns, x
+
+
+def robust(values: FloatArray, mean: float, sd: float) -> tuple[float, float, bool]:
+    """Return a centre and a spread, and whether they are those of the quartiles.
+
+    One value that is far out makes the standard deviation so large that all others look the same.
+    The quartiles do not mind it.
+    """
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75)).tolist()
+    spread = (high - low) / NORMAL_QUARTILES
+    if 0.0 < spread < sd / HEAVY:
+        return middle, spread, True
+    return mean, sd, False
+
+
+def _rounded(mean: float, sd: float) -> tuple[float, float]:
+    """Round both, so that another order of sums hardly ever reaches the tree.
+
+    The mean is rounded in units of the spread, for it may be far from 0.
+    """
+    sd = float(round_significant([sd])[0])
+    unit = float(np.ldexp(1.0, int(np.frexp(sd)[1]) - 24))
+    places = mean / unit if unit > 0.0 else float("inf")
+    return (float(np.rint(places)) * unit if abs(places) < 2.0**62 else mean), sd
 
 
 def _ones(
