@@ -36,7 +36,9 @@ def with_odd_spreads(tree: Tree, problem: Problem) -> Tree:
     if not wanted:
         return tree
     leaf = tree.apply(problem.Z)
-    weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
+    weights = np.ones(problem.n_rows)
+    if problem.weights is not None:
+        weights = problem.weights.astype(np.float64)
     node_of = tree.node_of_plane[tree.plane_of_coef]
     spread = tree.spread.copy()
     below: dict[int, Int64Array] = {}
