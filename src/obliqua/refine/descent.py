@@ -69,7 +69,7 @@ class Schedule:
         if self.passes is not None:
             return self.passes
         # Few rows want steps rather than passes: 2,000 batches. Many rows want fewer passes.
-        least = max(min(self.least_passes, 40.0 * self.least_passes * 1000.0 / n_rows), 5.0)
+        least = max(min(self.least_passes, 20_000.0 * self.least_passes / n_rows), 4.0)
         return min(max(128_000 / n_rows, least), 400.0)
 
     def decay_with(self, n_rows: int) -> float:
