@@ -3,8 +3,7 @@
 ``python -m benchmarks.refined`` measures `RefinedTreeClassifier` part by part. Each part keeps a
 row for each problem, number of leaves, method and seed in `benchmarks/results/refined/<part>.json`
 and writes the table `docs/results/refined/<part>.md`. A run replaces the rows that it measures
-again and leaves the others, so that it can be short; each row has its date and the load average.
-Accuracy is that of held-out rows.
+again; each row has its date and the load average. Accuracy is that of held-out rows.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from benchmarks import machine
 from benchmarks.adapters.bench_ydf import Ydf
 from benchmarks.measure import clock, limit_threads
 from benchmarks.report import NO_VALUE, ROOT, number, table
-from obliqua import HHCartClassifier, RefinedTreeClassifier, datasets
+from obliqua import DatasetMissing, HHCartClassifier, RefinedTreeClassifier, datasets
 
 RESULTS = ROOT / "benchmarks" / "results" / "refined"
 TABLES = ROOT / "docs" / "results" / "refined"
@@ -453,8 +452,7 @@ def merged(old: list[Row], new: list[Row]) -> list[Row]:
 
 def read(name: str) -> list[Row]:
     path = RESULTS / f"{name}.json"
-    rows: list[Row] = json.loads(path.read_text("utf-8"))["rows"] if path.is_file() else []
-    return rows
+    return json.loads(path.read_text("utf-8"))["rows"] if path.is_file() else []
 
 
 def keep(name: str, rows: list[Row]) -> None:
@@ -472,26 +470,29 @@ def main(arguments: list[str] | None = None) -> int:
     words.add_argument("--only", metavar="letter,planted", help="parts; all if not given")
     words.add_argument("--methods", default="", help="methods, divided by ';'; all if not given")
     words.add_argument("--seeds", type=int, default=3, help="planted trees always have ten")
-    words.add_argument("--repeats", type=int, default=1, help="fits, of which the fastest counts")
+    words.add_argument("--repeats", type=int, default=1, help="fits; the fastest counts")
     words.add_argument("--quick", action="store_true", help="small data, print only")
-    words.add_argument("--report", action="store_true", help="write the tables, measure nothing")
+    words.add_argument("--report", action="store_true", help="only write the tables")
     options = words.parse_args(arguments)
     names = options.only.split(",") if options.only else [*PARTS]
     if unknown := set(names) - set(PARTS):
         words.error(f"no part is called {min(unknown)!r}; there are {', '.join(PARTS)}")
-    methods = tuple(filter(None, options.methods.split(";")))
-    seeds = 1 if options.quick else options.seeds
-    run = Run(seeds, options.repeats, options.quick, methods)
+    seeds, methods = 1 if options.quick else options.seeds, options.methods.split(";")
+    run = Run(seeds, options.repeats, options.quick, tuple(filter(None, methods)))
     for name in names:
         measure, text = PARTS[name]
-        with limit_threads(1):
-            rows = [] if options.report else list(measure(run))
+        try:
+            with limit_threads(1):
+                rows = [] if options.report else list(measure(run))
+        except DatasetMissing as error:
+            print(f"{name} is left out: {error}")
+            continue
+        if rows and not options.quick:
+            keep(name, rows)
         if options.quick:
             print(text(rows))
-            continue
-        if rows:
-            keep(name, rows)
-        (TABLES / f"{name}.md").write_text(text(read(name)) + "\n", encoding="utf-8")
+        else:
+            (TABLES / f"{name}.md").write_text(text(read(name)) + "\n", encoding="utf-8")
     return 0
 
 
