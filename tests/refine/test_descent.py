@@ -56,7 +56,7 @@ def test_really_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
     seen: list[int] = []
 
-    class Counted(module.Descent):  # type: ignore[misc, name-defined]
+    class Counted(module.Descent):
         def __init__(self, *args: Any) -> None:
             seen.append(self.n_threads)
 
