@@ -96,7 +96,7 @@ def test_damage_elsewhere_is_refused(tmp_path: Path) -> None:
     path = filled(tmp_path / "x.jsonl")
     content = path.read_bytes()
     lines = content.splitlines(keepends=True)
-    for number in range(1, len(lines) - 1):
+    for number in range(1, len(lines)):
         place = sum(map(len, lines[:number])) + len(lines[number]) // 2
         changed = bytearray(content)
         changed[place] = ord("7") if changed[place] != ord("7") else ord("8")
@@ -107,6 +107,23 @@ def test_damage_elsewhere_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"".join([lines[0], lines[1], lines[2][:-5], *lines[3:]]))
     with pytest.raises(ResultsError, match="damaged: line 3"):
         Kept(path)
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"\n", b"{}\n", b"not a line\n", encoded({"cell": 1})[:-3] + b"\n"]
+)
+def test_a_whole_last_line_that_nobody_wrote_is_refused(tmp_path: Path, garbage: bytes) -> None:
+    """A program that is killed leaves no line's end behind a part of a line."""
+    path = filled(tmp_path / "x.jsonl")
+    content = path.read_bytes()
+    number = content.count(b"\n") + 1
+    path.write_bytes(content + garbage)
+    for read in (Kept, lambda path: Store(path, "t", 5, resume=True)):
+        with pytest.raises(ResultsError, match=f"line {number} is not.*remove this last line"):
+            read(path)
+    assert path.read_bytes() == content + garbage
+    path.write_bytes(content + garbage.rstrip(b"\n"))
+    assert cells_of(path) == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

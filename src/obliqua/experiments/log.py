@@ -1,8 +1,9 @@
 """A file of JSON lines that only grows.
 
 Each line ends with a checksum of its own text. A program that is killed while it writes leaves
-the beginning of a line at the end of the file; the next one finds that out and cuts it off. What
-stood in the file before is never written again, so it cannot be lost.
+the beginning of a line at the end of the file, without the line's end; the next one finds that out
+and cuts it off. A line that has its end but is not as it was written was damaged otherwise, and the
+file is refused. What stood in the file before is never written again, so it cannot be lost.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def read_lines(path: Path) -> Lines:
     Raises
     ------
     ResultsError
-        If a line is damaged that is not the last one.
+        If a line is damaged. A line that lacks its end is not: a program was stopped there.
     """
     try:
         content = path.read_bytes()
@@ -114,25 +115,23 @@ def read_lines(path: Path) -> Lines:
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise ResultsError(f"{path} cannot be read: {reason}") from error
-    lines = content.split(b"\n")
-    lines = [line + b"\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    *lines, torn = content.split(b"\n")  # what is behind the last end was never finished
     records: list[dict[str, Any]] = []
     for number, line in enumerate(lines, start=1):
-        record = _decoded(line[:-1]) if line.endswith(b"\n") else None
+        record = _decoded(line)
         if record is None:
-            if number == len(lines):
-                return Lines(tuple(records), line, len(content))
-            raise ResultsError(_damaged(path, number, bool(records)))
+            raise ResultsError(_damaged(path, number, len(lines)))
         records.append(record)
-    return Lines(tuple(records), b"", len(content))
+    return Lines(tuple(records), torn, len(content))
 
 
-def _damaged(path: Path, number: int, begun: bool) -> str:
-    if not begun:
+def _damaged(path: Path, number: int, n_lines: int) -> str:
+    if number == 1:
         return f"{path} is not a file of results; choose another folder or remove the file"
+    last = "remove this last line, or " if number == n_lines else ""
     return (
         f"{path} is damaged: line {number} is not as it was written. Take the file from a copy, "
-        "or remove it; results that may be wrong are not gone on with"
+        f"or {last}remove the file; results that may be wrong are not gone on with"
     )
 
 
