@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from obliqua import rank_methods
+from obliqua._signed_ranks import MOST_EXACT
 from obliqua.ranks import Ranks
 from reference import ranks as twin
 
@@ -100,6 +101,33 @@ def test_wilcoxon_is_scipys_where_nothing_is_tied() -> None:
         assert pair.p_value == pytest.approx(stats.wilcoxon(one, other, method="exact").pvalue)
 
 
+@pytest.mark.parametrize("n", [300, 1000, 3000])
+@pytest.mark.parametrize("digits", [12, 1])  # without ties and zeros, and with many of both
+def test_many_data_sets_have_wilcoxons_normal_p_value(n: int, digits: int) -> None:
+    rng = np.random.default_rng(n)
+    one = rng.normal(size=n).round(digits)
+    other = (one + rng.normal(0.08, 1.0, size=n)).round(digits)
+    one[::50] = other[::50] + 1.0  # equal sizes, even where nothing else is tied
+    if digits == 1:
+        one[::7] = other[::7]
+    found = rank_methods({"a": one, "b": other}).pair("a", "b")
+    differences = (one - other).round(10)  # SciPy takes 0.3 - 0.2 and 0.2 - 0.1 for unequal
+    expected = stats.wilcoxon(differences, zero_method="pratt", method="asymptotic")
+    assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9)
+    assert found.ties == (differences == 0).sum()
+
+
+def test_the_normal_p_value_is_near_the_exact_one_where_it_takes_over() -> None:
+    for seed, shift in ((0, 0.0), (1, 0.15), (2, 0.2)):
+        rng = np.random.default_rng(seed)
+        gains = rng.normal(shift, 1.0, size=MOST_EXACT).round(1)
+        zeros = np.zeros(MOST_EXACT)
+        exact = rank_methods({"a": gains, "b": zeros}).pair("a", "b").p_value
+        normal = stats.wilcoxon(gains, zero_method="pratt", method="asymptotic").pvalue
+        assert exact > 0.001  # further out the normal distribution is rougher, and nobody minds
+        assert exact == pytest.approx(normal, rel=0.05)
+
+
 def test_iman_and_davenport() -> None:
     found = rank_methods(columns(random_scores()))
     chi_square = found.friedman[0]
@@ -128,6 +156,48 @@ def test_rounding_makes_no_rank() -> None:
     steps = rank_methods({"a": [0.9, 0.8, 0.7, 0.3], "b": [0.8, 0.7, 0.6, 0.4]})
     # Four equal sizes, one of them down: p is that of 1 of 4, both tails.
     assert steps.pair("a", "b").p_value == pytest.approx(2 * 5 / 16)
+
+
+def test_rounding_is_that_of_a_data_set() -> None:
+    """Seconds of a large data set must not make those of a small one equal."""
+    scores = {"a": [1e6, 1e-7, 2e-7], "b": [2e6, 3e-7, 4e-7], "c": [3e6, 2e-7, 5e-7]}
+    found = rank_methods(scores, larger_is_better=False)
+    np.testing.assert_array_equal(found.ranks, [[1, 2, 3], [1, 3, 2], [1, 2, 3]])
+    assert (found.pair("a", "b").wins, found.pair("a", "b").ties) == (3, 0)
+    # Without the large one it is the same; its own rounding still counts as such.
+    small = rank_methods({"a": [1e-7, 2e-7], "b": [3e-7, 4e-7]}, larger_is_better=False)
+    assert small.pair("a", "b").ties == 0
+    near = {"a": [1e6, 1.0, 2.0], "b": [1e6 + 1e-9, 2.0, 3.0]}
+    assert rank_methods(near).pair("a", "b").ties == 1
+    for factor in (1.0, 3.0, 1e-9, 7e11):
+        steps = {"a": [0.9, 0.8, 0.7, 0.3], "b": [0.8, 0.7, 0.6, 0.4]}
+        scaled = {name: [factor * value for value in column] for name, column in steps.items()}
+        assert rank_methods(scaled).pair("a", "b").p_value == pytest.approx(2 * 5 / 16)
+
+
+def test_methods_that_share_the_best_mean_rank() -> None:
+    found = rank_methods({"a": [1.0, 2.0, 3.0], "b": [2.0, 1.0, 3.0], "c": [0.0, 0.0, 0.0]})
+    assert found.firsts == ("a", "b")
+    said = "a and b share the best mean rank, but beat no other beyond noise"
+    assert said in found.describe() and said in found.markdown()
+    many = rank_methods({"a": [1, 2] * 10, "b": [2, 1] * 10, "c": [0, 0] * 10})
+    assert "a and b share the best mean rank; a beats c; b beats c beyond" in many.describe()
+    same = rank_methods({name: [1.0, 2.0, 3.0] for name in "abc"})
+    assert "a, b and c share the best mean rank, but beat no other" in same.describe()
+
+
+def test_mean_ranks_do_not_decide_who_beats() -> None:
+    """Won as often as lost, but by far less: the mean ranks are the same, the sizes are not."""
+    gains = [0.01 + 0.001 * k for k in range(20)] + [-1.0 - k for k in range(20)]
+    found = rank_methods({"a": gains, "b": [0.0] * 40})
+    assert found.pair("a", "b").adjusted < 0.05
+    assert found.firsts == ("a", "b")
+    assert "b beats a beyond noise" in found.describe()
+    assert "a beats" not in found.describe()
+    # One more small win makes the mean rank of the loser the best one.
+    more = rank_methods({"a": [*gains, 0.02], "b": [0.0] * 41})
+    assert more.best == "a"
+    assert "a has the best mean rank, but beats no other" in more.describe()
 
 
 def test_methods_that_are_the_same_or_always_in_one_order() -> None:
@@ -222,6 +292,8 @@ def test_missing_scores(nothing: Any) -> None:
         ({"a": [], "b": []}, {}, "At least two data sets"),
         ({"a": [1.0, 2.0], "b": [1.0]}, {}, "as many scores; got a 2, b 1"),
         ({"a": ["x", "y"], "b": [1.0, 2.0]}, {}, "must be numbers; a has 'x' on set 1"),
+        ({"a": ["1", "2"], "b": [1.0, 2.0]}, {}, "numbers; a has '1' on set 1.*written as text"),
+        ({"a": [b"1", 2.0], "b": [1.0, 2.0]}, {}, "must be numbers; a has b'1' on set 1"),
         ({"a": [np.inf, 1.0], "b": [1.0, 2.0]}, {}, "must be finite; a has inf on set 1"),
         ([[1.0, 2.0]], {}, "must be a mapping of method to scores"),
         ({"a": [1.0, 2.0], "b": [1.0, 2.0]}, {"level": 5}, "level must be a number between 0"),

@@ -66,11 +66,13 @@ def _score(value: Any, method: str, data_set: str) -> float:
     if value is None:
         return float("nan")
     try:
+        if isinstance(value, str | bytes):  # float() would read '1' as a number
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
         raise ValueError(
             f"Scores must be numbers; {method} has {value!r} on {data_set}. A column of names "
-            "must be an index, or be left out."
+            "must be an index, or be left out; numbers that are written as text, made numbers."
         ) from None
     if np.isinf(number):
         raise ValueError(f"Scores must be finite; {method} has {number} on {data_set}.")

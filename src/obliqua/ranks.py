@@ -18,13 +18,15 @@ import numpy as np
 from scipy import stats
 
 from obliqua._score_tables import read_scores, said_of_gaps
+from obliqua._signed_ranks import holm, near_ranks, signed_rank_p
 from obliqua._typing import FloatArray
 from obliqua._wording import on_one_line
 
 __all__ = ["Pair", "Ranks", "rank_methods"]
 
-#: Scores that agree in so many digits of the largest one are equal: the rest is rounding.
-DIGITS = 12
+#: On a data set, scores that are no further apart than this share of its largest one are equal:
+#: the rest is rounding.
+SAME = 1e-12
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,9 @@ class Pair:
     wins, losses, ties : int
         On how many data sets `better` has the better score, the worse one, the same.
     p_value : float
-        Two-sided, exact, over all choices of signs. Data sets on which both are the same count
-        when differences are ranked, and have no sign.
+        Two-sided; exact, over all choices of signs, up to 200 data sets on which the two differ,
+        and by the normal distribution with more, ties taken into account. Data sets on which
+        both are the same count when differences are ranked, and have no sign.
     adjusted : float
         The same after Holm's correction for the number of comparisons.
     """
@@ -83,8 +86,14 @@ class Ranks:
     @cached_property
     def ranks(self) -> FloatArray:
         """The rank of each method on each data set; 1 is the best, and ties share their mean."""
-        rounded = np.round(_scaled(self.scores), DIGITS)
-        return np.asarray(stats.rankdata(-rounded if self.larger_is_better else rounded, axis=1))
+        signed = -self.scores if self.larger_is_better else self.scores
+        lines = zip(signed, self._same, strict=True)
+        return np.array([near_ranks(line, np.full(len(line), same)) for line, same in lines])
+
+    @cached_property
+    def _same(self) -> FloatArray:
+        """How far apart scores of a data set may be that count as equal."""
+        return np.asarray(SAME * np.abs(self.scores).max(axis=1))
 
     @cached_property
     def mean_ranks(self) -> dict[str, float]:
@@ -100,6 +109,12 @@ class Ranks:
     def best(self) -> str:
         """The method with the smallest mean rank; the first of them at ties."""
         return self.order[0]
+
+    @cached_property
+    def firsts(self) -> tuple[str, ...]:
+        """The methods with the smallest mean rank: several at ties, in the order given."""
+        least = self.mean_ranks[self.best]
+        return tuple(name for name in self.methods if self.mean_ranks[name] == least)
 
     @cached_property
     def friedman(self) -> tuple[float, float]:
@@ -180,21 +195,30 @@ class Ranks:
 
     def _compared(self, names: list[tuple[str, str]]) -> tuple[Pair, ...]:
         """Compare pairs of methods, and correct for their number."""
-        sign = 1.0 if self.larger_is_better else -1.0
-        columns = dict(zip(self.methods, sign * _scaled(self.scores).T, strict=True))
-        # Rounded after the difference: 0.9 - 0.8 and 0.8 - 0.7 are the same.
-        gains = [np.round(columns[one] - columns[other], DIGITS) for one, other in names]
-        plain = [_signed_rank_p(gain) for gain in gains]
+        found = [self._signed_ranks(*pair) for pair in names]
+        plain = [signed_rank_p(signed) for signed in found]
         return tuple(
             Pair(
                 *(one, other),
-                *(int((gain > 0).sum()), int((gain < 0).sum()), int((gain == 0).sum())),
+                *(int((signed > 0).sum()), int((signed < 0).sum()), int((signed == 0).sum())),
                 *(p, adjusted),
             )
-            for (one, other), gain, p, adjusted in zip(
-                names, gains, plain, _holm(plain), strict=True
+            for (one, other), signed, p, adjusted in zip(
+                names, found, plain, holm(plain), strict=True
             )
         )
+
+    def _signed_ranks(self, one: str, other: str) -> FloatArray:
+        """Return the ranks of differences by size, with the sign of the one that is better.
+
+        0 where both are the same. Sizes are the same if rounding explains how far they are apart,
+        as that of 0.9 - 0.8 and 0.8 - 0.7.
+        """
+        sign = 1.0 if self.larger_is_better else -1.0
+        columns = dict(zip(self.methods, self.scores.T, strict=True))
+        gains = sign * (columns[one] - columns[other])
+        gains[np.abs(gains) <= self._same] = 0.0
+        return np.sign(gains) * near_ranks(np.abs(gains), self._same)
 
     def pair(self, one: str, other: str) -> Pair:
         """Return the comparison of two methods.
@@ -261,14 +285,34 @@ class Ranks:
     def _said_of_best(self) -> str:
         """Say which methods the best one beats by Wilcoxon's test."""
         # The best was chosen from the same scores, so the correction is for all pairs.
-        against = self._of_best()
-        beaten = [pair.worse for pair in against if pair.adjusted < self.level]
         test = f"(Wilcoxon's signed ranks with Holm's correction, {100 * self.level:g} %)"
+        if len(self.firsts) > 1:
+            return self._said_of_firsts(test)
+        beaten = self._beaten(self.best)
         if not beaten:
             return f"{self.best} has the best mean rank, but beats no other beyond noise {test}."
-        if len(beaten) == len(against):
+        if len(beaten) == len(self.methods) - 1:
             return f"{self.best} beats every other method beyond noise {test}."
         return f"{self.best} beats {', '.join(beaten)} beyond noise {test}."
+
+    def _said_of_firsts(self, test: str) -> str:
+        """Say the same of methods that share the best mean rank."""
+        share = f"{', '.join(self.firsts[:-1])} and {self.firsts[-1]} share the best mean rank"
+        won = [(name, self._beaten(name)) for name in self.firsts]
+        found = [f"{name} beats {', '.join(beaten)}" for name, beaten in won if beaten]
+        if not found:
+            return f"{share}, but beat no other beyond noise {test}."
+        return f"{share}; {'; '.join(found)} beyond noise {test}."
+
+    def _beaten(self, name: str) -> list[str]:
+        """Return which methods one beats by Wilcoxon's test, the best ones first."""
+        return [
+            other
+            for other in self.order
+            if other != name
+            and self.pair(name, other).adjusted < self.level
+            and self._signed_ranks(name, other).sum() > 0.0  # which mean ranks may see otherwise
+        ]
 
     def _of_best(self) -> list[Pair]:
         return [pair for pair in self.pairs if pair.better == self.best]
@@ -380,8 +424,9 @@ def rank_methods(
 
     Notes
     -----
-    Scores that agree in 12 digits of the largest one are taken for equal: what is left is
-    rounding, and must not make a rank.
+    Scores of a data set that differ by at most 1e-12 of its largest one are taken for equal: what
+    is left is rounding, and must not make a rank. The p-values of Wilcoxon's test are exact up to
+    200 data sets on which two methods differ, and those of the normal distribution beyond.
 
     Examples
     --------
@@ -412,40 +457,6 @@ def rank_methods(
             f"{len(sets)}. One data set says nothing about others."
         )
     return Ranks(tuple(methods), tuple(sets), table, bool(larger_is_better), level, notes)
-
-
-def _scaled(values: FloatArray) -> FloatArray:
-    """Divide by the largest, so that rounding is the same whatever the unit is."""
-    largest = float(np.abs(values).max(initial=0.0))
-    return values if largest == 0.0 else values / largest
-
-
-def _signed_rank_p(gains: FloatArray) -> float:
-    """Two-sided p-value of Wilcoxon's test, exact with ties too.
-
-    The sum of ranks is a walk: each difference that is not 0 adds its rank, or adds nothing. Mean
-    ranks are halves of whole numbers.
-    """
-    sizes = stats.rankdata(np.abs(gains))
-    steps = np.rint(2.0 * sizes[gains != 0]).astype(np.int64)
-    up = int(np.rint(2.0 * sizes[gains > 0]).sum())
-    whole = int(steps.sum())
-    chances = np.zeros(whole + 1)
-    chances[0] = 1.0
-    for step in steps.tolist():
-        chances[step:] = 0.5 * (chances[step:] + chances[: whole + 1 - step])
-        chances[:step] *= 0.5
-    return min(1.0, 2.0 * float(chances[: min(up, whole - up) + 1].sum()))
-
-
-def _holm(p_values: list[float]) -> list[float]:
-    """Holm's correction: the smallest p-value counts for all pairs, the next for one less."""
-    plain = np.array(p_values)
-    order = np.argsort(plain, kind="stable")
-    factors = np.arange(len(plain), 0, -1)
-    adjusted = np.empty(len(plain))
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * plain[order]))
-    return [float(value) for value in adjusted]
 
 
 def _number(p: float) -> str:

@@ -1,9 +1,10 @@
 """A file of JSON lines that only grows.
 
 Each line ends with a checksum of its own text. A program that is killed while it writes leaves
-the beginning of a line at the end of the file, without the line's end; the next one finds that out
-and cuts it off. A line that has its end but is not as it was written was damaged otherwise, and the
-file is refused. What stood in the file before is never written again, so it cannot be lost.
+the beginning of a line at the end of the file, without the line's end; the next one finds that
+out and cuts it off. A line that has its end but is not as it was written was damaged otherwise,
+and the file is refused. What stood in the file before is never written again, so it cannot be
+lost.
 """
 
 from __future__ import annotations
