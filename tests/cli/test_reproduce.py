@@ -64,6 +64,8 @@ def test_the_command_writes_what_it_prints(run: Run, folder: Path) -> None:
     assert "better and 2 worse by more than two." in shown
     assert "|" not in shown
     assert max(map(len, result.stdout.splitlines())) <= 80
+    meaning = "A verdict compares means, the paper's and ours, in standard deviations of single"
+    assert shown.count(meaning) == 1
     assert "[1/3]" in result.stderr
     assert "left" in result.stderr
     with (folder / "new/folder/hhcart-table-2.csv").open(encoding="utf-8", newline="") as file:

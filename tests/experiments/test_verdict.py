@@ -62,6 +62,18 @@ def test_where_the_paper_has_no_spread_ours_stands_in_and_it_is_said() -> None:
     assert verdict(figure(40.0, "share of component 1")) == ""
 
 
+def test_a_printed_spread_of_0_is_one_that_was_rounded() -> None:
+    """It must neither divide by zero nor leave a figure without a verdict."""
+    assert verdict(figure(90.05, sd=0.0)) == "1 sd"
+    assert verdict(figure(90.1, sd=0.0)) == "2 sd, better"
+    assert verdict(figure(89.0, sd=0.0)) == "> 2 sd, worse"
+    assert verdict(figure(90.0, "macro F", sd=0.0)) == "1 sd"
+    assert verdict(figure(40.0, "hyperplanes", sd=0.0)) == ""
+    assert sum_up([figure(90.0, sd=0.0)]).unjudged == 0
+    assert verdict(figure(90.0, sd=0.0, own=NAN)) == "1 sd"  # of a single repeat
+    assert verdict(figure(90.0, sd=NAN, own=0.0)) == "1 own sd"
+
+
 def test_figures_are_counted() -> None:
     values = [90.0, 91.0, 93.0, 80.0, 100.0, 99.0]
     found = sum_up(

@@ -251,7 +251,7 @@ def _write(compared: Comparison, folder: Path) -> None:
 
 
 def _print_tables(made: Sequence[Comparison]) -> None:
-    from obliqua.experiments.verdict import Counts, Summed, sum_up
+    from obliqua.experiments.verdict import WHAT_IS_COMPARED, Counts, Summed, sum_up
 
     together = Summed(Counts(), Counts())
     for compared in made:
@@ -261,6 +261,8 @@ def _print_tables(made: Sequence[Comparison]) -> None:
         print_text(f"All {len(made)} tables together:\n")
         for sentence in together.sentences():
             print_laid_out(sentence)
+    if together.by_paper.total + together.by_ours.total:
+        print_laid_out(WHAT_IS_COMPARED)
 
 
 def _print_table(compared: Comparison) -> None:

@@ -19,7 +19,7 @@ from obliqua.experiments.advice import Advice
 from obliqua.experiments.candidates import CANDIDATES, Candidate
 from obliqua.experiments.compare import compare
 from obliqua.experiments.decision import Evidence, Measured, decide
-from obliqua.experiments.result import MEASURES, CompareResult, _p_value
+from obliqua.experiments.result import MEASURES, CompareResult, paired_p_value
 
 __all__ = ["Advice", "advise"]
 
@@ -218,7 +218,7 @@ def _p_values(result: CompareResult, measure: str) -> dict[tuple[str, str], floa
     place, overlap = MEASURES.index(measure), 1.0 / (result.n_folds - 1)
     columns = {name: values[:, place] for name, values in result.folds.items()}
     return {
-        (one, other): _p_value(columns[one] - columns[other], overlap)
+        (one, other): paired_p_value(columns[one] - columns[other], overlap)
         for one, other in combinations(columns, 2)
         if not np.isnan(columns[one] - columns[other]).any()
     }

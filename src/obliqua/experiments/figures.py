@@ -92,14 +92,14 @@ class PublishedFigure(NamedTuple):
     def judged_by(self) -> float:
         """The paper's standard deviation; where it prints none, that of our repeats.
 
-        The former is at least what rounding may have changed. The latter is at least the last
-        digit that the paper prints, and for rates, of which it leaves out standard deviations
-        below 0.2, at most that. NaN if neither is known.
+        The former is at least what rounding may have changed; a printed 0 is half of the last
+        digit. The latter is at least the last digit that the paper prints, and for rates, of
+        which it leaves out standard deviations below 0.2, at most that. NaN if neither is known.
         """
         kind = self.what.partition(" of ")[0]
-        if not math.isnan(self.published_sd):
-            return max(self.published_sd, _ROUNDED.get(kind, 0.0))
         least, most = _STAND_IN.get(kind, (0.0, math.inf))
+        if not math.isnan(self.published_sd):
+            return max(self.published_sd or least / 2, _ROUNDED.get(kind, 0.0))
         return math.nan if math.isnan(self.ours_sd) else min(max(self.ours_sd, least), most)
 
     @property

@@ -16,7 +16,7 @@ from obliqua._values import text_of
 from obliqua.experiments.protocol import mean_and_sd
 from obliqua.experiments.tables import Figure
 
-__all__ = ["HEADS", "LEVEL", "MEASURES", "RATE_HEADS", "CompareResult", "cells"]
+__all__ = ["HEADS", "LEVEL", "MEASURES", "RATE_HEADS", "CompareResult", "cells", "paired_p_value"]
 
 #: What is measured in each fold, in the order of the columns of `CompareResult.folds`.
 MEASURES = ("accuracy", "leaves", "depth", "features_per_split", "seconds")
@@ -98,7 +98,8 @@ class CompareResult:
         best = self.folds[self.best][:, 0]
         overlap = 1.0 / (self.n_folds - 1)
         return {
-            name: _p_value(best - values[:, 0], overlap) for name, values in self.folds.items()
+            name: paired_p_value(best - values[:, 0], overlap)
+            for name, values in self.folds.items()
         }
 
     def rows(self) -> list[dict[str, Any]]:
@@ -275,8 +276,22 @@ def cells(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _p_value(differences: FloatArray, overlap: float) -> float:
-    """Two-sided p-value of a corrected paired t-test."""
+def paired_p_value(differences: FloatArray, overlap: float) -> float:
+    """Return the two-sided p-value of a corrected paired t-test (Nadeau and Bengio, 2003).
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_folds * n_repeats,)
+        The differences of two methods, fold by fold.
+    overlap : float
+        Test rows by training rows of a fold, n_test / n_train: the variance of a mean is so much
+        larger than folds without common training rows would make it.
+
+    Returns
+    -------
+    float
+        The p-value; 1 if the mean is 0, and 0 if all differences are the same.
+    """
     mean, variance = float(differences.mean()), float(differences.var(ddof=1))
     if mean == 0.0:
         return 1.0

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HEADS",
+    "WHAT_IS_COMPARED",
     "Counts",
     "Summed",
     "far",
@@ -38,6 +39,13 @@ ONE, TWO = 1.0 + 1e-9, 2.0 + 1e-9
 
 #: The heads of `figure_rows`.
 HEADS = ("set", "method", "figure", "paper", "ours", "z", "verdict")
+
+#: What a verdict says, and what it does not.
+WHAT_IS_COMPARED = (
+    "A verdict compares means, the paper's and ours, in standard deviations of single repeats. A "
+    "mean varies less than a single repeat, so two of them are a wide gate: within it nothing "
+    "speaks against the paper, but a small difference would not be seen."
+)
 
 _NOT_JUDGED = ("hyperplanes", "share")
 # Decimals of what is neither an accuracy nor a number of leaves.
