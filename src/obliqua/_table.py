@@ -16,6 +16,7 @@ from obliqua._typing import AnyArray, BoolArray, FloatArray, Rows
 __all__ = [
     "MAX_ROWS",
     "Table",
+    "check_names",
     "checked_rows",
     "columns_by_name",
     "encoded_rows",
@@ -117,6 +118,31 @@ def read_table(
         columns.append(known)
     _check_finite(matrix, missing, [column.called for column in raw])
     return Table(matrix, Encoding(tuple(columns)), missing_columns(matrix))
+
+
+def check_names(X: Any) -> None:
+    """Refuse a frame in which two columns have the same name.
+
+    Parameters
+    ----------
+    X : object
+        What a user gives as X; only frames have names.
+
+    Raises
+    ------
+    ValueError
+        If a name occurs twice; the message says which.
+    """
+    # polars has no such columns, and a lazy frame would have to find its names out.
+    labels: Any = X.columns if hasattr(X, "iloc") and hasattr(X, "columns") else None
+    if getattr(labels, "is_unique", True):
+        return
+    twice = list(dict.fromkeys(labels[labels.duplicated()].tolist()))
+    raise ValueError(
+        f"X has more than one column called {', '.join(map(repr, twice[:5]))}"
+        f"{', ...' if len(twice) > 5 else ''}. Columns are found by name: give each a name of its "
+        "own, or leave one out."
+    )
 
 
 def columns_by_name(X: Any, names: Sequence[str]) -> Any:

@@ -20,6 +20,7 @@ from obliqua._encoding import QUALITATIVE, Column, Encoding, written_name
 from obliqua._table import (
     MAX_ROWS,
     Table,
+    check_names,
     checked_rows,
     columns_by_name,
     encoded_rows,
@@ -36,6 +37,7 @@ __all__ = [
     "Encoding",
     "Problem",
     "Table",
+    "check_names",
     "checked_rows",
     "columns_by_name",
     "encode",

@@ -103,6 +103,17 @@ def test_asking_before_fitting(Estimator, method):
         getattr(Estimator(), method)()
 
 
+@each_estimator
+def test_two_columns_of_one_name(Estimator):
+    frame = pd.DataFrame(X, columns=["a", "b", "a", "c"])
+    text = "X has more than one column called 'a'. Columns are found by name: give each a name"
+    with pytest.raises(ValueError, match=text):
+        Estimator().fit(frame, Y)
+    model = Estimator(max_depth=2).fit(frame.set_axis(list("abcd"), axis=1), Y)
+    with pytest.raises(ValueError, match=text):
+        model.predict(frame)
+
+
 # --- the labels -----------------------------------------------------------------------------
 
 BAD_LABELS = {
@@ -112,7 +123,11 @@ BAD_LABELS = {
     "two columns": (np.column_stack([Y, Y]), ValueError, "y should be a 1d array"),
     "one-hot": (np.eye(3)[Y], ValueError, "y should be a 1d array"),
     "a quantity": (X[:, 0], ValueError, "Unknown label type: continuous"),
-    "NaN": (np.where(Y == 0, np.nan, Y), ValueError, "Input y contains NaN"),
+    "NaN": (
+        np.where(Y == 0, np.nan, Y),
+        ValueError,
+        "no label in 40 of 120 rows, first nan in row 0",
+    ),
     "infinity": (np.where(Y == 0, np.inf, Y), ValueError, "Input y contains infinity"),
     "text and numbers": ((["a", 1] * len(Y))[: len(Y)], ValueError, "mixes text and numbers: 'a'"),
     "text and truth values": (

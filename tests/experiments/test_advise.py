@@ -284,6 +284,36 @@ def test_what_is_refused(X: Any, y: Any, more: dict[str, Any], message: str) -> 
         advise(X, y, **more)
 
 
+NO_LABEL = r"y has no label in 1 of 40 rows, first (None|nan|<NA>) in row 0, .* Leave such rows"
+
+
+@pytest.mark.parametrize("ask", [advise, compare])
+@pytest.mark.parametrize(
+    "y",
+    [
+        [None, *["a", "b", "a"] * 13],
+        [float("nan"), *[0.0, 1.0, 0.0] * 13],
+        np.array([np.nan, *[0.0, 1.0, 0.0] * 13]),
+        np.array([None, *["a", "b", "a"] * 13], dtype=object),
+        pd.Series([None, *["a", "b", "a"] * 13], dtype="category"),
+        pd.Series([pd.NA, *[0, 1, 0] * 13], dtype="Int64"),
+        pl.Series([None, *["a", "b", "a"] * 13]),
+    ],
+)
+def test_missing_labels_are_said(ask: Any, y: Any) -> None:
+    with pytest.raises(ValueError, match=NO_LABEL):
+        ask(uniform(40, 2), y)
+
+
+@pytest.mark.parametrize("ask", [advise, compare])
+def test_labels_and_names_that_are_unclear(ask: Any) -> None:
+    with pytest.raises(ValueError, match="y mixes text and numbers: 'a' in row 0 and 1 in row 1"):
+        ask(uniform(40, 2), ["a", 1] * 20)
+    frame = pd.DataFrame(uniform(40, 3), columns=["a", "b", "a"])
+    with pytest.raises(ValueError, match="more than one column called 'a'"):
+        ask(frame, [0, 1] * 20)
+
+
 def test_very_few_rows_are_possible() -> None:
     advice = advise(pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0]}), [0, 0, 1, 1])
     assert advice.result.n_folds == 2

@@ -15,6 +15,7 @@ from obliqua._rules import Rules
 from obliqua._table import (
     FROM_DTYPE,
     Table,
+    check_names,
     encoded_rows,
     plain_table,
     read_by_columns,
@@ -37,6 +38,7 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
 
 def read_training(estimator: Any, X: Any, y: Any) -> tuple[Table, Any]:
     """Read and check the table and the labels of a fit; note on the estimator what was seen."""
+    check_names(X)
     X = without_mask(X)
     chosen = getattr(estimator, "categorical_features", None)
     if not (estimator._takes_odd and read_by_columns(X, chosen)):
@@ -51,6 +53,7 @@ def read_training(estimator: Any, X: Any, y: Any) -> tuple[Table, Any]:
 
 def read_rows(estimator: Any, X: Any) -> Rows:
     """Read and check rows to predict."""
+    check_names(X)
     X = without_mask(X)
     encoding: Encoding = estimator.model_.encoding
     by_columns = estimator._takes_odd and read_by_columns(X, FROM_DTYPE)

@@ -22,7 +22,7 @@ def check_labels(y: Any) -> None:
     """
     if isinstance(y, list | tuple):
         values = list(y)
-    elif not hasattr(y, "dtype") or (isinstance(y.dtype, np.dtype) and y.dtype.kind != "O"):
+    elif not hasattr(y, "dtype") or (isinstance(y.dtype, np.dtype) and y.dtype.kind not in "Of"):
         return  # of one type, and scikit-learn says whether it is the right one
     else:
         values = np.asarray(y, dtype=object).ravel().tolist()

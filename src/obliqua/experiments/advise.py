@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing, check_consistent_length
+from sklearn.utils import _safe_indexing
 
 from obliqua._typing import AnyArray, Int64Array
 from obliqua.data import read_table
@@ -17,7 +17,7 @@ from obliqua.estimators._labels import encode_labels
 from obliqua.experiments.adapt import adapted
 from obliqua.experiments.advice import Advice
 from obliqua.experiments.candidates import CANDIDATES, Candidate
-from obliqua.experiments.compare import compare
+from obliqua.experiments.compare import checked_labels, compare
 from obliqua.experiments.decision import Evidence, Measured, decide
 from obliqua.experiments.result import MEASURES, CompareResult, paired_p_value
 
@@ -103,10 +103,7 @@ def advise(
     >>> advice.choice, advice.pays
     ('dense', 'accuracy')
     """
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y must have one dimension, a label per row; got {labels.ndim}.")
-    check_consistent_length(X, labels)
+    labels = checked_labels(X, y)
     if max_rows is not None and max_rows < 2:
         raise ValueError(f"max_rows must be at least 2, or None for all rows; got {max_rows}.")
     X, labels, notes = _drawn(X, labels, max_rows, random_state)

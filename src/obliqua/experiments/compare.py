@@ -15,7 +15,8 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 
 from obliqua import _confusion as measures
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.estimators._labels import encode_labels
+from obliqua.data import check_names
+from obliqua.estimators._labels import check_labels, encode_labels
 from obliqua.experiments.adapt import adapted, fix_types, takes_tables
 from obliqua.experiments.methods import BY_DEFAULT, METHODS, find_method
 from obliqua.experiments.result import CompareResult
@@ -89,10 +90,7 @@ def compare(
     stump 0.667 False
     tree 0.933 True
     """
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y must have one dimension, a label per row; got {labels.ndim}.")
-    check_consistent_length(X, labels)
+    labels = checked_labels(X, y)
     for name, count, least in (("n_folds", n_folds, 2), ("n_repeats", n_repeats, 1)):
         if count < least:
             raise ValueError(f"{name} must be at least {least}; got {count}.")
@@ -124,6 +122,30 @@ def compare(
         notes=notes,
         classes=tuple(classes.tolist()),
     )
+
+
+def checked_labels(X: Any, y: Any) -> AnyArray:
+    """Return labels as an array; what is no label, or does not fit the rows, is refused.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+        The rows.
+    y : array-like of shape (n_rows,)
+        The labels.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The labels.
+    """
+    check_names(X)
+    check_labels(y)
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one dimension, a label per row; got {labels.ndim}.")
+    check_consistent_length(X, labels)
+    return labels
 
 
 def _pooled(found: list[tuple[FloatArray, Int64Array]], n_repeats: int) -> Int64Array:
