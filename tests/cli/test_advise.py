@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -31,18 +32,48 @@ def test_tables_words_and_command(run: Run, data: Path) -> None:
     expected = obliqua.advise(X, y, n_folds=3, n_repeats=1)
     for paragraph in expected.describe().split("\n\n")[1:]:
         assert paragraph in joined
-    assert lines[-1] == f"The tree: obliqua fit data.csv -t y {expected.command()}"
+    assert lines[-3] == "To grow this tree and save it:"
+    assert lines[-1] == f"obliqua fit data.csv -t y {expected.command()}"
     assert max(map(len, lines[:-1])) <= 80
     assert [line for line in lines if line != line.rstrip()] == []
 
 
-def test_the_command_that_is_printed_works(run: Run, data: Path) -> None:
-    data.write_text(table(200))
-    words = run(*QUICK).stdout.splitlines()[-1].removeprefix("The tree: obliqua ").split()
-    run(*words)
+NAMES = ["--drop", 'note 1,"c,d"', "--categorical", "it's", "--missing", "?", "--missing", "a b"]
+
+
+@pytest.mark.parametrize(
+    ("file", "delimiter", "options"),
+    [
+        ("data.csv", ",", []),
+        ("my data.csv", ",", ["--drop", "note 1", "--seed", "7"]),
+        ("-data.csv", "\t", [*NAMES, "--delimiter", "tab", "--drop-missing-target"]),
+        ("it's; ls.csv", ",", ["--features", "a,b", "--numeric", "a"]),
+    ],
+)
+def test_the_command_that_is_printed_works(
+    run: Run, data: Path, file: str, delimiter: str, options: list[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2)).round(3)
+    names = ["a", "b", "note 1", '"c,d"' if delimiter == "," else "c,d", "it's", "the class"]
+    lines = [delimiter.join(names)]
+    for k, (one, other) in enumerate(X.tolist()):
+        label = "no" if one + other > 0 else "" if k % 40 == 7 and delimiter != "," else "yes"
+        cells = [f"{one}", "?" if k == 5 else f"{other}", f"text {k}", f"{k}", f"{k % 3}", label]
+        lines.append(delimiter.join(cells))
+    (data.parent / file).write_text("\n".join(lines) + "\n")
+    start = ("advise", "--folds", "3", "--repeats", "1", "-t", "the class", *options)
+    shown = run(*start, "--", file).stdout
+    words = shlex.split(shown.splitlines()[-1])
+    assert words[:2] == ["obliqua", "fit"]
+    fitted = run(*words[1:])
     assert (data.parent / "model.obliqua").exists()
-    with_drop = run(*QUICK, "--drop", "c").stdout.splitlines()[-1]
-    assert with_drop.endswith(", and your options for columns")
+    # The tree has seen what the advice is about.
+    n_rows = int(shown.partition(" rows, ")[0].rpartition(" ")[2])
+    assert f"rows                {n_rows}" in fitted.stdout
+    model = obliqua.load(data.parent / "model.obliqua")
+    assert model.n_features_in_ == int(shown.partition(" features")[0].rpartition(" ")[2])
+    assert model.random_state == (7 if "--seed" in options else 0)
 
 
 def test_json_and_the_other_forms_agree(run: Run, data: Path) -> None:
@@ -86,13 +117,38 @@ def test_large_tables_are_drawn_from(run: Run, data: Path) -> None:
     result = run(*QUICK, "--max-rows", "60")
     assert "of 300 rows were drawn, each class with its share; --max-rows says" in result.stderr
     assert json.loads(run(*QUICK, "--max-rows", "60", "--json").stdout)["n_rows"] <= 61
+    few = run(*QUICK, "--max-rows", "3")
+    assert few.stdout.startswith("data.csv, target y: 20 rows")
+    assert (
+        "20 of 300 rows were drawn, each class with its share, but at least 10 of a class, or "
+        "all if it has fewer; --max-rows is 3."
+    ) in few.stderr
+
+
+def test_a_column_without_values_is_not_qualitative(run: Run, data: Path) -> None:
+    header, *lines = table(60).splitlines()
+    data.write_text("\n".join([f"e,{header}", *(f",{line}" for line in lines)]) + "\n")
+    result = run(*QUICK)
+    assert result.stdout.splitlines()[0] == (
+        "data.csv, target y: 60 rows, 4 features (1 empty), 2 classes, 60 missing cells"
+    )
+    assert result.stderr == "Note: Column 'e' is empty in all rows; no split uses it.\n"
+    fitted = run("fit", "data.csv", "-t", "y").stdout
+    assert "features            3 numeric, 1 empty\n" in fitted
+    assert "levels" not in fitted
+
+
+@pytest.mark.parametrize("command", ["advise", "compare", "fit"])
+def test_the_target_is_not_dropped(run: Run, data: Path, command: str) -> None:
+    result = run(command, "data.csv", "-t", "y", "--drop", "y,a", code=1)
+    assert "--drop names 'y', which is the target or the weight, and no feature" in result.stderr
 
 
 def test_standard_input_has_no_command(run: Run, data: Path) -> None:
     words = ("advise", "-", *QUICK[2:])
     shown = run(*words, input=data.read_text()).stdout
     assert shown.startswith("standard input, target y: 60 rows")
-    assert "The tree: " not in shown
+    assert "obliqua fit" not in shown
 
 
 @pytest.mark.parametrize("width", [60, 40, 20])
@@ -142,5 +198,5 @@ def test_constant_columns(run: Run, data: Path) -> None:
     data.write_text("a,b,y\n" + rows)
     result = run(*QUICK)
     assert "Take none of these yet" in result.stdout
-    assert "The tree: " not in result.stdout
+    assert "obliqua fit" not in result.stdout
     assert np.isfinite(json.loads(run(*QUICK, "--json").stdout)["methods"][0]["accuracy"])

@@ -211,8 +211,8 @@ def test_large_tables_are_drawn_from() -> None:
     advice = advise(X, y, n_folds=3, n_repeats=1, max_rows=100)
     assert 100 <= advice.result.n_rows <= 105
     assert advice.notes[0] == (
-        f"{advice.result.n_rows} of 600 rows were drawn, each class with its share; max_rows says "
-        "how many."
+        f"{advice.result.n_rows} of 600 rows were drawn, each class with its share, but at least "
+        "10 of a class, or all if it has fewer; max_rows is 100."
     )
     assert advice.result.confusion["axis"].sum(axis=2)[0, 2] == 4  # all rows of the rare class
     assert advise(X, y, n_folds=3, n_repeats=1, max_rows=None).result.n_rows == 600

@@ -194,6 +194,12 @@ def test_words_on_obliqueness(changed: dict[str, Any], part: str) -> None:
     assert part in words(evidence(**changed)).obliqueness()
 
 
+def test_there_is_no_minus_zero() -> None:
+    text = words(evidence(forest=(89.99, 900.0, 1.0))).recommendation()
+    assert "The forest is not better (+0.0 points, p = 0.400)." in text
+    assert "-0.0" not in text
+
+
 def test_words_where_a_tree_costs_accuracy() -> None:
     text = words(evidence(forest=(96.0, 900.0, 1.0))).recommendation()
     assert text == (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -97,6 +98,24 @@ class Names(click.ParamType):
                 f"{value!r} has an empty name; write names as a,b,c.", ctx, param
             )
         return list(dict.fromkeys(names))
+
+
+def quoted(name: str) -> str:
+    """Write a name as the options for columns take it, and a shell.
+
+    Parameters
+    ----------
+    name : str
+        The name of a column.
+
+    Returns
+    -------
+    str
+        The text; several are joined by commas.
+    """
+    if "," in name or '"' in name:
+        name = '"' + name.replace('"', '""') + '"'
+    return shlex.quote(name)
 
 
 class Delimiter(click.ParamType):

@@ -135,9 +135,12 @@ def choose_features(
     for option, names in (("--features", features), ("--drop", drop)):
         _check_commas(table, names or [], option)
         table.require(names or [], option)
-    both = [name for name in features or [] if name in taken]
-    if both:
-        raise Trouble(f"--features names {listed(both)}, which is the target or the weight.")
+        both = [name for name in names or [] if name in taken]
+        if both:
+            raise Trouble(
+                f"{option} names {listed(both)}, which is the target or the weight, and no "
+                f"feature anyway. Leave it out of {option}, or choose another target."
+            )
     left_out = {*taken, *(drop or [])}
     chosen = features or [name for name in table.frame.columns if name not in left_out]
     if not chosen:

@@ -17,6 +17,7 @@ import click
 
 from obliqua._extras import require
 from obliqua._values import text_of
+from obliqua.cli._command import quoted
 from obliqua.cli._errors import Trouble, counted, listed
 from obliqua.cli._labels import TRUTH, level_places
 from obliqua.cli._output import note
@@ -87,6 +88,14 @@ class Features:
             else:
                 found.append(Column(column.name))
         return found
+
+    def empty(self) -> list[str]:
+        """Return the columns without any value, of which nobody knows what they are."""
+        return [name for name, count in self.missing().items() if count == self.frame.height]
+
+    def with_levels(self) -> list[str]:
+        """Return the qualitative columns that have values."""
+        return [name for name in self.qualitative if self.frame[name].count()]
 
     def missing(self) -> dict[str, int]:
         """Return how many cells are missing in the columns where some are."""
@@ -484,14 +493,7 @@ def _message(
         ("To leave them out", "drop", [p.name for p in problems if p.useless]),
     ):
         if fitting and names:
-            lines.append(f"{what}: --{option} {','.join(map(_quoted, names))}")
+            lines.append(f"{what}: --{option} {','.join(map(quoted, names))}")
     if len(lines) == told:  # no option helps
         lines.append("Replace such values, or leave their rows or their column out.")
     return "\n".join([*lines, more] if more else lines)
-
-
-def _quoted(name: str) -> str:
-    """Write a name as the options take it, and a shell."""
-    if "," in name or '"' in name:
-        name = '"' + name.replace('"', '""') + '"'
-    return shlex.quote(name)

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     type=shared.at_least(2),
     default=20_000,
     show_default=True,
-    help="Of a larger table draw so many rows, each class with its share.",
+    help="Of a larger table draw so many rows, each class with its share, but at least 10 rows of "
+    "a class.",
 )
 @shared.drop_missing_option
 @shared.seed_option
@@ -105,8 +106,23 @@ def _print_command(advice: Advice, data: str, target: str, given: dict[str, Any]
     """Print how the tree is made."""
     words = advice.command()
     if words:
-        more = any(
-            given[name] for name in ("features", "drop", "categorical", "numeric", "missing")
-        )
-        line = f"obliqua fit {shlex.quote(data)} -t {shlex.quote(target)} {words}"
-        print_text(f"\nThe tree: {line}{', and your options for columns' if more else ''}")
+        file = f"./{data}" if data.startswith("-") else data  # which is no option
+        start = f"obliqua fit {shlex.quote(file)} -t {shlex.quote(target)} {words}"
+        print_text("\nTo grow this tree and save it:\n")
+        print_text(" ".join([start, *_options(given)]))
+
+
+def _options(given: dict[str, Any]) -> list[str]:
+    """Write the options that say how the table is read, as a shell takes them."""
+    columns = ("features", "drop", "categorical", "numeric")
+    named = [(name, given[name]) for name in columns if given[name]]
+    out = [f"--{name} {','.join(map(shared.quoted, names))}" for name, names in named]
+    out += [f"--missing {shlex.quote(word)}" for word in given["missing"]]
+    if given["delimiter"]:
+        sign = "tab" if given["delimiter"] == "\t" else given["delimiter"]
+        out.append(f"--delimiter {shlex.quote(sign)}")
+    if given["drop_missing_target"]:
+        out.append("--drop-missing-target")
+    if given["seed"]:
+        out.append(f"--seed {given['seed']}")
+    return out

@@ -128,7 +128,9 @@ def _set_categories(estimators: dict[str, Any], names: list[str]) -> None:
 
 def title_of(table: Table, target: str, result: CompareResult, X: Features) -> str:
     """Say which table this is, how large, and what is not plain about it."""
-    kinds = f" ({len(X.qualitative)} qualitative)" if X.qualitative else ""
+    found = (("qualitative", len(X.with_levels())), ("empty", len(X.empty())))
+    named = ", ".join(f"{count} {kind}" for kind, count in found if count)
+    kinds = f" ({named})" if named else ""
     missing = sum(X.missing().values())
     gaps = f", {counted(missing, 'missing cell')}" if missing else ""
     return (

@@ -250,12 +250,13 @@ def _few(texts: Sequence[str], most: int) -> str:
 
 def _about_features(X: Features) -> list[tuple[str, str]]:
     """Say how many columns are of which kind, and what is missing."""
-    n, n_levels = X.frame.width, len(X.qualitative)
-    if n_levels == 0:
-        facts = [("features", f"{n:,} numeric")]
-    else:
-        facts = [("features", f"{n - n_levels:,} numeric, {n_levels:,} qualitative")]
-        counts = [(name, X.frame[name].drop_nulls().n_unique()) for name in X.qualitative]
+    n_empty, with_levels = len(X.empty()), X.with_levels()
+    kinds = [("qualitative", len(with_levels)), ("empty", n_empty)]
+    n_numeric = X.frame.width - len(with_levels) - n_empty
+    named = [f"{n_numeric:,} numeric", *(f"{count:,} {kind}" for kind, count in kinds if count)]
+    facts = [("features", ", ".join(named))]
+    if with_levels:
+        counts = [(name, X.frame[name].drop_nulls().n_unique()) for name in with_levels]
         named = [f"{_cut(name)} ({count:,})" for name, count in counts]
         facts.append(("levels", _few(named, MOST_COLUMNS)))
     missing = X.missing()

@@ -116,6 +116,7 @@ def adapted(
     """
     table = read_table(X, categorical_features)
     qualitative = np.array([column.kind == "qualitative" for column in table.encoding.columns])
+    some = any(column.levels for column in table.encoding.columns)  # an empty one has none
     gaps = bool(table.has_missing[~qualitative].any())
     ready: dict[str, Any] = {}
     spread: list[str] = []
@@ -127,7 +128,7 @@ def adapted(
         ready[name] = estimator
         if levels or fill:
             ready[name] = _pipeline(estimator, np.flatnonzero(qualitative), fill, len(qualitative))
-        spread += [name] if levels else []
+        spread += [name] if levels and some else []
         filled += [name] if fill else []
     return ready, _notes(spread, filled)
 

@@ -209,7 +209,7 @@ def _percent(share: float) -> str:
 
 
 def _points(gain: float) -> str:
-    return f"{100 * gain:+.1f} points"
+    return f"{round(100 * gain, 1) + 0.0:+.1f} points"  # no -0.0
 
 
 def _p(p: float) -> str:

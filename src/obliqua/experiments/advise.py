@@ -67,7 +67,8 @@ def advise(
         How often to cross-validate, with other folds each time. `None` is 3 times below 2,000
         rows, where noise is large and time short, and once otherwise.
     max_rows : int or None, default=20000
-        Of a larger table so many rows are drawn, each class with its share; `None` takes all.
+        Of a larger table so many rows are drawn, each class with its share; `None` takes all. Of
+        a rare class ten rows are kept, or all if it has fewer, also if that makes more rows.
     random_state : int, default=0
         The seed of the draw, of the folds, and of all candidates.
     n_jobs : int or None, default=None
@@ -142,15 +143,20 @@ def _drawn(
     rng = np.random.default_rng(random_state)
     codes = encode_labels(labels)[1]
     kept: list[Int64Array] = []
+    more = False
     for code in range(int(codes.max()) + 1):
         rows = rng.permutation(np.flatnonzero(codes == code))
-        share = round(max_rows * len(rows) / len(labels))
-        kept.append(rows[: max(share, min(len(rows), RARE))])
+        share, least = round(max_rows * len(rows) / len(labels)), min(len(rows), RARE)
+        kept.append(rows[: max(share, least)])
+        more |= share < least
     chosen = np.sort(np.concatenate(kept))
-    note = (
-        f"{len(chosen):,} of {len(labels):,} rows were drawn, each class with its share; "
-        "max_rows says how many."
-    )
+    note = f"{len(chosen):,} of {len(labels):,} rows were drawn, each class with its share"
+    if more:
+        note += (
+            f", but at least {RARE} of a class, or all if it has fewer; max_rows is {max_rows:,}."
+        )
+    else:
+        note += "; max_rows says how many."
     return _safe_indexing(X, chosen), labels[chosen], (note,)
 
 
