@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -340,12 +341,25 @@ def test_other_numbers(dtype: Any) -> None:
 def test_it_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
     make(verbose=1, cycles=1, compare_greedy=True).fit(X, Y)
     said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("5 leaves: 0.")
+    assert re.fullmatch(
+        r"Tried refined trees of 5 leaves: \d\d\.\d % right on held-out rows\.", said[0]
+    )
+    greedy = (
+        r"Tried the greedy tree, pruned by cross-validation: \d\d\.\d % right on held-out rows;"
+    )
+    assert re.match(
+        greedy + " the refined (trees are better|ones are not clearly better, so it)", said[1]
+    )
     make(cycles=1, verbose=1).fit(X, Y)
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == "growing 10 leaves"
-    assert sum(line.startswith("refining") for line in said) >= 5
-    assert sum(line.startswith("cycle 1: ") for line in said) == 1
+    assert said[0] == "Growing a tree of up to 10 leaves, to be refined and shrunk to 5."
+    assert sum(line.startswith("Moving all splits of the tree together; it") for line in said) >= 5
+    (cycle,) = (line for line in said if "cycle 1: training rows of weight " in line)
+    assert cycle.startswith("Grown and shrunk again") and "with the best tree before" in cycle
+    make(max_leaf_nodes=None, verbose=1).fit(X, Y)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("Tried a tree of 1 leaf: ")
+    assert all(line.endswith(".") for line in said)
     make().fit(X, Y)
     assert capsys.readouterr().out == ""
 

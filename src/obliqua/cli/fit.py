@@ -231,8 +231,16 @@ def _summary(estimator: Any, rows: Rows, given: dict[str, Any]) -> list[tuple[st
         ("leaves", f"{estimator.get_n_leaves():,}"),
         ("depth", f"{estimator.get_depth():,}"),
         ("features per split", "-" if np.isnan(features) else f"{features:.1f}"),
-        _accuracy(estimator, "the training rows, too good for new ones", rows),
+        _accuracy(estimator, f"the training rows{_caution(estimator, given)}", rows),
     ]
+
+
+def _caution(estimator: Any, given: dict[str, Any]) -> str:
+    """Say how new rows are measured, unless they are, or the tree is the same for all rows."""
+    measured = given["holdout"] is not None or given["test"] is not None
+    if measured or estimator.get_n_leaves() == 1:
+        return ""
+    return "; for new ones see --holdout"
 
 
 def _by_class(labels: AnyArray, texts: Sequence[str]) -> str:

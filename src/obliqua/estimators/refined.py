@@ -114,7 +114,7 @@ happened. `None` sets no limit.""",
     verbose=(
         "int",
         """\
-1 prints a line for each stage.""",
+1 prints a sentence for each stage: what was tried on held-out rows, what is grown and refined.""",
     ),
     fill=(
         "{'node', 'training'}",

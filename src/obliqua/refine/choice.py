@@ -126,7 +126,8 @@ def choose(
         if watch.is_up and tried:
             break
         tried.append(trials.refined(size))
-        watch.say(f"{size} leaves: {trials.accuracy(tried[-1]):.4f}")
+        named = "a tree of 1 leaf" if size == 1 else f"refined trees of {size} leaves"
+        watch.say(f"Tried {named}: {_share(trials.accuracy(tried[-1]))} right on held-out rows.")
         if tried[-1].sum() < tried[best].sum():
             best, worse = number, 0
         elif number and size > 4:
@@ -141,7 +142,17 @@ def choose(
         return Choice(int(found[best]), True, found, scores, float("nan"))
     plain = trials.greedy(greedy, n_leaves)
     refined = _is_better(tried[best], plain, tiny=_n_rows(problem) < TINY)
+    won = "the refined trees are better"
+    kept = won if refined else "the refined ones are not clearly better, so it is kept"
+    watch.say(
+        "Tried the greedy tree, pruned by cross-validation: "
+        f"{_share(trials.accuracy(plain))} right on held-out rows; {kept}."
+    )
     return Choice(int(found[best]), refined, found, scores, trials.accuracy(plain))
+
+
+def _share(accuracy: float) -> str:
+    return f"{100 * accuracy:.1f} %"
 
 
 def _is_better(refined: FloatArray, greedy: FloatArray, tiny: bool) -> bool:

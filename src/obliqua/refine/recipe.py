@@ -156,8 +156,9 @@ def refined_tree(
     recipe = Recipe() if recipe is None else recipe
     watch = Watch() if watch is None else watch
     work = _Work(problem, soft_rows(problem, key), grower, recipe, key, n_threads, watch)
-    watch.say(f"growing {ceil(recipe.start * n_leaves)} leaves")
-    grown = grower(problem, max(ceil(recipe.start * n_leaves), 1), 0)
+    start = ceil(recipe.start * n_leaves)
+    watch.say(f"Growing a tree of up to {start} leaves, to be refined and shrunk to {n_leaves}.")
+    grown = grower(problem, max(start, 1), 0)
     # A tree of the right size is better than a large one that is cut back unrefined.
     if watch.is_up:
         grown = grower(problem, n_leaves, 0)
@@ -170,7 +171,10 @@ def refined_tree(
         if watch.is_up or _errors(best) == 0.0:
             break
         again = work.cycle(best, n_leaves, cycle)
-        watch.say(f"cycle {cycle + 1}: {_errors(again):g} wrong, best {_errors(best):g}")
+        watch.say(
+            f"Grown and shrunk again, cycle {cycle + 1}: training rows of weight "
+            f"{_errors(again):g} are wrong, {_errors(best):g} with the best tree before."
+        )
         # A cycle that time has cut short counts too, if it is better.
         best = again if _errors(again) < _errors(best) else best
     return best
@@ -204,7 +208,8 @@ class _Work:
         """Refine, if there is time."""
         if self.watch.is_up:
             return draft
-        self.watch.say(f"refining {draft.n_leaves} leaves")
+        size = "1 leaf" if draft.n_leaves == 1 else f"{draft.n_leaves} leaves"
+        self.watch.say(f"Moving all splits of the tree together; it has {size}.")
         key = self._fresh_key()
         return refine(draft, self.rows, schedule, key, self.n_threads, self.watch)
 
