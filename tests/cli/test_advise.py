@@ -23,8 +23,8 @@ def test_tables_words_and_command(run: Run, data: Path) -> None:
     result = run(*QUICK)
     lines = result.stdout.splitlines()
     assert lines[0] == "data.csv, target y: 200 rows, 3 features, 2 classes"
-    names = [line.split()[0] for line in lines[4:10]]
-    assert names == ["axis", "sparse", "dense", "linear", "forest", "majority"]
+    names = [line.split()[0] for line in lines[4:11]]
+    assert names == ["axis", "sparse", "dense", "refined", "linear", "forest", "majority"]
     assert "Accuracy of trees of equal size" in result.stdout
     joined = " ".join(result.stdout.split())
     frame = pl.read_csv(data)
@@ -109,7 +109,7 @@ def test_codes_as_categories(run: Run, data: Path) -> None:
 
 def test_repeats_if_none_are_asked_for(run: Run, data: Path) -> None:
     found = json.loads(run(*QUICK[:4], "--folds", "2", "--json").stdout)
-    assert (found["n_folds"], found["n_repeats"]) == (2, 3)
+    assert (found["n_folds"], found["n_repeats"]) == (2, 2)
 
 
 def test_large_tables_are_drawn_from(run: Run, data: Path) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import stats
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 from cli_tools import people
-from obliqua import CartClassifier, HHCartClassifier, advise, compare
+from obliqua import CartClassifier, HHCartClassifier, RefinedTreeClassifier, advise, compare
 from obliqua.datasets import make_pol
+from obliqua.experiments import advise as asking
 from obliqua.experiments.advice import Advice
 from obliqua.experiments.candidates import CANDIDATES, Forest, linear
 from obliqua.experiments.decision import decide
@@ -53,7 +56,7 @@ def test_boxes_need_no_oblique_splits(seed: int) -> None:
 def test_stripes_need_oblique_splits(stripes: Advice) -> None:
     """Two features: a sparse tree would be the same as the dense one, and is not tried."""
     assert [row["method"] for row in stripes.rows()] == [
-        *("axis", "dense", "linear", "forest", "majority")
+        *("axis", "dense", "refined", "linear", "forest", "majority")
     ]
     assert (stripes.choice, stripes.pays) == ("dense", "accuracy")
     # Five stripes: eight leaves are enough for oblique trees, 64 not for the others.
@@ -80,13 +83,35 @@ def test_a_linear_truth_needs_a_plane() -> None:
     assert advice.tree == "dense"
 
 
-def test_many_clusters_are_for_a_forest() -> None:
+def test_many_clusters_are_for_a_refined_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The greedy trees are far behind the forest; the refined one is not."""
+    monkeypatch.setattr(asking, "SIZES", (2,))
     shape = {"n_informative": 10, "n_redundant": 0, "n_clusters_per_class": 8, "class_sep": 1.5}
     X, y = make_classification(800, 10, **shape, random_state=0)
     advice = advise(X, y, **QUICK)
-    assert advice.choice == "forest"
+    assert (advice.choice, advice.pays) == ("refined", "accuracy")
+    assert "Take a refined oblique tree" in advice.recommendation()
+    assert isinstance(advice.make(), RefinedTreeClassifier)
+    assert advice.command() == "-m refined"
+
+
+def test_a_sphere_is_for_a_forest() -> None:
+    X = uniform(500, 8)
+    distance = (X[:, :6] ** 2).sum(axis=1)
+    advice = advise(X, distance > np.median(distance), **QUICK)
+    assert (advice.choice, advice.tree, advice.pays) == ("forest", "axis", "no")
     assert "A single tree costs accuracy here" in advice.recommendation()
     assert isinstance(advice.make(), RandomForestClassifier)
+
+
+def test_where_only_the_forest_learns_no_tree_is_named() -> None:
+    X = uniform(400, 16)
+    sums = np.abs(X).sum(axis=1)
+    advice = advise(X, sums > np.median(sums), **QUICK)
+    assert (advice.choice, advice.tree) == ("forest", "majority")
+    assert "No single tree is more accurate, beyond noise, than always" in advice.recommendation()
+    assert "must be a tree" not in advice.recommendation()
+    assert advice.command() == ""
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -94,9 +119,50 @@ def test_in_noise_nothing_is_found(seed: int) -> None:
     X = uniform(200, 4, seed)
     y = np.random.default_rng(100 + seed).integers(0, 2, 200)
     advice = advise(X, y, **QUICK)
-    assert (advice.choice, advice.pays) == ("majority", "no")
+    assert (advice.choice, advice.tree) == ("majority", "majority")
+    assert advice.pays in ("no", "unclear")
+    assert "Whether obliqueness pays cannot be told: no tree is better than" in advice.describe()
+    assert "does not pay" not in advice.describe()
     assert advice.recommendation().startswith("Take none of these yet")
+    assert "rare classes" not in advice.recommendation()
     assert advice.command() == ""
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_guessing_a_rare_class_is_not_finding_it(seed: int) -> None:
+    """A tree that guesses has a larger macro F than one answer for all rows."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.uniform(size=(300, 3)), rng.random(300) < 0.15
+    advice = advise(X, y, **QUICK)
+    assert advice.choice == "majority"
+    assert "rare classes" not in advice.recommendation()
+
+
+def test_rare_classes_that_are_found_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the rows in a corner are of the rare class: to say so costs as much as it gains."""
+    monkeypatch.setattr(asking, "SIZES", (2,))
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(1000, 3))
+    y = (X[:, 0] > 0.85) & (rng.random(1000) < 0.5)
+    advice = advise(X, y, **QUICK)
+    assert advice.choice == "majority"
+    (name,) = re.findall(r"But (\w+) finds rare classes", advice.recommendation())
+    assert advice.evidence.p_rare[name] < 0.01
+    # The p-value is that of a paired t-test of both rates, fold by fold.
+    matrices = advice.result.fold_confusion[name]
+    np.testing.assert_array_equal(matrices.sum(axis=0), advice.result.confusion[name][0])
+    rates = [(m[1, 1] / m[1].sum(), m[0, 1] / m[0].sum()) for m in matrices]
+    gain = np.array([found - wrongly for found, wrongly in rates])
+    t = gain.mean() / np.sqrt(gain.var(ddof=1) * (1 / 5 + 1 / 4))
+    assert advice.evidence.p_rare[name] == pytest.approx(2 * stats.t.sf(t, 4))
+
+
+def test_a_class_is_rare_by_its_share() -> None:
+    """A quarter of two classes is rare, a third is not."""
+    X = uniform(120, 2)
+    quarter, third = (np.arange(120) % k == 0 for k in (4, 3))
+    assert set(advise(X, quarter, n_folds=2, n_repeats=1).evidence.p_rare) > {"axis", "refined"}
+    assert advise(X, third, n_folds=2, n_repeats=1).evidence.p_rare == {}
 
 
 def test_columns_that_say_nothing() -> None:
@@ -115,14 +181,18 @@ def test_the_figures_are_those_of_compare() -> None:
     trees = {
         "axis": CartClassifier(pruning="cv"),
         "dense": HHCartClassifier(variant="dominant", extra_directions="fisher", pruning="cv"),
+        "refined": RefinedTreeClassifier(),
         "four": CartClassifier(pruning=None, max_leaf_nodes=4),
+        "refined, four": RefinedTreeClassifier(max_leaf_nodes=4, compare_greedy=False),
     }
     expected = compare(X, y, trees, n_folds=4, n_repeats=2, random_state=3)
-    for name in ("axis", "dense"):
+    for name in ("axis", "dense", "refined"):
         np.testing.assert_array_equal(
             advice.result.folds[name][:, :-1], expected.folds[name][:, :-1]
         )
-    assert advice.curve["axis"][4] == expected.folds["four"][:, 0].mean()
+    # Trees of equal size are cross-validated once, on the first of the two divisions.
+    assert advice.curve["axis"][4] == expected.folds["four"][:4, 0].mean()
+    assert advice.curve["refined"][4] == expected.folds["refined, four"][:4, 0].mean()
     assert advice.result.n_repeats == 2
     row = {row["method"]: row for row in advice.rows()}["axis"]
     assert row["p_axis"] == 1.0
@@ -142,7 +212,8 @@ def test_processes_change_nothing(stripes: Advice) -> None:
     again = advise(X, y, **QUICK, n_jobs=2, progress=lambda *step: told.append(step))
     assert again.describe() == stripes.describe()
     assert again.curve == stripes.curve
-    assert told[-1][0] == told[-1][1] == 5 * (5 + 2 * 6)
+    n_fits = 5 * (6 + 3 * 6)
+    assert [(done, n_all) for done, n_all, _ in told] == [(k + 1, n_fits) for k in range(n_fits)]
 
 
 def test_the_decision_is_that_of_the_rules(stripes: Advice) -> None:
@@ -151,7 +222,11 @@ def test_the_decision_is_that_of_the_rules(stripes: Advice) -> None:
 
 def test_repeats_by_default() -> None:
     X, y = make_pol(60, random_state=0, return_X_y=True)
-    assert advise(X, y, n_folds=2).result.n_repeats == 3
+    told: list[tuple[int, int]] = []
+    advice = advise(X, y, n_folds=2, progress=lambda done, n_all, _: told.append((done, n_all)))
+    assert advice.result.n_repeats == 2
+    n_fits = 2 * (2 * 6 + 3 * 3)  # 60 rows have no trees of 16 leaves
+    assert told == [(k + 1, n_fits) for k in range(n_fits)]
 
 
 def test_forests_tell_their_size() -> None:
@@ -235,7 +310,7 @@ def test_json_and_markdown(stripes: Advice) -> None:
     assert found["advice"] == stripes.describe()
     lines = stripes.markdown().splitlines()
     assert lines[0].startswith("| candidate | accuracy % | macro F | leaves |")
-    assert "| leaves | axis % | dense % |" in lines
+    assert "| leaves | axis % | dense % | refined % |" in lines
     for part in stripes.describe().split("\n\n"):
         assert part in lines
     assert stripes.recommendation() == stripes.describe().split("\n\n")[-1]
@@ -246,7 +321,9 @@ def test_the_recommended_estimator(stripes: Advice) -> None:
     assert isinstance(made, HHCartClassifier) and made.pruning == "cv"
     assert isinstance(stripes.make("axis"), CartClassifier)
     assert stripes.command() == "-m hhcart-d-fisher --set pruning=cv"
-    with pytest.raises(ValueError, match="no candidate 'oak'; there are axis, dense, linear"):
+    with pytest.raises(
+        ValueError, match="no candidate 'oak'; there are axis, dense, refined, linear"
+    ):
         stripes.make("oak")
 
 

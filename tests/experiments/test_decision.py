@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,7 +25,12 @@ PLAIN: dict[str, tuple[float, ...]] = {
 }
 
 
-def evidence(p: float = UNSURE, leaves_p: float = SURE, **changed: Any) -> Evidence:
+def evidence(
+    p: float = UNSURE,
+    leaves_p: float = SURE,
+    rare: dict[str, float] | None = None,
+    **changed: Any,
+) -> Evidence:
     """Differences of at least 5 points are sure; others have the p-value that is given."""
     figures = {**PLAIN, **changed}
     measured = [
@@ -37,7 +43,7 @@ def evidence(p: float = UNSURE, leaves_p: float = SURE, **changed: Any) -> Evide
         (one.name, other.name): SURE if abs(one.accuracy - other.accuracy) >= 0.0499 else p
         for one, other in pairs
     }
-    return Evidence(measured, found, dict.fromkeys(found, leaves_p))
+    return Evidence(measured, found, dict.fromkeys(found, leaves_p), rare or {})
 
 
 def test_where_nothing_differs_the_easiest_tree_is_taken() -> None:
@@ -59,7 +65,8 @@ def test_of_two_oblique_trees_that_are_better_the_one_with_fewer_terms() -> None
 
 
 def test_a_difference_that_may_be_noise_is_no_reason() -> None:
-    assert decide(evidence(dense=(94.0, 9.0, 6.0), p=0.051)).pays == "no"
+    found = decide(evidence(dense=(94.0, 9.0, 6.0), p=0.051))
+    assert found == Decision("axis", "axis", "unclear", "dense")
     assert decide(evidence(dense=(94.0, 9.0, 6.0), p=0.049)).pays == "accuracy"
 
 
@@ -75,7 +82,7 @@ def test_three_rivals_have_more_chances() -> None:
     third = Measured("refined", "oblique", 0.9, 0.5, 9.0, 6.0)
     three = Evidence([*two.measured, third], two.p_accuracy, two.p_leaves)
     assert decide(two).pays == "accuracy"
-    assert decide(three).pays == "no"
+    assert decide(three).pays == "unclear"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +94,8 @@ def test_three_rivals_have_more_chances() -> None:
         ({"dense": (84.0, 3.0, 4.0)}, "no"),  # less accurate
         ({"dense": (90.0, 3.0, 6.0)}, "no"),  # 12 terms
         ({"dense": (90.0, 6.0, 1.0)}, "no"),  # more than half the leaves
-        ({"dense": (90.0, 3.0, 4.0), "leaves_p": 0.2}, "no"),  # leaves within noise
+        ({"dense": (90.0, 3.0, 4.0), "leaves_p": 0.2}, "unclear"),  # leaves within noise
+        ({"dense": (84.0, 3.0, 4.0), "leaves_p": 0.2}, "no"),  # and less accurate
     ],
 )
 def test_an_oblique_tree_that_says_the_same_with_fewer_leaves(
@@ -120,17 +128,63 @@ def test_a_forest_that_beats_cart_and_spares_an_oblique_tree() -> None:
     both = decide(evidence(**between, sparse=(93.0, 4.0, 2.0)))
     assert both.tree == "sparse"  # fewer terms
     linear = decide(evidence(**between, linear=(99.0,)))
-    assert (linear.choice, linear.pays) == ("linear", "no")  # it beats the oblique tree too
+    assert (linear.choice, linear.pays) == ("linear", "unclear")  # it beats the oblique tree too
     far = decide(evidence(dense=(92.9, 4.0, 6.0), forest=(96.0, 900.0, 1.0)))
-    assert (far.choice, far.pays) == ("forest", "no")  # less than half of the way
+    assert (far.choice, far.pays) == ("forest", "unclear")  # less than half of the way
     behind = decide(evidence(dense=(90.4, 4.0, 6.0), forest=(95.2, 900.0, 1.0)))
     assert (behind.choice, behind.pays) == ("forest", "no")  # not half a point ahead
 
 
 def test_where_nothing_is_learnt_nothing_is_recommended() -> None:
     same = {name: (60.2, *values[1:]) for name, values in PLAIN.items()}
-    assert decide(evidence(**same)).choice == "majority"
-    assert decide(evidence(**{**same, "forest": (66.0, 900.0, 1.0)})).choice == "forest"
+    assert decide(evidence(**same)) == Decision("majority", "majority", "no", "sparse")
+    forest = {**same, "forest": (66.0, 900.0, 1.0)}
+    assert decide(evidence(**forest)) == Decision("forest", "majority", "no", "sparse")
+    both = {**forest, "linear": (67.0,)}
+    assert decide(evidence(**both)).choice == "linear"
+    both["forest"] = (73.0, 900.0, 1.0)
+    assert decide(evidence(**both)).choice == "forest"
+
+
+def test_a_tree_that_does_what_the_majority_does_is_not_recommended() -> None:
+    """The forest has learnt something, and is ahead of the tree only within noise."""
+    same = dict.fromkeys(("axis", "sparse", "dense"), (60.0, 1.0))
+    found = evidence(**same, linear=(60.0,), forest=(66.0, 900.0, 1.0), p=0.06)
+    unsure = {pair: p if "majority" in pair else 0.06 for pair, p in found.p_accuracy.items()}
+    found = replace(found, p_accuracy=unsure)
+    assert not found.rivals_beating(found.axis)
+    assert decide(found) == Decision("forest", "majority", "no", "sparse")
+    said = words(found)
+    assert said.recommendation() == (
+        "Take a forest: 66.0 %. No single tree is more accurate, beyond noise, than always giving "
+        "the most frequent class (60.0 %; axis has 60.0 %, p = 0.060)."
+    )
+    assert said.obliqueness().startswith("Whether obliqueness pays cannot be told: no tree is")
+
+
+def test_a_tree_that_has_learnt_is_taken_before_one_that_has_not() -> None:
+    """Ahead of the majority are both, beyond noise only the oblique ones."""
+    found = evidence(axis=(64.0, 9.0, 1.0), sparse=(65.1, 9.0, 2.0), dense=(65.3, 4.0, 6.0))
+    assert decide(found) == Decision("forest", "sparse", "unclear", "dense")
+    plain = evidence(
+        axis=(64.0, 9.0, 1.0),
+        sparse=(65.1, 9.0, 2.0),
+        dense=(65.3, 4.0, 6.0),
+        forest=(66.0, 900.0, 1.0),
+        linear=(60.0,),
+    )
+    assert decide(plain) == Decision("sparse", "sparse", "unclear", "dense")
+    assert "only of the former it is sure that it has learnt anything" in (
+        words(plain).recommendation()
+    )
+
+
+def test_obliqueness_pays_only_where_something_was_learnt() -> None:
+    """A tree of one leaf beats one that has learnt noise by heart, and is smaller."""
+    worse = {"axis": (50.0, 40.0, 1.0), "sparse": (60.0, 1.0), "dense": (60.0, 1.0)}
+    found = decide(evidence(**worse, linear=(60.0,), forest=(60.0, 900.0, 1.0)))
+    assert (found.choice, found.tree) == ("majority", "majority")
+    assert found.pays == "unclear"
 
 
 def test_fewer_candidates() -> None:
@@ -180,7 +234,22 @@ def test_words_for_an_axis_parallel_tree() -> None:
     [
         ({"dense": (95.0, 4.0, 6.0)}, "Obliqueness pays: dense has +5.0 points"),
         ({"dense": (90.0, 3.0, 4.0)}, "pays in size, not in accuracy: dense has 3.0 leaves in"),
-        ({"dense": (94.0, 9.0, 6.0)}, "dense is ahead, but within noise (+4.0 points"),
+        (
+            {"dense": (94.0, 9.0, 6.0)},
+            "Whether obliqueness pays cannot be told: dense is ahead, but within noise (+4.0 po",
+        ),
+        (
+            {"dense": (94.0, 9.0, 6.0), "p": 0.051},
+            "Whether obliqueness pays cannot be told: dense is ahead, but within noise (+4.0 po",
+        ),
+        (
+            {"dense": (94.0, 9.0, 6.0), "refined": (90.0, 9.0, 6.0), "p": 0.04},
+            "p = 0.040, where 3 oblique trees might be ahead by luck). More rows",
+        ),
+        (
+            {"dense": (90.0, 3.0, 4.0), "leaves_p": 0.06},
+            "cannot be told: dense has 3.0 leaves in the place of 10.0 (p = 0.060), but that may",
+        ),
         (
             {"dense": (93.0, 9.0, 6.0), "forest": (96.0, 900.0, 1.0)},
             "but forest can be told from the axis-parallel tree, and not from dense.",
@@ -223,8 +292,14 @@ def test_words_where_nothing_is_learnt() -> None:
         Measured(each.name, each.kind, each.accuracy, 0.6 if each.name == "forest" else 0.4)
         for each in rare.measured
     ]
-    text = words(Evidence(rarer, rare.p_accuracy, {})).recommendation()
+    found = Evidence(rarer, rare.p_accuracy, {}, {"forest": 0.0039, "axis": 0.0039})
+    text = words(found).recommendation()
     assert "forest finds rare classes that this answer never gives: macro F 0.60 against" in text
+    assert "0.40 (p = 0.004 against chance)" in text
+    # A larger macro F alone is what guessing has, too; and five have a chance.
+    for chance in ({}, {"forest": 0.0041}, {"axis": 0.001}):
+        text = words(replace(found, p_rare=chance)).recommendation()
+        assert "rare classes" not in text
 
 
 @pytest.mark.parametrize(

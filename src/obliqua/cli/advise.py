@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @shared.data_argument
 @shared.target_option
 @shared.features_options
-@shared.folds_options(None, "; 3 times below 2,000 rows, else once, if not given")
+@shared.folds_options(None, "; twice below 2,000 rows, else once, if not given")
 @click.option(
     "--max-rows",
     type=shared.at_least(2),
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 def advise(data: str, target: str, form: str, **given: Any) -> None:
     """Say which kind of tree suits DATA, and whether one does.
 
-    Cross-validates an axis-parallel tree, a sparse and a dense oblique one, a linear model, a
-    random forest, and always giving the most frequent class, all on the same folds. Trees are
-    also grown to equal numbers of leaves. Then it says in words what that means. DATA is a CSV or
-    Parquet file, or - for standard input.
+    Cross-validates an axis-parallel tree, a sparse, a dense and a refined oblique one, a linear
+    model, a random forest, and always giving the most frequent class, all on the same folds.
+    Trees are also grown to equal numbers of leaves. Then it says in words what that means. DATA
+    is a CSV or Parquet file, or - for standard input.
     """
     from obliqua.experiments.advise import advise as ask
 

@@ -49,12 +49,15 @@ class Advice:
 
     @property
     def tree(self) -> str:
-        """The name of the tree to take if it must be a single tree."""
+        """The name of the tree to take if it must be one; ``"majority"`` where none learnt."""
         return self.decision.tree
 
     @property
     def pays(self) -> str:
-        """What oblique splits are good for: "accuracy", "size", "perhaps" (accuracy) or "no"."""
+        """What oblique splits are good for.
+
+        "accuracy", "size", "perhaps" (accuracy), "unclear" (the rows cannot tell) or "no".
+        """
         return self.decision.pays
 
     @property
@@ -194,9 +197,9 @@ class Advice:
         Returns
         -------
         str
-            The words; "" where nothing was learnt.
+            The words; "" where no tree has learnt anything.
         """
-        if self.choice == FLOOR:
+        if self.tree == FLOOR:
             return ""
         return next(each.command for each in self.candidates if each.name == self.tree)
 

@@ -95,7 +95,27 @@ class Wording:
                 f"Obliqueness may pay: {oblique.name} has {how}, which may be noise, but "
                 f"{winners} can be told from the axis-parallel tree, and not from {oblique.name}."
             )
+        if self.decision.tree == FLOOR:
+            return (
+                "Whether obliqueness pays cannot be told: no tree is better than the most "
+                f"frequent class beyond noise; {oblique.name} has {how}."
+            )
+        if self.decision.pays == "unclear":
+            return f"Whether obliqueness pays cannot be told: {self._unclear(oblique, how)}"
         return f"Obliqueness does not pay: {self._why_not(oblique, gain, how)}"
+
+    def _unclear(self, oblique: Measured, how: str) -> str:
+        """Say what an oblique tree has that may be noise."""
+        axis, more = self.evidence.axis, "More rows, or more repeats, would tell."
+        if oblique.accuracy - axis.accuracy < WORTH - 1e-12:
+            p = self.evidence.p_of_leaves(oblique, axis)
+            return (
+                f"{oblique.name} has {_leaves(oblique)} in the place of {axis.leaves:.1f} "
+                f"({_p(p)}), but that may be noise; its accuracy has {how}. {more}"
+            )
+        tried = len(self.evidence.of_kind("oblique"))
+        luck = f", where {tried} oblique trees might be ahead by luck" if tried > 2 else ""
+        return f"{oblique.name} is ahead, but within noise ({how}{luck}). {more}"
 
     def _why_not(self, oblique: Measured, gain: float, how: str) -> str:
         """Say why the most accurate oblique tree is no reason."""
@@ -104,42 +124,61 @@ class Wording:
             return f"{oblique.name} is less accurate ({how})."
         if p < LEVEL and 0.0 < gain < WORTH:
             return f"the gain of {oblique.name} is real but too small to matter ({how})."
-        if gain >= WORTH:
-            return (
-                f"{oblique.name} is ahead, but within noise ({how}). More rows, or more repeats, "
-                "would tell."
-            )
         return f"no oblique tree is better by half a point; {oblique.name} has {how}."
 
     def recommendation(self) -> str:
         """Say what to do."""
         if self.decision.choice == FLOOR:
             return self._nothing_learnt()
-        chosen, tree = self._of(self.decision.choice), self._of(self.decision.tree)
+        chosen = self._of(self.decision.choice)
+        from_forest = ", or let obliqua.distil make one of the forest"
+        from_forest = from_forest if chosen.kind == "forest" else ""
+        start = f"Take {self._words(chosen)}: {_percent(chosen.accuracy)}."
+        if self.decision.tree == FLOOR:
+            best = self._best("axis", "oblique")
+            return f"{start} No single tree is {self._than_floor(best)}."
+        tree = self._of(self.decision.tree)
         if chosen is tree:
             return " ".join([self._take(tree), *self._rivals(tree)])
         loss = tree.accuracy - chosen.accuracy
-        from_forest = ", or let obliqua.distil make one of the forest"
         return (
-            f"Take {self._words(chosen)}: {_percent(chosen.accuracy)}. A single tree costs "
-            f"accuracy here: {_points(loss)} ({tree.name}, {_p(self.evidence.p(chosen, tree))}). "
-            f"If it must be a tree that can be read, take {self._words(tree)}: "
-            f"{_percent(tree.accuracy)} with {_leaves(tree)}"
-            f"{from_forest if chosen.kind == 'forest' else ''}."
+            f"{start} A single tree costs accuracy here: {_points(loss)} ({tree.name}, "
+            f"{_p(self.evidence.p(chosen, tree))}). If it must be a tree that can be read, take "
+            f"{self._words(tree)}: {_percent(tree.accuracy)} with {_leaves(tree)}{from_forest}."
+        )
+
+    def _best(self, *kinds: str) -> Measured:
+        return max(self.evidence.of_kind(*kinds), key=lambda each: each.accuracy)
+
+    def _than_floor(self, best: Measured) -> str:
+        """Say that not even the best of some is better than the floor."""
+        floor = self.evidence.of_kind("floor")[0]
+        return (
+            "more accurate, beyond noise, than always giving the most frequent class "
+            f"({_percent(floor.accuracy)}; {best.name} has {_percent(best.accuracy)}, "
+            f"{_p(self.evidence.p(best, floor))})"
         )
 
     def _take(self, tree: Measured) -> str:
         """Recommend a single tree."""
         size = f"{_percent(tree.accuracy)} with {_leaves(tree)}"
         words = self._words(tree)
-        if tree.kind == "axis" and self.evidence.of_kind("oblique"):
-            return (
-                f"Take {words}: {size}. No oblique tree gives reason to read more than one "
-                "feature per split."
-            )
         if tree.kind == "axis":
-            return f"Take {words}: {size}."
-        return f"Take {words}: {size}, {tree.features_per_split:.1f} features per split."
+            return f"Take {words}: {size}.{self._why_axis()}"
+        size += f", {tree.features_per_split:.1f} features per split"
+        if self.decision.pays in ("unclear", "no"):
+            return (
+                f"Take {words}: {size}. That it is better than the axis-parallel one cannot be "
+                "told, but only of the former it is sure that it has learnt anything."
+            )
+        return f"Take {words}: {size}."
+
+    def _why_axis(self) -> str:
+        if not self.evidence.of_kind("oblique"):
+            return ""
+        if self.decision.pays == "unclear":
+            return " It is the easier one to read, and that an oblique one is better is not sure."
+        return " No oblique tree gives reason to read more than one feature per split."
 
     def _rivals(self, tree: Measured) -> list[str]:
         """Say what is known of linear model and forest, where neither beats the tree."""
@@ -158,22 +197,20 @@ class Wording:
 
     def _nothing_learnt(self) -> str:
         floor = self.evidence.of_kind("floor")[0]
-        best = max(
-            (each for each in self.evidence.measured if each is not floor),
-            key=lambda each: each.accuracy,
-        )
+        best = self._best("axis", "oblique", "linear", "forest")
         text = (
-            "Take none of these yet: nothing is more accurate, beyond noise, than always giving "
-            f"the most frequent class ({_percent(floor.accuracy)}; {best.name} has "
-            f"{_percent(best.accuracy)}, {_p(self.evidence.p(best, floor))}). The features do not "
+            f"Take none of these yet: nothing is {self._than_floor(best)}. The features do not "
             f"tell the classes apart, or {self.result.n_rows:,} rows are too few to see it."
         )
-        found = max(self.evidence.measured, key=lambda each: each.macro_f)
+        finding = self.evidence.finding_rare()
+        found = max(finding, key=lambda each: each.macro_f, default=floor)
         if found.macro_f >= floor.macro_f + NOTABLE_F:
             text += (
                 f" But {found.name} finds rare classes that this answer never gives: macro F "
-                f"{found.macro_f:.2f} against {floor.macro_f:.2f}. If those matter more than the "
-                "count of right answers, compare the rates of the classes, or give class_weight."
+                f"{found.macro_f:.2f} against {floor.macro_f:.2f} "
+                f"({_p(self.evidence.p_rare[found.name])} against chance). If those matter more "
+                "than the count of right answers, compare the rates of the classes, or give "
+                "class_weight."
             )
         return text
 

@@ -31,6 +31,8 @@ ROWS_PER_LEAF = 5
 FEW_ROWS = 2_000
 #: Of a class that is rarer, all rows are kept, so that folds remain possible.
 RARE = 10
+#: A class is rare if it has at most this share of the rows that it would have if all had as many.
+RARE_SHARE = 0.5
 
 
 def advise(
@@ -47,10 +49,10 @@ def advise(
 ) -> Advice:
     """Find out which kind of tree suits a table, and whether oblique splits pay.
 
-    Cross-validated on the same stratified folds are an axis-parallel tree, a sparse and a dense
-    oblique one, a logistic regression, a random forest, and always giving the most frequent
-    class. The three trees are also grown to the same numbers of leaves, so that one sees what
-    a leaf is worth.
+    Cross-validated on the same stratified folds are an axis-parallel tree, a sparse, a dense and
+    a refined oblique one, a logistic regression, a random forest, and always giving the most
+    frequent class. The four trees are also grown to the same numbers of leaves, so that one sees
+    what a leaf is worth.
 
     Parameters
     ----------
@@ -64,8 +66,9 @@ def advise(
     n_folds : int, default=10
         Folds of a cross-validation; fewer if the smallest class has fewer rows.
     n_repeats : int or None, default=None
-        How often to cross-validate, with other folds each time. `None` is 3 times below 2,000
-        rows, where noise is large and time short, and once otherwise.
+        How often to cross-validate, with other folds each time. `None` is twice below 2,000
+        rows, where noise is large and time short, and once otherwise. Trees of given sizes are
+        cross-validated once.
     max_rows : int or None, default=20000
         Of a larger table so many rows are drawn, each class with its share; `None` takes all. Of
         a rare class ten rows are kept, or all if it has fewer, also if that makes more rows.
@@ -110,28 +113,40 @@ def advise(
     X, labels, notes = _drawn(X, labels, max_rows, random_state)
     estimators, candidates, more = _candidates(X, categorical_features, random_state)
     sized = _sized(estimators, candidates, len(labels))
-    result = compare(
-        X,
-        labels,
-        {**estimators, **{f"{name}@{size}": tree for (name, size), tree in sized.items()}},
-        n_folds=n_folds,
-        n_repeats=_repeats(len(labels)) if n_repeats is None else n_repeats,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    n_repeats = _repeats(len(labels)) if n_repeats is None else n_repeats
+    step = None if progress is None else _Steps(progress, len(estimators) * n_repeats, len(sized))
+    how: dict[str, Any] = {"n_folds": n_folds, "random_state": random_state, "n_jobs": n_jobs}
+    result = compare(X, labels, estimators, n_repeats=n_repeats, progress=step, **how)
+    # Nothing is tested about these, so the first division into folds is enough.
+    trees = {f"{name}@{size}": tree for (name, size), tree in sized.items()}
+    grown = compare(X, labels, trees, n_repeats=1, progress=step, **how)
     curve: dict[str, dict[int, float]] = {}
     for name, size in sized:
-        accuracy = float(result.folds[f"{name}@{size}"][:, 0].mean())
+        accuracy = float(grown.folds[f"{name}@{size}"][:, 0].mean())
         curve.setdefault(name, {})[size] = accuracy
-    result = _part(result, list(estimators))
     result = replace(result, notes=(*notes, *result.notes, *more))
     evidence = _evidence(result, candidates)
     return Advice(result, curve, evidence, decide(evidence), candidates)
 
 
 def _repeats(n_rows: int) -> int:
-    return 3 if n_rows < FEW_ROWS else 1
+    return 2 if n_rows < FEW_ROWS else 1
+
+
+class _Steps:
+    """Count the fits of two comparisons as one, for who is told of progress."""
+
+    def __init__(self, progress: Callable[[int, int, str], None], first: int, second: int) -> None:
+        self.progress = progress
+        self.first, self.second = first, second  # fits for each fold
+        self.before, self.total = 0, 0
+
+    def __call__(self, done: int, n_fits: int, name: str) -> None:
+        if not self.total:  # only now the number of folds is known
+            self.total = n_fits // self.first * (self.first + self.second)
+        self.progress(self.before + done, self.total, name)
+        if done == n_fits:
+            self.before += n_fits
 
 
 def _drawn(
@@ -180,7 +195,7 @@ def _candidates(
 def _sized(
     estimators: dict[str, Any], candidates: Sequence[Candidate], n_rows: int
 ) -> dict[tuple[str, int], Any]:
-    """Make trees of given sizes, not pruned: as many leaves as asked for, the best ones first."""
+    """Make trees of given sizes, not pruned: as many leaves as asked for, and the best ones."""
     out = {}
     for candidate in candidates:
         tree = estimators[candidate.name]
@@ -188,17 +203,9 @@ def _sized(
             for size in SIZES:
                 if size == SIZES[0] or size * ROWS_PER_LEAF <= n_rows:
                     sized = candidate.method.make(None).set_params(**tree.get_params())
-                    sized.set_params(pruning=None, max_leaf_nodes=size)
+                    sized.set_params(**candidate.sized, max_leaf_nodes=size)
                     out[candidate.name, size] = sized
     return out
-
-
-def _part(result: CompareResult, names: Sequence[str]) -> CompareResult:
-    return replace(
-        result,
-        folds={name: result.folds[name] for name in names},
-        confusion={name: result.confusion[name] for name in names},
-    )
 
 
 def _evidence(result: CompareResult, candidates: Sequence[Candidate]) -> Evidence:
@@ -213,7 +220,30 @@ def _evidence(result: CompareResult, candidates: Sequence[Candidate]) -> Evidenc
         )
         for row in rows
     ]
-    return Evidence(measured, *(_p_values(result, what) for what in ("accuracy", "leaves")))
+    return Evidence(
+        measured, _p_values(result, "accuracy"), _p_values(result, "leaves"), _p_rare(result)
+    )
+
+
+def _p_rare(result: CompareResult) -> dict[str, float]:
+    """Return how sure it is that candidates find rare classes better than chance does.
+
+    What says of every row by chance that it is of a class finds the same share of that class and
+    of the others. So the difference of both shares, fold by fold, is compared with 0. Macro F
+    would not do: mere guessing has a larger one than always giving the same answer.
+    """
+    overlap = 1.0 / (result.n_folds - 1)
+    out: dict[str, float] = {}
+    for name, matrices in result.fold_confusion.items():
+        counts = matrices.sum(axis=2)  # of the classes, fold by fold
+        rare = counts.sum(axis=0) <= RARE_SHARE / result.n_classes * counts.sum()
+        if rare.any():
+            found = matrices.diagonal(axis1=1, axis2=2)
+            wrongly = matrices.sum(axis=1) - found
+            others = counts.sum(axis=1, keepdims=True) - counts
+            gain = (found / counts - wrongly / others)[:, rare].mean(axis=1)
+            out[name] = paired_p_value(gain, overlap) if gain.mean() > 0 else 1.0
+    return out
 
 
 def _p_values(result: CompareResult, measure: str) -> dict[tuple[str, str], float]:

@@ -7,7 +7,8 @@ whether obliqueness pays, and in the curve of accuracy over leaves if it has `ma
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from sklearn.ensemble import RandomForestClassifier
@@ -37,6 +38,9 @@ class Candidate:
         The words after ``obliqua fit DATA --target Y`` that make it; "" if there are none.
     least_features : int
         It is tried where there are so many features: with fewer it is the same as another.
+    sized : mapping
+        The parameters with which it has as many leaves as `max_leaf_nodes` says, and does not
+        choose by itself.
     """
 
     kind: str
@@ -44,6 +48,7 @@ class Candidate:
     words: str
     command: str = ""
     least_features: int = 1
+    sized: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -96,6 +101,7 @@ def linear(random_state: int | None = None) -> Pipeline:
 _HHCART = "obliqua.HHCartClassifier"
 _OBLIQUE = {"variant": "dominant", "extra_directions": "fisher", "pruning": "cv"}
 _FIT = "-m hhcart-d-fisher --set pruning=cv"
+_NOT_PRUNED = {"pruning": None}
 
 
 def _method(name: str, title: str, estimator: str, **params: Any) -> Method:
@@ -111,6 +117,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         ),
         "an axis-parallel tree",
         "-m cart --set pruning=cv",
+        sized=_NOT_PRUNED,
     ),
     Candidate(
         "oblique",
@@ -124,6 +131,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "a sparse oblique tree (two features per split)",
         f"{_FIT} --set max_features_per_split=2",
         least_features=3,
+        sized=_NOT_PRUNED,
     ),
     Candidate(
         "oblique",
@@ -131,6 +139,19 @@ CANDIDATES: tuple[Candidate, ...] = (
         "a dense oblique tree",
         _FIT,
         least_features=2,
+        sized=_NOT_PRUNED,
+    ),
+    Candidate(
+        "oblique",
+        _method(
+            "refined",
+            "refined: all splits moved together",
+            "obliqua.RefinedTreeClassifier",
+        ),
+        "a refined oblique tree",
+        "-m refined",
+        least_features=2,
+        sized={"compare_greedy": False},
     ),
     Candidate(
         "linear",

@@ -113,14 +113,16 @@ def compare(
         found[name].append(values)
         if progress is not None:
             progress(done, len(tasks), name)
+    matrices = {name: np.stack([matrix for _, matrix in both]) for name, both in found.items()}
     return CompareResult(
         {name: np.stack([values for values, _ in both]) for name, both in found.items()},
-        {name: _pooled(both, n_repeats) for name, both in found.items()},
+        {name: _pooled(matrices[name], n_repeats) for name in found},
         *(len(labels), np.shape(X)[1], len(classes)),
         n_folds=n_folds,
         n_repeats=n_repeats,
         notes=notes,
         classes=tuple(classes.tolist()),
+        fold_confusion=matrices,
     )
 
 
@@ -148,9 +150,8 @@ def checked_labels(X: Any, y: Any) -> AnyArray:
     return labels
 
 
-def _pooled(found: list[tuple[FloatArray, Int64Array]], n_repeats: int) -> Int64Array:
+def _pooled(matrices: Int64Array, n_repeats: int) -> Int64Array:
     """Return a confusion matrix per repeat, the sum of those of its folds."""
-    matrices = np.stack([matrix for _, matrix in found])
     return matrices.reshape(n_repeats, -1, *matrices.shape[1:]).sum(axis=1)
 
 

@@ -6,17 +6,23 @@ nobody's mind, and what is not found is noise. Only one tail counts, so with two
 might beat a third by luck the chance is still at most 5 %; with more, p-values are multiplied by
 half their number.
 
-1. If no candidate beats the most frequent class, nothing was learnt: none is recommended.
-2. Obliqueness *pays in accuracy* if an oblique tree beats the axis-parallel one. It *pays in size*
-   if the axis-parallel tree neither beats nor is a whole point ahead of an oblique one that has at
-   most half its leaves, beyond noise, and no more terms. It *perhaps* pays if the linear model or
-   the forest beats the axis-parallel tree, but not an oblique one that is half a point ahead of it
-   and at least half of the way there. Otherwise it does not pay.
-3. Where it does not pay, the tree to take is the axis-parallel one. Where it pays, or perhaps
-   does, it is an oblique tree for which that is so, in accuracy none that the most accurate of
-   them beats; of these the one with the fewest terms.
+1. What does not beat the most frequent class has *learnt* nothing. If no candidate has learnt
+   anything, none is recommended.
+2. Obliqueness *pays in accuracy* if an oblique tree that has learnt something beats the
+   axis-parallel one. It *pays in size* if the axis-parallel tree neither beats nor is a whole
+   point ahead of such an oblique one that has at most half its leaves, beyond noise, and no more
+   terms. It *perhaps* pays if the linear model or the forest beats the axis-parallel tree, but not
+   such an oblique one that is half a point ahead of it and at least half of the way there. It is
+   *unclear* whether it pays if an oblique tree is half a point ahead, or has at most half the
+   leaves and no more terms, and that may be noise. Otherwise it does not pay.
+3. Where it does not pay, or that is unclear, the tree to take is the axis-parallel one. Where it
+   pays, or perhaps does, it is an oblique tree for which that is so, in accuracy none that the
+   most accurate of them beats; of these the one with the fewest terms. If the axis-parallel tree
+   has learnt nothing, it is the one with the fewest terms among the trees that have; if no tree
+   has, none is taken.
 4. If the linear model or the forest beats that tree, it is recommended in its place: the linear
-   model, unless the forest beats it.
+   model, unless the forest beats it. If there is no tree to take, those of them that have learnt
+   something stand for those that beat it.
 
 *Terms* are what a reader has to take in: splits times features per split.
 """
@@ -25,7 +31,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from obliqua.experiments.result import LEVEL
 
@@ -35,6 +41,8 @@ __all__ = ["FLOOR", "WORTH", "Decision", "Evidence", "Measured", "decide"]
 WORTH = 0.005
 #: To pay in size, a tree has at most this share of the leaves of an axis-parallel one.
 FEWER_LEAVES = 0.5
+#: The level for what is said where nothing else was found.
+SURE = 0.01
 #: The choice where nothing is better than always giving the same answer.
 FLOOR = "majority"
 
@@ -80,11 +88,14 @@ class Evidence:
     p_accuracy, p_leaves : mapping of (str, str) to float
         The p-value of the difference of two candidates, by their names in either order; what is
         not there is 1.
+    p_rare : mapping of str to float
+        By name, the p-value of finding rare classes better than chance; what is not there is 1.
     """
 
     measured: Sequence[Measured]
     p_accuracy: Mapping[tuple[str, str], float]
     p_leaves: Mapping[tuple[str, str], float]
+    p_rare: Mapping[str, float] = field(default_factory=dict)
 
     def of_kind(self, *kinds: str) -> list[Measured]:
         """Return the candidates of some kinds.
@@ -139,6 +150,37 @@ class Evidence:
         ahead = one.accuracy - other.accuracy >= WORTH - 1e-12
         return ahead and self.p(one, other) * max(1.0, rivals / 2) < LEVEL
 
+    def learnt(self) -> list[Measured]:
+        """Return the candidates that beat the most frequent class.
+
+        Returns
+        -------
+        list of Measured
+            Those that do.
+        """
+        others = [each for each in self.measured if each.kind != "floor"]
+        floors = self.of_kind("floor")
+        return [
+            each
+            for each in others
+            if any(self.beats(each, floor, len(others)) for floor in floors)
+        ]
+
+    def finding_rare(self) -> list[Measured]:
+        """Return the candidates that find rare classes better than chance.
+
+        Returns
+        -------
+        list of Measured
+            Those that do, at 1 %: it is said where nothing else was found, so it must be sure.
+        """
+        others = [each for each in self.measured if each.kind != "floor"]
+        return [
+            each
+            for each in others
+            if self.p_rare.get(each.name, 1.0) * max(1.0, len(others) / 2) < SURE
+        ]
+
     def rivals_beating(self, tree: Measured) -> list[Measured]:
         """Return which of linear model and forest beat a tree.
 
@@ -166,13 +208,30 @@ class Evidence:
         Returns
         -------
         bool
-            Whether it has at most half the leaves, beyond noise, and no more terms.
+            Whether it has at most half the leaves and no more terms, and is not less accurate:
+            neither beyond noise nor by a whole point.
         """
         return (
             one.leaves <= FEWER_LEAVES * other.leaves
             and one.terms <= other.terms
-            and _either(self.p_leaves, one, other) < LEVEL
+            and not self.beats(other, one)
+            and other.accuracy - one.accuracy < 2 * WORTH
         )
+
+    def p_of_leaves(self, one: Measured, other: Measured) -> float:
+        """Return the p-value of a difference in leaves.
+
+        Parameters
+        ----------
+        one, other : Measured
+            Two trees.
+
+        Returns
+        -------
+        float
+            The p-value, both tails.
+        """
+        return _either(self.p_leaves, one, other)
 
 
 @dataclass(frozen=True)
@@ -184,12 +243,13 @@ class Decision:
     choice : str
         The candidate to take; ``"majority"`` where nothing was learnt.
     tree : str
-        The tree to take if it is to be a single tree.
-    pays : {"accuracy", "size", "perhaps", "no"}
+        The tree to take if it is to be a single tree; ``"majority"`` where no tree has learnt
+        anything.
+    pays : {"accuracy", "size", "perhaps", "unclear", "no"}
         What obliqueness is good for.
     oblique : str or None
-        The oblique tree that this is said of: the one for which it pays, or else the most
-        accurate one; None if there is none.
+        The oblique tree that this is said of: the one for which it pays or may pay, or else the
+        most accurate one; None if there is none.
     """
 
     choice: str
@@ -211,37 +271,53 @@ def decide(evidence: Evidence) -> Decision:
     Decision
         The choice, and whether obliqueness pays.
     """
-    pays, oblique = _whether_it_pays(evidence)
-    tree = evidence.axis if pays == "no" or oblique is None else oblique
-    others = [each for each in evidence.measured if each.kind != "floor"]
-    learnt = any(
-        evidence.beats(each, floor, len(others))
-        for each in others
-        for floor in evidence.of_kind("floor")
+    learnt = evidence.learnt()
+    pays, oblique = _whether_it_pays(evidence, learnt)
+    tree = _tree(evidence, learnt, oblique if pays in ("accuracy", "size", "perhaps") else None)
+    choice = _chosen(evidence, learnt, tree)
+    return Decision(
+        FLOOR if choice is None else choice.name,
+        FLOOR if tree is None else tree.name,
+        pays,
+        None if oblique is None else oblique.name,
     )
-    choice = _chosen(evidence, tree).name if learnt else FLOOR
-    return Decision(choice, tree.name, pays, None if oblique is None else oblique.name)
 
 
-def _whether_it_pays(evidence: Evidence) -> tuple[str, Measured | None]:
+def _whether_it_pays(
+    evidence: Evidence, learnt: Sequence[Measured]
+) -> tuple[str, Measured | None]:
+    """Say what obliqueness is good for, and of which tree that is said."""
     axis, oblique = evidence.axis, evidence.of_kind("oblique")
     if not oblique:
         return "no", None
-    better = [each for each in oblique if evidence.beats(each, axis, len(oblique))]
+    useful = [each for each in oblique if each in learnt]
+    better = [each for each in useful if evidence.beats(each, axis, len(oblique))]
     if better:
         top = _most_accurate(better)
         return "accuracy", _easiest([each for each in better if not evidence.beats(top, each)])
-    smaller = [
-        each
-        for each in oblique
-        if evidence.smaller(each, axis)
-        and not evidence.beats(axis, each)
-        and axis.accuracy - each.accuracy < 2 * WORTH
-    ]
-    if smaller:
-        return "size", _easiest(smaller)
-    spared = _spared(evidence, oblique)
-    return ("perhaps", _easiest(spared)) if spared else ("no", _most_accurate(oblique))
+    smaller = [each for each in useful if evidence.smaller(each, axis)]
+    surely = [each for each in smaller if evidence.p_of_leaves(each, axis) < LEVEL]
+    if surely:
+        return "size", _easiest(surely)
+    spared = _spared(evidence, useful)
+    if spared:
+        return "perhaps", _easiest(spared)
+    top = _most_accurate(oblique)
+    if top.accuracy - axis.accuracy >= WORTH - 1e-12:
+        return "unclear", top
+    return ("unclear", _easiest(smaller)) if smaller else ("no", top)
+
+
+def _tree(
+    evidence: Evidence, learnt: Sequence[Measured], oblique: Measured | None
+) -> Measured | None:
+    """Return the tree to take: the one that pays, the axis-parallel one, or one that learnt."""
+    if oblique is not None:
+        return oblique
+    trees = [each for each in evidence.of_kind("axis", "oblique") if each in learnt]
+    if evidence.axis in trees or not trees:
+        return evidence.axis if trees else None
+    return _easiest(trees)
 
 
 def _spared(evidence: Evidence, oblique: Sequence[Measured]) -> list[Measured]:
@@ -259,9 +335,12 @@ def _spared(evidence: Evidence, oblique: Sequence[Measured]) -> list[Measured]:
     ]
 
 
-def _chosen(evidence: Evidence, tree: Measured) -> Measured:
-    """Return the tree, or what beats it."""
-    better = {each.kind: each for each in evidence.rivals_beating(tree)}
+def _chosen(
+    evidence: Evidence, learnt: Sequence[Measured], tree: Measured | None
+) -> Measured | None:
+    """Return the tree, or what beats it; None if nothing was learnt."""
+    rivals = learnt if tree is None else evidence.rivals_beating(tree)
+    better = {each.kind: each for each in rivals}
     linear, forest = better.get("linear"), better.get("forest")
     if linear is not None and forest is not None:
         return forest if evidence.beats(forest, linear) else linear

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -49,6 +49,8 @@ class CompareResult:
         What a reader should know: that there were fewer folds than asked for, for instance.
     classes : tuple
         The labels of the classes.
+    fold_confusion : mapping of str to ndarray of shape (n_folds * n_repeats, n_classes, n_classes)
+        By method, the confusion matrix of each fold.
     """
 
     folds: Mapping[str, FloatArray]
@@ -60,6 +62,7 @@ class CompareResult:
     n_repeats: int
     notes: tuple[str, ...] = ()
     classes: tuple[Any, ...] = ()
+    fold_confusion: Mapping[str, Int64Array] = field(default_factory=dict)
 
     @cached_property
     def macro_f(self) -> dict[str, FloatArray]:
