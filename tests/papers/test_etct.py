@@ -33,7 +33,7 @@ def kept(name: str) -> dict[tuple[str, str], dict[str, float]]:
             (row["set"], row["method"]): {
                 what: float(value or "nan")
                 for what, value in row.items()
-                if what not in ("set", "method")
+                if what not in ("set", "method") and not what.endswith("verdict")
             }
             for row in csv.DictReader(file)
         }
