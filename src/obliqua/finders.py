@@ -10,6 +10,7 @@ written in Python, which want to see the directions.
 from __future__ import annotations
 
 from concurrent.futures import Executor
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,7 @@ class CompiledMethod:
         self.weight_shift = weight_shift(problem.total_weight)
         self.scale = scale
         self.odd = odd
+        self.room = problem.n_rows  # of the largest node that the loop's own finders will see
         self._loop: list[Any] = []
 
     def finder(self, room: int, helper: bool = False) -> Any:
@@ -149,6 +151,12 @@ class CompiledMethod:
             odd, only = self.odd, isinstance(self.method, OddSplits)
             found.set_coding(odd.columns, odd.n_levels, odd.usual, odd.by_node, only)
         return found
+
+    def alone(self, room: int) -> CompiledMethod:
+        """Return the same method with finders of its own, for nodes of up to `room` rows."""
+        other = copy(self)
+        other.room, other._loop = room, []
+        return other
 
     def describe(self, number: int) -> str:
         """Say what a direction is."""
@@ -253,7 +261,7 @@ class CompiledMethod:
         """Read a node; returns the number of tasks: mirrors and single directions."""
         problem = self.problem
         while len(self._loop) < n:
-            self._loop.append(self.finder(problem.n_rows, helper=len(self._loop) > 0))
+            self._loop.append(self.finder(self.room, helper=len(self._loop) > 0))
         tasks: int = self._loop[0].load(
             problem.Z, rows, problem.y, problem.weights, counts, limits, key
         )

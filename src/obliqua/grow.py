@@ -10,10 +10,10 @@ may choose another one than its compiled twin.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from obliqua._assemble import AXIS_LABEL, Block, Records, assemble
+from obliqua._best_first import grow_best_first
 from obliqua._core.grow import Subtree
 from obliqua._core.rng import child_key
 from obliqua._core.steps import leaf_without_search
@@ -112,8 +113,9 @@ class _Pending:
     counts: Int64Array
     active: Words
     key: int
-    parent: int
+    parent: int = -1
     split: Split | None = None
+    children: list[_Pending] | None = None  # if it was divided ahead of need
 
     @property
     def rows(self) -> int:
@@ -190,6 +192,23 @@ class _Growth:
             return [task(item) for item in items]
         return list(self.pool.map(task, items))
 
+    @property
+    def can_hurry(self) -> bool:
+        """Whether nodes may be divided ahead of need, each by a thread of its own."""
+        # Some methods count what they try, and must not try anything in vain.
+        counts = hasattr(self.proposals.proposer, "journal")
+        return self.pool is not None and not self.in_python and not counts
+
+    def worker(self, room: int) -> _Growth:
+        """Return one that works alone at nodes of up to `room` rows, on the same arrays."""
+        other = copy(self)
+        other.pool, other.n_threads, other.coded = None, 1, None
+        assert self.columns is not None
+        other.columns = self.columns.alone()
+        if self.method is not None:
+            other.method = self.method.alone(room)
+        return other
+
     # -- the whole tree ---------------------------------------------------------------------
 
     def run(self, key: int, depth: int) -> Tree:
@@ -201,7 +220,6 @@ class _Growth:
             counts=_class_sums(problem),
             active=plain_columns(problem),
             key=key,
-            parent=-1,
         )
         if self.compiled and self.proposals.axis_parallel:
             self.columns = SortedColumns(problem, self.n_threads, self.pool)
@@ -210,7 +228,7 @@ class _Growth:
         if not self.in_python and self.n_threads == 1:
             self._grow_subtree(root)
         elif self.best_first:
-            self._best_first(root)
+            grow_best_first(self, root, self.rules.max_leaf_nodes or problem.n_rows)
         else:
             self._depth_first(root, hand_over=not self.in_python)
         if self.method is not None:
@@ -243,42 +261,20 @@ class _Growth:
             if hand_over and node.rows <= small:
                 subtrees.append(node)
                 continue
-            self._consider(node)
+            self.consider(node)
             if node.split is None:
                 self.records.leaf(node)
             else:
-                waiting.extend(reversed(self._divide(node)))
+                waiting.extend(reversed(self.keep(node, self.divide(node))))
         if self.method is not None:
             self.method.close()
         # The largest first, so that no thread is left with a long task at the end.
         subtrees.sort(key=lambda node: -node.rows)
         self.each(self._grow_subtree, subtrees)
 
-    def _best_first(self, root: _Pending) -> None:
-        most = self.rules.max_leaf_nodes or self.problem.n_rows
-        waiting: list[tuple[float, int, _Pending]] = []
-        leaves = 1
-
-        def put(node: _Pending) -> None:
-            self._consider(node)
-            if node.split is None:
-                self.records.leaf(node)
-            else:
-                # Equal gains: the node first in path order; windows never overlap.
-                heapq.heappush(waiting, (-node.split.gain, node.start, node))
-
-        put(root)
-        while waiting and leaves < most:
-            node = heapq.heappop(waiting)[2]
-            leaves += 1
-            for child in self._divide(node):
-                put(child)
-        for _, _, node in waiting:
-            self.records.leaf(node)
-
     # -- one node ---------------------------------------------------------------------------
 
-    def _consider(self, node: _Pending) -> None:
+    def consider(self, node: _Pending) -> None:
         """Find the node's split, if the rules and its cuts allow one."""
         if leaf_without_search(self.rules, node.counts, node.rows, node.depth):
             return
@@ -437,13 +433,12 @@ class _Growth:
 
     # -- dividing ---------------------------------------------------------------------------
 
-    def _divide(self, node: _Pending) -> list[_Pending]:
+    def divide(self, node: _Pending) -> list[_Pending]:
         """Divide the node's rows by its split and return its two children."""
         split = node.split
         assert split is not None
         left = self._mark(node, split)
         middle = node.start + split.rows_left
-        number = self.records.split(node)
         children = [
             _Pending(
                 start=start,
@@ -452,7 +447,6 @@ class _Growth:
                 counts=counts,
                 active=node.active,
                 key=child_key(node.key, side) if self.has_proposer else 0,
-                parent=number,
             )
             for side, (start, end, counts) in enumerate(
                 [(node.start, middle, left), (middle, node.end, node.counts - left)]
@@ -460,6 +454,13 @@ class _Growth:
         ]
         if self.columns is not None:
             self.columns.divide(node, split.column)
+        return children
+
+    def keep(self, node: _Pending, children: list[_Pending]) -> list[_Pending]:
+        """Record a node's split; its children learn the number of their parent."""
+        number = self.records.split(node)
+        for child in children:
+            child.parent = number
         return children
 
     def _mark(self, node: _Pending, split: Split) -> Int64Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
+from copy import copy
 from typing import Any, TypeVar
 
 import numpy as np
@@ -53,6 +54,12 @@ class SortedColumns:
         self._each(
             lambda first: self.lists.presort(first, min(first + step, n)), range(0, n, step)
         )
+
+    def alone(self) -> SortedColumns:
+        """Return the same columns for one thread that works at nodes of its own."""
+        other = copy(self)
+        other.pool, other.n_threads = None, 1
+        return other
 
     def search(self, node: Any, code: int, rules: Rules, exhaustive: bool) -> Split | None:
         """Find the best cut of a node; its set of columns loses those that are constant."""

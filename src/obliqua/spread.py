@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._core.spread import node_spread
+from obliqua._sharing import over_rows
+from obliqua._spreads import node_spreads
 from obliqua._table import missing_columns
 from obliqua._typing import FloatArray, Int32Array, Rows
 from obliqua.data import checked_rows
@@ -40,7 +41,7 @@ def measure_spread(
     weights : array-like of shape (n_rows,), default=None
         Their weights.
     n_threads : int, default=1
-        How many threads may share the work of finding each row's leaf.
+        How many threads may share the work.
 
     Returns
     -------
@@ -86,7 +87,8 @@ def measure_spread(
     spread = tree.spread.copy()
     for start in range(0, len(columns), COLUMNS_AT_ONCE):
         block = columns[start : start + COLUMNS_AT_ONCE]
-        found = node_spread(Z, leaf, given, tree.parent, block, _exponents(Z, block))
+        exponents = _exponents(Z, block, n_threads)
+        found = node_spreads(Z, leaf, given, tree.parent, block, exponents, n_threads)
         here = (place >= start) & (place < start + len(block))
         spread[wanted[here]] = found[node[here], place[here] - start]
     return replace(tree, spread=spread)
@@ -103,10 +105,13 @@ def _checked_weights(weights: ArrayLike, n_rows: int) -> FloatArray:
     return np.ldexp(given, -exponent)
 
 
-def _exponents(Z: Rows, columns: Int32Array) -> Int32Array:
+def _exponents(Z: Rows, columns: Int32Array, n_threads: int) -> Int32Array:
     """Return powers of two that no value of a column exceeds in size."""
-    # Column by column, so that no copy of the rows is made.
-    low = np.array([Z[:, column].min() for column in columns.tolist()], dtype=np.float64)
-    high = np.array([Z[:, column].max() for column in columns.tolist()], dtype=np.float64)
-    _, exponent = np.frexp(np.maximum(np.abs(low), np.abs(high)))
-    return exponent.astype(np.int32)
+
+    def largest(first: int, last: int) -> FloatArray:
+        rows = Z[first:last]
+        low, high = rows.min(axis=0)[columns], rows.max(axis=0)[columns]
+        return np.maximum(np.abs(low.astype(np.float64)), np.abs(high.astype(np.float64)))
+
+    size = np.maximum.reduce(over_rows(largest, len(Z), n_threads))
+    return np.frexp(size)[1].astype(np.int32)

@@ -115,6 +115,42 @@ def test_threads_with_proposers(pair: tuple[Case, Any], rules: dict[str, Any]) -
         assert_identical(tree, grow_tree(problem, "gini", rules, proposer, n_threads=2))
 
 
+@pytest.mark.parametrize("most", [2, 3, 7, 40])
+def test_nodes_are_divided_ahead_of_need(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By workers of their own; the tree is the same, and hardly anything is done in vain."""
+    import obliqua.grow as module
+
+    problem = problem_of(problems.gaussians(3_000, n_columns=4))
+    rules = {"best_first": True, "max_leaf_nodes": most}
+    one = grow_tree(problem, "gini", rules, n_threads=1)
+    divided: list[bool] = []
+    divide = module._Growth.divide
+
+    def counted(self: Any, node: Any) -> Any:
+        divided.append(self.pool is None)
+        return divide(self, node)
+
+    monkeypatch.setattr(module._Growth, "divide", counted)
+    with threads_everywhere():
+        assert_identical(one, grow_tree(problem, "gini", rules, n_threads=3))
+    assert len(divided) >= most - 1
+    assert len(divided) <= (most - 1) + 12
+    # The root, and a last node, are divided by all threads together.
+    assert any(divided) == (most > 3)
+
+
+def test_a_node_that_is_larger_than_all_others_is_divided_by_all_threads() -> None:
+    """One row after the other is split off: there is never a second node that is worth it."""
+    rng = np.random.default_rng(0)
+    X = np.sort(rng.normal(size=(2_000, 1)), axis=0)
+    y = np.concatenate([np.arange(40) % 2, np.full(1_960, 1)])
+    problem = problem_of(Case(X, y, 2))
+    rules = {"best_first": True, "max_leaf_nodes": 30}
+    one = grow_tree(problem, "gini", rules, n_threads=1)
+    with threads_everywhere():
+        assert_identical(one, grow_tree(problem, "gini", rules, n_threads=3))
+
+
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 def test_threads_over_directions(n_threads: int) -> None:
     case = problems.gaussians(6000, n_columns=4, seed=3)

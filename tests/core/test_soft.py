@@ -38,7 +38,7 @@ class Scene:
     def soft(self) -> Soft:
         return Soft(self.rows, self.tree, self.n_classes, FLOOR)
 
-    def descent(self, size: int, limits: Any, shares: Any = None) -> Descent:
+    def descent(self, size: int, limits: Any, shares: Any = None, n_blocks: int = 1) -> Descent:
         child, w, _ = self.tree
         n_nodes = len(child)
         if shares is None:
@@ -54,6 +54,7 @@ class Scene:
             pulled.astype(np.float32),
             mask,
             shares,
+            n_blocks,
         )
 
     def twins(self, order: Any = slice(None), beta: float | None = None) -> Any:
@@ -222,14 +223,15 @@ def test_steps(kind: dict[str, Any]) -> None:
         assert not made.tree[1][made.how.mask == 0].any()
 
 
+@pytest.mark.parametrize("n_blocks", [1, 4])
 @pytest.mark.parametrize("n_threads", [2, 3])
-def test_threads_change_no_bit(n_threads: int) -> None:
+def test_threads_change_no_bit(n_threads: int, n_blocks: int) -> None:
     found = []
     for shares in ([0, 11], np.linspace(0, 11, n_threads + 1).astype(int)):
         made = scene(n_rows=200, n_nodes=11, n_classes=5, odd=True, weighted=True, decay=True)
         both = np.stack([shares, shares], axis=1).astype(np.int32)
         both[-1, 1] = 12
-        descent = made.descent(64, (30, 2.0, 8.0, 0.02, 0.05), both)
+        descent = made.descent(64, (30, 2.0, 8.0, 0.02, 0.05), both, n_blocks)
         assert descent.n_threads == len(shares) - 1
         descent.forget_loss()
         order = np.arange(200)
@@ -243,6 +245,31 @@ def test_threads_change_no_bit(n_threads: int) -> None:
                     job.result()
         found.append((made.tree[1].tobytes(), made.tree[2].tobytes(), descent.loss))
     assert found[0] == found[1]
+
+
+@each_kind
+def test_blocks_have_the_same_gradients(kind: dict[str, Any]) -> None:
+    """Up to rounding; also where a block is empty, or does not reach a node."""
+    for n_rows, n_blocks in ((20, 3), (3, 4), (1, 2)):
+        made = scene(**{**kind, "n_rows": n_rows}, seed=4)
+        found = []
+        for blocks in (1, n_blocks):
+            descent = made.descent(n_rows, (10, made.how.beta, 9.0, 0.1, 0.1), None, blocks)
+            descent.quiet()
+            descent.forget_loss()
+            # Twice: what a block has kept of a batch must not be seen in the next.
+            for rows in (np.arange(n_rows), np.arange(n_rows)[::-1].copy()):
+                descent.run(rows, 0, 1, 0, 0)
+            found.append((*descent.gradients(), descent.loss))
+        for one, other in zip(*found, strict=True):
+            np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-6)
+        close(found[1][0], made.twins()[0])
+
+
+def test_there_must_be_a_block_for_each_thread() -> None:
+    shares = np.array([[0, 0], [1, 1], [2, 2], [5, 6]], dtype=np.int32)
+    with pytest.raises(ValueError, match="a block for each thread"):
+        scene().descent(20, (9, 2.0, 8.0, 0.02, 0.05), shares, 2)
 
 
 def test_a_thread_without_nodes_of_its_own() -> None:
@@ -309,7 +336,8 @@ def test_walks_and_sides() -> None:
     made = scene(seed=5, n_rows=300, n_nodes=19, n_classes=3, odd=True, weighted=True)
     heights = made.full @ made.tree[1].astype(float).T
     assert np.abs(heights).min() > 1e-6, "no row may be on a hyperplane"
-    leaf, sums = made.soft().walk()
+    leaf = np.full(300, -7, dtype=np.int32)
+    sums = made.soft().walk(leaf, 0, 100) + made.soft().walk(leaf, 100, 300)
     expected = np.zeros((19, 3))
     for row, height in enumerate(heights):
         at = 0
@@ -330,7 +358,8 @@ def test_a_single_leaf() -> None:
     x = np.ones((4, 8), dtype=np.float32)
     rows = (x, None, None, np.zeros(4, np.int32), np.ones(4, np.float32))
     tree = (np.empty((0, 2), np.int32), np.empty((0, 8), np.float32), np.zeros((1, 8), np.float32))
-    leaf, sums = Soft(rows, tree, 2, FLOOR).walk()
+    leaf = np.full(4, -7, dtype=np.int32)
+    sums = Soft(rows, tree, 2, FLOOR).walk(leaf, 0, 4)
     assert leaf.tolist() == [0, 0, 0, 0]
     assert sums.shape == (0, 3)
 

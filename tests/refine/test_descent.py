@@ -12,7 +12,7 @@ from obliqua._core.soft import Descent
 from obliqua.data import Problem, encode, read_table
 from obliqua.grow import Proposals, Rules, grow
 from obliqua.methods.discriminants import Discriminants
-from obliqua.refine.descent import Schedule, Watch, _heights, _scaled, refine
+from obliqua.refine.descent import Schedule, Watch, _heights, _Order, _scaled, refine
 from obliqua.refine.draft import Draft, class_counts, draft_of, logits_of
 from obliqua.refine.rows import SoftRows, soft_rows
 from reference import refine as twin
@@ -48,6 +48,27 @@ def test_threads_have_no_influence() -> None:
     for n_threads in (2, 3):
         other = refined(problem, key=3, n_threads=n_threads)
         assert other.normals.tobytes() == one.normals.tobytes()
+
+
+def test_threads_have_no_influence_on_large_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those consist of blocks, and rows are mixed in groups."""
+    monkeypatch.setattr(Schedule, "batch_size", lambda *_: 128)
+    problem = mixed()
+    one = refined(problem, key=3)
+    for n_threads in (2, 3, 8):
+        other = refined(problem, key=3, n_threads=n_threads)
+        assert other.normals.tobytes() == one.normals.tobytes()
+    monkeypatch.undo()
+    assert refined(problem, key=3).normals.tobytes() != one.normals.tobytes()
+
+
+@pytest.mark.parametrize(("n_rows", "size"), [(100, 64), (100, 128), (1, 256), (16, 128)])
+def test_an_order_has_each_row_once(n_rows: int, size: int) -> None:
+    order = _Order(n_rows, size)
+    first, second = (order.mixed(key).tolist() for key in (1, 2))
+    assert sorted(first) == sorted(second) == list(range(n_rows))
+    if n_rows > 8:
+        assert first != second
 
 
 def test_really_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +190,7 @@ def test_scaled_heights_have_a_deviation_of_one() -> None:
     scaled, leaf, reached = _scaled(odd, rows)
     np.testing.assert_array_equal(scaled[-1], normals[-1])
     assert reached[0] == pytest.approx(1.0)
-    np.testing.assert_array_equal(leaf, odd.soft(rows).walk()[0])
+    np.testing.assert_array_equal(leaf, odd.walk(rows)[0])
     assert _heights(scaled[0], rows).std() == pytest.approx(1.0, rel=1e-4)
     heights = twin.full_rows(rows.arrays, rows.columns.width) @ scaled[0].astype(float)
     np.testing.assert_allclose(_heights(scaled[0], rows), heights, atol=1e-4)

@@ -9,6 +9,8 @@ def leaf_counts(
     weight: NDArray[np.int64],
     n_leaves: int,
     n_classes: int,
+    first: int,
+    last: int,
 ) -> NDArray[np.int64]: ...
 def raising_changes(
     bits: NDArray[np.uint8],
@@ -17,4 +19,6 @@ def raising_changes(
     y: NDArray[np.int32],
     weight: NDArray[np.int64],
     label: NDArray[np.int32],
+    first: int,
+    last: int,
 ) -> NDArray[np.int64]: ...

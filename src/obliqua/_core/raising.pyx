@@ -19,22 +19,23 @@ cdef inline int32_t _leaf_below(const uint8_t* bits, const int32_t* child,
 
 def leaf_counts(const uint8_t[:, ::1] bits, const int32_t[:, ::1] child, int32_t root,
                 const int32_t[::1] y, const int64_t[::1] weight, int64_t n_leaves,
-                int64_t n_classes):
-    """The weight of each class in each leaf of the tree below a root."""
+                int64_t n_classes, int64_t first, int64_t last):
+    """The weight of each class of some rows in each leaf of the tree below a root."""
     cdef int64_t row
     cdef int32_t at
     counts = np.zeros((n_leaves, n_classes), dtype=np.int64)
     cdef int64_t[:, ::1] counts_ = counts
     with nogil:
-        for row in range(y.shape[0]):
+        for row in range(first, last):
             at = _leaf_below(&bits[row, 0], &child[0, 0], root)
             counts_[-1 - at, y[row]] += weight[row]
     return counts
 
 
 def raising_changes(const uint8_t[:, ::1] bits, const int32_t[:, ::1] child, int32_t root,
-                    const int32_t[::1] y, const int64_t[::1] weight, const int32_t[::1] label):
-    """By node and side: what is lost if the split goes and only that side stays.
+                    const int32_t[::1] y, const int64_t[::1] weight, const int32_t[::1] label,
+                    int64_t first, int64_t last):
+    """By node and side: what some rows lose if the split goes and only that side stays.
 
     The change of the weight of the rows that are misclassified, with the labels of the leaves as
     they are: rows of the other side are sent down this one.
@@ -46,7 +47,7 @@ def raising_changes(const uint8_t[:, ::1] bits, const int32_t[:, ::1] child, int
     cdef int64_t[:, ::1] changes_ = changes
     cdef const uint8_t* here
     with nogil:
-        for row in range(y.shape[0]):
+        for row in range(first, last):
             here = &bits[row, 0]
             leaf = _leaf_below(here, &child[0, 0], root)
             wrong = label[-1 - leaf] != y[row]

@@ -3,8 +3,9 @@
  * Plain C, so that the compiler makes several versions of each function (see loops.h). All sums
  * are added in the order that is written here: over columns in eight lanes, over rows in the order
  * of the batch. Rows are shared out among threads, and each takes its rows down the tree node by
- * node; then nodes are, each summed by one thread over the rows of all, so that the number of
- * threads changes no bit.
+ * node; then nodes are, each summed by one thread over the rows of all. Large batches come in
+ * blocks, always the same ones: each is summed by itself, by the thread that has its rows at hand,
+ * and then the sums of the blocks are. So the number of threads changes no bit.
  *
  * Numbers are floats: the gates are soft, and the tree that comes out of it is counted anew with
  * doubles. There is an exponential of our own, because that of the system differs from one system
@@ -50,8 +51,8 @@ typedef struct {
 } ob_soft;
 
 typedef struct {
-    /* The rows of one thread, node by node: those that reach it, in the order of the batch. A
-     * node has room for `room` of them. */
+    /* The rows of one thread or block, node by node: those that reach it, in the order of the
+     * batch. A node has room for `room` of them. */
     int32_t *count, *leaf_count;
     int32_t *row;              /* its place in the batch */
     int32_t *kid;              /* two per row: its place in the list of each child, or nobody */
@@ -60,6 +61,7 @@ typedef struct {
     float *leaf_reach;
     float *height, *left, *right; /* of the rows at one node, and what its sides say of them */
     int64_t room;              /* a multiple of 8 */
+    float *g, *ga, *ga_sum;    /* of a block: its gradients; what was not reached is not written */
 } ob_reached;
 
 typedef struct {
@@ -222,7 +224,9 @@ OB_VERSIONS static void ob_soft_rows(const ob_soft *s, const ob_batch *b, const 
                                      float beta) {
     const int32_t n = (int32_t) (last - first);
     for (int32_t i = 0; i < n; i++) {
-        OB_PREFETCH(s->x + order[first + i] * s->stride);
+        const float *x = s->x + order[first + i] * s->stride;
+        for (int64_t j = 0; j < s->stride; j += 16)
+            OB_PREFETCH(x + j);
         p->row[i] = (int32_t) first + i;
         p->reach[i] = 1.0f;
         b->y[first + i] = s->y[order[first + i]];
@@ -270,9 +274,67 @@ OB_INLINE void ob_node_gradient(const ob_soft *s, const ob_batch *b, const ob_re
     }
 }
 
-/* Gradients of the nodes first .. last - 1 from the whole batch, and a step of Adam. */
+/* The gradient of a leaf, but for what is common to its classes, which is the sum. */
+OB_INLINE float ob_leaf_gradient(const ob_soft *s, const ob_batch *b, const ob_reached *threads,
+                                 int n_threads, int32_t leaf, float *restrict g) {
+    const int64_t at = leaf * s->depth;
+    float sum = 0.0f;
+    memset(g, 0, (size_t) s->depth * sizeof(float));
+    for (int k = 0; k < n_threads; k++) {
+        const ob_reached *p = threads + k;
+        for (int64_t i = leaf * p->room; i < leaf * p->room + p->leaf_count[leaf]; i++) {
+            const int32_t place = p->leaf_row[i], y = b->y[place];
+            const float part = b->pull[place] * p->leaf_reach[i] * s->q[at + y];
+            g[y] += part;
+            sum += part;
+        }
+    }
+    return sum;
+}
+
+/* The gradients of one block, kept by itself. */
+OB_VERSIONS static void ob_soft_block(const ob_soft *s, const ob_batch *b, const ob_reached *p,
+                                      const int64_t *order) {
+    for (int32_t node = 0; node < s->n_nodes; node++)
+        if (p->count[node])
+            ob_node_gradient(s, b, p, 1, order, node, p->g + node * s->width);
+    for (int32_t leaf = 0; leaf < s->n_leaves; leaf++)
+        if (p->leaf_count[leaf])
+            p->ga_sum[leaf] = ob_leaf_gradient(s, b, p, 1, leaf, p->ga + leaf * s->depth);
+}
+
+/* The sum over blocks of what each has kept for a node. */
+OB_INLINE void ob_sum_blocks(const ob_reached *blocks, int n_blocks, int32_t node, int64_t width,
+                             float *restrict g) {
+    memset(g, 0, (size_t) width * sizeof(float));
+    for (int k = 0; k < n_blocks; k++) {
+        const float *restrict part = blocks[k].g + node * width;
+        if (blocks[k].count[node])
+            for (int64_t j = 0; j < width; j++)
+                g[j] += part[j];
+    }
+}
+
+/* The same for a leaf. */
+OB_INLINE float ob_sum_leaf_blocks(const ob_reached *blocks, int n_blocks, int32_t leaf,
+                                   int64_t depth, float *restrict g) {
+    float sum = 0.0f;
+    memset(g, 0, (size_t) depth * sizeof(float));
+    for (int k = 0; k < n_blocks; k++) {
+        const float *restrict part = blocks[k].ga + leaf * depth;
+        if (blocks[k].leaf_count[leaf] == 0)
+            continue;
+        sum += blocks[k].ga_sum[leaf];
+        for (int64_t c = 0; c < depth; c++)
+            g[c] += part[c];
+    }
+    return sum;
+}
+
+/* Gradients of the nodes first .. last - 1 from the whole batch, and a step of Adam. What was
+ * `reached` are the lists of threads, or blocks that have sums. */
 OB_VERSIONS static void ob_soft_nodes(const ob_soft *s, const ob_batch *b,
-                                      const ob_reached *threads, int n_threads,
+                                      const ob_reached *reached, int n_lists,
                                       const ob_adam *t, const int64_t *order, int32_t first,
                                       int32_t last, float share, float rate) {
     const int64_t width = s->width;
@@ -281,7 +343,10 @@ OB_VERSIONS static void ob_soft_nodes(const ob_soft *s, const ob_batch *b,
         float *restrict g = t->g + at, *restrict m = t->m + at;
         float *restrict v = t->v + at, *restrict w = s->w + at;
         const float decay = t->decay[node];
-        ob_node_gradient(s, b, threads, n_threads, order, node, g);
+        if (reached->g)
+            ob_sum_blocks(reached, n_lists, node, width, g);
+        else
+            ob_node_gradient(s, b, reached, n_lists, order, node, g);
         for (int64_t j = 0; j < width; j++)
             g[j] = share * g[j] + decay * (t->pulled[j] * w[j]);
         if (t->mask)
@@ -316,7 +381,7 @@ OB_VERSIONS static void ob_soft_start(const ob_soft *s) {
 
 /* The same for leaves. */
 OB_VERSIONS static void ob_soft_leaves(const ob_soft *s, const ob_batch *b,
-                                       const ob_reached *threads, int n_threads,
+                                       const ob_reached *reached, int n_lists,
                                        const ob_adam *t, int32_t first, int32_t last,
                                        float share, float rate) {
     const int64_t depth = s->depth;
@@ -324,17 +389,8 @@ OB_VERSIONS static void ob_soft_leaves(const ob_soft *s, const ob_batch *b,
         const int64_t at = leaf * depth;
         float *restrict g = t->ga + at, *restrict m = t->ma + at;
         float *restrict v = t->va + at, *restrict a = s->a + at;
-        float sum = 0.0f;
-        memset(g, 0, (size_t) depth * sizeof(float));
-        for (int k = 0; k < n_threads; k++) {
-            const ob_reached *p = threads + k;
-            for (int64_t i = leaf * p->room; i < leaf * p->room + p->leaf_count[leaf]; i++) {
-                const int32_t place = p->leaf_row[i], y = b->y[place];
-                const float part = b->pull[place] * p->leaf_reach[i] * s->q[at + y];
-                g[y] += part;
-                sum += part;
-            }
-        }
+        const float sum = reached->g ? ob_sum_leaf_blocks(reached, n_lists, leaf, depth, g)
+                                     : ob_leaf_gradient(s, b, reached, n_lists, leaf, g);
         for (int64_t c = 0; c < depth; c++)
             g[c] = share * (sum * s->q[at + c] - g[c]);
         for (int64_t c = 0; c < depth; c++)
@@ -354,10 +410,11 @@ OB_VERSIONS static void ob_soft_sides(const ob_soft *s, int64_t first, int64_t l
     }
 }
 
-/* The leaf of each row, if gates are hard; and for each node the sums of weight, height and its
- * square over the rows that reach it. */
-OB_VERSIONS static void ob_soft_walk(const ob_soft *s, int64_t n, int32_t *leaf, double *sums) {
-    for (int64_t row = 0; row < n; row++) {
+/* The leaf of rows first .. last - 1, if gates are hard; and for each node the sums of weight,
+ * height and its square over those that reach it. */
+OB_VERSIONS static void ob_soft_walk(const ob_soft *s, int64_t first, int64_t last, int32_t *leaf,
+                                     double *sums) {
+    for (int64_t row = first; row < last; row++) {
         const double weight = s->weight[row];
         int32_t at = s->n_nodes ? 0 : -1;
         while (at >= 0) {
@@ -389,7 +446,9 @@ OB_VERSIONS static void ob_soft_walk(const ob_soft *s, int64_t n, int32_t *leaf,
 #endif
 
 typedef struct {
+    char before[64];           /* nothing else in the lines of memory that threads watch */
     int32_t waiting, round, n, given_up;
+    char behind[64];
 } ob_barrier;
 
 /* Returns when all n threads have come here: 1; or when one has given up: 0. What the others have

@@ -2,8 +2,9 @@
 
 The arithmetic is in soft.h. Here are the arrays, the schedule of a step and the two phases of a
 batch: rows are shared out among threads, which note at each node which of them reach it; then
-nodes and leaves are, each summed by one thread in the order of the rows. So the result does not
-depend on the number of threads.
+nodes and leaves are, each summed by one thread in the order of the rows. A large batch consists of
+blocks, whose sums the threads make in the first phase. So the result does not depend on the number
+of threads.
 """
 
 from libc.math cimport M_PI, cos, pow
@@ -52,6 +53,9 @@ cdef extern from "soft.h" nogil:
         float* left
         float* right
         int64_t room
+        float* g
+        float* ga
+        float* ga_sum
 
     ctypedef struct ob_adam:
         float* g
@@ -73,9 +77,10 @@ cdef extern from "soft.h" nogil:
                        const int64_t*, int32_t, int32_t, float, float)
     void ob_soft_leaves(const ob_soft*, const ob_batch*, const ob_reached*, int, const ob_adam*,
                         int32_t, int32_t, float, float)
+    void ob_soft_block(const ob_soft*, const ob_batch*, const ob_reached*, const int64_t*)
     void ob_soft_start(const ob_soft*)
     void ob_soft_sides(const ob_soft*, int64_t, int64_t, uint8_t*, int64_t)
-    void ob_soft_walk(const ob_soft*, int64_t, int32_t*, double*)
+    void ob_soft_walk(const ob_soft*, int64_t, int64_t, int32_t*, double*)
     int ob_wait(ob_barrier*)
     void ob_give_up(ob_barrier*)
 
@@ -137,15 +142,14 @@ cdef class Soft:
         self.soft.floor = <float> floor
         ob_soft_start(&self.soft)
 
-    def walk(self):
-        """Hard gates: the leaf of each row, and sums of weight, height and its square by node."""
-        leaf = np.empty(self.n_rows, dtype=np.int32)
+    def walk(self, int32_t[::1] leaf, int64_t first, int64_t last):
+        """Hard gates: notes the leaf of some rows; sums of weight, height and its square by node.
+        """
         sums = np.zeros((max(self.soft.n_nodes, 1), 3))
-        cdef int32_t[::1] leaf_ = leaf
         cdef double[:, ::1] sums_ = sums
         with nogil:
-            ob_soft_walk(&self.soft, self.n_rows, &leaf_[0], &sums_[0, 0])
-        return leaf, sums[:self.soft.n_nodes]
+            ob_soft_walk(&self.soft, first, last, &leaf[0], &sums_[0, 0])
+        return sums[:self.soft.n_nodes]
 
     def sides(self, uint8_t[:, ::1] bits, int64_t first, int64_t last):
         """Notes on which side of each node some rows are: bit m of a row is 1 for the right."""
@@ -159,7 +163,8 @@ cdef class Descent:
     `limits`: (steps in all, first and last sharpness of the gates, rates of normals and logits).
     `pull`: per node, how much its normal is drawn to 0; `pulled`: per column, 1 where it is;
     `mask`: per weight, 0 where it stays 0, or None. `shares`: where the nodes and leaves of each
-    thread begin, and the end.
+    thread begin, and the end. `n_blocks`: of a batch, each of which is summed by itself; 1 if the
+    rows are summed in their order. There must be one for each thread then.
     """
 
     cdef Soft tree
@@ -172,10 +177,11 @@ cdef class Descent:
     cdef const int32_t[:, ::1] shares
     cdef object held
     cdef readonly int n_threads
+    cdef int n_blocks, n_lists       # a list of rows for each block, or for each thread
     cdef readonly double loss        # sum over the rows since it was set to 0
 
     def __cinit__(self, Soft tree, int64_t size, limits, const float[::1] pull,
-                  const float[::1] pulled, mask, const int32_t[:, ::1] shares):
+                  const float[::1] pulled, mask, const int32_t[:, ::1] shares, int n_blocks=1):
         cdef int64_t n_nodes = tree.soft.n_nodes, n_leaves = tree.soft.n_leaves
         cdef int64_t n_w = n_nodes * tree.soft.width, n_a = n_leaves * tree.soft.depth
         cdef const float[:, ::1] masked
@@ -184,6 +190,10 @@ cdef class Descent:
         self.n_steps, self.sharp, self.sharper, self.rate, self.leaf_rate = limits
         self.shares = shares
         self.n_threads = <int> shares.shape[0] - 1
+        self.n_blocks = n_blocks
+        self.n_lists = n_blocks if n_blocks > 1 else self.n_threads
+        if n_blocks > 1 and n_blocks < self.n_threads:
+            raise ValueError("there must be a block for each thread")
         self.barrier.n = self.n_threads
         self.barrier.waiting = self.barrier.round = self.barrier.given_up = 0
         moments = np.zeros((3, n_w + 1), dtype=np.float32)
@@ -207,44 +217,74 @@ cdef class Descent:
         self.batch.pull, self.batch.loss = &of_rows_[0, 0], &of_rows_[1, 0]
         self.batch.y = &labels_[0]
         self.held = [moments, leaf_moments, of_rows, labels, pull, pulled, mask]
-        self.reached = <ob_reached*> malloc(self.n_threads * sizeof(ob_reached))
+        self.reached = <ob_reached*> malloc(self.n_lists * sizeof(ob_reached))
         if self.reached == NULL:
             raise MemoryError("no room to refine a tree")
         self.make_room(n_nodes, n_leaves)
+        if n_blocks > 1:
+            self.make_sums(n_nodes, n_leaves)
 
     cdef int make_room(self, int64_t n_nodes, int64_t n_leaves) except -1:
-        """Makes room for the rows that each thread notes at nodes and leaves."""
-        # One more than a thread's rows, because what is handed on may be written over once.
-        cdef int64_t room = (self.size + self.n_threads - 1) // self.n_threads + 1
-        cdef int32_t[::1] counts, rows, kids, leaf_rows
+        """Makes room for the rows that each thread notes at nodes and leaves.
+
+        Blocks of one thread come one after another, so that they have the same room.
+        """
+        # One more than its rows, because what is handed on may be written over once.
+        cdef int64_t room = (self.size + self.n_lists - 1) // self.n_lists + 1
+        cdef int32_t[::1] counts
+        cdef int b, k
+        room = (room + 7) // 8 * 8
+        for k in range(self.n_threads):
+            for b in range(self.n_lists * k // self.n_threads,
+                           self.n_lists * (k + 1) // self.n_threads):
+                if b == self.n_lists * k // self.n_threads:
+                    self.make_lists(b, n_nodes, n_leaves, room)
+                else:
+                    self.reached[b] = self.reached[b - 1]
+                counts = np.zeros(n_nodes + n_leaves, dtype=np.int32)
+                self.held.append(counts)
+                self.reached[b].count = &counts[0]
+                self.reached[b].leaf_count = &counts[0] + n_nodes
+        return 0
+
+    cdef int make_lists(self, int b, int64_t n_nodes, int64_t n_leaves, int64_t room) except -1:
+        cdef int32_t[::1] rows, kids, leaf_rows
         cdef float[:, ::1] floats
         cdef float[:, ::1] here
         cdef float[::1] leaf_reach
+        arrays = (
+            np.zeros(n_nodes * room, dtype=np.int32),
+            np.zeros(2 * n_nodes * room, dtype=np.int32),
+            np.zeros((4, n_nodes * room), dtype=np.float32),
+            np.zeros(n_leaves * room, dtype=np.int32),
+            np.zeros(n_leaves * room, dtype=np.float32),
+            np.zeros((3, room), dtype=np.float32),
+        )
+        self.held.append(arrays)
+        rows, kids, floats, leaf_rows, leaf_reach, here = arrays
+        self.reached[b].row = &rows[0]
+        self.reached[b].kid = &kids[0]
+        self.reached[b].reach, self.reached[b].gate = &floats[0, 0], &floats[1, 0]
+        self.reached[b].value, self.reached[b].delta = &floats[2, 0], &floats[3, 0]
+        self.reached[b].leaf_row = &leaf_rows[0]
+        self.reached[b].leaf_reach = &leaf_reach[0]
+        self.reached[b].height = &here[0, 0]
+        self.reached[b].left, self.reached[b].right = &here[1, 0], &here[2, 0]
+        self.reached[b].room = room
+        self.reached[b].g = self.reached[b].ga = self.reached[b].ga_sum = NULL
+        return 0
+
+    cdef int make_sums(self, int64_t n_nodes, int64_t n_leaves) except -1:
+        """Makes room for the gradients of blocks."""
+        cdef int64_t n_a = n_leaves * self.tree.soft.depth
+        cdef float[::1] sums
         cdef int k
-        room = (room + 7) // 8 * 8
-        for k in range(self.n_threads):
-            arrays = (
-                np.zeros(n_nodes + n_leaves, dtype=np.int32),
-                np.zeros(n_nodes * room, dtype=np.int32),
-                np.zeros(2 * n_nodes * room, dtype=np.int32),
-                np.zeros((4, n_nodes * room), dtype=np.float32),
-                np.zeros(n_leaves * room, dtype=np.int32),
-                np.zeros(n_leaves * room, dtype=np.float32),
-                np.zeros((3, room), dtype=np.float32),
-            )
-            self.held.append(arrays)
-            counts, rows, kids, floats, leaf_rows, leaf_reach, here = arrays
-            self.reached[k].count = &counts[0]
-            self.reached[k].leaf_count = &counts[0] + n_nodes
-            self.reached[k].row = &rows[0]
-            self.reached[k].kid = &kids[0]
-            self.reached[k].reach, self.reached[k].gate = &floats[0, 0], &floats[1, 0]
-            self.reached[k].value, self.reached[k].delta = &floats[2, 0], &floats[3, 0]
-            self.reached[k].leaf_row = &leaf_rows[0]
-            self.reached[k].leaf_reach = &leaf_reach[0]
-            self.reached[k].height = &here[0, 0]
-            self.reached[k].left, self.reached[k].right = &here[1, 0], &here[2, 0]
-            self.reached[k].room = room
+        for k in range(self.n_lists):
+            sums = np.zeros(n_nodes * self.tree.soft.width + n_a + n_leaves, dtype=np.float32)
+            self.held.append(sums)
+            self.reached[k].g = &sums[0]
+            self.reached[k].ga = &sums[0] + n_nodes * self.tree.soft.width
+            self.reached[k].ga_sum = self.reached[k].ga + n_a
         return 0
 
     def __dealloc__(self):
@@ -289,20 +329,27 @@ cdef class Descent:
         cdef double start = ((1.0 - pow(0.999, t + 1.0)) ** 0.5) / (1.0 - pow(0.9, t + 1.0))
         cdef float beta = <float> (self.sharp * pow(self.sharper / self.sharp, done))
         cdef float share = <float> (1.0 / n)
+        cdef double loss = self.loss
         cdef int64_t i
-        ob_soft_rows(&self.tree.soft, &self.batch, &self.reached[k], order,
-                     n * k // self.n_threads, n * (k + 1) // self.n_threads, beta)
+        cdef int b
+        for b in range(self.n_lists * k // self.n_threads,
+                       self.n_lists * (k + 1) // self.n_threads):
+            ob_soft_rows(&self.tree.soft, &self.batch, &self.reached[b], order,
+                         n * b // self.n_lists, n * (b + 1) // self.n_lists, beta)
+            if self.n_blocks > 1:
+                ob_soft_block(&self.tree.soft, &self.batch, &self.reached[b], order)
         if not ob_wait(&self.barrier):
             return
         if self.shares[k + 1, 0] > self.shares[k, 0]:
-            ob_soft_nodes(&self.tree.soft, &self.batch, self.reached, self.n_threads, &self.adam,
+            ob_soft_nodes(&self.tree.soft, &self.batch, self.reached, self.n_lists, &self.adam,
                           order, self.shares[k, 0], self.shares[k + 1, 0], share,
                           <float> (self.rate * warm * start))
         if self.shares[k + 1, 1] > self.shares[k, 1]:
-            ob_soft_leaves(&self.tree.soft, &self.batch, self.reached, self.n_threads, &self.adam,
+            ob_soft_leaves(&self.tree.soft, &self.batch, self.reached, self.n_lists, &self.adam,
                            self.shares[k, 1], self.shares[k + 1, 1], share,
                            <float> (self.leaf_rate * warm * start))
         if k == 0:
             for i in range(n):
-                self.loss += self.batch.loss[i]
+                loss += self.batch.loss[i]
+            self.loss = loss
         ob_wait(&self.barrier)

@@ -1,11 +1,21 @@
 from obliqua._typing import FloatArray, Int32Array, Int64Array, Rows
 
-def node_spread(
+def leaf_ranges(
+    Z: Rows, leaf: Int64Array, n_nodes: int, columns: Int32Array, factor: FloatArray
+) -> tuple[FloatArray, FloatArray]: ...
+def leaf_sums(
     Z: Rows,
     leaf: Int64Array,
     weights: FloatArray | None,
-    parent: Int64Array,
     columns: Int32Array,
+    factor: FloatArray,
+    centre: FloatArray,
+) -> tuple[FloatArray, FloatArray]: ...
+def node_spread(
+    parts: list[tuple[FloatArray, FloatArray]],
+    ranges: tuple[FloatArray, FloatArray],
+    centre: FloatArray,
+    parent: Int64Array,
     exponent: Int32Array,
 ) -> FloatArray: ...
 def column_means(Z: Rows, weights: FloatArray | None) -> FloatArray: ...

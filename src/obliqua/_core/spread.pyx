@@ -31,20 +31,17 @@ cdef double rounded_root(double variance) noexcept nogil:
 
 cdef struct Summary:
     # Of one column at one node; values are scaled to at most 1 in size.
-    Pair mean                # first a sum about `centre`
-    Pair square              # sum of squares about the mean; first about `centre`
-    double centre            # the middle of the leaf's range, which no order of rows changes
-    double low
-    double high
+    Pair mean                # first a sum about a centre
+    Pair square              # sum of squares about the mean; first about the centre
 
 
-cdef void finish_leaf(Summary* here, double weight) noexcept nogil:
+cdef void finish_leaf(Summary* here, double weight, double centre, bint constant) noexcept nogil:
     """From sums about the centre to mean and sum of squares about it."""
     cdef Pair first = here.mean
     here.square = difference(here.square, divided(square(first), weight))
     here.mean = divided(first, weight)
-    add(&here.mean, here.centre)
-    if here.low == here.high or here.square.high < 0.0:
+    add(&here.mean, centre)
+    if constant or here.square.high < 0.0:
         here.square.high = 0.0
         here.square.low = 0.0
 
@@ -63,67 +60,105 @@ cdef void join(Summary* total, double weight, const Summary* part, double more) 
     add_pair(&total.mean, shift)
 
 
-def node_spread(Z, const i64[::1] leaf, weights, const i64[::1] parent,
-                const i32[::1] columns, const i32[::1] exponent):
-    """The standard deviation of some columns at all nodes; NaN at nodes without weight.
+def leaf_ranges(Z, const i64[::1] leaf, i64 n_nodes, const i32[::1] columns,
+                const double[::1] factor):
+    """The least and the largest value of some columns at each node where rows end.
 
-    `leaf` says where each row ends, `parent` comes before its children, and
-    |Z[:, columns[j]]| <= 2^exponent[j]. Weights are at most 2^53.
+    `leaf` says where each row ends. Values are multiplied by the factors. Where no row is, the
+    least is infinite.
     """
     cdef View view = make_view(Z)
-    cdef i64 n_nodes = parent.shape[0]
     cdef i64 k = columns.shape[0]
-    cdef i64 row, node, j, above
+    cdef i64 row, node, j
+    cdef double value
+    low = np.full((n_nodes, k), INFINITY)
+    high = np.full((n_nodes, k), -INFINITY)
+    cdef double[:, ::1] low_ = low, high_ = high
+    with nogil:
+        for row in range(view.n_rows):
+            node = leaf[row]
+            for j in range(k):
+                value = view_at(&view, row, columns[j]) * factor[j]
+                low_[node, j] = min(low_[node, j], value)
+                high_[node, j] = max(high_[node, j], value)
+    return low, high
+
+
+def leaf_sums(Z, const i64[::1] leaf, weights, const i32[::1] columns, const double[::1] factor,
+              const double[:, ::1] centre):
+    """Weights at the nodes where rows end, and sums of values and of squares about a centre.
+
+    The sums are pairs: the last axis has the two numbers of both. Weights are at most 2^53.
+    """
+    cdef View view = make_view(Z)
+    cdef i64 n_nodes = centre.shape[0], k = columns.shape[0]
+    cdef i64 row, node, j
     cdef double value, weight = 1.0
-    cdef Summary* here
     cdef bint weighted = weights is not None
     cdef const double[::1] weight_of = weights if weighted else np.empty(0)
     totals = np.zeros(n_nodes)
-    sums = np.zeros((n_nodes * k, sizeof(Summary) // sizeof(double)))
-    spread = np.full((n_nodes, k), np.nan)
+    sums = np.zeros((n_nodes, k, 4))
     cdef double[::1] total = totals
-    cdef double[:, ::1] memory = sums
-    cdef double[:, ::1] out = spread
+    cdef double[:, :, ::1] memory = sums
+    cdef Pair* here
     if n_nodes * k == 0:
-        return spread
-    # Within these exponents a power of two and its inverse are exact.
-    bounded = np.clip(exponent, -1000, 1000)
-    cdef const i32[::1] scale = bounded
-    cdef const double[::1] factor = np.ldexp(1.0, -bounded)
-    cdef Summary* at = <Summary*> &memory[0, 0]
+        return totals, sums
     with nogil:
-        for node in range(n_nodes * k):
-            at[node].low = INFINITY
-            at[node].high = -INFINITY
-        for row in range(view.n_rows):
-            for j in range(k):
-                here = &at[leaf[row] * k + j]
-                value = view_at(&view, row, columns[j]) * factor[j]
-                here.low = min(here.low, value)
-                here.high = max(here.high, value)
-        for node in range(n_nodes * k):
-            if at[node].low <= at[node].high:
-                at[node].centre = at[node].low / 2 + at[node].high / 2
-                if at[node].low == at[node].high:
-                    at[node].centre = at[node].low
         for row in range(view.n_rows):
             node = leaf[row]
             if weighted:
                 weight = weight_of[row]
             total[node] += weight
+            here = <Pair*> &memory[node, 0, 0]
             for j in range(k):
-                here = &at[node * k + j]
-                value = view_at(&view, row, columns[j]) * factor[j] - here.centre
+                value = view_at(&view, row, columns[j]) * factor[j] - centre[node, j]
                 if weighted:
-                    add_pair(&here.mean, product(value, weight))
-                    add_pair(&here.square, times(product(value, value), weight))
+                    add_pair(&here[2 * j], product(value, weight))
+                    add_pair(&here[2 * j + 1], times(product(value, value), weight))
                 else:
-                    add(&here.mean, value)
-                    add_pair(&here.square, product(value, value))
+                    add(&here[2 * j], value)
+                    add_pair(&here[2 * j + 1], product(value, value))
+    return totals, sums
+
+
+def node_spread(parts, ranges, const double[:, ::1] centre, const i64[::1] parent,
+                const i32[::1] exponent):
+    """The standard deviation of some columns at all nodes; NaN at nodes without weight.
+
+    `parts` are what `leaf_sums` has found in all rows, a pair for each part of them, and `ranges`
+    what `leaf_ranges` has. `parent` comes before its children, and values were divided by
+    2^exponent.
+    """
+    cdef i64 n_nodes = centre.shape[0], k = centre.shape[1]
+    cdef i64 node, j, above
+    cdef double value
+    cdef const double[:, ::1] low = ranges[0], high = ranges[1]
+    totals = np.zeros(n_nodes)
+    memory = np.zeros((n_nodes * k, sizeof(Summary) // sizeof(double)))
+    spread = np.full((n_nodes, k), np.nan)
+    if n_nodes * k == 0:
+        return spread
+    cdef double[::1] total = totals
+    cdef double[:, ::1] memory_ = memory
+    cdef double[:, ::1] out = spread
+    cdef const double[:, :, ::1] sums
+    cdef Summary* at = <Summary*> &memory_[0, 0]
+    cdef const Pair* more
+    for weights, of_part in parts:
+        totals += weights                # whole numbers, or parts of the largest
+        sums = of_part
+        with nogil:
+            for node in range(n_nodes):
+                more = <const Pair*> &sums[node, 0, 0]
+                for j in range(k):
+                    add_pair(&at[node * k + j].mean, more[2 * j])
+                    add_pair(&at[node * k + j].square, more[2 * j + 1])
+    with nogil:
         for node in range(n_nodes):
             if total[node] > 0:
                 for j in range(k):
-                    finish_leaf(&at[node * k + j], total[node])
+                    finish_leaf(&at[node * k + j], total[node], centre[node, j],
+                                low[node, j] == high[node, j])
         for node in range(n_nodes - 1, 0, -1):
             above = parent[node]
             if total[node] > 0:
@@ -134,7 +169,7 @@ def node_spread(Z, const i64[::1] leaf, weights, const i64[::1] parent,
             if total[node] > 0:
                 for j in range(k):
                     value = rounded_root(at[node * k + j].square.high / total[node])
-                    out[node, j] = min(ldexp(value, scale[j]), DBL_MAX)
+                    out[node, j] = min(ldexp(value, exponent[j]), DBL_MAX)
     return spread
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from obliqua._core.machine import Watch, train, winners
 from obliqua._core.rng import child_key, row_hashes
-from obliqua._core.spread import column_means, node_spread
+from obliqua._core.spread import column_means
+from obliqua._spreads import node_spreads
 from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array
 from obliqua.methods._journal import Journal
 
@@ -114,7 +115,7 @@ class Standard(NamedTuple):
         heavy = weights.astype(np.float64)
         here = np.zeros(len(Z), dtype=np.int64)
         every = np.arange(Z.shape[1], dtype=np.int32)
-        width = node_spread(Z, here, heavy, np.array([-1]), every, exponent)[0]
+        width = node_spreads(Z, here, heavy, np.array([-1]), every, exponent)[0]
         columns = np.flatnonzero(width > 0)
         exponent = exponent[columns]
         # Divided by a power of two, so that no difference can overflow.

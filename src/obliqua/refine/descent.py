@@ -18,13 +18,14 @@ from obliqua._core.rng import child_key
 from obliqua._core.soft import Descent, shuffle
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.refine.draft import Draft, class_counts, logits_of
-from obliqua.refine.rows import Float32Array, SoftRows, robust
+from obliqua.refine.rows import ENOUGH, Float32Array, SoftRows, robust
 
 __all__ = ["Schedule", "Watch", "refine"]
 
 _CHUNK = 4_000_000  # weights that rows meet between two looks at the clock: some 50 ms
-_ENOUGH = 20_000  # rows that are enough to find quartiles
 _ROWS_PER_THREAD = 32  # of a batch: fewer are not worth the waiting
+_SMALL = 64  # rows of a batch that has no blocks, see soft.h
+_BLOCKS = 4  # of a larger one
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,9 @@ def refine(
     draft = replace(draft, normals=normals)
     logits = logits_of(class_counts(leaf, rows, draft.n_leaves), rows)
     size = min(schedule.batch_size(rows.n_rows), rows.n_rows)
-    n_threads = max(1, min(n_threads, size // _ROWS_PER_THREAD))
+    # Few blocks, for all of their sums must be added up in the end.
+    n_blocks = min(size // _ROWS_PER_THREAD, _BLOCKS) if size > _SMALL else 1
+    n_threads = max(1, min(n_threads, n_blocks if n_blocks > 1 else size // _ROWS_PER_THREAD))
     n_batches = -(-rows.n_rows // size)
     n_steps = max(round(schedule.passes_over(rows.n_rows) * n_batches), 1)
     shares = _shares(reached, draft, rows.n_classes, n_threads)
@@ -194,6 +197,7 @@ def refine(
         _pulled(rows),
         draft.mask,
         shares,
+        n_blocks,
     )
     finished = _descend(descent, rows, n_steps, n_batches, size, key, watch)
     # Gates that are still soft may divide rows worse than those at the start, when they harden.
@@ -214,7 +218,7 @@ def _scaled(draft: Draft, rows: SoftRows) -> tuple[Float32Array, Int32Array, Flo
     Also returns the leaf of each row, and the share of all rows that reaches each node.
     """
     normals = draft.normals.copy()
-    leaf, sums = replace(draft, normals=normals).soft(rows).walk()
+    leaf, sums = replace(draft, normals=normals).walk(rows)
     sd = _deviations(sums)
     if rows.columns.heavy:
         sd = _without_far_rows(sd, normals, leaf, draft, rows)
@@ -229,13 +233,13 @@ def _without_far_rows(
 ) -> FloatArray:
     """Return the spreads of heights, those of the quartiles where a few rows are far out."""
     sd = sd.copy()
-    some = slice(0, _ENOUGH)  # rows stand in a random order
+    some = slice(0, ENOUGH)  # rows stand in a random order
     reached = np.zeros((draft.n_nodes, len(leaf[some])), dtype=bool)
     for node in range(draft.n_nodes - 1, -1, -1):
         for side in draft.child[node].tolist():
             reached[node] |= reached[side] if side >= 0 else leaf[some] == -1 - side
     for node in range(draft.n_nodes):
-        heights = _heights(normals[node], rows, _ENOUGH)[reached[node]]
+        heights = _heights(normals[node], rows, ENOUGH)[reached[node]]
         if len(heights):
             _, sd[node], _ = robust(heights, 0.0, float(sd[node]))
     return sd
@@ -281,6 +285,27 @@ def _shares(reached: FloatArray, draft: Draft, n_classes: int, n_threads: int) -
     return np.ascontiguousarray(np.array([nodes, leaves], dtype=np.int32).T)
 
 
+class _Order:
+    """Random orders of rows, each made from the one before.
+
+    Rows of large batches are mixed in groups: they stand in the order of hashes, so that a group
+    is as good as any other rows, and rows that stand together are read faster.
+    """
+
+    def __init__(self, n_rows: int, size: int) -> None:
+        self.n_rows = n_rows
+        self.group = 8 if size > _SMALL else 1
+        self.groups = np.arange(-(-n_rows // self.group), dtype=np.int64)
+
+    def mixed(self, key: int) -> Int64Array:
+        """Return the next order."""
+        shuffle(self.groups, key)
+        if self.group == 1:
+            return self.groups
+        order = (self.group * self.groups[:, None] + np.arange(self.group)).ravel()
+        return order[order < self.n_rows]
+
+
 def _descend(
     descent: Descent,
     rows: SoftRows,
@@ -291,17 +316,17 @@ def _descend(
     watch: Watch,
 ) -> bool:
     """Make the steps, note the mean loss of each pass, and return whether all were made."""
-    order = np.arange(rows.n_rows, dtype=np.int64)
+    order = _Order(rows.n_rows, size)
     chunk = max(_CHUNK // (size * rows.columns.width), 1)
     done = number = 0
     with ThreadPoolExecutor(max(descent.n_threads - 1, 1)) as pool:
         while done < n_steps and not watch.is_up:
-            shuffle(order, child_key(key, number))
+            mixed = order.mixed(child_key(key, number))
             descent.forget_loss()
             first, last = 0, min(n_batches, n_steps - done)
             while first < last and not watch.is_up:
                 end = min(first + chunk, last)
-                _together(descent, pool, order, first, end, done + first)
+                _together(descent, pool, mixed, first, end, done + first)
                 first = end
             seen = min(first * size, rows.n_rows)
             watch.curve.append(descent.loss / max(seen, 1))

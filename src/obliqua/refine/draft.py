@@ -9,6 +9,7 @@ import numpy as np
 
 from obliqua._core.soft import Soft
 from obliqua._layout import KIND_NAMES, NodeKind, first_children, pointers
+from obliqua._sharing import over_rows
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua._weights import round_significant
 from obliqua.criteria import get_criterion
@@ -60,18 +61,32 @@ class Draft:
             logits = np.zeros((self.n_leaves, padded(rows.n_classes)), dtype=np.float32)
         return Soft(rows.arrays, (self.child, self.normals, logits), rows.n_classes, FLOOR)
 
+    def walk(self, rows: SoftRows) -> tuple[Int32Array, FloatArray]:
+        """Return each row's leaf; by node the sums of weight, height and its square there."""
+        leaf: Int32Array = np.empty(rows.n_rows, dtype=np.int32)
+        soft = self.soft(rows)
+        parts = over_rows(
+            lambda first, last: soft.walk(leaf, first, last), rows.n_rows, rows.n_threads
+        )
+        return leaf, np.add.reduce(parts)
+
     def counts(self, rows: SoftRows) -> Int64Array:
         """Return the weight of each class in each leaf, in grid units."""
-        leaf, _ = self.soft(rows).walk()
+        leaf, _ = self.walk(rows)
         return class_counts(leaf, rows, self.n_leaves)
 
 
 def class_counts(leaf: Int32Array, rows: SoftRows, n_leaves: int) -> Int64Array:
     """Return the weight of each class in each leaf."""
-    cells = leaf.astype(np.int64) * rows.n_classes + rows.y
+
+    def sums(first: int, last: int) -> FloatArray:
+        cells = leaf[first:last].astype(np.int64) * rows.n_classes + rows.y[first:last]
+        found = np.bincount(cells, rows.units[first:last], n_leaves * rows.n_classes)
+        return found.astype(np.float64, copy=False)
+
     # Sums of whole numbers below 2**53 are exact in any order.
-    sums = np.bincount(cells, rows.units, n_leaves * rows.n_classes)
-    return sums.astype(np.int64).reshape(n_leaves, rows.n_classes)
+    total = np.add.reduce(over_rows(sums, rows.n_rows, rows.n_threads))
+    return np.asarray(total.astype(np.int64).reshape(n_leaves, rows.n_classes))
 
 
 def logits_of(counts: Int64Array, rows: SoftRows) -> Float32Array:
@@ -171,7 +186,8 @@ def tree_of(draft: Draft, rows: SoftRows, problem: Problem, label: str) -> Tree:
         The tree. It has no split that all of its rows pass on one side.
     """
     while True:
-        tree = _counted(_uncounted(draft, rows.columns, problem, label), problem)
+        tree = _uncounted(draft, rows.columns, problem, label)
+        tree = _counted(tree, problem, rows.n_threads)
         empty = tree.is_leaf & (tree.n_samples == 0)
         if not empty.any():
             return with_odd_spreads(tree, problem)
@@ -278,9 +294,9 @@ def _table(normal: FloatArray, column: int, columns: Columns) -> tuple[FloatArra
     return numbers[:-1], middle, float(numbers[-1])
 
 
-def _counted(tree: Tree, problem: Problem) -> Tree:
+def _counted(tree: Tree, problem: Problem, n_threads: int) -> Tree:
     """Count the rows that reach each node, and what its split gains."""
-    leaf = tree.apply(problem.Z)
+    leaf = tree.apply(problem.Z, n_threads)
     n_nodes, n_classes = tree.n_nodes, problem.n_classes
     cells = leaf * n_classes + problem.y
     weights = None if problem.weights is None else problem.weights.astype(np.float64)

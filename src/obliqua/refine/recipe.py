@@ -30,6 +30,11 @@ __all__ = ["LABEL", "Recipe", "refine_only", "refined_tree"]
 #: What the splits of refined trees say of where they come from.
 LABEL = "refined"
 
+#: Trees that are refined are grown from so many rows at most, or so many for each leaf: where to
+#: start from is as well known then, and refinement sees all rows.
+GROWN_ROWS = 200_000
+GROWN_ROWS_PER_LEAF = 1_000
+
 #: Grows a tree of at most so many leaves: (problem, leaves, depth of its root) -> Tree.
 Grower = Callable[[Problem, int, int], Tree]
 
@@ -101,7 +106,7 @@ def refine_only(
     Tree
         The refined tree. Splits that no row needs any more are gone.
     """
-    rows = soft_rows(problem, key)
+    rows = soft_rows(problem, key, n_threads)
     draft = draft_of(tree, rows.columns)
     if max_features is not None:
         draft = masked(draft, rows, None)
@@ -155,18 +160,21 @@ def refined_tree(
     """
     recipe = Recipe() if recipe is None else recipe
     watch = Watch() if watch is None else watch
-    work = _Work(problem, soft_rows(problem, key), grower, recipe, key, n_threads, watch)
-    start = ceil(recipe.start * n_leaves)
+    rows = soft_rows(problem, key, n_threads)
+    work = _Work(problem, rows, grower, recipe, key, n_threads, watch)
+    start = max(ceil(recipe.start * n_leaves), 1)
     watch.say(f"Growing a tree of up to {start} leaves, to be refined and shrunk to {n_leaves}.")
-    grown = grower(problem, max(start, 1), 0)
+    most = max(GROWN_ROWS, GROWN_ROWS_PER_LEAF * start)
+    some = problem if rows.n_rows <= most else take(problem, rows.sample(most))
+    grown = grower(some, start, 0)
     # A tree of the right size is better than a large one that is cut back unrefined.
     if watch.is_up:
-        grown = grower(problem, n_leaves, 0)
-        return tree_of(draft_of(grown, work.rows.columns), work.rows, problem, LABEL)
-    draft = work.refined(draft_of(grown, work.rows.columns), recipe.schedule)
+        grown = grower(some, n_leaves, 0)
+        return tree_of(draft_of(grown, rows.columns), rows, problem, LABEL)
+    draft = work.refined(draft_of(grown, rows.columns), recipe.schedule)
     draft = work.shrunk(draft, n_leaves, recipe.steps, recipe.max_features)
-    draft = without_useless(draft, work.rows)
-    best = tree_of(draft, work.rows, problem, LABEL)
+    draft = without_useless(draft, rows)
+    best = tree_of(draft, rows, problem, LABEL)
     for cycle in range(recipe.cycles if n_leaves > 1 else 0):
         if watch.is_up or _errors(best) == 0.0:
             break

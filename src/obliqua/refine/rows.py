@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from obliqua._core.rng import row_hashes
+from obliqua._core.standard import largest, standardise, weighted_sums
 from obliqua._layout import pointers
+from obliqua._sharing import over_rows
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua._weights import round_significant
 from obliqua.data import Problem
@@ -29,6 +31,8 @@ Float32Array = NDArray[np.float32]
 NORMAL_QUARTILES = 1.349
 #: A standard deviation that is so many times what the quartiles say is that of a few values.
 HEAVY = 5.0
+#: So many values are enough to find quartiles. Rows stand in a random order.
+ENOUGH = 20_000
 
 LANES = 8  # floats that a processor handles together: widths are multiples of it
 
@@ -117,6 +121,10 @@ class SoftRows:
         The number of classes.
     columns : Columns
         What the columns are.
+    order, starts : ndarray of int64
+        The problem's rows, equal ones together, and where each of these rows begins there.
+    n_threads : int, default=1
+        How many threads work on them. They have no influence on any result.
     """
 
     x: Float32Array
@@ -127,6 +135,9 @@ class SoftRows:
     weight: Float32Array
     n_classes: int
     columns: Columns
+    order: Int64Array
+    starts: Int64Array
+    n_threads: int = 1
 
     @property
     def n_rows(self) -> int:
@@ -140,6 +151,10 @@ class SoftRows:
         """The rows as compiled code takes them."""
         return self.x, self.more_ptr, self.more, self.y, self.weight
 
+    def sample(self, n: int) -> Int64Array:
+        """Return the problem's rows that the first n of these stand for: a random sample."""
+        return self.order if n >= self.n_rows else self.order[: self.starts[n]]
+
     @cached_property
     def class_share(self) -> FloatArray:
         """The share of each class in the weight of all rows."""
@@ -147,7 +162,7 @@ class SoftRows:
         return np.asarray(sums / sums.sum())
 
 
-def soft_rows(problem: Problem, seed: int = 0) -> SoftRows:
+def soft_rows(problem: Problem, seed: int = 0, n_threads: int = 1) -> SoftRows:
     """Make the rows of a problem ready for refinement.
 
     Parameters
@@ -156,13 +171,16 @@ def soft_rows(problem: Problem, seed: int = 0) -> SoftRows:
         The data.
     seed : int, default=0
         Of the order of the rows.
+    n_threads : int, default=1
+        How many threads work on them, here and later.
 
     Returns
     -------
     SoftRows
         The rows.
     """
-    first, units = _different(problem, seed)
+    order, starts, units = _different(problem, seed, n_threads)
+    first = order[starts]
     y = problem.y[first]
     weight: FloatArray = units.astype(np.float64)
     share = weight / weight.sum()
@@ -170,14 +188,26 @@ def soft_rows(problem: Problem, seed: int = 0) -> SoftRows:
     numeric = np.flatnonzero(~qualitative)
     odd = bool(problem.odd.any())
     gaps = problem.has_missing
-    columns, x = _standardised(problem, first, share, numeric, gaps)
+    columns, x = _standardised(problem, first, share, numeric, gaps, n_threads)
     more_ptr, more = _ones(problem, first, columns, gaps) if odd else (None, None)
     if more_ptr is not None and more is not None:
         of_row = np.repeat(np.arange(len(first)), np.diff(more_ptr))
         columns.share[:] = np.bincount(more[: len(of_row)], share[of_row], columns.width)
         _leave_where_unknown(problem, first, columns)
     mean_one = (weight * (len(first) / weight.sum())).astype(np.float32)
-    return SoftRows(x, more_ptr, more, y, units, mean_one, problem.n_classes, columns)
+    return SoftRows(
+        x,
+        more_ptr,
+        more,
+        y,
+        units,
+        mean_one,
+        problem.n_classes,
+        columns,
+        order,
+        starts,
+        n_threads,
+    )
 
 
 def _leave_where_unknown(problem: Problem, rows: Int64Array, columns: Columns) -> None:
@@ -192,9 +222,16 @@ def _leave_where_unknown(problem: Problem, rows: Int64Array, columns: Columns) -
             columns.share[start : start + columns.n_levels[column]] = 0.0
 
 
-def _different(problem: Problem, seed: int) -> tuple[Int64Array, Int64Array]:
-    """Return one row of each group of equal ones, in the order of hashes, and their weights."""
-    hashes = row_hashes(problem.Z, problem.y.astype(np.int64), seed & (2**64 - 1))
+def _different(
+    problem: Problem, seed: int, n_threads: int
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Return the rows in the order of hashes, where different ones begin, and their weights."""
+    labels = problem.y.astype(np.int64)
+
+    def hashes_of(start: int, end: int) -> NDArray[np.uint64]:
+        return row_hashes(problem.Z[start:end], labels[start:end], seed & (2**64 - 1))
+
+    hashes = np.concatenate(over_rows(hashes_of, problem.n_rows, n_threads))
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -202,38 +239,27 @@ def _different(problem: Problem, seed: int) -> tuple[Int64Array, Int64Array]:
         units = np.diff(np.append(starts, len(order)))
     else:
         units = np.add.reduceat(problem.weights[order], starts)
-    return order[starts], units.astype(np.int64)
+    return order, starts, units.astype(np.int64)
 
 
 def _standardised(
-    problem: Problem, rows: Int64Array, share: FloatArray, numeric: Int64Array, gaps: BoolArray
+    problem: Problem,
+    rows: Int64Array,
+    share: FloatArray,
+    numeric: Int64Array,
+    gaps: BoolArray,
+    n_threads: int,
 ) -> tuple[Columns, Float32Array]:
     """Lay out the columns and standardise the numbers."""
     n, d = len(rows), len(numeric)
     stride = padded(d + 1)
     x = np.zeros((n, stride), dtype=np.float32)
-    mean, sd = np.zeros(d), np.ones(d)
-    heavy = False
-    for k, column in enumerate(numeric.tolist()):
-        values = problem.Z[rows, column].astype(np.float64)
-        there = share
-        if gaps[column]:
-            present = ~np.isnan(values)
-            there = np.where(present, share, 0.0)
-            values = np.where(present, values, 0.0)
-        total, size = there.sum(), float(np.abs(values).max())
-        if total > 0.0 and size > 0.0:
-            # In units of the largest, squares of huge or tiny numbers stay within bounds.
-            small = values / size
-            middle = float((there * small).sum()) / total
-            spread = float(np.sqrt((there * (small - middle) ** 2).sum() / total))
-            middle, spread, far = robust(small[there > 0.0], middle, spread)
-            heavy |= far
-            # A column that is constant but for rounding tells nothing, and must not be blown up.
-            mean[k], sd[k] = middle * size, spread * size if spread > 1e-12 else 1.0
-        mean[k], sd[k] = _rounded(float(mean[k]), float(sd[k]))
-        centred = (values - mean[k]) / sd[k]
-        x[:, k] = np.where(there > 0.0, centred, 0.0) if gaps[column] else centred
+    mean, sd, heavy = _centres(problem, rows, share, numeric, n_threads)
+    over_rows(
+        lambda first, last: standardise(problem.Z, rows, numeric, mean, sd, x, first, last),
+        n,
+        n_threads,
+    )
     x[:, d] = 1.0
     place, levels, missing = stride, [], []
     for column, count in enumerate(problem.n_levels.tolist()):
@@ -247,6 +273,44 @@ def _standardised(
     share_of = np.zeros(width)
     columns = Columns(numeric, mean, sd, where[0], n_levels, where[1], share_of, width, heavy)
     return columns, x
+
+
+def _centres(
+    problem: Problem, rows: Int64Array, share: FloatArray, numeric: Int64Array, n_threads: int
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Return what each column is standardised with, and whether some have values far out."""
+    Z, n = problem.Z, len(rows)
+    size = np.maximum.reduce(
+        over_rows(lambda first, last: largest(Z, rows, numeric, first, last), n, n_threads)
+    )
+    # In units of the largest, squares of huge or tiny numbers stay within bounds.
+    unit = np.where(size > 0.0, size, 1.0)
+
+    def sums(about: FloatArray) -> FloatArray:
+        def part(first: int, last: int) -> FloatArray:
+            return weighted_sums(Z, rows, numeric, share, unit, about, first, last)
+
+        found: FloatArray = np.add.reduce(over_rows(part, n, n_threads))
+        return found
+
+    weight, first_sum, _ = sums(np.zeros(len(unit))).T
+    known = (weight > 0.0) & (size > 0.0)
+    weight = np.where(known, weight, 1.0)
+    middle = np.where(known, first_sum / weight, 0.0)
+    spread = np.sqrt(sums(middle)[:, 2] / weight)
+    some = Z[rows[:ENOUGH]]
+    mean, sd, heavy = np.zeros(len(unit)), np.ones(len(unit)), False
+    for k in np.flatnonzero(known).tolist():
+        values = some[:, numeric[k]].astype(np.float64) / unit[k]
+        values = values[(share[:ENOUGH] > 0.0) & ~np.isnan(values)]
+        centre, width, far = float(middle[k]), float(spread[k]), False
+        if len(values):
+            centre, width, far = robust(values, centre, width)
+        heavy |= far
+        # A column that is constant but for rounding tells nothing, and must not be blown up.
+        mean[k], sd[k] = centre * unit[k], width * unit[k] if width > 1e-12 else 1.0
+        mean[k], sd[k] = _rounded(float(mean[k]), float(sd[k]))
+    return mean, sd, heavy
 
 
 def robust(values: FloatArray, mean: float, sd: float) -> tuple[float, float, bool]:

@@ -7,12 +7,15 @@ refined away between the steps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from obliqua._core.raising import leaf_counts, raising_changes
+from obliqua._sharing import over_rows
+from obliqua._typing import Int64Array
 from obliqua.refine.draft import Draft, renumbered
 from obliqua.refine.rows import SoftRows
 
@@ -99,7 +102,9 @@ class _Raised:
         self.root = 0
         n = min(rows.n_rows, MOST_ROWS)
         self.bits = np.empty((n, -(-draft.n_nodes // 8)), dtype=np.uint8)
-        draft.soft(rows).sides(self.bits, 0, n)
+        soft = draft.soft(rows)
+        self.n_threads = rows.n_threads
+        over_rows(lambda first, last: soft.sides(self.bits, first, last), n, self.n_threads)
         self.y, self.units, self.n_classes = rows.y[:n], rows.units[:n], rows.n_classes
         self._recount()
 
@@ -112,9 +117,7 @@ class _Raised:
         """Count classes, errors and leaves below each node that is left."""
         self.order = self._inner()
         n_leaves = self.whole.n_leaves
-        leaf = leaf_counts(
-            self.bits, self.child, self.root, self.y, self.units, n_leaves, self.n_classes
-        )
+        leaf = self._summed(leaf_counts, n_leaves, self.n_classes)
         self.label = leaf.argmax(axis=1).astype(np.int32)
         # Leaves stand behind the inner nodes in these, leaf k at -1 - k.
         size = self.whole.n_nodes + n_leaves
@@ -127,6 +130,14 @@ class _Raised:
             left, right = self.child[node].tolist()
             for table in (self.counts, self.errors, self.leaves):
                 table[node] = table[left] + table[right]
+
+    def _summed(self, counting: Callable[..., Int64Array], *more: Any) -> Int64Array:
+        """Return the sum over all rows of what compiled code counts in some of them."""
+        known = (self.bits, self.child, self.root, self.y, self.units, *more)
+        parts = over_rows(
+            lambda first, last: counting(*known, first, last), len(self.y), self.n_threads
+        )
+        return np.asarray(np.add.reduce(parts))
 
     def _inner(self) -> list[int]:
         """All splits that are left, in level order."""
@@ -157,7 +168,7 @@ class _Raised:
         self._leave_out(taken)
 
     def _options(self, excess: int) -> list[_Option]:
-        changes = raising_changes(self.bits, self.child, self.root, self.y, self.units, self.label)
+        changes = self._summed(raising_changes, self.label)
         options = []
         for node in self.order:
             sides = self.child[node].tolist()

@@ -77,7 +77,7 @@ def _sizes(draft: Draft, rows: SoftRows) -> FloatArray:
 
 def _node_moments(draft: Draft, rows: SoftRows) -> tuple[FloatArray, FloatArray]:
     """Return sums of all columns and of their squares over the rows that reach each node."""
-    leaf, _ = draft.soft(rows).walk()
+    leaf, _ = draft.walk(rows)
     width, stride = rows.columns.width, rows.columns.stride
     sums = np.zeros((2, draft.n_nodes + draft.n_leaves, width))
     order = np.argsort(leaf, kind="stable")

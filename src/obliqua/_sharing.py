@@ -1,0 +1,63 @@
+"""Rows shared out among threads, in pieces that do not depend on how many threads there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+__all__ = ["PIECE", "each", "over_rows"]
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+#: Rows of a piece. Sums of floats are made piece by piece, so that threads change no bit.
+PIECE = 1 << 15
+
+
+def each(task: Callable[[Item], T], items: Iterable[Item], n_threads: int) -> list[T]:
+    """Return what a task gives for each item, in their order.
+
+    Parameters
+    ----------
+    task : callable
+        The task.
+    items : iterable
+        The items.
+    n_threads : int
+        How many threads work on them; they help where the task lets the GIL go.
+
+    Returns
+    -------
+    list
+        The results.
+    """
+    items = list(items)
+    if n_threads == 1 or len(items) < 2:
+        return [task(item) for item in items]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(task, items))
+
+
+def over_rows(task: Callable[[int, int], T], n_rows: int, n_threads: int) -> list[T]:
+    """Return what a task gives for each piece of some rows, in their order.
+
+    Parameters
+    ----------
+    task : callable
+        Called with the first row of a piece, and the one behind its last.
+    n_rows : int
+        The number of rows.
+    n_threads : int
+        How many threads work on them.
+
+    Returns
+    -------
+    list
+        The results, one per piece; one at least.
+    """
+
+    def piece(first: int) -> T:
+        return task(first, min(first + PIECE, n_rows))
+
+    return each(piece, range(0, max(n_rows, 1), PIECE), n_threads)
