@@ -11,6 +11,13 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Asks for memory that will be wanted soon. */
+#if defined(__GNUC__)
+#define OB_PREFETCH(address) __builtin_prefetch(address)
+#else
+#define OB_PREFETCH(address) ((void) (address))
+#endif
+
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) \
     && !defined(__SANITIZE_ADDRESS__)
 #define OB_VERSIONS __attribute__((target_clones("avx2", "default")))

@@ -22,10 +22,8 @@
 
 #if defined(__GNUC__)
 #define OB_INLINE static inline __attribute__((always_inline))
-#define OB_PREFETCH(address) __builtin_prefetch(address)
 #else
 #define OB_INLINE static inline
-#define OB_PREFETCH(address) ((void) 0)
 #endif
 
 #define OB_NOBODY INT32_MIN    /* a child that hardly any of the row reaches */

@@ -3,9 +3,7 @@ from numpy.typing import NDArray
 
 from obliqua._typing import FloatArray, Int64Array, Rows
 
-def largest(
-    Z: Rows, rows: Int64Array, columns: Int64Array, first: int, last: int
-) -> FloatArray: ...
+def largest(Z: Rows, columns: Int64Array, first: int, last: int) -> FloatArray: ...
 def weighted_sums(
     Z: Rows,
     rows: Int64Array,

@@ -281,23 +281,27 @@ def _centres(
     """Return what each column is standardised with, and whether some have values far out."""
     Z, n = problem.Z, len(rows)
     size = np.maximum.reduce(
-        over_rows(lambda first, last: largest(Z, rows, numeric, first, last), n, n_threads)
+        over_rows(lambda first, last: largest(Z, numeric, first, last), len(Z), n_threads)
     )
     # In units of the largest, squares of huge or tiny numbers stay within bounds.
     unit = np.where(size > 0.0, size, 1.0)
 
-    def sums(about: FloatArray) -> FloatArray:
+    def sums(about: FloatArray, n: int) -> FloatArray:
         def part(first: int, last: int) -> FloatArray:
             return weighted_sums(Z, rows, numeric, share, unit, about, first, last)
 
         found: FloatArray = np.add.reduce(over_rows(part, n, n_threads))
         return found
 
-    weight, first_sum, _ = sums(np.zeros(len(unit))).T
+    # Counted from where some of them have their mean, all have small sums of squares.
+    weight, first_sum, _ = sums(np.zeros(len(unit)), min(n, ENOUGH)).T
+    about = first_sum / np.where(weight > 0.0, weight, 1.0)
+    weight, first_sum, second_sum = sums(about, n).T
     known = (weight > 0.0) & (size > 0.0)
     weight = np.where(known, weight, 1.0)
-    middle = np.where(known, first_sum / weight, 0.0)
-    spread = np.sqrt(sums(middle)[:, 2] / weight)
+    shift = first_sum / weight
+    middle = about + shift
+    spread = np.sqrt(np.maximum(second_sum / weight - shift * shift, 0.0))
     some = Z[rows[:ENOUGH]]
     mean, sd, heavy = np.zeros(len(unit)), np.ones(len(unit)), False
     for k in np.flatnonzero(known).tolist():
