@@ -22,14 +22,29 @@ import numpy as np
 from benchmarks import machine
 from benchmarks.adapters.bench_ydf import Ydf
 from benchmarks.measure import clock, limit_threads
-from benchmarks.report import NO_VALUE, ROOT, number, table
+from benchmarks.refined_tables import (
+    COMPARED,
+    CYCLES,
+    GREEDY,
+    PER_SPLIT,
+    REFINED,
+    SMALL_GREEDY,
+    SMALL_REFINED,
+    TWO_THREADS,
+    Row,
+    equal_text,
+    mean,
+    million_text,
+    probabilities_text,
+    small_text,
+    sparse_text,
+)
+from benchmarks.report import ROOT
 from obliqua import DatasetMissing, HHCartClassifier, RefinedTreeClassifier, datasets
 
 RESULTS = ROOT / "benchmarks" / "results" / "refined"
 TABLES = ROOT / "docs" / "results" / "refined"
 LEAST_SHARE = 1e-9  # a share of 0 for what happens counts as this in the log loss
-
-Row = dict[str, Any]
 
 
 # --- problems ---------------------------------------------------------------------------------
@@ -85,6 +100,14 @@ def income(seed: int) -> Division:
     load = partial(datasets.load_adult, return_X_y=True, as_frame=True)
     (X, y), (X_new, y_new) = load(subset="train"), load(subset="test")
     return divided("income", seed, pd.concat([X, X_new]), pd.concat([y, y_new]), len(y))
+
+
+def some_rows(load: Any, n_rows: int, seed: int) -> Division:
+    """A table of both kinds of features, of which some rows are learnt from."""
+    X, y = load(return_X_y=True, as_frame=True)
+    name = load.__name__.removeprefix("load_")
+    order = np.random.default_rng(seed).permutation(len(y))
+    return divided(f"{name}, {n_rows:,} rows", seed, X.iloc[order], y.iloc[order], n_rows)
 
 
 def planted(depth: int, seed: int, n_rows: int = 10_000) -> Division:
@@ -150,10 +173,6 @@ def ydf(X: Any, y: Any, n_leaves: int | None, seed: int, **more: Any) -> Any:
     return YdfTree(learner.train({"x": X, "y": y}, verbose=0))
 
 
-GREEDY, REFINED = "greedy, HHCART(D) with Fisher directions", "refined"
-CYCLES, TWO_THREADS = "refined, 6 cycles", "refined, two threads"
-SMALL_GREEDY, SMALL_REFINED = "greedy, pruned by cross-validation", "RefinedTreeClassifier()"
-PER_SPLIT = (2, 3, 5, None)
 OTHERS: dict[str, Fit] = {"scikit-learn": scikit}
 if Ydf().missing() is None:
     OTHERS["ydf CART"] = ydf
@@ -234,8 +253,19 @@ def measure_classification(run: Run) -> Iterator[Row]:
 
 
 def measure_million(run: Run) -> Iterator[Row]:
-    methods = {**EQUAL, TWO_THREADS: partial(refined, n_jobs=2)}
+    methods = {name: fit for name, fit in EQUAL.items() if "sparse" not in name}  # takes minutes
+    methods[TWO_THREADS] = partial(refined, n_jobs=2)
     yield from each(run, [synthetic(5_000 if run.quick else 1_000_000, 0)], (16,), methods)
+
+
+def measure_tables(run: Run) -> Iterator[Row]:
+    """Where refinement may lose: noisy labels and many levels, few leaves."""
+    compared = partial(refined, compare_greedy=True)
+    methods: dict[str, Fit] = {GREEDY: greedy, REFINED: refined, COMPARED: compared}
+    for load in (datasets.load_adult, datasets.load_bank_full):
+        for n_rows in (500,) if run.quick else (4_000, 20_000):
+            divisions = (some_rows(load, n_rows, seed) for seed in range(run.seeds))
+            yield from each(run, divisions, (8,) if run.quick else (8, 32), methods)
 
 
 def measure_sparse(run: Run) -> Iterator[Row]:
@@ -304,131 +334,6 @@ def scores(shares: Any, y: Any) -> dict[str, float]:
     return {key: round(float(values.mean()), 5) for key, values in found.items()}
 
 
-# --- tables -----------------------------------------------------------------------------------
-
-#: Accuracy and CPU seconds of the prototype that the method was tried out with: one thread, numba.
-PROTOTYPE = {
-    ("letter, random 70 / 30", 64): (".856", "4.2"),
-    ("letter, random 70 / 30", 256): (".934", "9.0"),
-    ("letter, first 15,000 / last 5,000 rows", 256): (".931", "9"),
-    ("planted, depth 2", 4): (".96", ".3"),
-    ("planted, depth 4", 16): (".89 to .92", ".9"),
-    ("make_classification, 100,000 × 20", 16): (".976", "3"),
-}
-
-
-def groups(rows: list[Row], *keys: str) -> dict[tuple[Any, ...], list[Row]]:
-    """Rows that agree in some columns."""
-    found: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        found.setdefault(tuple(row[key] for key in keys), []).append(row)
-    return found
-
-
-def mean(rows: list[Row], key: str) -> float:
-    return float(np.mean([row[key] for row in rows]))
-
-
-def share(value: float) -> str:
-    return f"{value:.3f}".removeprefix("0")
-
-
-def footer(rows: list[Row]) -> str:
-    """When, and how busy the machine was."""
-    dates = " and ".join(sorted({row["date"] for row in rows}))
-    loads = [row["load"] for row in rows]
-    between = f"{min(loads):.1f} to {max(loads):.1f}"
-    return (
-        f"Measured on {dates}, load average {between}. A busy machine makes CPU seconds longer, "
-        "up to twice as long. Accuracy does not depend on it."
-    )
-
-
-def framed(said: str, head: list[str], lines: list[list[str]], rows: list[Row]) -> str:
-    """A table with what it shows above and when it was measured below."""
-    above = said.format(len({row["seed"] for row in rows}))
-    return f"{above}\n\n{table(head, lines)}\n\n{footer(rows)}"
-
-
-def equal_text(rows: list[Row]) -> str:
-    """Methods with equal leaves, a table per problem and number of leaves."""
-    parts = []
-    head = ["", "accuracy", "least", "greatest", "leaves", "depth", "CPU s", "wall s"]
-    for (problem, wanted), ours in groups(rows, "problem", "wanted").items():
-        lines = []
-        for (method,), some in groups(ours, "method").items():
-            spread = [share(f([r["accuracy"] for r in some])) for f in (min, max)]
-            spread = spread if len(some) > 1 else [NO_VALUE] * 2
-            shape = [f"{mean(some, 'leaves'):.4g}", f"{mean(some, 'depth'):.3g}"]
-            times = [number(mean(some, key), 3) for key in ("cpu", "wall")]
-            lines.append([method, share(mean(some, "accuracy")), *spread, *shape, *times])
-        if (problem, wanted) in PROTOTYPE:
-            accuracy, cpu = PROTOTYPE[problem, wanted]
-            lines.append(["the prototype", accuracy, *[NO_VALUE] * 4, cpu, NO_VALUE])
-        seeds = len({row["seed"] for row in ours})
-        times = f", means of {seeds} seeds" if seeds > 1 else ""
-        parts.append(f"**{problem}**, at most {wanted} leaves{times}:\n\n{table(head, lines)}")
-    return "\n\n".join([*parts, footer(rows)])
-
-
-def million_text(rows: list[Row]) -> str:
-    """Equal leaves, and what two threads gain."""
-    wall = {row["method"]: row["wall"] for row in rows}
-    times = wall.get(REFINED, 0.0) / wall.get(TWO_THREADS, np.inf)
-    said = f"By the clock, two threads are {times:.2f} times as fast as one.\n\n"
-    return (said if times else "") + equal_text(rows)
-
-
-def sparse_text(rows: list[Row]) -> str:
-    """Accuracy by features per split."""
-    lines = []
-    for (problem, wanted), ours in groups(rows, "problem", "wanted").items():
-        by = groups(ours, "method")
-        for kind in ("greedy", "refined"):
-            cells = [share(mean(by[f"{kind} {k}",], "accuracy")) for k in PER_SPLIT]
-            lines.append([f"{problem}, {wanted} leaves, {kind}", *cells])
-    head = ["", *(f"{k} features" if k else "all" for k in PER_SPLIT)]
-    said = "Accuracy on held-out rows by the most features per split, means of {} seeds."
-    return framed(said, head, lines, rows)
-
-
-def small_text(rows: list[Row]) -> str:
-    """Nine sets and their means."""
-    by = groups(rows, "problem", "method")
-    methods = list(dict.fromkeys(row["method"] for row in rows))
-    head = ["", *(f"{method}<br>accuracy (leaves)" for method in methods), "refined was chosen"]
-    lines = []
-    for problem in dict.fromkeys(row["problem"] for row in rows):
-        some = [by[problem, method] for method in methods]
-        cells = [f"{share(mean(r, 'accuracy'))} ({mean(r, 'leaves'):.1f})" for r in some]
-        fits = by[problem, SMALL_REFINED]
-        chosen = sum(row["refined"] for row in fits)
-        lines.append([problem, *cells, f"{chosen} of {5 * len(fits)}"])
-    whole = list(groups(rows, "method").values())
-    cells = [f"{share(mean(r, 'accuracy'))} ({mean(r, 'leaves'):.1f})" for r in whole]
-    lines.append(["**mean**", *cells, ""])
-    lines.append(["CPU s of a fit", *(number(mean(r, "cpu")) for r in whole), ""])
-    said = "Means of {} five-fold cross-validations; all methods choose the number of leaves."
-    return framed(said, head, lines, rows)
-
-
-def probabilities_text(rows: list[Row]) -> str:
-    """Log loss and Brier score by way."""
-    head = ["", "probabilities", "log loss", "Brier score", "own class has 0", "CPU s"]
-    lines = []
-    for (problem, wanted, way), some in groups(rows, "problem", "wanted", "method").items():
-        size = "leaves chosen" if wanted is None else f"{wanted} leaves"
-        loss, brier = (f"{mean(some, key):.3f}" for key in ("log_loss", "brier"))
-        zero = f"{100 * mean(some, 'zero'):.2f} %"
-        cpu = number(mean(some, "cpu"))
-        lines.append([f"{problem}, {size}", f"`{way}`", loss, brier, zero, cpu])
-    said = (
-        "Held-out rows, means of {} seeds; smaller is better. A share of 0 for a row's own "
-        "class counts as 1e-9 in the log loss. The Brier score is the sum over classes."
-    )
-    return framed(said, head, lines, rows)
-
-
 #: What measures a part, and what writes its table.
 PARTS: dict[str, tuple[Callable[[Run], Iterator[Row]], Callable[[list[Row]], str]]] = {
     "letter": (measure_letter, equal_text),
@@ -437,6 +342,7 @@ PARTS: dict[str, tuple[Callable[[Run], Iterator[Row]], Callable[[list[Row]], str
     "small": (measure_small, small_text),
     "sparse": (measure_sparse, sparse_text),
     "probabilities": (measure_probabilities, probabilities_text),
+    "tables": (measure_tables, equal_text),
     "million": (measure_million, million_text),
 }
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 
 from obliqua import RefinedTreeClassifier
-from obliqua.data import Problem, encode
+from obliqua.data import Problem, encode, read_table
 from obliqua.grow import Rules, grow
 from obliqua.refine import Recipe, Schedule, Watch
 from obliqua.refine.choice import (
@@ -62,8 +63,19 @@ def test_sizes() -> None:
 def test_what_is_small() -> None:
     assert is_small(empty(1999, 3))
     assert not is_small(empty(2000, 3))
-    assert is_small(empty(2999, 60))
-    assert not is_small(empty(3000, 60))
+    assert is_small(empty(5999, 60))
+    assert not is_small(empty(6000, 60))
+
+
+def test_levels_and_gaps_count_as_weights() -> None:
+    frame = pd.DataFrame({"level": np.arange(3000) % 28 + 0.0, "number": np.ones(3000)})
+    frame["level"] = frame["level"].astype(int).astype(str).astype("category")
+    y = np.arange(3000) % 2
+    assert not is_small(encode(read_table(frame), y, 2))  # 28 levels and a number: 2,900
+    frame.loc[0, "number"] = np.nan
+    assert not is_small(encode(read_table(frame), y, 2))  # and a gap: 3,000
+    frame.loc[0, "level"] = None
+    assert is_small(encode(read_table(frame), y, 2))
 
 
 def test_a_row_of_weight_two_is_two_rows() -> None:

@@ -12,6 +12,7 @@ import pytest
 from obliqua.data import Problem, encode, read_table
 from obliqua.grow import Proposals, Rules, grow
 from obliqua.methods.discriminants import Discriminants
+from obliqua.prune.division import take
 from obliqua.refine import Recipe, Schedule, Watch, refine_only, refined_tree
 from obliqua.refine.recipe import LABEL, _errors, _Work
 from obliqua.refine.rows import soft_rows
@@ -98,14 +99,38 @@ def test_the_stages() -> None:
     watch = Watch(note=lines.append)
     refined_tree(rings(), counted, 10, QUICK, watch=watch)
     assert sizes == [20]
-    assert lines[0] == "growing 20 leaves"
-    refined = [int(line.split()[1]) for line in lines[1:]]
+    assert lines[0] == "Growing a tree of up to 20 leaves, to be refined and shrunk to 10."
+    refined = [int(line.split()[-2]) for line in lines[1:]]
     assert len(refined) == 5
     assert refined[0] == 20
     for size, most in zip(refined[1:], (16, 13, 12, 10), strict=True):
         assert size <= most
     assert refined == sorted(refined, reverse=True)
     assert len(watch.curve) == 8 + 3 * 4 + 8
+
+
+def test_very_many_rows_are_not_all_grown_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But all of them are refined with, and counted; equal rows go together."""
+    import obliqua.refine.recipe as module
+
+    monkeypatch.setattr(module, "GROWN_ROWS", 100)
+    monkeypatch.setattr(module, "GROWN_ROWS_PER_LEAF", 20)
+    seen: list[Problem] = []
+    inner = grower()
+
+    def counted(problem: Problem, n_leaves: int, depth: int) -> Tree:
+        seen.append(problem)
+        return inner(problem, n_leaves, depth)
+
+    whole = rings()
+    for n_leaves, expected in ((2, 100), (4, 160), (1000, whole.n_rows)):
+        tree = refined_tree(whole, counted, n_leaves, QUICK)
+        assert seen[-1].n_rows == expected
+        assert tree.n_samples[0] == whole.n_rows
+    twice = take(whole, np.repeat(np.arange(whole.n_rows), 2))
+    refined_tree(twice, counted, 2, QUICK)
+    assert seen[-1].n_rows == 200
+    assert len(np.unique(seen[-1].Z, axis=0)) == 100
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
@@ -156,7 +181,7 @@ def test_cycles_never_err_more() -> None:
         errors.append(_errors(tree))
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] < errors[0], "on this data some cycle helps"
-    told = [line for line in lines if line.startswith("cycle")]
+    told = [line for line in lines if ", cycle " in line]
     assert len(told) == 0 + 1 + 2 + 4
 
 

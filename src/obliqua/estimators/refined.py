@@ -91,10 +91,10 @@ may hang wherever it is useful.""",
         "'auto' or bool",
         """\
 Whether the greedy tree, pruned by cross-validation, is tried beside the refined one on held-out
-rows, and kept if it is better. 'auto' does so if there are fewer than 2,000 rows, or fewer than 50
-for each feature. With more, refinement seldom loses, and then little: half a point on the bank
-marketing data. With fewer than 1,000 rows the refined tree must be better by more than one
-standard error.""",
+rows, and kept if it is better. 'auto' does so if there are fewer than 2,000 rows, or fewer than
+100 for each feature, where each level of a qualitative feature counts as one. With more,
+refinement seldom loses, and then little. With fewer than 1,000 rows the refined tree must be
+better by more than one standard error.""",
     ),
     probabilities=(
         "{'frequencies', 'smoothed', 'calibrated'}",

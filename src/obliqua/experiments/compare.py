@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
@@ -17,6 +18,7 @@ from obliqua import _confusion as measures
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data import check_names
 from obliqua.estimators._labels import check_labels, encode_labels
+from obliqua.experiments._workers import leave_interrupts_to
 from obliqua.experiments.adapt import adapted, fix_types, takes_tables
 from obliqua.experiments.methods import BY_DEFAULT, METHODS, find_method
 from obliqua.experiments.result import CompareResult
@@ -103,8 +105,9 @@ def compare(
     fix_types(estimators, X)
     divisions = list(_divisions(codes, n_folds, n_repeats, random_state))
     tasks = [(name, division) for division in divisions for name in estimators]
+    here = os.getpid()
     calls = (
-        joblib.delayed(_measure)(name, estimators[name], X, labels, classes, division)
+        joblib.delayed(_measure)(name, estimators[name], X, labels, classes, division, here)
         for name, division in tasks
     )
     found: dict[str, list[tuple[FloatArray, Int64Array]]] = {name: [] for name in estimators}
@@ -217,8 +220,10 @@ def _measure(
     y: AnyArray,
     classes: AnyArray,
     division: tuple[AnyArray, AnyArray],
+    parent: int,
 ) -> tuple[FloatArray, Int64Array]:
     """Fit a copy of an estimator on some rows; return measures and confusion matrix of others."""
+    leave_interrupts_to(parent)
     for module in ("obliqua.grow", "obliqua.prune", "obliqua.methods.hhcart"):
         import_module(module)  # a fit does that too; the first one would seem slow
     train, test = division

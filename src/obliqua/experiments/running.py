@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -10,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 import joblib
 
 from obliqua.errors import DatasetDamaged, DatasetMissing, MissingDependency
+from obliqua.experiments._workers import leave_interrupts_to
 from obliqua.experiments.protocol import (
     N_FOLDS,
     Cell,
@@ -241,9 +243,12 @@ def work_off(work: Work, n_jobs: int = 1, progress: Callable[[Step], None] | Non
 
 def _in_parallel(tasks: Sequence[Task], n_jobs: int) -> Iterator[tuple[Task, Cell]]:
     """Compute cells in any number of processes, and give each as soon as it is there."""
+    here = os.getpid()
     parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
     calls = (
-        joblib.delayed(_computed)(place, task.key, task.rows, task.method, seed, task.n_folds)
+        joblib.delayed(_computed)(
+            place, task.key, task.rows, task.method, seed, task.n_folds, here
+        )
         for place, task in enumerate(tasks)
         for seed in [task.store.seed]
     )
@@ -252,8 +257,9 @@ def _in_parallel(tasks: Sequence[Task], n_jobs: int) -> Iterator[tuple[Task, Cel
 
 
 def _computed(
-    place: int, key: CellKey, rows: Rows, method: Method, seed: int, n_folds: int
+    place: int, key: CellKey, rows: Rows, method: Method, seed: int, n_folds: int, parent: int
 ) -> tuple[int, Cell]:
+    leave_interrupts_to(parent)
     return place, run_cell(key.data_set, rows, method, key.repeat, seed, n_folds)
 
 

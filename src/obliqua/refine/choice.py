@@ -25,8 +25,9 @@ __all__ = ["Choice", "choose", "divisions", "is_small", "sizes_up_to"]
 N_FOLDS = 5
 #: With more rows than this, one division into rows to learn from and rows to try on is enough.
 ONE_DIVISION = 20_000
-#: With at least so many rows, and so many per column, refinement seldom loses, and then little.
-FEW_ROWS, FEW_PER_COLUMN = 2_000, 50
+#: With at least so many rows, and so many for each weight of a hyperplane, refinement seldom
+#: loses, and then little.
+FEW_ROWS, FEW_PER_WEIGHT = 2_000, 100
 #: Below so many rows, refinement must win by more than chance explains.
 TINY = 1_000
 #: The leaves of a tree for which there was no time to choose.
@@ -64,7 +65,9 @@ class Choice:
 
 def is_small(problem: Problem) -> bool:
     """Say whether there are so few rows that the greedy tree may be the better one."""
-    return _n_rows(problem) < max(FEW_ROWS, FEW_PER_COLUMN * problem.n_features)
+    # Each level of a qualitative column has a weight of its own, and so have gaps.
+    weights = np.maximum(problem.n_levels, 1).sum() + problem.has_missing.sum()
+    return bool(_n_rows(problem) < max(FEW_ROWS, FEW_PER_WEIGHT * int(weights)))
 
 
 def _n_rows(problem: Problem) -> float:
