@@ -186,7 +186,9 @@ def _as_code(experiment: str) -> str:
 
 
 def _short(value: float) -> str:
-    return "nothing" if math.isnan(value) else f"{value:.4g}"
+    if math.isnan(value):
+        return "nothing"
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
 
 
 def not_available() -> list[str]:
