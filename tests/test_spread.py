@@ -240,3 +240,31 @@ def test_an_estimator_is_no_tree() -> None:
         measure_spread(model, X)
     with pytest.raises(TypeError, match=r"fold\(\) takes a Tree; got CartClassifier"):
         fold(model, shift=1.0)
+
+
+def test_weights_that_are_no_whole_numbers_and_threads() -> None:
+    """A row that is far out, with next to no weight: its part in sums must not be rounded away."""
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([1.0 + 1e-9 * rng.normal(size=3000), [1e3]])[:, None]
+    weights = np.append(rng.random(3000), 1e-30)
+    builder = TreeBuilder(n_features=1, n_stats=2)
+    builder.add_split("root", {0: 1.0}, 2e3, ("low", "high"))
+    builder.set_leaf("low", [3, 0])
+    builder.set_leaf("high", [0, 2])
+    tree = builder.build()
+    found = [measure_spread(tree, rows, weights, n_threads).spread[0] for n_threads in (1, 2, 7)]
+    assert found[0] == found[1] == found[2]
+    share = weights[:-1] / weights[:-1].sum()
+    near = rows[:-1, 0] - 1.0
+    expected = np.sqrt((share * (near - share @ near) ** 2).sum())
+    assert found[0] == pytest.approx(expected, rel=1e-2)
+
+
+@pytest.mark.parametrize("n_threads", [0, -1])
+def test_no_threads_are_one(n_threads: int) -> None:
+    builder = TreeBuilder(n_features=1, n_stats=2)
+    builder.add_split("root", {0: 1.0}, 0.5, ("low", "high"))
+    builder.set_leaf("low", [3, 0])
+    builder.set_leaf("high", [0, 2])
+    rows = np.array([[0.0], [1.0]])
+    assert measure_spread(builder.build(), rows, n_threads=n_threads).spread == [0.5]

@@ -33,7 +33,7 @@ def each(task: Callable[[Item], T], items: Iterable[Item], n_threads: int) -> li
         The results.
     """
     items = list(items)
-    if n_threads == 1 or len(items) < 2:
+    if n_threads <= 1 or len(items) < 2:
         return [task(item) for item in items]
     with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(task, items))

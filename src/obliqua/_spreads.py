@@ -46,6 +46,7 @@ def node_spreads(
     ndarray of shape (n_nodes, n_columns)
         The standard deviations, to 24 significant bits.
     """
+    n_threads = max(1, n_threads)
     # Within these exponents a power of two and its inverse are exact.
     exponent = np.clip(exponent, -1000, 1000).astype(np.int32)
     factor = np.ldexp(1.0, -exponent)

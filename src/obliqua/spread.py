@@ -85,10 +85,11 @@ def measure_spread(
     node = tree.node_of_plane[tree.plane_of_coef[wanted]]
     columns, place = np.unique(tree.coef_idx[wanted], return_inverse=True)
     spread = tree.spread.copy()
+    exponents = _exponents(Z, columns, n_threads)
     for start in range(0, len(columns), COLUMNS_AT_ONCE):
         block = columns[start : start + COLUMNS_AT_ONCE]
-        exponents = _exponents(Z, block, n_threads)
-        found = node_spreads(Z, leaf, given, tree.parent, block, exponents, n_threads)
+        scale = exponents[start : start + COLUMNS_AT_ONCE]
+        found = node_spreads(Z, leaf, given, tree.parent, block, scale, n_threads)
         here = (place >= start) & (place < start + len(block))
         spread[wanted[here]] = found[node[here], place[here] - start]
     return replace(tree, spread=spread)

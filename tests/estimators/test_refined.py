@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
 
 import obliqua
 from estimators.registry import assert_sound, blobs
-from obliqua import CartClassifier, RefinedTreeClassifier
+from obliqua import CartClassifier, HHCartClassifier, RefinedTreeClassifier
 from obliqua.errors import ModelFileError
 from reference.refine import mixed_frame
 
@@ -446,3 +447,42 @@ def test_half_of_the_time_is_for_the_tree_itself() -> None:
     model = RefinedTreeClassifier(random_state=0, time_limit=2.0).fit(X[:3000], y[:3000])
     assert len(model.loss_curve_) > 0
     assert model.score(X[3000:], y[3000:]) > 0.95
+
+
+# --- what reviewers have found ------------------------------------------------------------
+
+
+def test_few_features_and_a_tree_of_one_leaf() -> None:
+    """The first size that is tried has no split that could be narrowed."""
+    X, y = load_iris(return_X_y=True)
+    tree = RefinedTreeClassifier(max_features_per_split=2, random_state=0).fit(X, y)
+    assert tree.score(X, y) > 0.9
+    assert tree.tree_.n_node_features.max() <= 2
+    constant = RefinedTreeClassifier(max_features_per_split=1).fit(np.ones((20, 2)), y[40:60])
+    assert constant.get_n_leaves() == 1
+    greedy = HHCartClassifier(refine=True, max_features_per_split=1)
+    assert greedy.fit(np.ones((20, 2)), y[40:60]).get_n_leaves() == 1
+
+
+@pytest.mark.parametrize("far", [1e38, 1e39, 1e45, 1e300, -1.7e308])
+def test_one_value_that_is_far_out(far: float) -> None:
+    """It must not become infinite among the floats."""
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    for column in (0, 2):
+        Z = X.copy()
+        Z[0, column] = far
+        tree = RefinedTreeClassifier(max_leaf_nodes=4, compare_greedy=False, random_state=0)
+        assert tree.fit(Z, y).score(Z[1:], y[1:]) > 0.95
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-307, 1e-309, 1e-310])
+def test_columns_of_tiny_numbers(scale: float) -> None:
+    """What is divided by their spread must not become infinite."""
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    for columns in (slice(0, 1), slice(2, 3), slice(None)):
+        Z = X.copy()
+        Z[:, columns] *= scale
+        tree = RefinedTreeClassifier(max_leaf_nodes=4, compare_greedy=False, random_state=0)
+        assert tree.fit(Z, y).score(Z, y) > 0.95

@@ -145,6 +145,34 @@ def test_few_features(most: int) -> None:
             assert tree.n_node_features.max() == most
 
 
+def test_of_two_ways_to_few_features_the_better_one_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Columns of all splits narrowed, or those that they were grown with."""
+    problem = mixed()
+    seen: list[Tree] = []
+    finished = _Work._finished
+
+    def remembered(self: _Work, draft: Any) -> Tree:
+        seen.append(finished(self, draft))
+        return seen[-1]
+
+    monkeypatch.setattr(_Work, "_finished", remembered)
+    kept = []
+    for key in range(6):
+        seen.clear()
+        watch = Watch()
+        recipe = replace(QUICK, max_features=2)
+        tree = refined_tree(problem, grower(most=2), 6, recipe, key=key, watch=watch)
+        first, second = seen
+        better = _errors(second) < _errors(first)
+        assert tree == (second if better else first)
+        assert len(watch.curve) == 8 + 3 * 4 + 8, "the curve is that of one way"
+        kept.append(better)
+    assert any(kept)
+    assert not all(kept)
+
+
 def test_few_features_of_a_tree_that_is_refined_as_it_is() -> None:
     problem = mixed()
     tree = grower()(problem, 6)

@@ -35,11 +35,17 @@ cdef struct Summary:
     Pair square              # sum of squares about the mean; first about the centre
 
 
-cdef void finish_leaf(Summary* here, double weight, double centre, bint constant) noexcept nogil:
+cdef Pair divided_by(Pair a, Pair b) noexcept nogil:
+    """a / b, where the second number of b is far smaller than the first."""
+    cdef Pair out = divided(a, b.high)
+    return difference(out, divided(times(out, b.low), b.high))
+
+
+cdef void finish_leaf(Summary* here, Pair weight, double centre, bint constant) noexcept nogil:
     """From sums about the centre to mean and sum of squares about it."""
     cdef Pair first = here.mean
-    here.square = difference(here.square, divided(square(first), weight))
-    here.mean = divided(first, weight)
+    here.square = difference(here.square, divided_by(square(first), weight))
+    here.mean = divided_by(first, weight)
     add(&here.mean, centre)
     if constant or here.square.high < 0.0:
         here.square.high = 0.0
@@ -88,7 +94,7 @@ def leaf_sums(Z, const i64[::1] leaf, weights, const i32[::1] columns, const dou
               const double[:, ::1] centre):
     """Weights at the nodes where rows end, and sums of values and of squares about a centre.
 
-    The sums are pairs: the last axis has the two numbers of both. Weights are at most 2^53.
+    All are pairs: the last axis has the two numbers of each. Weights are at most 2^53.
     """
     cdef View view = make_view(Z)
     cdef i64 n_nodes = centre.shape[0], k = columns.shape[0]
@@ -96,9 +102,9 @@ def leaf_sums(Z, const i64[::1] leaf, weights, const i32[::1] columns, const dou
     cdef double value, weight = 1.0
     cdef bint weighted = weights is not None
     cdef const double[::1] weight_of = weights if weighted else np.empty(0)
-    totals = np.zeros(n_nodes)
+    totals = np.zeros((n_nodes, 2))
     sums = np.zeros((n_nodes, k, 4))
-    cdef double[::1] total = totals
+    cdef double[:, ::1] total = totals
     cdef double[:, :, ::1] memory = sums
     cdef Pair* here
     if n_nodes * k == 0:
@@ -108,7 +114,7 @@ def leaf_sums(Z, const i64[::1] leaf, weights, const i32[::1] columns, const dou
             node = leaf[row]
             if weighted:
                 weight = weight_of[row]
-            total[node] += weight
+            add(<Pair*> &total[node, 0], weight)
             here = <Pair*> &memory[node, 0, 0]
             for j in range(k):
                 value = view_at(&view, row, columns[j]) * factor[j] - centre[node, j]
@@ -141,23 +147,28 @@ def node_spread(parts, ranges, const double[:, ::1] centre, const i64[::1] paren
     cdef double[::1] total = totals
     cdef double[:, ::1] memory_ = memory
     cdef double[:, ::1] out = spread
+    pairs = np.zeros((n_nodes, 2))
+    cdef double[:, ::1] pairs_ = pairs
+    cdef Pair* weight = <Pair*> &pairs_[0, 0]
+    cdef const double[:, ::1] part_weights
     cdef const double[:, :, ::1] sums
     cdef Summary* at = <Summary*> &memory_[0, 0]
     cdef const Pair* more
     for weights, of_part in parts:
-        totals += weights                # whole numbers, or parts of the largest
-        sums = of_part
+        part_weights, sums = weights, of_part
         with nogil:
             for node in range(n_nodes):
+                add_pair(&weight[node], (<const Pair*> &part_weights[node, 0])[0])
                 more = <const Pair*> &sums[node, 0, 0]
                 for j in range(k):
                     add_pair(&at[node * k + j].mean, more[2 * j])
                     add_pair(&at[node * k + j].square, more[2 * j + 1])
     with nogil:
         for node in range(n_nodes):
+            total[node] = weight[node].high + weight[node].low
             if total[node] > 0:
                 for j in range(k):
-                    finish_leaf(&at[node * k + j], total[node], centre[node, j],
+                    finish_leaf(&at[node * k + j], weight[node], centre[node, j],
                                 low[node, j] == high[node, j])
         for node in range(n_nodes - 1, 0, -1):
             above = parent[node]

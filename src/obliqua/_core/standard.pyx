@@ -10,6 +10,7 @@ from obliqua._core.view cimport make_view
 cdef extern from "loops.h" nogil:
     void OB_PREFETCH(const void* address)
 
+cdef double FAR = 1e9                # standard units
 cdef i64 AHEAD = 16                  # rows that are fetched before their turn: they lie anywhere
 
 
@@ -67,7 +68,10 @@ def weighted_sums(Z, const i64[::1] rows, const i64[::1] columns, const double[:
 
 def standardise(Z, const i64[::1] rows, const i64[::1] columns, const double[::1] mean,
                 const double[::1] sd, float[:, ::1] x, i64 first, i64 last):
-    """Writes numbers in standard units into the first columns of x; 0 where they are missing."""
+    """Writes numbers in standard units into the first columns of x; 0 where they are missing.
+
+    Those that are very far out are moved nearer: squares and sums must be floats.
+    """
     cdef View view = make_view(Z)
     cdef i64 i, k, d = columns.shape[0]
     cdef double value
@@ -76,4 +80,6 @@ def standardise(Z, const i64[::1] rows, const i64[::1] columns, const double[::1
             fetch(&view, rows, i, last)
             for k in range(d):
                 value = (view_at(&view, rows[i], columns[k]) - mean[k]) / sd[k]
-                x[i, k] = <float> value if value == value else 0.0
+                if value != value:
+                    value = 0.0
+                x[i, k] = <float> min(max(value, -FAR), FAR)

@@ -109,7 +109,7 @@ more trees are refined.""",
         """\
 Seconds after which nothing more is refined: the tree is shrunk to the leaves that are wanted with
 what has been reached. How far that is depends on the machine; `timed_out_` says whether it
-happened. `None` sets no limit.""",
+happened. Growing is not cut short. `None` sets no limit.""",
     ),
     verbose=(
         "int",

@@ -229,6 +229,7 @@ def _level_order(child: Int32Array) -> tuple[BoolArray, Int64Array]:
 
 def _planes(normals: FloatArray, columns: Columns, problem: Problem) -> dict[str, Any]:
     """Lay out hyperplanes over the original columns."""
+    normals = _divisible(normals, columns)
     means = problem.means if problem.fills is None else problem.fills
     used = _used_columns(normals, columns)
     n_coef = used.sum(axis=1)
@@ -268,6 +269,18 @@ def _planes(normals: FloatArray, columns: Columns, problem: Problem) -> dict[str
         "table": np.concatenate([np.empty(0), *tables]),
         "threshold": threshold,
     }
+
+
+def _divisible(normals: FloatArray, columns: Columns) -> FloatArray:
+    """Make normals so small that none is too large for a double when it is divided by a spread.
+
+    A power of two changes nothing else: only signs of heights count.
+    """
+    d = len(columns.sd)
+    if d == 0 or len(normals) == 0:
+        return normals
+    large = (np.frexp(normals[:, :d])[1] - np.frexp(columns.sd)[1]).max(axis=1)
+    return np.ldexp(normals, -np.maximum(large - 1000, 0)[:, None])
 
 
 def _used_columns(normals: FloatArray, columns: Columns) -> BoolArray:

@@ -108,7 +108,7 @@ def refine_only(
     """
     rows = soft_rows(problem, key, n_threads)
     draft = draft_of(tree, rows.columns)
-    if max_features is not None:
+    if max_features is not None and draft.n_nodes:
         draft = masked(draft, rows, None)
         draft = masked(draft, rows, max_features) if _widest(draft, rows) > max_features else draft
     draft = refine(draft, rows, schedule, key, n_threads, watch)
@@ -171,10 +171,7 @@ def refined_tree(
     if watch.is_up:
         grown = grower(some, n_leaves, 0)
         return tree_of(draft_of(grown, rows.columns), rows, problem, LABEL)
-    draft = work.refined(draft_of(grown, rows.columns), recipe.schedule)
-    draft = work.shrunk(draft, n_leaves, recipe.steps, recipe.max_features)
-    draft = without_useless(draft, rows)
-    best = tree_of(draft, rows, problem, LABEL)
+    best = work.first_tree(draft_of(grown, rows.columns), n_leaves)
     for cycle in range(recipe.cycles if n_leaves > 1 else 0):
         if watch.is_up or _errors(best) == 0.0:
             break
@@ -236,6 +233,26 @@ class _Work:
             draft = self.refined(draft, self.recipe.schedule if last else self.recipe.between)
         return draft
 
+    def first_tree(self, draft: Draft, n_leaves: int) -> Tree:
+        """Refine and shrink; of two ways to few columns per split, the one that errs less."""
+        steps, most = self.recipe.steps, self.recipe.max_features
+        all_columns = self.refined(draft, self.recipe.schedule)
+        tree = self._finished(self.shrunk(all_columns, n_leaves, steps, most))
+        if most is None or draft.n_nodes == 0 or self.watch.is_up:
+            return tree
+        # The other way: splits keep the columns that they were grown with. It is often the better
+        # one for two columns, where little is left of what all columns have learnt.
+        curve = len(self.watch.curve)
+        as_grown = self.refined(masked(draft, self.rows, None), self.recipe.schedule)
+        other = self._finished(self.shrunk(as_grown, n_leaves, steps, None))
+        better = _errors(other) < _errors(tree)
+        # The curve of the loss is that of the tree that is kept.
+        del self.watch.curve[slice(curve) if better else slice(curve, None)]
+        return other if better else tree
+
+    def _finished(self, draft: Draft) -> Tree:
+        return tree_of(without_useless(draft, self.rows), self.rows, self.problem, LABEL)
+
     def cycle(self, tree: Tree, n_leaves: int, number: int) -> Tree:
         """Grow by half, refine, shrink."""
         larger = self._extended(tree, ceil(1.5 * n_leaves), number)
@@ -244,9 +261,7 @@ class _Work:
         if most is not None:
             draft = masked(draft, self.rows, most)
         draft = self.refined(draft, self.recipe.schedule)
-        draft = self.shrunk(draft, n_leaves, (1.25, 1.0), most)
-        draft = without_useless(draft, self.rows)
-        return tree_of(draft, self.rows, self.problem, LABEL)
+        return self._finished(self.shrunk(draft, n_leaves, (1.25, 1.0), most))
 
     def _extended(self, tree: Tree, n_leaves: int, number: int) -> Tree:
         """Grow a tree on, the leaf first whose split gains most, as chance has it."""
