@@ -13,6 +13,8 @@ __all__ = ["Wording", "leaves_needed"]
 
 #: A macro F that is so much larger is worth a word, even where no accuracy is.
 NOTABLE_F = 0.05
+#: An accuracy that leaves hardly a row.
+PERFECT = 0.9995
 #: An accuracy is reached where it is at most this much smaller.
 NEAR = WORTH
 
@@ -130,6 +132,16 @@ class Wording:
         """Say what to do."""
         if self.decision.choice == FLOOR:
             return self._nothing_learnt()
+        text = self._to_take()
+        if self._of(self.decision.choice).accuracy >= PERFECT:
+            text += (
+                " That is too good to be true, if some column is known only when the class is: "
+                "look at the splits."
+            )
+        return text
+
+    def _to_take(self) -> str:
+        """Say which candidate to take."""
         chosen = self._of(self.decision.choice)
         from_forest = ", or let obliqua.distil make one of the forest"
         from_forest = from_forest if chosen.kind == "forest" else ""

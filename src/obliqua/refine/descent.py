@@ -329,7 +329,9 @@ def _descend(
                 _together(descent, pool, mixed, first, end, done + first)
                 first = end
             seen = min(first * size, rows.n_rows)
-            watch.curve.append(descent.loss / max(seen, 1))
+            # A few batches at the end would show a mean of few rows, up or down by chance.
+            if number == 0 or 2 * seen >= rows.n_rows:
+                watch.curve.append(descent.loss / max(seen, 1))
             done += first
             number += 1
     return done >= n_steps
