@@ -135,7 +135,7 @@ def title_of(table: Table, target: str, result: CompareResult, X: Features) -> s
     gaps = f", {counted(missing, 'missing cell')}" if missing else ""
     return (
         f"{shown(f'{table.source}, target {target}')}: {result.n_rows:,} rows, "
-        f"{result.n_features} features{kinds}, {result.n_classes} classes{gaps}"
+        f"{counted(result.n_features, 'feature')}{kinds}, {result.n_classes} classes{gaps}"
     )
 
 
