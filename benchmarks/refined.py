@@ -23,6 +23,7 @@ from benchmarks import machine
 from benchmarks.adapters.bench_ydf import Ydf
 from benchmarks.measure import clock, limit_threads
 from benchmarks.refined_tables import (
+    ALWAYS,
     COMPARED,
     CYCLES,
     GREEDY,
@@ -260,8 +261,12 @@ def measure_million(run: Run) -> Iterator[Row]:
 
 def measure_tables(run: Run) -> Iterator[Row]:
     """Where refinement may lose: noisy labels and many levels, few leaves."""
-    compared = partial(refined, compare_greedy=True)
-    methods: dict[str, Fit] = {GREEDY: greedy, REFINED: refined, COMPARED: compared}
+    methods: dict[str, Fit] = {
+        GREEDY: greedy,
+        REFINED: refined,
+        ALWAYS: partial(refined, compare_greedy=False),
+        COMPARED: partial(refined, compare_greedy=True),
+    }
     for load in (datasets.load_adult, datasets.load_bank_full):
         for n_rows in (500,) if run.quick else (4_000, 20_000):
             divisions = (some_rows(load, n_rows, seed) for seed in range(run.seeds))
@@ -290,7 +295,7 @@ def measure_small(run: Run) -> Iterator[Row]:
     methods: dict[str, Fit] = {
         SMALL_GREEDY: partial(greedy, pruning="cv", prune_root=True),
         SMALL_REFINED: refined,
-        "always refined": partial(refined, compare_greedy=False),
+        ALWAYS: partial(refined, compare_greedy=False),
         "scikit-learn": scikit,
     }
     for data in DATA_SETS[: 1 if run.quick else 9]:

@@ -14,7 +14,7 @@ GREEDY, REFINED = "greedy, HHCART(D) with Fisher directions", "refined"
 CYCLES, TWO_THREADS = "refined, 6 cycles", "refined, two threads"
 SMALL_GREEDY, SMALL_REFINED = "greedy, pruned by cross-validation", "RefinedTreeClassifier()"
 PER_SPLIT = (2, 3, 5, None)
-COMPARED = "refined, or greedy where that is better"
+ALWAYS, COMPARED = "always refined", "refined, or greedy where that is better"
 
 PROTOTYPE = {
     ("letter, random 70 / 30", 64): (".856", "4.2"),
