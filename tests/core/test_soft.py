@@ -87,7 +87,8 @@ def scene(
         there = rng.random((n_rows, 5)) < 0.4
         there[0] = False
         more_ptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64)
-        more = (STRIDE + np.nonzero(there)[1]).astype(np.int32)
+        # Compiled code takes the place of the first entry, so there must be one.
+        more = np.append(STRIDE + np.nonzero(there)[1], 0).astype(np.int32)
     y = rng.integers(0, n_classes, n_rows).astype(np.int32)
     weight = rng.uniform(0.2, 3.0, n_rows) if weighted else np.ones(n_rows)
     w = (size * rng.normal(size=(n_nodes, width))).astype(np.float32)
