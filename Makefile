@@ -94,7 +94,9 @@ bench-refined: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers ## refined tr
 # The address and undefined-behaviour sanitizers in an environment of their own. Python
 # itself is not built with them, so their libraries are loaded before it; leaks are not
 # looked for, because the interpreter frees little at its end. Undefined behaviour is fatal.
-# A sanitizer writes its report below Python: --capture=sys lets it through.
+# A sanitizer writes its report below Python: --capture=sys lets it through. Property tests
+# draw a quarter of their examples: make sanitize FEWER=1 draws all.
+FEWER ?= 4
 SANITIZE_TESTS ?= tests/core tests/properties tests/test_tree.py tests/test_fold.py \
 	tests/test_spread.py
 sanitize: ## run the compiled room's tests with sanitizers (gcc)
@@ -110,6 +112,7 @@ sanitized: INSTALL_FLAGS = $(SANITIZE_FLAGS)
 sanitized: $(VENV)/.package $(VENV)/.group-test
 	@LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
+	 OBLIQUA_FEWER_EXAMPLES=$(FEWER) \
 	 $(RUN) -m pytest -q -n $(WORKERS) --capture=sys $(SANITIZE_TESTS) $(ARGS)
 
 clean: ## remove everything that make made
