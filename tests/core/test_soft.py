@@ -120,7 +120,7 @@ KINDS: list[dict[str, Any]] = [
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(kind) or "plain")
 
 
-def close(found: Any, expected: Any, tolerance: float = 2e-5) -> None:
+def assert_close(found: Any, expected: Any, tolerance: float = 2e-5) -> None:
     scale = max(float(np.abs(expected).max()), 1e-6)
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=tolerance * scale)
 
@@ -154,8 +154,8 @@ def test_gradients(kind: dict[str, Any], seed: int) -> None:
     descent.run(np.arange(n_rows), 0, 1, 0, 0)
     of_w, of_a = descent.gradients()
     expected_w, expected_a = made.twins()
-    close(of_w, expected_w)
-    close(of_a[:, : made.n_classes], expected_a)
+    assert_close(of_w, expected_w)
+    assert_close(of_a[:, : made.n_classes], expected_a)
     assert not of_a[:, made.n_classes :].any()
     for array, old in zip(made.tree, before, strict=True):
         np.testing.assert_array_equal(array, old)
@@ -178,7 +178,7 @@ def test_little_of_a_row_is_not_followed() -> None:
     found = descent.gradients()[1][:, :3]
     # The cut can be told from no cut, and it is at the same place.
     assert np.abs(cut - whole).max() > 20 * np.abs(found - cut).max()
-    close(found, cut)
+    assert_close(found, cut)
 
 
 def test_a_batch_is_the_rows_of_the_order() -> None:
@@ -189,8 +189,8 @@ def test_a_batch_is_the_rows_of_the_order() -> None:
     for batch, rows in enumerate([order[:12], order[12:24], order[24:]]):  # the last has 6
         descent.run(order, batch, batch + 1, 0, 0)
         expected = made.twins(rows, beta=3.0)
-        close(descent.gradients()[0], expected[0])
-        close(descent.gradients()[1][:, :4], expected[1])
+        assert_close(descent.gradients()[0], expected[0])
+        assert_close(descent.gradients()[1][:, :4], expected[1])
 
 
 # --- steps --------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def test_blocks_have_the_same_gradients(kind: dict[str, Any]) -> None:
             found.append((*descent.gradients(), descent.loss))
         for one, other in zip(*found, strict=True):
             np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-6)
-        close(found[1][0], made.twins()[0])
+        assert_close(found[1][0], made.twins()[0])
 
 
 def test_there_must_be_a_block_for_each_thread() -> None:

@@ -171,6 +171,9 @@ def test_of_two_ways_to_few_features_the_better_one_is_taken(
         kept.append(better)
     assert any(kept)
     assert not all(kept)
+    seen.clear()
+    refined_tree(problem, grower(), 6, replace(QUICK, max_features=problem.n_features))
+    assert len(seen) == 1, "all columns are not few"
 
 
 def test_few_features_of_a_tree_that_is_refined_as_it_is() -> None:

@@ -238,7 +238,8 @@ class _Work:
         steps, most = self.recipe.steps, self.recipe.max_features
         all_columns = self.refined(draft, self.recipe.schedule)
         tree = self._finished(self.shrunk(all_columns, n_leaves, steps, most))
-        if most is None or draft.n_nodes == 0 or self.watch.is_up:
+        narrow = most is not None and most < len(self.rows.columns.levels)
+        if not narrow or draft.n_nodes == 0 or self.watch.is_up:
             return tree
         # The other way: splits keep the columns that they were grown with. It is often the better
         # one for two columns, where little is left of what all columns have learnt.
