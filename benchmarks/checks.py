@@ -13,8 +13,9 @@ def same_trees(problem: Problem) -> dict[str, bool]:
     """Grow the CART tree of a problem in several ways; say for each whether it is the same."""
     import obliqua
     from obliqua.criteria import get_criterion
-    from obliqua.data import encode
-    from obliqua.grow import Rules, grow
+    from obliqua.data.problem import encode
+    from obliqua.engine.grow import grow
+    from obliqua.engine.rules import Rules
     from obliqua.methods.axis import AXIS
 
     def fitted(X: Any, y: Any, n_jobs: int) -> Any:

@@ -23,11 +23,11 @@ import numpy as np
 from sklearn.datasets import load_iris, make_classification
 
 from obliqua import CartClassifier, HHCartClassifier, TreeBuilder
-from obliqua._archive import pack
-from obliqua._model_bytes import from_bytes, to_bytes
-from obliqua.data import Column, Encoding
+from obliqua.data.encoding import Column, Encoding
 from obliqua.errors import ModelFileError
-from obliqua.model import Model
+from obliqua.io.container import pack
+from obliqua.io.format import from_bytes, to_bytes
+from obliqua.tree.model import Model
 
 REFUSED, SAME, OTHER = "refused", "the same model", "ANOTHER MODEL"
 ABOUT = {"kind": "model", "note": "for damage"}

@@ -21,11 +21,12 @@ from sklearn.datasets import make_classification
 from benchmarks.measure import clock
 from benchmarks.report import ROOT, number, table
 from obliqua import datasets
-from obliqua.data import Problem, encode
-from obliqua.grow import Rules, grow
+from obliqua.data.problem import Problem, encode
+from obliqua.engine.grow import grow
+from obliqua.engine.rules import Rules
 from obliqua.methods.discriminants import Discriminants
 from obliqua.methods.hhcart import Householder
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 RESULT = ROOT / "docs" / "results" / "discriminants.csv"
 HEAD = ["data", "method", "leaves", "CPU seconds", "training accuracy"]

@@ -26,10 +26,10 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from obliqua import FisherTreeClassifier, datasets
+from obliqua.engine.proposals import Directions, Proposals
 from obliqua.experiments.hhcart import TABLE_5, TABLE_7
 from obliqua.experiments.protocol import Cell, Method, Rows, run_cell, summarise
 from obliqua.methods import fdt
-from obliqua.proposals import Directions, Proposals
 
 FOLDER = Path(__file__).parents[1] / "docs" / "results" / "fdt"
 Pair = tuple[np.ndarray, np.ndarray]  # a scatter matrix and a difference of means

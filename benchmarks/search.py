@@ -18,10 +18,10 @@ from obliqua._core.columns import Columns
 from obliqua._core.node import Node
 from obliqua._core.steps import best_axis_cut, divide_columns, make_axis_cut
 from obliqua.criteria import get_criterion
-from obliqua.data import Problem, encode
-from obliqua.grow import Rules
-from obliqua.proposals import Planes, read_directions
-from obliqua.search import search_node
+from obliqua.data.problem import Problem, encode
+from obliqua.engine.proposals import Planes, read_directions
+from obliqua.engine.rules import Rules
+from obliqua.engine.search import search_node
 
 N_FEATURES = 20
 N_DIRECTIONS = 40

@@ -32,7 +32,7 @@ from obliqua.spectrum import (
     spectrum_of,
     tree_of,
 )
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 RESULT = ROOT / "benchmarks" / "results" / "growth" / "spectra.json"
 TABLE = ROOT / "docs" / "results" / "odt" / "growth.md"
@@ -165,7 +165,7 @@ def _all_levels(levels: tuple[int, ...]) -> np.ndarray:
 
 
 def _plain(levels: tuple[int, ...]) -> Any:
-    from obliqua.data import Encoding
+    from obliqua.data.encoding import Encoding
 
     return Encoding.identity(len(levels))
 

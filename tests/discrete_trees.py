@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from hypothesis import settings
 
-from obliqua.data import Column, Encoding
+from obliqua.data.encoding import Column, Encoding
 from obliqua.spectrum import Domain, Feature, Measure, TreeSum
-from obliqua.tree import Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.tree import Tree
 
 #: Enumerating domains takes time.
 few = settings(max_examples=40, deadline=None)

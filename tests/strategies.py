@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from obliqua.tree import NodeKind, Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.tree import Tree
 from problems import LAYOUTS, lay_out
 
 ALL_KINDS = (NodeKind.HYPERPLANE, NodeKind.LEVELS, NodeKind.MACHINE)

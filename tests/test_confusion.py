@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from obliqua._confusion import (
+from obliqua.stats.confusion import (
     accuracy,
     confusion_matrix,
     f_measures,

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from obliqua._weights import MAX_TOTAL, round_significant
-from obliqua.data import Column, Encoding, Problem, encode
+from obliqua.data.encoding import Column, Encoding
+from obliqua.data.problem import Problem, encode
+from obliqua.data.weights import MAX_TOTAL, round_significant
 from problems import LAYOUTS, examples, lay_out
 
 SMALLEST = 5e-324

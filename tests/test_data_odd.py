@@ -12,10 +12,12 @@ import polars as pl
 import pytest
 
 import obliqua
-from obliqua.data import Column, Encoding, Problem, encode, read_table
-from obliqua.model import Model
+from obliqua.data.encoding import Column, Encoding
+from obliqua.data.problem import Problem, encode
+from obliqua.data.table import read_table
 from obliqua.prune.division import folds, hold_out, take
-from obliqua.tree import TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.model import Model
 
 NAN = float("nan")
 

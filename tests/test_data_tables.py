@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obliqua.data import Column, Encoding, encode, encoded_rows, read_table
+from obliqua.data.encoding import Column, Encoding
+from obliqua.data.problem import encode
+from obliqua.data.table import encoded_rows, read_table
 
 NAN = float("nan")
 

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from obliqua.errors import TreeError
-from obliqua.tree import NodeKind, Tree, TreeBuilder, fold
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.fold import fold
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.tree import Tree
 from problems import examples
 from reference import walk
 from strategies import numbers, rows, trees

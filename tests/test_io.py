@@ -14,14 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obliqua import _archive, _model_bytes
-from obliqua._model_bytes import from_bytes, to_bytes
-from obliqua._values import from_json, labels_from_json, labels_to_json, to_json
-from obliqua.data import Column, Encoding
+from obliqua.data.encoding import Column, Encoding
 from obliqua.errors import ModelFileError, TreeError
-from obliqua.io import FORMAT, VERSION, read_model, write_model
-from obliqua.model import Model
-from obliqua.tree import Tree, TreeBuilder
+from obliqua.io import container as _archive
+from obliqua.io import format as _model_bytes
+from obliqua.io.files import read_model, write_model
+from obliqua.io.format import FORMAT, VERSION, from_bytes, to_bytes
+from obliqua.io.values import from_json, labels_from_json, labels_to_json, to_json
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 from problems import examples
 from strategies import trees
 

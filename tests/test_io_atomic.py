@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from obliqua import _atomic
 from obliqua.errors import ModelFileError, ModelFileIOError, ModelFileMissing, ObliquaError
-from obliqua.io import read_model, write_model
-from obliqua.model import Model
+from obliqua.io import files as _atomic
+from obliqua.io.files import read_model, write_model
+from obliqua.tree.model import Model
 from test_io import leaf, model_of
 
 OLD, NEW = model_of(leaf(), classes=np.array([1, 2])), model_of(leaf(n_stats=3))

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from obliqua import _archive
-from obliqua._model_bytes import _npy_bytes, from_bytes, to_bytes
 from obliqua.errors import ModelFileError
-from obliqua.io import read_model
+from obliqua.io import container as _archive
+from obliqua.io.files import read_model
+from obliqua.io.format import _npy_bytes, from_bytes, to_bytes
 from test_io import archive_of, leaf, members_of, model_of, with_header
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from obliqua.errors import ModelFileError, ModelFileIOError
-from obliqua.io import read_model, write_model
+from obliqua.io.files import read_model, write_model
 from test_io_atomic import NEW, OLD, assert_untouched
 
 pytestmark = pytest.mark.skipif(

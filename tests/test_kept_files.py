@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import obliqua
-from obliqua.io import read_model
-from obliqua.tree import Tree
+from obliqua.io.files import read_model
+from obliqua.tree.tree import Tree
 
 FILES = Path(__file__).resolve().parent / "files"
 NAMES = sorted(path.stem for path in FILES.glob("*.obliqua"))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, recall_score
 
-from obliqua.metrics import f_measures, macro_f, true_negative_rates, true_positive_rates
+from obliqua.stats.metrics import f_measures, macro_f, true_negative_rates, true_positive_rates
 
 TRUTH = ["a"] * 10 + ["b"] * 6 + ["c"] * 4
 GIVEN = ["a"] * 8 + ["b"] * 2 + ["a"] + ["b"] * 5 + ["a"] * 3 + ["b"]

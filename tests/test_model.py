@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obliqua.data import Encoding
+from obliqua.data.encoding import Encoding
 from obliqua.errors import TreeError
-from obliqua.model import Model
-from obliqua.tree import Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 from problems import examples
 from reference import walk
 from strategies import rows, trees

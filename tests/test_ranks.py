@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from obliqua import rank_methods
-from obliqua._signed_ranks import MOST_EXACT
-from obliqua.ranks import Ranks
+from obliqua.stats.ranks import MOST_EXACT, Ranks
 from reference import ranks as twin
 
 # Table 6 of Demšar (2006): ranks of C4.5 and of three ways to set its parameters on 14 data sets.

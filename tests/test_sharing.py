@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from obliqua import _sharing as sharing
-from obliqua._sharing import each, over_rows
+from obliqua.data import threads as sharing
+from obliqua.data.threads import each, over_rows
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from obliqua._significance import log_chi_square_tail, log_f_tail
+from obliqua.stats.significance import log_chi_square_tail, log_f_tail
 
 FREEDOM = [1.0, 1.5, 2.0, 7.0, 25.0, 400.0]
 
@@ -42,7 +42,7 @@ def test_beyond_float64_with_two_degrees_of_freedom(statistic):
 @pytest.mark.parametrize("freedom", [1.0, 3.0, 40.0, 180.0])
 def test_both_ways_meet(freedom, monkeypatch):
     """The continued fractions agree with SciPy where both can be had."""
-    monkeypatch.setattr("obliqua._significance.SMALL", 2.0)
+    monkeypatch.setattr("obliqua.stats.significance.SMALL", 2.0)
     for factor in (2.0, 4.0, 8.0):
         expected = stats.chi2.logsf(factor * freedom + 5.0, freedom)
         found = log_chi_square_tail(factor * freedom + 5.0, freedom)

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from obliqua import CartClassifier
 from obliqua.criteria import get_criterion
-from obliqua.data import Encoding, read_table
-from obliqua.model import Model
-from obliqua.soft import additive_trees, soft_problem, summed
-from obliqua.tree import Tree
+from obliqua.data.encoding import Encoding
+from obliqua.data.table import read_table
+from obliqua.engine.soft_labels import additive_trees, soft_problem, summed
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 from problems import examples
 from reference import soft as twin
 

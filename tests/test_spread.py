@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obliqua import CartClassifier, HHCartClassifier, Tree, TreeBuilder, TreeError, measure_spread
-from obliqua.data import encode
-from obliqua.tree import fold
+from obliqua.data.problem import encode
+from obliqua.tree.fold import fold
 from reference.spread import spread
 
 

@@ -16,9 +16,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from obliqua import CartClassifier, MissingDependency, Tree, TreeBuilder, TreeError
 from obliqua._extras import require
-from obliqua._subject import distinct, read_column, read_values, subject_of
-from obliqua.data import Column, Encoding
-from obliqua.model import Model
+from obliqua.data.encoding import Column, Encoding
+from obliqua.tree.model import Model
+from obliqua.words.subject import distinct, read_column, read_values, subject_of
 
 X = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "bmi": [1.0, 0.0, 1.0, 0.0]})
 Y = ["no", "no", "yes", "yes"]

@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obliqua._layout import child_lists, level_order, renumber
 from obliqua.errors import TreeError
-from obliqua.tree import Tree, TreeBuilder, collapse
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.layout import child_lists, level_order, renumber
+from obliqua.tree.surgery import collapse
+from obliqua.tree.tree import Tree
 from problems import examples
 from reference import walk
 from strategies import rows, trees

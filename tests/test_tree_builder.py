@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from obliqua.tree import NodeKind, Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.tree import Tree
 
 
 def two_leaves(builder: TreeBuilder, *names: str) -> None:

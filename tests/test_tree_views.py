@@ -8,7 +8,9 @@ from hypothesis import given
 from sklearn.tree import DecisionTreeClassifier
 
 from obliqua.errors import TreeError
-from obliqua.tree import NodeKind, Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.tree import Tree
 from problems import examples
 from strategies import trees
 

@@ -9,8 +9,8 @@ import pandas as pd
 
 from obliqua import Tree, TreeBuilder
 from obliqua._typing import AnyArray
-from obliqua.data import Column, Encoding
-from obliqua.model import Model
+from obliqua.data.encoding import Column, Encoding
+from obliqua.tree.model import Model
 
 NASTY = [
     "two\nlines",

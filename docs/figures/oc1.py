@@ -16,7 +16,7 @@ from hhcart import BLUE, GREY, INK, MARKS, STYLE, line, panel
 from matplotlib.figure import Figure
 
 from obliqua import CartClassifier, OC1Classifier, plot_boundary
-from obliqua.data import encode
+from obliqua.data.problem import encode
 from obliqua.datasets import make_pol, make_rcb
 from obliqua.methods.oc1 import Climb, Step, follow_climb
 

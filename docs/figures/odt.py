@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 from obliqua import DatasetMissing, OrthogonalTreesClassifier
 from obliqua.datasets import load_spect
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 LEAF = {"boxstyle": "round,pad=0.35", "linewidth": 0.9}
 SEED = 8  # one whose first four trees are of different sizes, as the paper's are

@@ -18,7 +18,7 @@ from hhcart import STYLE
 from matplotlib.figure import Figure
 
 from obliqua import plot_critical_difference, rank_methods
-from obliqua.ranks import Ranks
+from obliqua.stats.ranks import Ranks
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "all-methods.csv"
 

@@ -11,10 +11,11 @@ import scipy.sparse as sp
 
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.criteria import get_criterion
-from obliqua.data import Problem, encode
+from obliqua.data.problem import Problem, encode
+from obliqua.engine.grow import grow
+from obliqua.engine.proposals import Directions, NodeView, Proposals, read_directions
+from obliqua.engine.rules import Rules
 from obliqua.errors import ProposerError
-from obliqua.grow import Rules, grow
-from obliqua.proposals import Directions, NodeView, Proposals, read_directions
 
 __all__ = ["Report", "check_proposer"]
 

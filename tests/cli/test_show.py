@@ -10,7 +10,7 @@ import pytest
 import obliqua
 from cli_tools import Run, Shell, facts, people, table
 from obliqua.explain import subclasses
-from obliqua.model import Model
+from obliqua.tree.model import Model
 
 
 def test_facts_tree_and_importances(run: Run, model: Path) -> None:

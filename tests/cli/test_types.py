@@ -11,8 +11,8 @@ import pytest
 
 import obliqua
 from cli_tools import Run, facts, people
-from obliqua.data import Column
-from obliqua.tree import TreeBuilder
+from obliqua.data.encoding import Column
+from obliqua.tree.builder import TreeBuilder
 
 FIT = ("-t", "y", "-m", "cart", "--set", "pruning=none", "-o", "m.obliqua")
 

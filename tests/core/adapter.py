@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from obliqua._core.solve import py_solve
 from obliqua.criteria import get_criterion
-from obliqua.data import Problem, encode
-from obliqua.grow import Directions, Proposals, Rules, grow
+from obliqua.data.problem import Problem, encode
+from obliqua.engine.grow import grow
+from obliqua.engine.moments import FixedPoint, class_sums
+from obliqua.engine.parts import Part, search_parts
+from obliqua.engine.proposals import Directions, Proposals, read_directions
+from obliqua.engine.rules import Rules
 from obliqua.methods.axis import AXIS
-from obliqua.parts import Part, search_parts
-from obliqua.proposals import read_directions
-from obliqua.scatter import FixedPoint, class_sums
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 from problems import Case
 from reference import grow as reference_grow
 from reference import hhcart
@@ -54,9 +55,9 @@ SUBSTANCE = (
 def threads_everywhere() -> Iterator[None]:
     """Let the engine use its threads on problems that it would think too small for them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("obliqua.grow.SERIAL_ROWS", 8)
-        patch.setattr("obliqua.sorted_columns.SERIAL_ROWS", 8)
-        patch.setattr("obliqua.search.WORK_PER_THREAD", 1)
+        patch.setattr("obliqua.engine.axis_cuts.SERIAL_ROWS", 8)
+        patch.setattr("obliqua.engine.axis_cuts.SERIAL_ROWS", 8)
+        patch.setattr("obliqua.engine.search.WORK_PER_THREAD", 1)
         yield
 
 

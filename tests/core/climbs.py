@@ -9,9 +9,9 @@ import numpy as np
 from core.adapter import exact_measure, library_solve, twin_data
 from obliqua._core.eigen import py_eigen
 from obliqua.criteria import CRITERIA
-from obliqua.data import Problem, encode
+from obliqua.data.problem import Problem, encode
+from obliqua.engine.moments import spread, weight_shift
 from obliqua.methods.oc1 import Climb
-from obliqua.scatter import spread, weight_shift
 from reference import hhcart, search
 from reference.oc1 import SlowClimb, guided_split
 

@@ -18,11 +18,11 @@ from core.adapter import (
     problem_of,
     threads_everywhere,
 )
-from obliqua.data import Problem, encode
+from obliqua.data.problem import Problem, encode
+from obliqua.engine.moments import weight_shift
+from obliqua.engine.proposals import Proposals
 from obliqua.methods._journal import Journal
 from obliqua.methods.sadt import Anneal
-from obliqua.proposals import Proposals
-from obliqua.scatter import weight_shift
 from problems import Case, cases, examples, gaussians, integers, weighted
 from reference import criteria
 from reference import sadt as twin

@@ -25,13 +25,13 @@ from core.adapter import (
 )
 from core.test_householder import blobs
 from obliqua._core.eigen import py_eigen
-from obliqua.data import Problem, encode
+from obliqua.data.problem import Problem, encode
+from obliqua.engine.coding import OddColumns
+from obliqua.engine.moments import spread
+from obliqua.engine.proposals import Proposals
+from obliqua.engine.scale import feature_scale
 from obliqua.methods.discriminants import Discriminants
 from obliqua.methods.hhcart import Householder
-from obliqua.odd import OddColumns
-from obliqua.proposals import Proposals
-from obliqua.scale import feature_scale
-from obliqua.scatter import spread
 from problems import cases, examples
 from properties.test_odd_columns import as_problem
 from reference import discriminants as twin

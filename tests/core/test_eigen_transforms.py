@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obliqua.data import encode
+from obliqua.data.problem import encode
 from obliqua.methods._eigen_space import moments_of, space_of
 from obliqua.methods._eigen_transforms import (
     DEFAULT,

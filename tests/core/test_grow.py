@@ -21,7 +21,7 @@ from core.adapter import (
     problem_of,
 )
 from obliqua.criteria import vectorized
-from obliqua.data import encode
+from obliqua.data.problem import encode
 from problems import Case, examples
 from reference import criteria as twin_criteria
 from reference import grow as twin_grow

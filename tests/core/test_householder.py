@@ -23,11 +23,11 @@ from core.adapter import (
     twin_data,
 )
 from obliqua._core.eigen import py_eigen
-from obliqua.data import Problem, encode
+from obliqua.data.problem import Problem, encode
+from obliqua.engine.moments import spread
+from obliqua.engine.proposals import Proposals
+from obliqua.engine.scale import feature_scale
 from obliqua.methods.hhcart import Householder
-from obliqua.proposals import Proposals
-from obliqua.scale import feature_scale
-from obliqua.scatter import spread
 from problems import cases, examples
 from reference import grow as reference_grow
 from reference import hhcart as twin

@@ -16,10 +16,10 @@ from core.adapter import (
     problem_of,
     twin_data,
 )
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
+from obliqua.engine.proposals import Proposals
+from obliqua.engine.scale import feature_scale
 from obliqua.methods.cart_lc import LinearCombination
-from obliqua.proposals import Proposals
-from obliqua.scale import feature_scale
 from problems import (
     ORDINARY,
     _signed_zeros,

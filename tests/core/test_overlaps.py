@@ -21,7 +21,7 @@ from obliqua.spectrum import (
     tree_sum_of,
 )
 from obliqua.spectrum.boxes import added
-from obliqua.tree import TreeBuilder
+from obliqua.tree.builder import TreeBuilder
 from reference import overlaps as twin
 
 

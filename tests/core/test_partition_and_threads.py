@@ -22,7 +22,7 @@ from core.adapter import (
     threads_everywhere,
     twin_split,
 )
-from obliqua.grow import Proposals
+from obliqua.engine.proposals import Proposals
 from problems import Case, examples
 from reference.criteria import CODES
 from reference.search import Limits
@@ -118,7 +118,7 @@ def test_threads_with_proposers(pair: tuple[Case, Any], rules: dict[str, Any]) -
 @pytest.mark.parametrize("most", [2, 3, 7, 40])
 def test_nodes_are_divided_ahead_of_need(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By workers of their own; the tree is the same, and hardly anything is done in vain."""
-    import obliqua.grow as module
+    import obliqua.engine.grow as module
 
     problem = problem_of(problems.gaussians(3_000, n_columns=4))
     rules = {"best_first": True, "max_leaf_nodes": most}

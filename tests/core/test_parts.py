@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from obliqua.criteria import CRITERIA, get_criterion
-from obliqua.data import Problem, encode
-from obliqua.grow import Directions, Proposals, Rules, grow
-from obliqua.parts import Part, search_parts
-from obliqua.proposals import Planes, read_directions
-from obliqua.search import search_node
-from obliqua.tree import Tree, TreeBuilder
+from obliqua.data.problem import Problem, encode
+from obliqua.engine.grow import grow
+from obliqua.engine.parts import Part, search_parts
+from obliqua.engine.proposals import Directions, Planes, Proposals, read_directions
+from obliqua.engine.rules import Rules
+from obliqua.engine.search import search_node
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.tree import Tree
 
 CONVEX = [name for name, criterion in CRITERIA.items() if criterion.convex]
 

@@ -19,8 +19,8 @@ from core.adapter import (
     grow_twin,
     problem_of,
 )
+from obliqua.engine.proposals import Directions, Proposals
 from obliqua.errors import NodeViewClosed, ProposerError
-from obliqua.grow import Directions, Proposals
 from problems import Case, examples
 from reference import grow as twin_grow
 from reference import search as twin_search

@@ -24,10 +24,10 @@ from core.adapter import (
     grow_tree,
 )
 from core.test_householder import twin_tree
-from obliqua.data import Problem, encode
+from obliqua.data.problem import Problem, encode
+from obliqua.engine.proposals import Proposals
 from obliqua.methods.hhcart import Householder
-from obliqua.proposals import Proposals
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 from problems import examples
 
 Rows = NDArray[np.float64]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from obliqua.data import Problem, encode
-from obliqua.scatter import ClassSums, FixedPoint, class_sums
+from obliqua.data.problem import Problem, encode
+from obliqua.engine.moments import ClassSums, FixedPoint, class_sums
 
 
 def make_problem(seed: int, weights: str = "none", dtype: type = np.float64) -> Problem:

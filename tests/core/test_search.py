@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import problems
 from core.adapter import engine_split, problem_of, twin_split
-from obliqua._weights import round_significant
+from obliqua.data.weights import round_significant
 from problems import Case, examples
 from reference import criteria as twin_criteria
 from reference import search as twin

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from core.adapter import grow_tree
-from obliqua.data import Problem, encode
+from obliqua.data.problem import Problem, encode
+from obliqua.engine.moments import spread
+from obliqua.engine.proposals import Directions, Planes, Proposals, read_directions
+from obliqua.engine.scale import SCALES, feature_scale
 from obliqua.errors import ProposerError
-from obliqua.grow import Directions, Proposals
 from obliqua.methods.hhcart import Householder
-from obliqua.proposals import Planes, read_directions
-from obliqua.scale import SCALES, feature_scale
-from obliqua.scatter import spread
 
 SIZES = np.array([1.0, 1e-3, 1e6, 3.0, 0.0])
 OFFSETS = np.array([0.0, 1.0, -1e6, 1e9, 7.0])

@@ -18,7 +18,7 @@ import sklearn.datasets
 from sklearn.utils import Bunch
 
 from obliqua import DatasetDamaged, DatasetMissing, MissingDependency, datasets
-from obliqua.data import read_table
+from obliqua.data.table import read_table
 from obliqua.datasets._facts import FACTS, fingerprint
 from problems import data_folder
 

@@ -11,9 +11,9 @@ import pytest
 from estimators.registry import assert_sound, blobs, full_grown
 from obliqua import C45Classifier, export_text, load, save
 from obliqua.criteria import get_criterion
-from obliqua.grow import Rules
+from obliqua.engine.rules import Rules
 from obliqua.methods.c45 import C45, _Growth, _Node, grow_c45
-from obliqua.tree import NodeKind
+from obliqua.tree.layout import NodeKind
 
 NAN = np.nan
 X, Y = blobs(400, 5, 3)

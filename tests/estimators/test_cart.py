@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 from estimators.registry import assert_sound, blobs, full_grown
 from obliqua import CartClassifier
 from obliqua.criteria import CRITERIA, vectorized
-from obliqua.tree import NodeKind
+from obliqua.tree.layout import NodeKind
 
 X, Y = blobs(400, 5, 3)
 XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])

@@ -15,7 +15,7 @@ import reference.fisher as twin
 from estimators.registry import assert_sound, blobs, full_grown
 from obliqua import FisherTreeClassifier
 from obliqua.criteria import get_criterion
-from obliqua.data import encode
+from obliqua.data.problem import encode
 from obliqua.methods.fdt import Moments, fisher_direction, separating, two_groups
 from obliqua.prune import prune_pessimistic
 from obliqua.testing import check_proposer

@@ -31,11 +31,11 @@ from obliqua import (
     save,
 )
 from obliqua.criteria import get_criterion
-from obliqua.data import Encoding
+from obliqua.data.encoding import Encoding
 from obliqua.errors import ModelFileError
-from obliqua.io import read_model, write_model
-from obliqua.model import Model
-from obliqua.tree import Tree
+from obliqua.io.files import read_model, write_model
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 
 X, Y = blobs()
 
@@ -330,4 +330,9 @@ def test_loading_and_predicting_load_nothing_that_grows(tmp_path: Path) -> None:
     )
     loaded = set(json.loads(done.stdout))
     assert "obliqua.estimators.hhcart" in loaded
-    assert not loaded & {"obliqua.grow", "obliqua.search", "obliqua.prune", "obliqua.methods"}
+    assert not loaded & {
+        "obliqua.engine.grow",
+        "obliqua.engine.search",
+        "obliqua.prune",
+        "obliqua.methods",
+    }

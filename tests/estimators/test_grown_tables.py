@@ -24,7 +24,7 @@ from obliqua import (
     QuestClassifier,
     export_text,
 )
-from obliqua.tree import NodeKind
+from obliqua.tree.layout import NodeKind
 
 COLOURS = ["red", "green", "blue", "black", "white"]
 

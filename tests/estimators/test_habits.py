@@ -22,7 +22,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from estimators.registry import ESTIMATORS, blobs, each_estimator, full_grown
 from obliqua import QuestClassifier
-from obliqua import grow as growing
+from obliqua.engine import grow as growing
 from obliqua.estimators.base import BaseTreeClassifier
 
 X, Y = blobs(150, 4, 3)

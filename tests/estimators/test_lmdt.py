@@ -14,8 +14,8 @@ import obliqua.methods.lmdt as lmdt
 from estimators.registry import assert_sound, blobs, full_grown
 from obliqua import CartClassifier, LMDTClassifier
 from obliqua._core.machine import Watch
-from obliqua._rules import Rules
-from obliqua.data import encode
+from obliqua.data.problem import encode
+from obliqua.engine.rules import Rules
 from obliqua.methods._machine import (
     LMDT,
     Planes,
@@ -26,7 +26,7 @@ from obliqua.methods._machine import (
     times_shown,
 )
 from obliqua.methods.lmdt import grow_lmdt
-from obliqua.tree import NodeKind
+from obliqua.tree.layout import NodeKind
 from problems import examples
 from reference import lmdt as twin
 

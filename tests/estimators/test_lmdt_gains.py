@@ -12,12 +12,12 @@ from scipy.stats import entropy
 
 import obliqua.methods.lmdt as lmdt
 from obliqua._core.rng import child_key
-from obliqua._rules import Rules
 from obliqua.criteria import CRITERIA, get_criterion
-from obliqua.data import encode
+from obliqua.data.problem import encode
+from obliqua.engine.rules import Rules
 from obliqua.methods._machine import Machine
 from obliqua.methods.lmdt import goodness_of_branches, grow_lmdt
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 from problems import examples
 
 

@@ -21,7 +21,7 @@ from obliqua import (
     save,
 )
 from obliqua.explain import importances, margins, regions, split_stability
-from obliqua.tree import NodeKind
+from obliqua.tree.layout import NodeKind
 from trees_to_read import people, strangers
 
 X, Y = blobs(300, 3, 3, seed=1)
@@ -62,7 +62,7 @@ def test_files(fitted: tuple[Any, Any, Any]) -> None:
 
 def test_a_file_with_a_strange_count() -> None:
     from obliqua.errors import ModelFileError
-    from obliqua.io import read_model, write_model
+    from obliqua.io.files import read_model, write_model
 
     file = io.BytesIO()
     save(LMDTClassifier(random_state=0).fit(X, Y), file)

@@ -12,7 +12,7 @@ from tests.estimators.registry import assert_sound
 
 from obliqua import CartClassifier, HHCartClassifier, OC1Classifier
 from obliqua.criteria import CRITERIA
-from obliqua.data import encode
+from obliqua.data.problem import encode
 from obliqua.methods.oc1 import Climb, Step, follow_climb
 
 RNG = np.random.default_rng(3)

@@ -26,7 +26,7 @@ from obliqua import (
     load,
     save,
 )
-from obliqua.io import read_model, write_model
+from obliqua.io.files import read_model, write_model
 
 X, Y = blobs(150, 4, 3, seed=2)
 X = X + np.random.default_rng(0).normal(size=X.shape)
@@ -158,4 +158,9 @@ def test_loading_and_predicting_load_nothing_that_grows(tmp_path: Path) -> None:
     )
     loaded = set(json.loads(done.stdout))
     assert "obliqua.estimators.repeated" in loaded
-    assert not loaded & {"obliqua.grow", "obliqua.search", "obliqua.prune", "obliqua.methods"}
+    assert not loaded & {
+        "obliqua.engine.grow",
+        "obliqua.engine.search",
+        "obliqua.prune",
+        "obliqua.methods",
+    }

@@ -23,8 +23,8 @@ from obliqua import (
     load,
     save,
 )
-from obliqua._values import to_json
-from obliqua.io import write_model
+from obliqua.io.files import write_model
+from obliqua.io.values import to_json
 
 each = pytest.mark.parametrize("Estimator", [AggregatedTreeClassifier, OrthogonalTreesClassifier])
 

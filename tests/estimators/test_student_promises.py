@@ -18,12 +18,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from estimators.registry import blobs
-from obliqua import CartClassifier, DistilledClassifier, distil, export_text, fidelity, soft
+from obliqua import CartClassifier, DistilledClassifier, distil, export_text, fidelity
+from obliqua.engine import soft_labels as soft
+from obliqua.engine.soft_labels import soft_problem
 from obliqua.estimators import _pupils, _students
 from obliqua.estimators._fidelity import compared, sound
 from obliqua.estimators._teachers import seeded, shuffled
 from obliqua.explain import importances
-from obliqua.soft import soft_problem
 
 X, Y = blobs(150, n_features=3, n_classes=3)
 FAST: dict[str, Any] = {"n_generated": 400, "random_state": 0, "max_leaves": 12}

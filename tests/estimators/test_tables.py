@@ -20,9 +20,10 @@ from estimators.registry import (
     each_with_a_fill,
 )
 from obliqua import CartClassifier, ObliqueTreeClassifier
-from obliqua.data import Column, Encoding, read_table
-from obliqua.model import Model
-from obliqua.tree import TreeBuilder
+from obliqua.data.encoding import Column, Encoding
+from obliqua.data.table import read_table
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.model import Model
 
 NAN = float("nan")
 COLUMNS = {

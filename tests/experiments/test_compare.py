@@ -23,7 +23,7 @@ from obliqua import CartClassifier, HHCartClassifier, ObliqueTreeClassifier, com
 from obliqua.experiments.compare import features_per_split
 from obliqua.experiments.methods import BY_DEFAULT, METHODS, find_method
 from obliqua.experiments.result import MEASURES, CompareResult
-from obliqua.metrics import macro_f, true_negative_rates, true_positive_rates
+from obliqua.stats.metrics import macro_f, true_negative_rates, true_positive_rates
 
 X, y = load_iris(return_X_y=True)
 TREE = CartClassifier(max_depth=2, pruning=None)

@@ -21,8 +21,10 @@ from estimators.registry import each_estimator
 from obliqua import CartClassifier, HHCartClassifier
 from obliqua.errors import TreeError
 from obliqua.explain import importances
-from obliqua.model import Model
-from obliqua.tree import NodeKind, Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 from problems import examples
 from strategies import trees
 

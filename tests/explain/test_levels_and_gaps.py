@@ -11,10 +11,10 @@ from sklearn.base import clone
 
 from obliqua import CartClassifier, HHCartClassifier, TreeBuilder, TreeError
 from obliqua._core.rng import row_hashes
-from obliqua.data import Column, Encoding
+from obliqua.data.encoding import Column, Encoding
 from obliqua.explain import importances, margins, region, regions, split_stability
-from obliqua.model import Model
-from obliqua.tree import Tree
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 from trees_to_read import people, strangers
 
 METHODS = {

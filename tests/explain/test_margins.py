@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from obliqua import HHCartClassifier
 from obliqua.errors import TreeError
 from obliqua.explain import margins, region
-from obliqua.model import Model
-from obliqua.tree import NodeKind, Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 from problems import examples, gaussians
 from reference.walk import path, plane_value
 from strategies import rows, trees

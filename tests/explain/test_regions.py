@@ -17,7 +17,9 @@ from sklearn.datasets import load_iris
 from obliqua import CartClassifier, HHCartClassifier
 from obliqua.errors import TreeError
 from obliqua.explain import Region, _inequalities, _polyhedron, region, regions
-from obliqua.tree import NodeKind, Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.tree import Tree
 from problems import examples, gaussians
 from reference.walk import path
 from strategies import rows, trees

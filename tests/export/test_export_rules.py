@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from obliqua import CartClassifier, HHCartClassifier, Tree, TreeBuilder, export_rules
-from obliqua._levels import written_levels
-from obliqua.data import Column, Encoding
+from obliqua.data.encoding import Column, Encoding
 from obliqua.export.conditions import Between, Largest, OneOf
-from obliqua.model import Model
-from obliqua.tree import NodeKind
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.model import Model
+from obliqua.words.levels import written_levels
 from problems import Case, cases, examples
 from rules_reader import NUMBER, Reader
 from strategies import rows, trees

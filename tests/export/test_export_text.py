@@ -17,15 +17,15 @@ from obliqua import (
     export_graphviz,
     export_text,
 )
-from obliqua._wording import (
+from obliqua.data.encoding import Column, Encoding
+from obliqua.tree.model import Model
+from obliqua.words.phrases import (
     cells,
     fill_lines,
     written_label,
     written_number_of_rows,
     written_share,
 )
-from obliqua.data import Column, Encoding
-from obliqua.model import Model
 from problems import examples
 from strategies import trees
 from trees_to_read import NASTY, chain, mixed, nasty, oblique, single, two_trees

@@ -19,12 +19,12 @@ from obliqua import (
     export_rules,
     export_text,
 )
-from obliqua._levels import asks_for_levels, level_branches, written_levels
-from obliqua._question import conditions, question_of
-from obliqua._subject import subject_of
-from obliqua.data import Column, Encoding
+from obliqua.data.encoding import Column, Encoding
 from obliqua.export.conditions import Between, OneOf
-from obliqua.model import Model
+from obliqua.tree.model import Model
+from obliqua.words.levels import asks_for_levels, level_branches, written_levels
+from obliqua.words.question import conditions, question_of
+from obliqua.words.subject import subject_of
 from problems import examples
 from rules_reader import Reader, _masked, _unmasked
 from strategies import rows, trees

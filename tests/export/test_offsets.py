@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from obliqua import CartClassifier, HHCartClassifier, TreeBuilder, export_rules
-from obliqua._question import question_of
-from obliqua.data import Encoding
+from obliqua.data.encoding import Encoding
+from obliqua.words.question import question_of
 
 PROBLEMS = ["days", "days and degrees", "seconds", "years", "both large", "ordinary"]
 

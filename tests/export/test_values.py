@@ -15,7 +15,7 @@ from obliqua import (
     export_text,
     plot_tree,
 )
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 
 def by_hand() -> Tree:

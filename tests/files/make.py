@@ -19,10 +19,10 @@ import pandas as pd
 from sklearn.datasets import load_iris
 
 import obliqua
-from obliqua._layout import ARRAYS
-from obliqua.data import Column, Encoding
-from obliqua.model import Model
-from obliqua.tree import Tree
+from obliqua.data.encoding import Column, Encoding
+from obliqua.tree.layout import ARRAYS
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 
 HERE = Path(__file__).resolve().parent
 SPECIES = np.array(["setosa", "versicolor", "virginica"], dtype=object)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from obliqua import FisherTreeClassifier
-from obliqua.data import encode
+from obliqua.data.problem import encode
 from obliqua.experiments.hhcart import PUBLISHED_5, TABLE_5
 from obliqua.experiments.store import Store
 from obliqua.experiments.tables import Comparison, run_table

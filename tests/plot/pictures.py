@@ -12,8 +12,8 @@ from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from obliqua import CartClassifier, HHCartClassifier, TreeBuilder
-from obliqua.data import Column, Encoding
-from obliqua.model import Model
+from obliqua.data.encoding import Column, Encoding
+from obliqua.tree.model import Model
 
 LONG = "mean fractal dimension error of the third cell, {}"
 ODD = ["$a_1^2$", "line\nbreak", '<b>"bold"</b>', "日本語", "a&b"]

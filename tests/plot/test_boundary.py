@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from obliqua import CartClassifier, HHCartClassifier, TreeBuilder, plot_boundary
-from obliqua.data import Encoding
-from obliqua.model import Model
-from obliqua.tree import Tree
+from obliqua.data.encoding import Encoding
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 from plot.pictures import LONG, ODD, all_kinds, by_gid, coloured, data
 
 

@@ -17,11 +17,11 @@ from obliqua import (
     plot_path,
     plot_tree,
 )
-from obliqua._subject import subject_of
-from obliqua.data import Column, Encoding
-from obliqua.model import Model
+from obliqua.data.encoding import Column, Encoding
 from obliqua.plot._rows import Sample, along, histogram
 from obliqua.plot._terms import moves_of
+from obliqua.tree.model import Model
+from obliqua.words.subject import subject_of
 from plot.pictures import assert_tidy, by_gid, words
 from trees_to_read import NASTY, people, strangers
 

@@ -9,11 +9,11 @@ import pytest
 from sklearn.datasets import load_digits, load_wine
 
 from obliqua import LMDTClassifier
-from obliqua._subject import subject_of
 from obliqua.plot import plot_path, plot_tree
 from obliqua.plot._nodes import node_lines
 from obliqua.plot._style import Font
-from obliqua.tree import NodeKind
+from obliqua.tree.layout import NodeKind
+from obliqua.words.subject import subject_of
 from plot.pictures import assert_tidy, words
 
 WIDE = load_wine(as_frame=True)

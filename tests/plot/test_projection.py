@@ -21,7 +21,7 @@ from obliqua import (
     plot_projection,
 )
 from obliqua.datasets import make_normals_with_clusters
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 from plot.pictures import LONG, ODD, by_gid, data
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from obliqua import plot_critical_difference, rank_methods
-from obliqua.ranks import Ranks
+from obliqua.stats.ranks import Ranks
 from plot.pictures import LONG, ODD, by_gid, inside, overlaps, texts, words
 
 

@@ -22,9 +22,9 @@ from obliqua import (
     TreeError,
     plot_tree,
 )
-from obliqua._subject import subject_of
 from obliqua.plot._rows import Sample, along, histogram
 from obliqua.plot.tree import shown_nodes
+from obliqua.words.subject import subject_of
 from plot.pictures import (
     LONG,
     ODD,

@@ -17,13 +17,13 @@ from obliqua import (
     plot_path,
     plot_tree,
 )
-from obliqua._question import question_of
-from obliqua._subject import subject_of
-from obliqua.data import Encoding
+from obliqua.data.encoding import Encoding
 from obliqua.plot._nodes import Palette, two_sides
 from obliqua.plot._style import Font, class_colours
 from obliqua.plot.tree import shown_nodes
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
+from obliqua.words.question import question_of
+from obliqua.words.subject import subject_of
 from plot.pictures import assert_tidy, boxes, by_gid, grown, words
 
 

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obliqua._rules import Rules
-from obliqua.data import Column, Encoding, Problem
+from obliqua.data.encoding import Column, Encoding
+from obliqua.data.problem import Problem
+from obliqua.engine.rules import Rules
 from obliqua.methods.c45 import C45, grow_c45
-from obliqua.tree import NodeKind, Tree
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.tree import Tree
 from problems import examples
 from reference import c45 as twin
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obliqua.data import encode
+from obliqua.data.problem import encode
 from obliqua.methods.eigen_tree import EigenTree, Grown, _Folded, grow_eigen_tree
 from problems import examples
 from reference import eigen_tree as twin

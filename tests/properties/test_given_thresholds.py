@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from obliqua.data import encode
-from obliqua.grow import Rules, grow
+from obliqua.data.problem import encode
+from obliqua.engine.grow import grow
+from obliqua.engine.proposals import Directions, NodeView, Proposals
+from obliqua.engine.rules import Rules
 from obliqua.methods.quest import Quest
-from obliqua.proposals import Directions, NodeView, Proposals
 from obliqua.prune.division import folds, take
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 
 @pytest.mark.parametrize("zero_gain", [False, True])

@@ -9,16 +9,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from obliqua import grow as growing
-from obliqua import sorted_columns
-from obliqua.data import Column, Encoding, Problem
-from obliqua.grow import Rules, grow
+from obliqua.data.encoding import Column, Encoding
+from obliqua.data.problem import Problem
+from obliqua.engine import axis_cuts as sorted_columns
+from obliqua.engine import grow as growing
+from obliqua.engine.grow import grow
+from obliqua.engine.proposals import Directions, NodeView, Proposals
+from obliqua.engine.rules import Rules
 from obliqua.methods.axis import AXIS
 from obliqua.methods.discriminants import Discriminants
 from obliqua.methods.hhcart import Householder
 from obliqua.methods.means import class_means
-from obliqua.proposals import Directions, NodeView, Proposals
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 from reference import criteria
 from reference.crimcoord import distinct_top, from_counts
 

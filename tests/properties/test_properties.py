@@ -17,7 +17,7 @@ from core.adapter import (
     grow_tree,
     problem_of,
 )
-from obliqua.grow import Proposals
+from obliqua.engine.proposals import Proposals
 from problems import Case, examples
 from reference.criteria import CODES
 

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obliqua.data import Column, Encoding, Problem, encode
-from obliqua.grow import Rules, grow
+from obliqua.data.encoding import Column, Encoding
+from obliqua.data.problem import Problem, encode
+from obliqua.engine.grow import grow
+from obliqua.engine.proposals import Directions, NodeView, Proposals
+from obliqua.engine.rules import Rules
 from obliqua.methods.quest import Quest, _Rows, linear_cut, quadratic_cut, two_groups
-from obliqua.proposals import Directions, NodeView, Proposals
 from obliqua.testing import check_proposer
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 from problems import Case, cases, examples, gaussians
 from reference import quest as twin
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from obliqua import Tree, TreeBuilder
-from obliqua.data import encode
+from obliqua.data.problem import encode
 from obliqua.prune import choose_tree
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from obliqua.data import Problem, encode
+from obliqua.data.problem import Problem, encode
 from obliqua.prune import draw
 
 X = np.random.default_rng(0).normal(size=(50, 2))

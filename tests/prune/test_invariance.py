@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import problems
 from core.adapter import assert_same_substance, grow_tree, problem_of
 from obliqua import measure_spread
-from obliqua.data import Problem, encode
+from obliqua.data.problem import Problem, encode
 from obliqua.prune import (
     Pruning,
     cost_complexity_path,
@@ -25,7 +25,8 @@ from obliqua.prune import (
     prune_reduced_error,
 )
 from obliqua.prune.division import take
-from obliqua.tree import Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.tree import Tree
 from problems import Case, examples
 
 seeds = st.integers(0, 2**64 - 1)

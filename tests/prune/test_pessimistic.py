@@ -14,10 +14,11 @@ import problems
 import reference.pessimistic as twin
 from core.adapter import assert_same_substance, grow_tree, problem_of
 from obliqua.criteria import get_criterion
-from obliqua.data import Problem, encode
+from obliqua.data.problem import Problem, encode
 from obliqua.prune import pessimistic_errors, prune_pessimistic
 from obliqua.prune._sums import add_upwards
-from obliqua.tree import Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.tree import Tree
 from problems import Case, examples
 from strategies import rows, trees
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from obliqua.data import encode
+from obliqua.data.problem import encode
 from obliqua.prune.division import repeated_folds
 
 SEEDS = [11, 2**63 + 5, 3]

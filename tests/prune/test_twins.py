@@ -13,7 +13,7 @@ import problems
 import reference.prune as twin
 from core.adapter import grow_tree, problem_of
 from obliqua._core.rng import row_hashes
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
 from obliqua.prune import (
     cost_complexity_path,
     division,
@@ -24,7 +24,7 @@ from obliqua.prune import (
     prune_reduced_error,
 )
 from obliqua.prune.division import take
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 from problems import Case, examples
 from strategies import trees
 

@@ -21,7 +21,7 @@ LEAF, HYPERPLANE = 0, 1
 
 @dataclass(frozen=True)
 class Rules:
-    """When growth stops; the fields carry the names of ``obliqua.grow.Rules``."""
+    """When growth stops; the fields carry the names of ``obliqua.engine.Rules``."""
 
     max_depth: int | None = None
     max_leaf_nodes: int | None = None

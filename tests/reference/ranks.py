@@ -1,4 +1,4 @@
-"""Twin of `obliqua.ranks`: ranks counted one by one, every choice of signs looked at.
+"""Twin of `obliqua.stats.ranks`: ranks counted one by one, every choice of signs looked at.
 
 Nothing here is fast. Scores are those of one data set per line, and larger is better.
 """

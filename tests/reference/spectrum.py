@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from obliqua.spectrum import Domain
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 Partition = tuple[tuple[int, int], ...]
 

@@ -10,8 +10,10 @@ import pytest
 from sklearn.datasets import load_digits
 
 from obliqua import RefinedTreeClassifier
-from obliqua.data import Problem, encode, read_table
-from obliqua.grow import Rules, grow
+from obliqua.data.problem import Problem, encode
+from obliqua.data.table import read_table
+from obliqua.engine.grow import grow
+from obliqua.engine.rules import Rules
 from obliqua.refine import Recipe, Schedule, Watch
 from obliqua.refine.choice import (
     Choice,
@@ -21,7 +23,7 @@ from obliqua.refine.choice import (
     is_small,
     sizes_up_to,
 )
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 from problems import gaussians
 
 

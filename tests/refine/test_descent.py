@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from obliqua._core.soft import Descent
-from obliqua.data import Problem, encode, read_table
-from obliqua.grow import Proposals, Rules, grow
+from obliqua.data.problem import Problem, encode
+from obliqua.data.table import read_table
+from obliqua.engine.grow import grow
+from obliqua.engine.proposals import Proposals
+from obliqua.engine.rules import Rules
 from obliqua.methods.discriminants import Discriminants
 from obliqua.refine.descent import Schedule, Watch, _heights, _Order, _scaled, refine
 from obliqua.refine.draft import Draft, class_counts, draft_of, logits_of

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from obliqua import C45Classifier, HHCartClassifier, LMDTClassifier, OC1Classifier
-from obliqua.data import Problem, encode, read_table
+from obliqua.data.problem import Problem, encode
+from obliqua.data.table import read_table
 from obliqua.errors import TreeError
 from obliqua.refine.draft import Draft, draft_of, logits_of, tree_of, without_leaves
 from obliqua.refine.rows import soft_rows
-from obliqua.tree import Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.tree import Tree
 from problems import gaussians
 from reference.refine import mixed_frame, random_child
 

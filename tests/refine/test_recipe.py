@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from obliqua.data import Problem, encode, read_table
-from obliqua.grow import Proposals, Rules, grow
+from obliqua.data.problem import Problem, encode
+from obliqua.data.table import read_table
+from obliqua.engine.grow import grow
+from obliqua.engine.proposals import Proposals
+from obliqua.engine.rules import Rules
 from obliqua.methods.discriminants import Discriminants
 from obliqua.prune.division import take
 from obliqua.refine import Recipe, Schedule, Watch, refine_only, refined_tree
 from obliqua.refine.recipe import LABEL, _errors, _Work
 from obliqua.refine.rows import soft_rows
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 from problems import gaussians
 from reference.refine import mixed_frame
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from obliqua.data import Problem, encode, read_table
+from obliqua.data.problem import Problem, encode
+from obliqua.data.table import read_table
 from obliqua.refine.rows import LANES, SoftRows, soft_rows
 from reference.refine import full_rows, mixed_frame
 

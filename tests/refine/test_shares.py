@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from obliqua.data import Problem, encode
-from obliqua.grow import Rules, grow
+from obliqua.data.problem import Problem, encode
+from obliqua.engine.grow import grow
+from obliqua.engine.rules import Rules
 from obliqua.refine.shares import STRENGTHS, best_strength, smoothed
-from obliqua.tree import Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.tree import Tree
 from problems import gaussians
 
 

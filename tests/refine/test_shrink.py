@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from obliqua.data import encode, read_table
+from obliqua.data.problem import encode
+from obliqua.data.table import read_table
 from obliqua.refine.draft import Draft
 from obliqua.refine.rows import SoftRows, soft_rows
 from obliqua.refine.shrink import LEAF, _Raised, raise_to, without_useless

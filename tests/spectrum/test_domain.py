@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from obliqua import C45Classifier, CartClassifier, TreeBuilder
-from obliqua.data import read_table
+from obliqua.data.table import read_table
 from obliqua.spectrum import Domain, Feature, spectrum_of
 
 

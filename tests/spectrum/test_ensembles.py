@@ -18,8 +18,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import obliqua
 from obliqua import C45Classifier, CartClassifier, HHCartClassifier, RepeatedTreesClassifier
-from obliqua.model import Model
 from obliqua.spectrum import TreeSum, gram, tree_sum_of
+from obliqua.tree.model import Model
 from reference import overlaps as twin
 
 SMALL = {"n_estimators": 6, "random_state": 0}

@@ -14,7 +14,6 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeRegressor
 
 from obliqua import C45Classifier, TreeBuilder
-from obliqua._foreign import BEYOND
 from obliqua.spectrum import (
     Domain,
     Measure,
@@ -25,6 +24,7 @@ from obliqua.spectrum import (
     measure_of,
     tree_sum_of,
 )
+from obliqua.tree.from_sklearn import BEYOND
 from reference import overlaps as twin
 
 NAMES = ["a", "b", "c", "d"]

@@ -22,7 +22,8 @@ from obliqua.spectrum import (
     spectrum_of,
     tree_of,
 )
-from obliqua.tree import NodeKind, Tree
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.tree import Tree
 from reference import spectrum as twin
 
 seeds = st.integers(0, 2**32 - 1)

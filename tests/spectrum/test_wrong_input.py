@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from obliqua import C45Classifier, OrthogonalTreesClassifier, TreeBuilder
-from obliqua.data import Encoding
+from obliqua.data.encoding import Encoding
 from obliqua.spectrum import (
     Domain,
     Feature,

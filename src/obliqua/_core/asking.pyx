@@ -9,7 +9,7 @@ cdef class Asking(Planned):
     """Base of methods that go on from what they have found."""
 
     def set_measure(self, measure):
-        """Takes a criterion in Python: an `obliqua.finders.Measure`."""
+        """Takes a criterion in Python: an `obliqua.engine.compiled.Measure`."""
         self.measure = measure
 
     cdef int raise_trouble(self) except -1:

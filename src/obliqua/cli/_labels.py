@@ -15,9 +15,9 @@ import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray, Int64Array
-from obliqua._values import text_of
 from obliqua.cli._errors import Trouble, listed
 from obliqua.cli._output import note
+from obliqua.io.values import text_of
 
 if TYPE_CHECKING:
     import polars as pl

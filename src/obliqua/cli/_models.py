@@ -11,7 +11,7 @@ import click
 from obliqua.cli._errors import Trouble, counted, did_you_mean
 
 if TYPE_CHECKING:
-    from obliqua.model import Model
+    from obliqua.tree.model import Model
 
 OWN_OPTIONS = {
     "random_state": "--seed",
@@ -78,10 +78,10 @@ def load_model(path: str) -> tuple[Any, Model]:
     """Load a model, and return it with the container that holds its trees."""
     import numpy as np
 
-    from obliqua.data import Encoding
+    from obliqua.data.encoding import Encoding
     from obliqua.estimators.files import load
-    from obliqua.model import Model
-    from obliqua.tree import Tree
+    from obliqua.tree.model import Model
+    from obliqua.tree.tree import Tree
 
     file = Path(path)
     if file.is_dir():
@@ -101,7 +101,7 @@ def load_model(path: str) -> tuple[Any, Model]:
 
 def has_own_names(model: Model) -> bool:
     """Say whether a model's columns were given names; otherwise they are called x0, x1, ..."""
-    from obliqua.data import Encoding
+    from obliqua.data.encoding import Encoding
 
     return model.encoding.names != Encoding.identity(model.encoding.n_columns).names
 

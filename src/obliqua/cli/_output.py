@@ -155,7 +155,7 @@ def _same_file(path: Path, other: Path) -> bool:
 
 def write_file(path: Path, data: bytes) -> None:
     """Write a whole file; the old one stays as it is until the new one is complete."""
-    from obliqua._atomic import write_bytes
+    from obliqua.io.files import write_bytes
 
     try:
         write_bytes(path, data)

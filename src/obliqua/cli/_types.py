@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from obliqua._extras import require
-from obliqua._values import text_of
 from obliqua.cli._command import quoted
 from obliqua.cli._errors import Trouble, counted, listed
 from obliqua.cli._labels import TRUTH, level_places
 from obliqua.cli._output import note
 from obliqua.cli._table import Table
-from obliqua.data import Column
+from obliqua.data.encoding import Column
+from obliqua.io.values import text_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from obliqua._wording import cells as cells_of
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import counted
@@ -19,6 +18,7 @@ from obliqua.cli._models import make_estimator, set_categories
 from obliqua.cli._output import console, note, print_laid_out, progress, shown, write_stdout
 from obliqua.cli._table import Table, choose_features
 from obliqua.cli._types import Choice, Features, infer
+from obliqua.words.phrases import cells as cells_of
 
 if TYPE_CHECKING:
     from obliqua.experiments.result import CompareResult

@@ -13,7 +13,6 @@ import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray
-from obliqua._values import text_of
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted, listed
@@ -22,7 +21,8 @@ from obliqua.cli._models import has_own_names, load_model, size_of
 from obliqua.cli._output import chosen_target, note, print_facts
 from obliqua.cli._table import Table, choose_features, choose_known
 from obliqua.cli._types import Choice, infer, plain_numbers, read_as
-from obliqua.data import Column
+from obliqua.data.encoding import Column
+from obliqua.io.values import text_of
 
 if TYPE_CHECKING:
     from obliqua.estimators.distilled import DistilledClassifier
@@ -249,8 +249,8 @@ def _read(source: str, given: dict[str, Any]) -> Table:
 def _rows(table: Table, given: dict[str, Any], known: Any) -> Rows:
     """Read the columns as the teacher takes them."""
     from obliqua.estimators._fitted import TreesClassifier
-    from obliqua.model import Model
-    from obliqua.tree import Tree
+    from obliqua.tree.model import Model
+    from obliqua.tree.tree import Tree
 
     target = given["target"]
     y = None if target is None else _labels(table, target, known)

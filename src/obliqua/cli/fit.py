@@ -12,7 +12,6 @@ import click
 import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray, FloatArray
-from obliqua._values import text_of
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
@@ -28,6 +27,7 @@ from obliqua.cli._models import (
 from obliqua.cli._output import chosen_target, listed, note, print_facts
 from obliqua.cli._table import Table, choose_features, choose_known
 from obliqua.cli._types import Choice, Features, infer, plain_numbers, read_as
+from obliqua.io.values import text_of
 
 DEFAULT_OUTPUT = "model.obliqua"
 MOST_CLASSES = 8  # that a summary names

@@ -11,7 +11,6 @@ import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray, Int64Array
-from obliqua._values import text_of
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted, listed
@@ -20,6 +19,7 @@ from obliqua.cli._models import has_own_names, load_model
 from obliqua.cli._output import check_target, note, write_file, write_stdout
 from obliqua.cli._table import Table, choose_known
 from obliqua.cli._types import read_as
+from obliqua.io.values import text_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,8 +13,6 @@ import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray
-from obliqua._values import text_of
-from obliqua._wording import cells, fill_lines, parts_of
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
@@ -34,9 +32,11 @@ from obliqua.cli._output import (
 from obliqua.cli._table import choose_known
 from obliqua.cli._types import QUALITATIVE, read_as
 from obliqua.errors import TreeError
+from obliqua.io.values import text_of
+from obliqua.words.phrases import cells, fill_lines, parts_of
 
 if TYPE_CHECKING:
-    from obliqua.model import Model
+    from obliqua.tree.model import Model
 
 PICTURES = (".png", ".svg", ".pdf")
 MOST_NAMES = 12  # that a list has

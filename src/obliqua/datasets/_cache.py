@@ -7,8 +7,8 @@ import sys
 import warnings
 from pathlib import Path
 
-from obliqua._atomic import write_text
 from obliqua.errors import DatasetMissing
+from obliqua.io.files import write_text
 
 CACHE_VARIABLE = "OBLIQUA_CACHE"
 

@@ -16,7 +16,8 @@ from obliqua.datasets._chance import generator, whole_number
 from obliqua.datasets._facts import Facts, Part
 from obliqua.datasets._loaders import as_bunch
 from obliqua.datasets._sources import Table
-from obliqua.tree import Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.tree import Tree
 
 __all__ = ["make_normals_with_clusters", "make_two_normals"]
 

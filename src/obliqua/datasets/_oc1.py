@@ -20,7 +20,8 @@ from obliqua.datasets._facts import Facts, Part
 from obliqua.datasets._loaders import Loader, as_bunch
 from obliqua.datasets._sources import Table
 from obliqua.errors import DatasetMissing
-from obliqua.tree import Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.tree import Tree
 
 # --- drand48 ----------------------------------------------------------------------------------
 

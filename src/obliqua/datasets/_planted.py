@@ -9,7 +9,8 @@ from sklearn.utils import Bunch
 
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.datasets._chance import generator, whole_number
-from obliqua.tree import Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.tree import Tree
 
 __all__ = ["make_planted_tree"]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from obliqua._typing import FloatArray
 from obliqua.estimators._ensembles import SHARES, VOTES
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 #: Numbers that stand for the two classes, by name.
 LABELS = {"0/1": (0.0, 1.0), "-1/+1": (-1.0, 1.0), "1/2": (1.0, 2.0)}

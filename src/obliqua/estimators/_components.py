@@ -4,19 +4,19 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
+from obliqua._sklearn_compat import validate_parameter_constraints
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.estimators._coding import CODINGS, Coding
 from obliqua.estimators._ensembles import Ensemble
 from obliqua.estimators._spectral import Functions, SpectralClassifier
-from obliqua.model import Model
 from obliqua.spectrum.building import Rebuilt, rebuild
 from obliqua.spectrum.domain import Domain
 from obliqua.spectrum.function import Spectrum
 from obliqua.spectrum.paths import spectrum_of
-from obliqua.tree import Tree
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 
 # What a fit was told, kept beside the model: later changes of parameters change no prediction.
 TOLD = (

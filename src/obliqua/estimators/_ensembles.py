@@ -11,10 +11,10 @@ from obliqua._typing import Int64Array
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators.base import BaseTreeClassifier
 from obliqua.spectrum._members import SHARES, VOTES, Ensemble, members_of, put_together
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from obliqua.data import Problem
+    from obliqua.data.problem import Problem
 
 __all__ = [
     "SHARES",

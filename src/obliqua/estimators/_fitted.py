@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from obliqua._core.walk import all_finite
 from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
-from obliqua._values import NotSaved
 from obliqua.estimators._input import FLOATS, read_rows
-from obliqua.model import Model
+from obliqua.io.values import NotSaved
+from obliqua.tree.model import Model
 
 # Fewer rows than this are walked before a second thread would have started.
 ROWS_WORTH_THREADS = 10_000

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_X_y, validate_data
 
-from obliqua._encoding import Encoding
-from obliqua._rules import Rules
-from obliqua._table import (
+from obliqua._sklearn_compat import StrOptions
+from obliqua._typing import AnyArray, Rows
+from obliqua.data.encoding import Encoding
+from obliqua.data.problem import Problem
+from obliqua.data.table import (
     FROM_DTYPE,
     Table,
     check_names,
@@ -21,8 +22,9 @@ from obliqua._table import (
     read_by_columns,
     read_table,
 )
-from obliqua._typing import AnyArray, Rows
-from obliqua.data import Problem
+
+if TYPE_CHECKING:
+    from obliqua.engine.rules import Rules
 
 # Both widths go through the engine as they are; anything else becomes the first.
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -113,7 +115,7 @@ def number_of_rows(limit: float, n_rows: int) -> int:
     return min(number, n_rows + 1)
 
 
-def with_least_weight(rules: Rules, problem: Problem, weight: float) -> Rules:
+def with_least_weight(rules: "Rules", problem: Problem, weight: float) -> "Rules":
     """Return rules by which each side of a split also holds a weight, as a number of rows."""
     # Weights such as a seventh add up to less than they should, by rounding.
     units = float(weight) / problem.row_unit * (1.0 - 1e-9)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
+from obliqua._sklearn_compat import Interval, StrOptions
 from obliqua.criteria import get_criterion
-from obliqua.data import MAX_ROWS
+from obliqua.data.table import MAX_ROWS
 
 if TYPE_CHECKING:
     from obliqua.prune import Pruning

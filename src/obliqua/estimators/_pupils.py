@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from obliqua._table import Table
 from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua.data.table import Table
 from obliqua.estimators._fidelity import compared
 from obliqua.estimators._students import grow_student
 from obliqua.estimators._teachers import RawRows, Source, Teacher
 from obliqua.estimators.base import BaseTreeClassifier
-from obliqua.model import Model
+from obliqua.tree.model import Model
 
 if TYPE_CHECKING:
-    from obliqua.tree import Tree
+    from obliqua.tree.tree import Tree
 
 FEWEST_GENERATED = 5000
 CHECKED = 2000  # generated rows on which the fidelity is measured

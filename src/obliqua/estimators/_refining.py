@@ -9,14 +9,15 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from obliqua._table import Table, missing_columns
+from obliqua._sklearn_compat import check_sample_weight
 from obliqua._typing import Int32Array
-from obliqua.data import Problem, encode
+from obliqua.data.problem import Problem, encode
+from obliqua.data.table import Table, missing_columns
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators._training import SeedLike, TrainedTreesClassifier
-from obliqua.model import Model
+from obliqua.tree.model import Model
 
 __all__ = ["refined"]
 
@@ -75,7 +76,7 @@ def refined(
     True
     """
     from obliqua.refine import Watch, refine_only
-    from obliqua.spread import measure_spread
+    from obliqua.tree.spread import measure_spread
 
     _check(classifier, max_features_per_split, time_limit)
     problem = _problem(classifier, X, y, sample_weight)
@@ -129,9 +130,7 @@ def _problem(classifier: Any, X: Any, y: Any, sample_weight: ArrayLike | None) -
     codes = _codes(classifier, y, len(Z))
     weights = None
     if sample_weight is not None:
-        weights = _check_sample_weight(
-            sample_weight, Z, dtype=np.float64, ensure_non_negative=True
-        )
+        weights = check_sample_weight(sample_weight, Z, dtype=np.float64, ensure_non_negative=True)
         there = weights > 0
         if not there.any():
             raise ValueError("All weights are 0: there is no row to refine the tree with.")

@@ -3,14 +3,13 @@
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sklearn.utils._param_validation import Interval
-
+from obliqua._sklearn_compat import Interval
 from obliqua.estimators.base import BaseTreeClassifier
 
 if TYPE_CHECKING:
-    from obliqua.data import Problem
+    from obliqua.data.problem import Problem
     from obliqua.methods._journal import Journal
-    from obliqua.tree import Tree
+    from obliqua.tree.tree import Tree
 
 SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
     "time_limit": [Interval(Real, 0.0, None, closed="left"), None],

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from obliqua._encoding import QUALITATIVE
+from obliqua._sklearn_compat import Interval, RealNotInt, StrOptions
 from obliqua._typing import AnyArray, FloatArray, Rows
-from obliqua.data import Encoding, encoded_rows
+from obliqua.data.encoding import QUALITATIVE, Encoding
+from obliqua.data.table import encoded_rows
 from obliqua.errors import SpectrumTooLarge
 from obliqua.estimators._coding import CODINGS, Coding
 from obliqua.estimators._ensembles import (

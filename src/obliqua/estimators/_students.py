@@ -6,15 +6,15 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone
 
-from obliqua._table import FROM_DTYPE, Table
 from obliqua._typing import FloatArray
+from obliqua.data.table import FROM_DTYPE, Table
 from obliqua.estimators.base import BaseTreeClassifier
 from obliqua.estimators.cart import CartClassifier
 from obliqua.estimators.hhcart import HHCartClassifier
 from obliqua.estimators.oc1 import OC1Classifier
 
 if TYPE_CHECKING:
-    from obliqua.tree import Tree
+    from obliqua.tree.tree import Tree
 
 #: The methods that have names.
 METHODS: dict[str, BaseTreeClassifier] = {
@@ -112,7 +112,7 @@ def grow_student(
     list of Tree
         The trees, to be added up if there are several.
     """
-    from obliqua.soft import additive_trees, soft_problem
+    from obliqua.engine.soft_labels import additive_trees, soft_problem
 
     odd = table.has_missing.any() or not table.encoding.numeric
     if odd and not method._takes_odd:

@@ -11,10 +11,10 @@ from sklearn.exceptions import NotFittedError
 
 from obliqua._core.rng import row_hashes, scattered
 from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
-from obliqua.data import Encoding
+from obliqua.data.encoding import Encoding
 from obliqua.estimators._input import without_mask
-from obliqua.model import Model
-from obliqua.tree import Tree
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 
 _WANTED = "The teacher must be a fitted classifier with predict_proba"
 NO_TABLE = "X must be a table of rows, an array or a frame, and not a sparse one; got {}."

@@ -8,9 +8,9 @@ from sklearn.base import clone, is_regressor
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import has_fit_parameter
 
-from obliqua._table import read_by_columns
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua._weights import checked_weights
+from obliqua.data.table import read_by_columns
+from obliqua.data.weights import checked_weights
 from obliqua.estimators._labels import check_labels
 from obliqua.estimators._teachers import RawRows, seeded, teacher_of
 

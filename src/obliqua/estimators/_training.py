@@ -8,11 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
 
+from obliqua._sklearn_compat import Interval, StrOptions, check_sample_weight
 from obliqua._typing import AnyArray, FloatArray, Int32Array
-from obliqua.data import Problem, encode
+from obliqua.data.problem import Problem, encode
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators._input import read_training
 from obliqua.estimators._labels import (
@@ -62,7 +61,7 @@ class TrainedTreesClassifier(TreesClassifier):
         table, y = read_training(seen, X, y)
         weights: FloatArray | None = None
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, table.Z, dtype=np.float64)
+            weights = check_sample_weight(sample_weight, table.Z, dtype=np.float64)
         classes, codes = encode_labels(y)
         problem = encode(
             table,

@@ -5,9 +5,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import StrOptions
 
+from obliqua._sklearn_compat import StrOptions, fit_context
 from obliqua._typing import FloatArray
 from obliqua.estimators._docs import document
 from obliqua.estimators._spectral import (
@@ -17,10 +16,10 @@ from obliqua.estimators._spectral import (
     SpectralClassifier,
 )
 from obliqua.estimators.base import SeedLike
-from obliqua.model import Model
 from obliqua.spectrum.building import rebuild
 from obliqua.spectrum.domain import Domain
-from obliqua.tree import Tree
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 
 
 @document(
@@ -138,7 +137,7 @@ class AggregatedTreeClassifier(SpectralClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the ensemble, unless it is fitted, and build the tree.
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
+from obliqua._sklearn_compat import Interval, RealNotInt, StrOptions, fit_context
 from obliqua._typing import (
     AnyArray,
     FloatArray,
@@ -20,7 +19,7 @@ from obliqua._typing import (
     Rows,
 )
 from obliqua.criteria import CRITERIA, Criterion, get_criterion
-from obliqua.data import Problem, encode
+from obliqua.data.problem import Problem, encode
 from obliqua.estimators._input import number_of_rows
 from obliqua.estimators._pruning import DIVIDING, PRUNING_CONSTRAINTS, pruning_of
 from obliqua.estimators._training import (
@@ -29,11 +28,11 @@ from obliqua.estimators._training import (
     SeedLike,
     TrainedTreesClassifier,
 )
-from obliqua.model import Model
+from obliqua.tree.model import Model
 
 if TYPE_CHECKING:
-    from obliqua.grow import Rules
-    from obliqua.tree import Tree
+    from obliqua.engine.rules import Rules
+    from obliqua.tree.tree import Tree
 
 __all__ = ["BaseTreeClassifier", "CriterionLike", "Priors", "SeedLike"]
 
@@ -103,7 +102,7 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
 
     # --- fitting -------------------------------------------------------------------------
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the tree and prune it.
 
@@ -132,7 +131,7 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
         self._keep(seen, seen._grown(problem), problem, classes)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def cost_complexity_pruning_path(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None
     ) -> Bunch:
@@ -180,7 +179,7 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
         kind = self.get_params(deep=False).get("scale")
         if kind is None:
             return None
-        from obliqua.scale import feature_scale
+        from obliqua.engine.scale import feature_scale
 
         n_classes = int(codes.max()) + 1 if class_weight is None else len(class_weight)
         return feature_scale(encode(Z, codes, n_classes, weights, class_weight), kind)
@@ -194,7 +193,7 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
         if not self._refines():
             return tree
         from obliqua.refine import refine_only
-        from obliqua.spread import measure_spread
+        from obliqua.tree.spread import measure_spread
 
         most = self.get_params(deep=False).get("max_features_per_split")
         tree = refine_only(tree, problem, max_features=most, key=key, n_threads=n_threads)
@@ -212,7 +211,7 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
     def _grower(self, key: int) -> "Callable[[Problem], Tree]":
         """Return what grows a tree from a problem, all of the data or a part of them."""
         # grow and the methods are not needed for predicting, hence not imported above.
-        from obliqua.grow import grow
+        from obliqua.engine.grow import grow
 
         proposer, criterion = self._proposer(), get_criterion(self.criterion)
         n_threads = effective_n_jobs(self.n_jobs)
@@ -226,7 +225,7 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
 
     def _rules(self, problem: Problem) -> "Rules":
         """Return the limits of growth for a problem."""
-        from obliqua.grow import Rules
+        from obliqua.engine.rules import Rules
 
         # Compiled code counts in 64 bits. No tree has more leaves, or depth, than rows, so
         # limits beyond that are brought down to it.

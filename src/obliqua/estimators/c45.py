@@ -4,8 +4,7 @@ from collections.abc import Callable
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
+from obliqua._sklearn_compat import Interval, StrOptions
 from obliqua.estimators._docs import PARAMETERS, document
 from obliqua.estimators._input import (
     TABLE_CONSTRAINTS,
@@ -15,10 +14,10 @@ from obliqua.estimators._input import (
 from obliqua.estimators.base import BaseTreeClassifier, Priors, SeedLike
 
 if TYPE_CHECKING:
-    from obliqua.data import Problem
-    from obliqua.grow import Rules
+    from obliqua.data.problem import Problem
+    from obliqua.engine.rules import Rules
     from obliqua.methods.c45 import C45
-    from obliqua.tree import Tree
+    from obliqua.tree.tree import Tree
 
 
 @document(

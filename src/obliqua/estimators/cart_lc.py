@@ -3,8 +3,7 @@
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-
+from obliqua._sklearn_compat import Interval, RealNotInt, StrOptions
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._searching import (
@@ -203,8 +202,8 @@ class CartLCClassifier(SearchingTreeClassifier):
         self.fill = fill
 
     def _proposer(self) -> object:
+        from obliqua.engine.proposals import Proposals
         from obliqua.methods.cart_lc import LinearCombination
-        from obliqua.proposals import Proposals
 
         program = self.variant == "oc1"
         fewest: Any = self.oblique_min_samples

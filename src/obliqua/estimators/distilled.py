@@ -6,13 +6,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils._param_validation import Interval
 
-from obliqua._table import FROM_DTYPE, Table, read_by_columns
+from obliqua._sklearn_compat import Interval, fit_context
 from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua.data.table import FROM_DTYPE, Table, read_by_columns
 from obliqua.estimators._docs import document
 from obliqua.estimators._fidelity import checked_labels, sound
 from obliqua.estimators._fitted import TreesClassifier
@@ -23,7 +22,7 @@ from obliqua.estimators._students import method_of
 from obliqua.estimators._teachers import RawRows, shuffled, teacher_of
 from obliqua.estimators._teaching import default_teacher, fit_teacher, present_rows
 from obliqua.estimators.base import BaseTreeClassifier, SeedLike
-from obliqua.model import Model
+from obliqua.tree.model import Model
 
 MOST_SEED = 2**31 - 1
 
@@ -237,7 +236,7 @@ class DistilledClassifier(TreesClassifier):
                 "more leaves."
             )
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the teacher, unless it is fitted, and grow the student.
 

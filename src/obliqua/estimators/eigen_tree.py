@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from obliqua._sklearn_compat import Interval, StrOptions, fit_context
 from obliqua._typing import FloatArray
+from obliqua.engine.scale import SCALES
 from obliqua.errors import LeakWarning
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
@@ -22,8 +22,7 @@ from obliqua.estimators._training import (
     SeedLike,
     TrainedTreesClassifier,
 )
-from obliqua.model import Model
-from obliqua.scale import SCALES
+from obliqua.tree.model import Model
 
 if TYPE_CHECKING:
     from obliqua.methods.eigen_tree import EigenTree, Grown
@@ -235,7 +234,7 @@ class EigenTreeClassifier(TrainedTreesClassifier):
         super()._validate_params()
         self._method()
 
-    @_fit_context(prefer_skip_nested_validation=False)  # first_direction has parameters too
+    @fit_context(prefer_skip_nested_validation=False)  # first_direction has parameters too
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the tree, or one for each pair of classes.
 

@@ -3,8 +3,7 @@
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sklearn.utils._param_validation import Interval
-
+from obliqua._sklearn_compat import Interval
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import (
     TABLE_CONSTRAINTS,
@@ -14,8 +13,8 @@ from obliqua.estimators._input import (
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
 
 if TYPE_CHECKING:
-    from obliqua.data import Problem
-    from obliqua.grow import Rules
+    from obliqua.data.problem import Problem
+    from obliqua.engine.rules import Rules
 
 
 @document(
@@ -127,8 +126,8 @@ class FisherTreeClassifier(BaseTreeClassifier):
         self.min_weight_leaf = min_weight_leaf
 
     def _proposer(self) -> object:
+        from obliqua.engine.proposals import Proposals
         from obliqua.methods.fdt import fisher_direction
-        from obliqua.proposals import Proposals
 
         return Proposals(
             fisher_direction, axis_parallel=False, max_features=self.max_features_per_split

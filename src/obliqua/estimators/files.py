@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from obliqua._atomic import name_of
-from obliqua._values import NotSaved, from_json, to_json
-from obliqua.data import Encoding
+from obliqua.data.encoding import Encoding
 from obliqua.errors import ModelFileError
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators.base import BaseTreeClassifier
-from obliqua.io import read_model, write_model
-from obliqua.model import Model
-from obliqua.tree import Tree
+from obliqua.io.files import name_of, read_model, write_model
+from obliqua.io.values import NotSaved, from_json, to_json
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 
 __all__ = ["NotSaved", "load", "save"]
 

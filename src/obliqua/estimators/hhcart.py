@@ -3,8 +3,7 @@
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
+from obliqua._sklearn_compat import Interval, StrOptions
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
@@ -180,8 +179,8 @@ class HHCartClassifier(BaseTreeClassifier):
         self.scale = scale
 
     def _proposer(self) -> object:
+        from obliqua.engine.proposals import Proposals
         from obliqua.methods.hhcart import Householder
-        from obliqua.proposals import Proposals
 
         return Proposals(
             Householder(

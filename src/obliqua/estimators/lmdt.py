@@ -5,8 +5,8 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from joblib import effective_n_jobs
-from sklearn.utils._param_validation import Interval
 
+from obliqua._sklearn_compat import Interval
 from obliqua.criteria import get_criterion
 from obliqua.estimators._docs import PARAMETERS, document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
@@ -19,9 +19,9 @@ from obliqua.estimators._searching import (
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
 
 if TYPE_CHECKING:
-    from obliqua.data import Problem
+    from obliqua.data.problem import Problem
     from obliqua.methods.lmdt import LMDT
-    from obliqua.tree import Tree
+    from obliqua.tree.tree import Tree
 
 
 HOTTEST = 1e50  # of all that temperatures are made of; weights and their squares stay finite

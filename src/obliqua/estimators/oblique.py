@@ -4,8 +4,7 @@ from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-
+from obliqua._sklearn_compat import HasMethods, Interval, StrOptions
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
@@ -126,8 +125,8 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         self.scale = scale
 
     def _proposer(self) -> object:
+        from obliqua.engine.proposals import Proposals
         from obliqua.methods.means import class_means
-        from obliqua.proposals import Proposals
 
         proposer = class_means if self.proposer is None else self.proposer
         return Proposals(

@@ -3,8 +3,7 @@
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-
+from obliqua._sklearn_compat import Interval, RealNotInt, StrOptions
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._searching import (
@@ -304,8 +303,8 @@ class OC1Classifier(SearchingTreeClassifier):
                 )
 
     def _proposer(self) -> object:
+        from obliqua.engine.proposals import Proposals
         from obliqua.methods.oc1 import Climb
-        from obliqua.proposals import Proposals
 
         fewest = self.oblique_min_samples
         return Proposals(

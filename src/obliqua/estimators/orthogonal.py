@@ -6,10 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from obliqua._sklearn_compat import Interval, RealNotInt, StrOptions, fit_context
 from obliqua._typing import AnyArray, FloatArray, Rows
 from obliqua.estimators._coding import shares_of
 from obliqua.estimators._components import TOLD, FoundComponents
@@ -17,10 +16,10 @@ from obliqua.estimators._docs import document
 from obliqua.estimators._ensembles import VOTES
 from obliqua.estimators._spectral import SPECTRAL_CONSTRAINTS, SPECTRAL_PARAMETERS, Functions
 from obliqua.estimators.base import SeedLike
-from obliqua.model import Model
 from obliqua.spectrum.domain import Domain
 from obliqua.spectrum.principal import principal_components
-from obliqua.tree import Tree
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 
 
 @document(
@@ -211,7 +210,7 @@ class OrthogonalTreesClassifier(FoundComponents):
 
     # --- fitting -------------------------------------------------------------------------
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the ensemble, unless it is fitted, and find its components.
 

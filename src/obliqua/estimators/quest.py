@@ -3,8 +3,7 @@
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
+from obliqua._sklearn_compat import Interval, StrOptions
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
@@ -161,8 +160,8 @@ class QuestClassifier(BaseTreeClassifier):
         self.max_features_per_split = max_features_per_split
 
     def _proposer(self) -> object:
+        from obliqua.engine.proposals import Proposals
         from obliqua.methods.quest import Quest
-        from obliqua.proposals import Proposals
 
         return Proposals(
             Quest(self.split, self.split_point, float(self.alpha)),

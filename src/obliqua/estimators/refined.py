@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from obliqua._sklearn_compat import Interval, StrOptions, fit_context
 from obliqua._typing import FloatArray
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._training import (
@@ -20,12 +19,12 @@ from obliqua.estimators._training import (
     SeedLike,
     TrainedTreesClassifier,
 )
-from obliqua.model import Model
+from obliqua.tree.model import Model
 
 if TYPE_CHECKING:
     from obliqua.refine import Watch
     from obliqua.refine.choice import Choice
-    from obliqua.tree import Tree
+    from obliqua.tree.tree import Tree
 
 
 @document(
@@ -233,7 +232,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Grow, refine and shrink the tree.
 
@@ -280,7 +279,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
     def _rules(self, problem: Problem, n_leaves: int | None, depth: int = 0) -> Any:
         """Return the limits of growth; `depth`: of the node where it starts."""
-        from obliqua.grow import Rules
+        from obliqua.engine.rules import Rules
 
         limit = None if self.max_depth is None else min(int(self.max_depth), problem.n_rows)
         most = None if n_leaves is None else min(n_leaves, problem.n_rows)
@@ -292,7 +291,8 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
     def _grower(self, key: int, n_threads: int) -> Any:
         """Return what grows the trees that are refined."""
-        from obliqua.grow import Proposals, grow
+        from obliqua.engine.grow import grow
+        from obliqua.engine.proposals import Proposals
         from obliqua.methods.discriminants import Discriminants
 
         proposals = Proposals(
@@ -351,7 +351,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
     def _tree(self, problem: Problem, choice: "Choice", key: int, watch: "Watch") -> "Tree":
         """Return the tree that was chosen, with the spread of its features."""
         from obliqua.refine import refined_tree
-        from obliqua.spread import measure_spread
+        from obliqua.tree.spread import measure_spread
 
         n_threads = effective_n_jobs(self.n_jobs)
         if choice.refined:

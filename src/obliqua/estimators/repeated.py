@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from obliqua._sklearn_compat import Interval, StrOptions, fit_context
 from obliqua._typing import AnyArray, Int64Array
 from obliqua.estimators._docs import document
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators.base import BaseTreeClassifier, SeedLike
-from obliqua.model import Model
+from obliqua.tree.model import Model
 
 if TYPE_CHECKING:
-    from obliqua.data import Problem
-    from obliqua.tree import Tree
+    from obliqua.data.problem import Problem
+    from obliqua.tree.tree import Tree
 
 MOST_SEED = 2**31 - 1
 
@@ -271,7 +271,7 @@ class RepeatedTreesClassifier(TreesClassifier):
             f"OC1Classifier(), or None; got {got}. {do}"
         )
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the trees, and choose one of them if asked to.
 

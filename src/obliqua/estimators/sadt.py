@@ -3,8 +3,7 @@
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
+from obliqua._sklearn_compat import Interval, StrOptions
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._searching import (
@@ -176,8 +175,8 @@ class SADTClassifier(SearchingTreeClassifier):
         self.fill = fill
 
     def _proposer(self) -> object:
+        from obliqua.engine.proposals import Proposals
         from obliqua.methods.sadt import Anneal
-        from obliqua.proposals import Proposals
 
         return Proposals(
             Anneal(

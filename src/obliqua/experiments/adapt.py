@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import get_tags
 
 from obliqua._typing import Rows
-from obliqua.data import encoded_rows, read_table
+from obliqua.data.table import encoded_rows, read_table
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators._spectral import SpectralClassifier
 from obliqua.estimators.repeated import RepeatedTreesClassifier

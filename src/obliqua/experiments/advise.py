@@ -8,10 +8,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
+from obliqua._sklearn_compat import safe_indexing
 from obliqua._typing import AnyArray, Int64Array
-from obliqua.data import read_table
+from obliqua.data.table import read_table
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators._labels import encode_labels
 from obliqua.experiments.adapt import adapted
@@ -172,7 +172,7 @@ def _drawn(
         )
     else:
         note += "; max_rows says how many."
-    return _safe_indexing(X, chosen), labels[chosen], (note,)
+    return safe_indexing(X, chosen), labels[chosen], (note,)
 
 
 def _candidates(

@@ -25,7 +25,7 @@ from obliqua.experiments.adapt import adapted
 from obliqua.experiments.methods import METHODS
 from obliqua.experiments.protocol import DataSet, Method, Rows
 from obliqua.experiments.tables import Comparison, Row, Table
-from obliqua.ranks import Ranks, rank_methods
+from obliqua.stats.ranks import Ranks, rank_methods
 
 __all__ = ["ALL_METHODS", "MOST_ROWS", "AdaptedClassifier", "Ranked", "adapting", "ranks_of"]
 

@@ -12,17 +12,18 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import _safe_indexing, check_consistent_length
+from sklearn.utils import check_consistent_length
 
-from obliqua import _confusion as measures
+from obliqua._sklearn_compat import safe_indexing
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data import check_names
+from obliqua.data.table import check_names
 from obliqua.estimators._labels import check_labels, encode_labels
 from obliqua.experiments._workers import leave_interrupts_to
 from obliqua.experiments.adapt import adapted, fix_types, takes_tables
 from obliqua.experiments.methods import BY_DEFAULT, METHODS, find_method
 from obliqua.experiments.result import CompareResult
-from obliqua.model import Model
+from obliqua.stats import confusion as measures
+from obliqua.tree.model import Model
 
 __all__ = ["CompareResult", "compare"]
 
@@ -224,16 +225,16 @@ def _measure(
 ) -> tuple[FloatArray, Int64Array]:
     """Fit a copy of an estimator on some rows; return measures and confusion matrix of others."""
     leave_interrupts_to(parent)
-    for module in ("obliqua.grow", "obliqua.prune", "obliqua.methods.hhcart"):
+    for module in ("obliqua.engine.grow", "obliqua.prune", "obliqua.methods.hhcart"):
         import_module(module)  # a fit does that too; the first one would seem slow
     train, test = division
     model = clone(estimator)
-    rows, labels = _safe_indexing(X, train), y[train]
+    rows, labels = safe_indexing(X, train), y[train]
     try:
         started = time.perf_counter()
         model.fit(rows, labels)
         seconds = time.perf_counter() - started
-        predicted = model.predict(_safe_indexing(X, test))
+        predicted = model.predict(safe_indexing(X, test))
     except Exception as error:
         error.add_note(_where_from(name, estimator, X))
         raise

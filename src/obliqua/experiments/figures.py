@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from obliqua import _confusion as measures
 from obliqua.experiments.protocol import Cell, mean_and_sd
+from obliqua.stats import confusion as measures
 
 if TYPE_CHECKING:
     from obliqua.experiments.tables import Row, Table

@@ -34,11 +34,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
-from obliqua import _confusion as measures
 from obliqua import datasets
 from obliqua._typing import AnyArray
 from obliqua.experiments.protocol import DataSet, Method, Rows, mean_and_sd
 from obliqua.experiments.tables import Comparison, Figure, Row, Table
+from obliqua.stats import confusion as measures
 
 __all__ = [
     "EXTRA_METHODS",

@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 
 from obliqua import datasets
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
 from obliqua.estimators.aggregated import AggregatedTreeClassifier
 from obliqua.estimators.c45 import C45Classifier
 from obliqua.estimators.orthogonal import OrthogonalTreesClassifier
@@ -47,7 +47,7 @@ from obliqua.experiments.figures import Misprint
 from obliqua.experiments.odt_shown import Complexity, ComplexityBySet, Errors
 from obliqua.experiments.protocol import DataSet, Method, Rows
 from obliqua.experiments.tables import Entry, Figure, Table
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 __all__ = [
     "METHODS",

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from obliqua import _confusion as measures
 from obliqua._typing import FloatArray
 from obliqua.experiments.figures import PublishedFigure
 from obliqua.experiments.protocol import Cell, mean_and_sd
 from obliqua.experiments.tables import Comparison, Figure, Row
 from obliqua.experiments.verdict import verdict
+from obliqua.stats import confusion as measures
 
 __all__ = ["PAPER_SHARES", "Complexity", "ComplexityBySet", "Errors"]
 

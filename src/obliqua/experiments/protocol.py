@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from obliqua import _confusion as measures
 from obliqua._typing import AnyArray, Int64Array
 from obliqua.experiments.rows import Rows
+from obliqua.stats import confusion as measures
 
 __all__ = ["Cell", "DataSet", "Method", "Rows", "Summary", "folds", "run_cell", "summarise"]
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from obliqua import _confusion as measures
 from obliqua._typing import FloatArray, Int64Array
-from obliqua._values import text_of
 from obliqua.experiments.protocol import mean_and_sd
 from obliqua.experiments.tables import Figure
+from obliqua.io.values import text_of
+from obliqua.stats import confusion as measures
 
 __all__ = ["HEADS", "LEVEL", "MEASURES", "RATE_HEADS", "CompareResult", "cells", "paired_p_value"]
 

@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from obliqua._layout import NodeKind
-from obliqua._question import Question, Term, question_of
 from obliqua._typing import BoolArray, FloatArray, Int64Array
-from obliqua.data import Encoding
+from obliqua.data.encoding import Encoding
 from obliqua.errors import TreeError
 from obliqua.explain._polyhedron import direction
-from obliqua.tree import Tree
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.tree import Tree
+from obliqua.words.question import Question, Term, question_of
 
 # Which inequality is the tightest so far in each direction, in the order in which they came.
 Known: TypeAlias = dict[int, int]

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._layout import KIND_NAMES, NodeKind
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
-from obliqua.data import Encoding
+from obliqua.data.encoding import Encoding
 from obliqua.errors import TreeError
-from obliqua.tree import Tree
+from obliqua.tree.layout import KIND_NAMES, NodeKind
+from obliqua.tree.tree import Tree
 
 
 def require_kinds(

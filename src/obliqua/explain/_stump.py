@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._layout import pointers
-from obliqua._levels import table_of
-from obliqua._subject import Subject
 from obliqua._typing import AnyArray, BoolArray, FloatArray
-from obliqua.data import Table, encode
-from obliqua.tree import NodeKind, Tree
+from obliqua.data.problem import encode
+from obliqua.data.table import Table
+from obliqua.tree.layout import NodeKind, pointers
+from obliqua.tree.tree import Tree
+from obliqua.words.levels import table_of
+from obliqua.words.subject import Subject
 
 
 def stump_maker(

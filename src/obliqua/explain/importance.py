@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._layout import KIND_NAMES, NodeKind
-from obliqua._levels import table_of
-from obliqua._subject import container_of, subjects_of
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.errors import TreeError
-from obliqua.tree import Tree
+from obliqua.tree.layout import KIND_NAMES, NodeKind
+from obliqua.tree.tree import Tree
+from obliqua.words.levels import table_of
+from obliqua.words.subject import container_of, subjects_of
 
 __all__ = ["importances"]
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._subject import read_values, subject_of
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data import Encoding
+from obliqua.data.encoding import Encoding
 from obliqua.explain._planes import (
     lengths_of,
     numbers_of,
@@ -18,7 +17,8 @@ from obliqua.explain._planes import (
     require_kinds,
     units_of,
 )
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
+from obliqua.words.subject import read_values, subject_of
 
 __all__ = ["Margins", "margins"]
 

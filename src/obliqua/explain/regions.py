@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._layout import NodeKind
-from obliqua._subject import Subject, added_up, subject_of
-from obliqua._surgery import check_node
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.errors import TreeError
 from obliqua.explain import _polyhedron
 from obliqua.explain._inequalities import Inequalities, Known, Words
 from obliqua.explain._planes import require_kinds, require_numbers, units_of
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.surgery import check_node
+from obliqua.words.subject import Subject, added_up, subject_of
 
 __all__ = ["Region", "region", "regions"]
 

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._core.rng import row_hashes
-from obliqua._levels import table_of
-from obliqua._subject import Subject, read_values, subject_of
-from obliqua._surgery import check_node
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
-from obliqua.data import written_name
+from obliqua.data.encoding import written_name
 from obliqua.errors import TreeError
 from obliqua.explain._planes import has_table, length_of, require_kinds
 from obliqua.explain._stump import stump_maker
-from obliqua.tree import Tree
+from obliqua.tree.surgery import check_node
+from obliqua.tree.tree import Tree
+from obliqua.words.levels import table_of
+from obliqua.words.subject import Subject, read_values, subject_of
 
 __all__ = ["SplitStability", "split_stability"]
 

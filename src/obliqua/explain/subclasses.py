@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from obliqua._extras import require
-from obliqua._frame import LIBRARIES, encodable
-from obliqua._levels import written_levels
-from obliqua._numbers import write_number
-from obliqua._subject import Subject, subject_of
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua._wording import on_one_line, written_share
-from obliqua.data import written_name
+from obliqua.data.encoding import written_name
+from obliqua.words.frame import LIBRARIES, encodable
+from obliqua.words.levels import written_levels
+from obliqua.words.numbers import write_number
+from obliqua.words.phrases import on_one_line, written_share
+from obliqua.words.subject import Subject, subject_of
 
 __all__ = ["Subclasses", "subclasses"]
 

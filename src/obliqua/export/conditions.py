@@ -9,19 +9,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from obliqua._layout import NodeKind
-from obliqua._levels import (
-    asks_for_levels,
-    level_sets,
-    negation,
-    shortened,
-    written_levels,
-)
-from obliqua._numbers import ALL_DIGITS
-from obliqua._question import Question, Term, read_plane, scores, stand_ins
-from obliqua._subject import Subject
-from obliqua._wording import in_brackets
-from obliqua.data import written_name
+from obliqua.data.encoding import written_name
+from obliqua.tree.layout import NodeKind
+from obliqua.words.levels import asks_for_levels, level_sets, negation, shortened, written_levels
+from obliqua.words.numbers import ALL_DIGITS
+from obliqua.words.phrases import in_brackets
+from obliqua.words.question import Question, Term, read_plane, scores, stand_ins
+from obliqua.words.subject import Subject
 
 __all__ = ["Between", "Condition", "Largest", "OneOf"]
 

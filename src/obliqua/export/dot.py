@@ -6,12 +6,11 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from obliqua._atomic import write_text
-from obliqua._layout import NodeKind
-from obliqua._levels import asks_for_levels, level_branches
-from obliqua._question import read_plane, scores
-from obliqua._subject import Subject, subject_of
-from obliqua._wording import (
+from obliqua.export.text import check_limits
+from obliqua.io.files import write_text
+from obliqua.tree.layout import NodeKind
+from obliqua.words.levels import asks_for_levels, level_branches
+from obliqua.words.phrases import (
     fill_lines,
     leaves_below,
     parts_of,
@@ -20,7 +19,8 @@ from obliqua._wording import (
     written_counted,
     written_rows,
 )
-from obliqua.export.text import check_limits
+from obliqua.words.question import read_plane, scores
+from obliqua.words.subject import Subject, subject_of
 
 __all__ = ["export_graphviz"]
 

@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from obliqua._subject import Subject, subject_of
-from obliqua._wording import (
+from obliqua.errors import TreeError
+from obliqua.export.conditions import Condition, Paths
+from obliqua.export.text import check_limits
+from obliqua.words.phrases import (
     cells,
     holds_values,
     written_label,
     written_number_of_rows,
     written_share,
 )
-from obliqua.errors import TreeError
-from obliqua.export.conditions import Condition, Paths
-from obliqua.export.text import check_limits
+from obliqua.words.subject import Subject, subject_of
 
 __all__ = ["Rule", "export_rules"]
 

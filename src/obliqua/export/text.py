@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-from obliqua._layout import NodeKind
-from obliqua._levels import asks_for_levels, level_branches
-from obliqua._question import read_plane, scores, stand_ins
-from obliqua._subject import Subject, subject_of
-from obliqua._wording import (
+from obliqua.tree.layout import NodeKind
+from obliqua.words.levels import asks_for_levels, level_branches
+from obliqua.words.phrases import (
     cells,
     fill_lines,
     leaves_below,
@@ -24,6 +22,8 @@ from obliqua._wording import (
     written_gain,
     written_rows,
 )
+from obliqua.words.question import read_plane, scores, stand_ins
+from obliqua.words.subject import Subject, subject_of
 
 __all__ = ["export_text"]
 

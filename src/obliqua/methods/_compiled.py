@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from obliqua._typing import FloatArray
-    from obliqua.data import Problem
+    from obliqua.data.problem import Problem
 
 __all__ = ["CompiledSide", "Task"]
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
-from obliqua._weights import round_significant
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
+from obliqua.data.weights import round_significant
+from obliqua.engine.coding import CodedNode, OddColumns
+from obliqua.engine.moments import ClassSums, FixedPoint, class_sums
+from obliqua.engine.scale import feature_scale
 from obliqua.methods._eigen_transforms import Moments, directions_of
-from obliqua.odd import CodedNode, OddColumns
-from obliqua.scale import feature_scale
-from obliqua.scatter import ClassSums, FixedPoint, class_sums
 
 if TYPE_CHECKING:
     from obliqua.methods.eigen_tree import EigenTree

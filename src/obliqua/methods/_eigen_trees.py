@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from obliqua._layout import pointers
 from obliqua._typing import FloatArray, Int32Array, Int64Array
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
 from obliqua.methods._eigen_space import Space
-from obliqua.spread import measure_spread
-from obliqua.tree import NodeKind, Tree
+from obliqua.tree.layout import NodeKind, pointers
+from obliqua.tree.spread import measure_spread
+from obliqua.tree.tree import Tree
 
 __all__ = ["Calibrated", "as_tree"]
 

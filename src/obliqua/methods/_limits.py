@@ -6,7 +6,7 @@ from numbers import Real
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from obliqua.data import Problem
+    from obliqua.data.problem import Problem
 
 __all__ = ["check_rows", "fewest_rows"]
 

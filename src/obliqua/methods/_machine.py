@@ -10,9 +10,9 @@ import numpy as np
 from obliqua._core.machine import Watch, train, winners
 from obliqua._core.rng import child_key, row_hashes
 from obliqua._core.spread import column_means
-from obliqua._spreads import node_spreads
 from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array
 from obliqua.methods._journal import Journal
+from obliqua.tree.spread import node_spreads
 
 __all__ = ["LMDT", "Machine", "Planes", "Standard", "best_machine", "different_rows"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from obliqua._typing import FloatArray, Int64Array
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
 
 
 class Values(NamedTuple):

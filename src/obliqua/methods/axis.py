@@ -4,7 +4,7 @@ The engine keeps the columns sorted while it divides nodes, so there is nothing 
 is the method that needs no proposer.
 """
 
-from obliqua.proposals import Proposals
+from obliqua.engine.proposals import Proposals
 
 __all__ = ["AXIS"]
 

@@ -19,16 +19,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from obliqua._assemble import AXIS_LABEL
 from obliqua._core.node import threshold_between
 from obliqua._core.spread import column_means
 from obliqua._core.steps import leaf_without_search
-from obliqua._rules import Rules
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
+from obliqua.engine.assemble import AXIS_LABEL
+from obliqua.engine.rules import Rules
 from obliqua.methods._value_sums import Values, ValueSums
 from obliqua.prune import cost_complexity_path
-from obliqua.tree import Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.tree import Tree
 
 __all__ = ["C45", "grow_c45"]
 

@@ -22,12 +22,12 @@ import numpy as np
 from obliqua._core.folded import Levels, Trie
 from obliqua._core.rng import child_key
 from obliqua._typing import FloatArray, Int32Array
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
 from obliqua.methods._eigen_space import Direction, FirstDirection, Space, read_columns, space_of
 from obliqua.methods._eigen_transforms import DEFAULT
 from obliqua.methods._eigen_trees import Calibrated, as_tree
 from obliqua.prune.division import repeated_folds, take
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 __all__ = ["EigenTree", "Grown", "grow_eigen_tree", "grow_pairs"]
 

@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from obliqua._assemble import AXIS_LABEL
 from obliqua._core.eigen import py_eigen
 from obliqua._core.rng import row_hashes
 from obliqua._core.solve import py_solve
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
-from obliqua.data import encode
-from obliqua.proposals import Directions
-from obliqua.scatter import ClassSums, FixedPoint, class_sums
+from obliqua.data.problem import encode
+from obliqua.engine.assemble import AXIS_LABEL
+from obliqua.engine.moments import ClassSums, FixedPoint, class_sums
+from obliqua.engine.proposals import Directions
 
 if TYPE_CHECKING:
-    from obliqua.proposals import NodeView
+    from obliqua.engine.proposals import NodeView
 
 __all__ = ["fisher_direction"]
 

@@ -19,19 +19,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from obliqua._assemble import AXIS_LABEL
 from obliqua._core.machine import Watch
 from obliqua._core.rng import child_key
 from obliqua._core.steps import leaf_without_search
-from obliqua._rules import Rules
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.criteria import Criterion, get_criterion
-from obliqua.data import Problem
-from obliqua.grow import grow
+from obliqua.data.problem import Problem
+from obliqua.engine.assemble import AXIS_LABEL
+from obliqua.engine.coding import CodedNode, OddColumns
+from obliqua.engine.grow import grow
+from obliqua.engine.rules import Rules
+from obliqua.engine.search import by_function
 from obliqua.methods._machine import LMDT, Planes, Standard, best_machine, different_rows
-from obliqua.odd import CodedNode, OddColumns
-from obliqua.search import by_function
-from obliqua.tree import Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.tree import Tree
 
 __all__ = ["LMDT", "grow_lmdt"]
 

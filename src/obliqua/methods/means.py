@@ -13,7 +13,7 @@ from obliqua._core.rng import row_hashes
 from obliqua._typing import FloatArray
 
 if TYPE_CHECKING:
-    from obliqua.proposals import NodeView
+    from obliqua.engine.proposals import NodeView
 
 # A feature that is constant within the classes separates them alone; this share of its total
 # variance stands in for a variance of 0, so that the other features keep a say.

@@ -17,16 +17,16 @@ import numpy as np
 
 from obliqua._core.climb import Climb as Finder
 from obliqua.criteria import get_criterion
+from obliqua.engine.moments import weight_shift
+from obliqua.engine.scale import feature_scale
 from obliqua.methods._compiled import CompiledSide, Task
 from obliqua.methods._journal import Journal
 from obliqua.methods._limits import fewest_rows
 from obliqua.methods.hhcart import Householder
-from obliqua.scale import feature_scale
-from obliqua.scatter import weight_shift
 
 if TYPE_CHECKING:
     from obliqua._typing import FloatArray
-    from obliqua.data import Problem
+    from obliqua.data.problem import Problem
 
 __all__ = ["Climb", "Step", "follow_climb"]
 

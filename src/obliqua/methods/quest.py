@@ -21,13 +21,13 @@ import numpy as np
 
 from obliqua._core.node import threshold_between
 from obliqua._core.rng import row_hashes
-from obliqua._significance import log_chi_square_tail, log_f_tail
 from obliqua._typing import BoolArray, FloatArray, Int64Array
-from obliqua._weights import round_significant
-from obliqua.proposals import SIGNIFICANT_BITS, Directions
+from obliqua.data.weights import round_significant
+from obliqua.engine.proposals import SIGNIFICANT_BITS, Directions
+from obliqua.stats.significance import log_chi_square_tail, log_f_tail
 
 if TYPE_CHECKING:
-    from obliqua.proposals import NodeView
+    from obliqua.engine.proposals import NodeView
 
 __all__ = ["Quest", "linear_cut", "quadratic_cut", "two_groups"]
 

@@ -9,16 +9,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from obliqua._layout import NodeKind
-from obliqua._levels import LevelBranch
-from obliqua._question import Question, Term, conditions, read_plane, write_number
-from obliqua._scores import Scores
-from obliqua._subject import Subject
 from obliqua._typing import FloatArray
-from obliqua._wording import written_label
 from obliqua.plot._canvas import Canvas
 from obliqua.plot._rows import Along, Histogram
 from obliqua.plot._style import EDGE, GREY, INK, Font, class_colours
+from obliqua.tree.layout import NodeKind
+from obliqua.words.levels import LevelBranch
+from obliqua.words.numbers import write_number
+from obliqua.words.phrases import written_label
+from obliqua.words.question import Question, Scores, Term, conditions, read_plane
+from obliqua.words.subject import Subject
 
 Place = tuple[float, float, float, float]  # left, bottom, width and height
 DIGITS = 3

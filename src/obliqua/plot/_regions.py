@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from obliqua._layout import NodeKind
-from obliqua._subject import read_column
 from obliqua._typing import AnyArray, FloatArray
-from obliqua.tree import Tree
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.tree import Tree
+from obliqua.words.subject import read_column
 
 # Corners of less than this share of the window's area make no cell.
 SPECK = 1e-12

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._layout import NodeKind
-from obliqua._levels import LevelBranch, asks_for_levels, level_branches
-from obliqua._numbers import write_number
-from obliqua._question import Question, Term, read_plane
-from obliqua._subject import Subject, read_values
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
-from obliqua._wording import holds_values, written_number_of_rows
-from obliqua.tree import Tree
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.tree import Tree
+from obliqua.words.levels import LevelBranch, asks_for_levels, level_branches
+from obliqua.words.numbers import write_number
+from obliqua.words.phrases import holds_values, written_number_of_rows
+from obliqua.words.question import Question, Term, read_plane
+from obliqua.words.subject import Subject, read_values
 
 # Rows further out than the middle 98 % by this many times its length share the last bin.
 REACH = 0.5

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from obliqua._extras import require
-from obliqua._wording import on_one_line
+from obliqua.words.phrases import on_one_line
 
 INK, GREY, PALE, EDGE = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#b4b4b4"
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._question import Term
-from obliqua._subject import Subject, read_column
 from obliqua._typing import AnyArray
 from obliqua.plot._rows import Along, Sample, level_name
+from obliqua.words.question import Term
+from obliqua.words.subject import Subject, read_column
 
 
 def check_limit(name: str, value: Any, least: int) -> None:

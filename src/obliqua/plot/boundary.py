@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from obliqua._extras import require
-from obliqua._levels import written_levels
-from obliqua._question import write_number
-from obliqua._subject import Subject, read_column, subject_of
 from obliqua._typing import AnyArray, BoolArray, FloatArray
-from obliqua.data import Column, written_name
-from obliqua.model import Model
+from obliqua.data.encoding import Column, written_name
 from obliqua.plot._canvas import check_ax, room_of
 from obliqua.plot._nodes import Palette, minus
 from obliqua.plot._points import draw_rows, note_below, region_colour, region_style, write
 from obliqua.plot._regions import leaf_cells
 from obliqua.plot._rows import Sample
 from obliqua.plot._style import Font
-from obliqua.tree import Tree
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
+from obliqua.words.levels import written_levels
+from obliqua.words.numbers import write_number
+from obliqua.words.subject import Subject, read_column, subject_of
 
 Pair = tuple[int, int]
 

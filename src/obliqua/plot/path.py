@@ -10,10 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._question import write_number
-from obliqua._subject import Subject, subject_of
 from obliqua._typing import AnyArray, FloatArray
-from obliqua._wording import written_counted
 from obliqua.plot._canvas import Canvas, check_ax
 from obliqua.plot._nodes import (
     DIGITS,
@@ -44,6 +41,9 @@ from obliqua.plot._rows import (
 )
 from obliqua.plot._style import EDGE, GREY, INK, Font, mix
 from obliqua.plot._terms import Moves, check_limit, moves_of
+from obliqua.words.numbers import write_number
+from obliqua.words.phrases import written_counted
+from obliqua.words.subject import Subject, subject_of
 
 # Widths of the three parts of a strip, in inches, and what is between them.
 ASKED, ALONG, MOVED = 2.6, 3.3, 3.1

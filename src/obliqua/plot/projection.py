@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 
 from obliqua._extras import require
-from obliqua._layout import NodeKind
-from obliqua._question import read_plane
-from obliqua._subject import Subject, read_values, subject_of
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.plot._canvas import check_ax, room_of
 from obliqua.plot._nodes import DIGITS, Palette, minus
@@ -26,7 +23,11 @@ from obliqua.plot._points import (
 from obliqua.plot._regions import clip
 from obliqua.plot._rows import Sample
 from obliqua.plot._style import GREY, Font, mix
-from obliqua.tree import Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.tree import Tree
+from obliqua.words.question import read_plane
+from obliqua.words.subject import Subject, read_values, subject_of
 
 MARGIN = 0.06  # of the range of the rows, on every side
 MAX_TERMS = 3  # of a direction that are named

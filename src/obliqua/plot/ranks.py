@@ -7,7 +7,7 @@ from typing import Any
 
 from obliqua.plot._canvas import Canvas, check_ax
 from obliqua.plot._style import GREY, INK, Font
-from obliqua.ranks import Ranks
+from obliqua.stats.ranks import Ranks
 
 BLUE = "#0072b2"
 NAME = 2.6  # inches for the name of a method at most

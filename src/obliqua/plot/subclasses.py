@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from obliqua._extras import require
-from obliqua._subject import subject_of
 from obliqua._typing import FloatArray, Int64Array
-from obliqua._wording import written_share
 from obliqua.explain.subclasses import Subclasses, subclasses
 from obliqua.plot._canvas import check_ax, room_of
 from obliqua.plot._nodes import Palette, minus
 from obliqua.plot._points import write
 from obliqua.plot._style import GREY, INK, Font, mix
+from obliqua.words.phrases import written_share
+from obliqua.words.subject import subject_of
 
 # Purple and green are told apart by colour-blind readers, and are not those of the first classes.
 LOW, HIGH, NOTHING = "#762a83", "#1b7837", "#ececec"

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._subject import Subject, subject_of
 from obliqua._typing import FloatArray
 from obliqua.errors import TreeError
 from obliqua.plot._canvas import Canvas, check_ax, room_of
@@ -29,6 +28,7 @@ from obliqua.plot._nodes import (
 from obliqua.plot._rows import Along, Sample, along, histogram, note_on, rows_at, sums_at
 from obliqua.plot._style import GREY, Font, mix
 from obliqua.plot._terms import check_limit
+from obliqua.words.subject import Subject, subject_of
 
 # A tree with more ends than this is cut to fit, unless max_depth says where.
 ENDS_WITHOUT_ASKING = 40

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._layout import renumber
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.criteria import Criterion
-from obliqua.data import Problem
-from obliqua.search import by_function
-from obliqua.tree import Tree
+from obliqua.data.problem import Problem
+from obliqua.engine.search import by_function
+from obliqua.tree.layout import renumber
+from obliqua.tree.tree import Tree
 
 NO_NODE = -1
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from obliqua._surgery import collapse
 from obliqua._typing import FloatArray
-from obliqua.data import Problem
-from obliqua.tree import Tree
+from obliqua.data.problem import Problem
+from obliqua.tree.surgery import collapse
+from obliqua.tree.tree import Tree
 
 
 def add_upwards(tree: Tree, at_leaves: FloatArray) -> FloatArray:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from obliqua._typing import FloatArray
-from obliqua.data import Problem
-from obliqua.tree import Tree
+from obliqua.data.problem import Problem
+from obliqua.tree.tree import Tree
 
 __all__ = ["choose_tree"]
 

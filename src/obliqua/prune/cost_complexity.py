@@ -15,12 +15,12 @@ from math import inf
 
 import numpy as np
 
-from obliqua._surgery import collapse
 from obliqua._typing import FloatArray, Int64Array
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
 from obliqua.prune._sums import node_errors
 from obliqua.prune.division import folds, take
-from obliqua.tree import Tree
+from obliqua.tree.surgery import collapse
+from obliqua.tree.tree import Tree
 
 __all__ = ["PruningPath", "best_step", "cost_complexity_path", "prune_by_folds", "prune_on_rows"]
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from obliqua._core.rng import row_hashes, scattered
 from obliqua._typing import BoolArray, FloatArray, Int64Array
-from obliqua._weights import MAX_TOTAL
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
+from obliqua.data.weights import MAX_TOTAL
 
 __all__ = ["draw", "folds", "hold_out", "repeated_folds", "take"]
 

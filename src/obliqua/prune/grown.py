@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from obliqua.criteria import Criterion
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
 from obliqua.prune.cost_complexity import cost_complexity_path, prune_by_folds, prune_on_rows
 from obliqua.prune.division import hold_out, take
 from obliqua.prune.pessimistic import prune_pessimistic
 from obliqua.prune.reduced_error import prune_reduced_error
-from obliqua.spread import measure_spread
-from obliqua.tree import Tree
+from obliqua.tree.spread import measure_spread
+from obliqua.tree.tree import Tree
 
 __all__ = ["KINDS", "Pruning", "grow_pruned"]
 

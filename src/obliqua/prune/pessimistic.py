@@ -16,10 +16,10 @@ from scipy.special import betaincinv, ndtri
 
 from obliqua._typing import FloatArray
 from obliqua.criteria import Criterion
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
 from obliqua.prune._raising import raised
 from obliqua.prune._sums import cut_upwards
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 __all__ = ["BOUNDS", "pessimistic_errors", "prune_pessimistic"]
 

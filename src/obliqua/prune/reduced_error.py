@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
 from obliqua.prune._sums import cut_upwards, node_errors
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 __all__ = ["prune_reduced_error"]
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from obliqua._core.rng import child_key
 from obliqua._typing import FloatArray, Int64Array
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
 from obliqua.prune.division import folds, hold_out, take
 from obliqua.refine.descent import Watch
 from obliqua.refine.recipe import Grower, Recipe, refine_only
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 __all__ = ["Choice", "choose", "divisions", "is_small", "sizes_up_to"]
 

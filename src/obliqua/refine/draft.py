@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from obliqua._core.soft import Soft
-from obliqua._layout import KIND_NAMES, NodeKind, first_children, pointers
-from obliqua._sharing import over_rows
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
-from obliqua._weights import round_significant
 from obliqua.criteria import get_criterion
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
+from obliqua.data.threads import over_rows
+from obliqua.data.weights import round_significant
 from obliqua.errors import TreeError
 from obliqua.refine.rows import Columns, Float32Array, SoftRows, padded
 from obliqua.refine.spreads import with_odd_spreads
-from obliqua.tree import Tree
+from obliqua.tree.layout import KIND_NAMES, NodeKind, first_children, pointers
+from obliqua.tree.tree import Tree
 
 __all__ = ["FLOOR", "Draft", "draft_of", "tree_of"]
 

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from obliqua._core.rng import row_hashes
 from obliqua._core.standard import largest, standardise, weighted_sums
-from obliqua._layout import pointers
-from obliqua._sharing import over_rows
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
-from obliqua._weights import round_significant
-from obliqua.data import Problem
+from obliqua.data.problem import Problem
+from obliqua.data.threads import over_rows
+from obliqua.data.weights import round_significant
+from obliqua.tree.layout import pointers
 
 __all__ = ["LANES", "Columns", "SoftRows", "robust", "soft_rows"]
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from obliqua.data import Problem
-from obliqua.tree import Tree
+from obliqua.data.problem import Problem
+from obliqua.tree.tree import Tree
 
 __all__ = ["STRENGTHS", "best_strength", "smoothed"]
 

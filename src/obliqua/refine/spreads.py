@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from obliqua._typing import BoolArray, FloatArray, Int64Array
-from obliqua._weights import round_significant
-from obliqua.data import Problem
-from obliqua.tree import Tree
+from obliqua.data.problem import Problem
+from obliqua.data.weights import round_significant
+from obliqua.tree.tree import Tree
 
 __all__ = ["with_odd_spreads"]
 

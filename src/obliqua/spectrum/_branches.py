@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from obliqua._encoding import QUALITATIVE, Encoding
-from obliqua._foreign import BEYOND
-from obliqua._layout import KIND_NAMES, NodeKind
 from obliqua._typing import Int64Array
+from obliqua.data.encoding import QUALITATIVE, Encoding
 from obliqua.errors import TreeError
 from obliqua.spectrum.domain import INTERVALS, Domain
-from obliqua.tree import Tree
+from obliqua.tree.from_sklearn import BEYOND
+from obliqua.tree.layout import KIND_NAMES, NodeKind
+from obliqua.tree.tree import Tree
 
 # The place of the largest finite number in the order of all of them.
 _LARGEST = int(np.float64(np.finfo(np.float64).max).view(np.int64))

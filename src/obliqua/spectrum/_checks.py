@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from obliqua._encoding import QUALITATIVE, Column, Encoding
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.tree import Tree
+from obliqua.data.encoding import QUALITATIVE, Column, Encoding
+from obliqua.tree.tree import Tree
 
 if TYPE_CHECKING:
     from obliqua.spectrum.domain import Domain, Feature

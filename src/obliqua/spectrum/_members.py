@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._foreign import tree_from_sklearn
 from obliqua._typing import AnyArray, FloatArray
-from obliqua.data import Encoding
-from obliqua.model import Model
-from obliqua.tree import Tree
+from obliqua.data.encoding import Encoding
+from obliqua.tree.from_sklearn import tree_from_sklearn
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 
 VOTES, SHARES = "votes", "shares"
 
@@ -55,8 +55,13 @@ def members_of(fitted: Any) -> tuple[list[Any], FloatArray, str, bool] | None:
         The members, what each counts, what they say, and whether the classes that they know are
         encoded; None for an estimator of another kind.
     """
-    from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, VotingClassifier
-    from sklearn.ensemble._forest import ForestClassifier
+    from sklearn.ensemble import (
+        AdaBoostClassifier,
+        BaggingClassifier,
+        ExtraTreesClassifier,
+        RandomForestClassifier,
+        VotingClassifier,
+    )
 
     members = list(getattr(fitted, "estimators_", ()))
     equal = np.ones(len(members))
@@ -67,7 +72,7 @@ def members_of(fitted: Any) -> tuple[list[Any], FloatArray, str, bool] | None:
         given = fitted._weights_not_none
         weights = equal if given is None else np.asarray(given, dtype=np.float64)
         return members, weights, VOTES if fitted.voting == "hard" else SHARES, True
-    if isinstance(fitted, BaggingClassifier | ForestClassifier):
+    if isinstance(fitted, BaggingClassifier | RandomForestClassifier | ExtraTreesClassifier):
         return members, equal, SHARES, True
     return None
 

@@ -8,15 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from obliqua._core.overlaps import Forest
-from obliqua._foreign import BEYOND
-from obliqua._layout import KIND_NAMES, NodeKind
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.errors import TreeError
 from obliqua.spectrum._branches import branches_of, cut_of, split_column
 from obliqua.spectrum.domain import INTERVALS, Domain
 from obliqua.spectrum.ensembles import TreeSum
 from obliqua.spectrum.measures import Measure
-from obliqua.tree import Tree
+from obliqua.tree.from_sklearn import BEYOND
+from obliqua.tree.layout import KIND_NAMES, NodeKind
+from obliqua.tree.tree import Tree
 
 # Nodes have numbers of 32 bits.
 _MOST_NODES = 2**31 - 1

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._foreign import BEYOND
 from obliqua._typing import AnyArray
-from obliqua.data import Encoding, columns_by_name, encoded_rows
+from obliqua.data.encoding import Encoding
+from obliqua.data.table import columns_by_name, encoded_rows
+from obliqua.tree.from_sklearn import BEYOND
 
 
 @dataclass(frozen=True, eq=False)

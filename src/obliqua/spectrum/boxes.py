@@ -21,7 +21,7 @@ from obliqua.spectrum._branches import branches_of
 from obliqua.spectrum._points import at_points
 from obliqua.spectrum.domain import Domain
 from obliqua.spectrum.paths import check_fit, leaf_values
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 __all__ = ["LeafSum", "gram_of_leaves", "leaf_sum_of"]
 

@@ -15,7 +15,8 @@ from obliqua.spectrum._parts import Part, part_of
 from obliqua.spectrum.boxes import LeafSum
 from obliqua.spectrum.domain import VALUES, Domain
 from obliqua.spectrum.function import Spectrum
-from obliqua.tree import Tree, TreeBuilder
+from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.tree import Tree
 
 __all__ = ["MAX_LEAVES", "Rebuilt", "rebuild", "tree_of"]
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._encoding import QUALITATIVE, Encoding
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data import encoded_rows, read_table
+from obliqua.data.encoding import QUALITATIVE, Encoding
+from obliqua.data.table import encoded_rows, read_table
 from obliqua.spectrum import _checks
 
 if TYPE_CHECKING:
-    from obliqua.tree import Tree
+    from obliqua.tree.tree import Tree
 
 __all__ = ["LEVELS", "Domain", "Feature"]
 

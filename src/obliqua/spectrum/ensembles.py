@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._foreign import read_histogram_nodes, read_nodes
-from obliqua._subject import container_of, distinct
 from obliqua._typing import AnyArray, FloatArray
-from obliqua.data import Column, Encoding
-from obliqua.model import Model
+from obliqua.data.encoding import Column, Encoding
 from obliqua.spectrum._members import SHARES, VOTES, Ensemble, members_of, put_together
 from obliqua.spectrum._rows import HistogramReader, Reader
-from obliqua.tree import Tree
+from obliqua.tree.from_sklearn import read_histogram_nodes, read_nodes
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
+from obliqua.words.subject import container_of, distinct
 
 __all__ = ["TreeSum", "tree_sum_of"]
 
@@ -265,12 +265,13 @@ def _with_values(ensemble: Ensemble, values: str, rows: Callable[[Any], AnyArray
 def _of_regression_trees(ensemble: Any) -> TreeSum | None:
     from sklearn.ensemble import (
         BaggingRegressor,
+        ExtraTreesRegressor,
         GradientBoostingClassifier,
         GradientBoostingRegressor,
         HistGradientBoostingClassifier,
         HistGradientBoostingRegressor,
+        RandomForestRegressor,
     )
-    from sklearn.ensemble._forest import ForestRegressor
 
     if not _is_fitted(ensemble):
         return None
@@ -278,7 +279,7 @@ def _of_regression_trees(ensemble: Any) -> TreeSum | None:
         return _of_boosting(ensemble)
     if isinstance(ensemble, HistGradientBoostingClassifier | HistGradientBoostingRegressor):
         return _of_histograms(ensemble)
-    if isinstance(ensemble, BaggingRegressor | ForestRegressor):
+    if isinstance(ensemble, BaggingRegressor | RandomForestRegressor | ExtraTreesRegressor):
         return _of_regressors(ensemble, list(ensemble.estimators_))
     if _is_tree(ensemble) and not hasattr(ensemble, "classes_"):
         return _of_regressors(ensemble, [ensemble])

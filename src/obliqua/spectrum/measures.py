@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.spectrum.domain import LEVELS, Domain
 from obliqua.spectrum.ensembles import TreeSum, tree_sum_of
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 __all__ = ["EMPIRICAL", "MARGINALS", "UNIFORM", "Measure", "measure_of"]
 

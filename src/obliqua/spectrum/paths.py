@@ -13,7 +13,7 @@ from obliqua.spectrum import _checks, _keys
 from obliqua.spectrum._branches import branches_of
 from obliqua.spectrum.domain import Domain
 from obliqua.spectrum.function import Spectrum, cleaned, gathered, to_entries, to_levels
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 __all__ = ["MAX_COEFFICIENTS", "leaf_values", "spectrum_of"]
 

@@ -14,7 +14,7 @@ from obliqua.spectrum.domain import Domain
 from obliqua.spectrum.function import Spectrum, gathered
 from obliqua.spectrum.paths import MAX_COEFFICIENTS, spectrum_of
 from obliqua.spectrum.principal import Components, components_of
-from obliqua.tree import Tree
+from obliqua.tree.tree import Tree
 
 __all__ = ["SpectralEnsemble"]
 

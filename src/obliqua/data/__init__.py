@@ -1,0 +1,7 @@
+"""Rows, labels and weights as the engine takes them: tables read, checked and encoded."""
+
+from obliqua.data.encoding import Column, Encoding
+from obliqua.data.problem import Problem, encode
+from obliqua.data.table import Table, encoded_rows, read_table
+
+__all__ = ["Column", "Encoding", "Problem", "Table", "encode", "encoded_rows", "read_table"]

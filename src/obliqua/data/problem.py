@@ -1,0 +1,234 @@
+"""What the engine sees of the data: `Problem` and `Encoding`, and the checks on the way there.
+
+This is the only place, beside the estimators' base, that looks at raw columns, labels and
+weights; its private helpers `_columns`, `_encoding`, `_table` and `_weights` stand beside it.
+Everything behind it trusts a `Problem` and checks nothing again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from obliqua._core.spread import column_means
+from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, Rows
+from obliqua.data.encoding import QUALITATIVE, Encoding
+from obliqua.data.table import (
+    Table,
+    missing_columns,
+    plain_table,
+)
+from obliqua.data.weights import put_on_grid, row_counts, row_unit, row_weights
+
+__all__ = ["Problem", "encode"]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows, classes and weights, ready to grow a tree from. Made by `encode`; trusted.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_rows, n_features)
+        The rows, float32 or float64, with any strides. A numeric column holds numbers, a
+        qualitative one codes of levels 0, 1, ...; both NaN where a value is missing.
+    y : ndarray of int32, of shape (n_rows,)
+        Class codes 0, 1, ..., n_classes - 1.
+    weights : ndarray of int64, of shape (n_rows,), or None
+        Weights in grid units, all positive; None if every row weighs one unit.
+    unit : float
+        What one grid unit weighs in original units: a power of two.
+    n_classes : int
+        The number of classes.
+    encoding : Encoding
+        What the columns are.
+    n_levels : ndarray of int32, of shape (n_features,), default=None
+        The number of levels of each qualitative column; 0 for a numeric one, and for one that
+        is missing in all rows. All 0 if it is left out.
+    has_missing : ndarray of bool, of shape (n_features,), default=None
+        In which columns some row of the fit is missing; in none if it is left out.
+    fills : ndarray of float64, of shape (n_features,), or None, default=None
+        What stands in for a missing number at every node; NaN for a qualitative column. None
+        leaves it to the node.
+    row_counts : ndarray of int64, of shape (n_rows,), or None, default=None
+        As how many rows each row counts, if its weight, but for that of its class, is a number
+        of rows. None if weights are no such numbers, or there are none.
+    row_weights : ndarray of float64, of shape (n_rows,), or None, default=None
+        As how many rows each row counts in tests of significance: its weight without that of its
+        class, or, if such weights are not all whole numbers, the same with a mean of 1. None:
+        what it weighs.
+    row_unit : float, default=0.0
+        As how many rows a grid unit counts where rows are counted, as in limits and estimates of
+        errors: what it weighs, if the weights of rows are whole numbers; otherwise these count
+        as if their mean were 1. 0 stands for `unit`.
+    """
+
+    Z: Rows
+    y: Int32Array
+    weights: Int64Array | None
+    unit: float
+    n_classes: int
+    encoding: Encoding
+    n_levels: Int32Array = None  # type: ignore[assignment]
+    has_missing: BoolArray = None  # type: ignore[assignment]
+    fills: FloatArray | None = None
+    row_counts: Int64Array | None = None
+    row_weights: FloatArray | None = None
+    row_unit: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.n_levels is None:
+            object.__setattr__(self, "n_levels", np.zeros(self.n_features, dtype=np.int32))
+        if self.has_missing is None:
+            object.__setattr__(self, "has_missing", np.zeros(self.n_features, dtype=bool))
+        if self.row_unit == 0.0:
+            object.__setattr__(self, "row_unit", self.unit)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.y)
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return int(self.Z.shape[1])
+
+    @cached_property
+    def odd(self) -> BoolArray:
+        """Which columns are qualitative or have missing values; the others are plain."""
+        return np.asarray((self.n_levels > 0) | self.has_missing)
+
+    @cached_property
+    def total_weight(self) -> int:
+        """The weight of all rows in grid units."""
+        return len(self.y) if self.weights is None else int(self.weights.sum())
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """The mean of the values in each column, the same in any order of the rows; 0 if none."""
+        weights = None if self.weights is None else self.weights.astype(np.float64)
+        return column_means(self.Z, weights)
+
+
+def encode(
+    X: Any,
+    y: ArrayLike,
+    n_classes: int,
+    sample_weight: ArrayLike | None = None,
+    class_weight: ArrayLike | None = None,
+    names: Sequence[Any] | AnyArray | None = None,
+    fill: str = "node",
+) -> Problem:
+    """Check rows, class codes and weights, and make a `Problem` of them.
+
+    Weights become whole multiples of a power of two, so that sums of weights are exact in any
+    order. Weights that are already multiples of a common power of two (whole numbers, halves,
+    ...) are kept exactly, as long as their sum is at most ``2**52`` units. Otherwise they are
+    rounded to 44, 36 or 30 significant bits, if that makes them fit, which keeps a weight of
+    0.2 two rows of 0.1. Failing that, the unit is the smallest power of two with which the
+    sum stays within the bound, and weights are rounded to it; a positive weight never becomes
+    0 but weighs at least one unit. (Beside a weight of 1e300, one of 1e-300 counts about
+    1e284, which is still nothing.)
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features), or Table
+        The rows: finite numbers, or what `read_table` made of other ones. float32 and float64
+        arrays are used as they are; they are copied only if there are rows of weight 0.
+    y : array-like of int, of shape (n_rows,)
+        Class codes 0, 1, ..., n_classes - 1.
+    n_classes : int
+        The number of classes.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weights of the rows. Rows of weight 0 are dropped, and with them the levels that no
+        other row has.
+    class_weight : array-like of shape (n_classes,), default=None
+        Weights of the classes, by which those of the rows are multiplied. They are rounded
+        to 24 significant bits.
+    names : sequence of str, default=None
+        The columns' names. A `Table` has its own.
+    fill : {"node", "training"}, default="node"
+        What stands in for a missing number: what each node finds, or the mean of the column
+        over all rows.
+
+    Returns
+    -------
+    Problem
+        The problem.
+
+    Raises
+    ------
+    ValueError
+        If the data cannot be grown from; the message says why.
+    """
+    if not isinstance(X, Table):
+        X = plain_table(X, names, missing=False)
+    codes = _checked_codes(y, len(X.Z), n_classes)
+    problem = Problem(X.Z, codes, None, 1.0, n_classes, X.encoding)
+    has_missing = X.has_missing
+    if sample_weight is not None or class_weight is not None:
+        kept, weights, unit = put_on_grid(codes, n_classes, sample_weight, class_weight)
+        counts = row_counts(sample_weight, kept, weights)
+        problem = replace(
+            problem,
+            weights=weights,
+            unit=unit,
+            row_counts=counts,
+            row_weights=row_weights(sample_weight, kept),
+            row_unit=row_unit(sample_weight, kept, unit),
+        )
+        if not kept.all():
+            Z, encoding = _with_levels_in_use(X.Z[kept], X.encoding)
+            problem = replace(problem, Z=Z, y=codes[kept], encoding=encoding)
+            has_missing = missing_columns(Z) if has_missing.any() else has_missing
+    return _with_odd_columns(problem, has_missing, fill)
+
+
+def _with_levels_in_use(Z: Rows, encoding: Encoding) -> tuple[Rows, Encoding]:
+    """Leave out levels that no row has. The codes in Z, which is a copy, are changed."""
+    columns = list(encoding.columns)
+    for place, column in enumerate(columns):
+        if column.kind == QUALITATIVE:
+            present = ~np.isnan(Z[:, place])
+            used, new = np.unique(Z[present, place].astype(np.int64), return_inverse=True)
+            Z[present, place] = new
+            levels = tuple(column.levels[code] for code in used.tolist())
+            columns[place] = replace(column, levels=levels)
+    return Z, Encoding(tuple(columns))
+
+
+def _with_odd_columns(problem: Problem, has_missing: BoolArray, fill: str) -> Problem:
+    """Note which columns are qualitative and which have missing values."""
+    columns = problem.encoding.columns
+    fills = None
+    if fill == "training" and has_missing.any():
+        numeric = np.array([column.kind != QUALITATIVE for column in columns])
+        fills = np.where(numeric, problem.means, np.nan)
+    n_levels = np.array([len(column.levels) for column in columns], dtype=np.int32)
+    return replace(problem, n_levels=n_levels, has_missing=has_missing, fills=fills)
+
+
+def _checked_codes(y: ArrayLike, n_rows: int, n_classes: int) -> Int32Array:
+    codes: AnyArray = np.asarray(y)
+    if codes.ndim != 1 or len(codes) != n_rows:
+        raise ValueError(
+            f"y must hold one class code per row of X; got shape {codes.shape} for {n_rows} rows."
+        )
+    if codes.dtype.kind not in "iub":
+        raise ValueError(
+            f"y must hold integer class codes; got dtype {codes.dtype}. Number the classes with "
+            "numpy.unique(y, return_inverse=True)."
+        )
+    low, high = int(codes.min()), int(codes.max())
+    if low < 0 or high >= n_classes:
+        raise ValueError(
+            f"y must hold class codes from 0 to n_classes - 1 = {n_classes - 1}; got codes from "
+            f"{low} to {high}."
+        )
+    return codes.astype(np.int32, copy=False)

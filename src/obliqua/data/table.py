@@ -1,0 +1,497 @@
+"""From a user's table to the matrix that is grown from, and at prediction to the one walked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from obliqua._core.walk import all_finite
+from obliqua._typing import AnyArray, BoolArray, FloatArray, Rows
+from obliqua.data.columns import RawColumn, from_dtype, raw_column, to_levels, to_numbers
+from obliqua.data.encoding import QUALITATIVE, Column, Encoding
+
+__all__ = [
+    "MAX_ROWS",
+    "Table",
+    "check_names",
+    "checked_rows",
+    "columns_by_name",
+    "encoded_rows",
+    "missing_columns",
+    "plain_table",
+    "read_by_columns",
+    "read_table",
+]
+
+MAX_ROWS = 2**31 - 2  # row numbers are 32 bits wide, one of which is a mark
+FROM_DTYPE = "from_dtype"
+
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A matrix and what its columns are. Made by `read_table`; trusted.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_rows, n_features)
+        float32 or float64. A numeric column holds numbers, a qualitative one codes of levels;
+        both NaN where a value is missing. Nothing is infinite.
+    encoding : Encoding
+        What the columns are.
+    has_missing : ndarray of bool, of shape (n_features,)
+        Which columns have missing values.
+    """
+
+    Z: Rows
+    encoding: Encoding
+    has_missing: BoolArray
+
+
+def read_table(
+    X: Any,
+    categorical_features: Any = FROM_DTYPE,
+    names: Sequence[Any] | AnyArray | None = None,
+    missing: bool = True,
+) -> Table:
+    """Read a table with numeric and qualitative columns.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+        An array, a list of rows, or a pandas or polars frame. A float32 or float64 matrix in
+        which nothing is qualitative is used as it is.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which columns are qualitative. ``"from_dtype"``: those of text and of categories. None:
+        none of them. Otherwise names of columns, their positions (from the end if negative), or
+        a bool for each column.
+    names : sequence of str, default=None
+        The columns' names; those of a frame if they are all strings.
+    missing : bool, default=True
+        Whether values may be missing.
+
+    Returns
+    -------
+    Table
+        The matrix and its encoding. The levels of a column are those that occur, sorted, so
+        that the order of the rows does not matter.
+
+    Raises
+    ------
+    ValueError
+        If a column cannot be read; the message names it.
+    TypeError
+        If a column holds objects that are neither numbers nor strings.
+
+    Examples
+    --------
+    >>> from obliqua.data import read_table
+    >>> table = read_table([["red", 1.5], ["blue", None], [None, 2]])
+    >>> table.Z
+    array([[1. , 1.5],
+           [0. , nan],
+           [nan, 2. ]])
+    >>> table.encoding.columns[0]
+    Column(name='x0', kind='qualitative', levels=('blue', 'red'))
+    """
+    if names is None:
+        names = _names_of(X)
+    if not read_by_columns(X, categorical_features):
+        return plain_table(X, names, missing)
+    raw = _raw_columns(X, names)
+    encoding = Encoding.identity(len(raw), names)
+    chosen = _qualitative(categorical_features, raw, names)
+    matrix = np.empty((len(raw[0].values), len(raw)))
+    columns = []
+    for place, (column, known) in enumerate(zip(raw, encoding.columns, strict=True)):
+        if place in chosen:
+            codes, levels = to_levels(column)
+            matrix[:, place] = np.where(codes < 0, np.nan, codes)
+            known = Column(known.name, QUALITATIVE, levels)
+        else:
+            hint = _not_chosen(categorical_features, known.name if names is not None else place)
+            matrix[:, place] = to_numbers(column, hint)
+        columns.append(known)
+    _check_finite(matrix, missing, [column.called for column in raw])
+    return Table(matrix, Encoding(tuple(columns)), missing_columns(matrix))
+
+
+def check_names(X: Any) -> None:
+    """Refuse a frame in which two columns have the same name.
+
+    Parameters
+    ----------
+    X : object
+        What a user gives as X; only frames have names.
+
+    Raises
+    ------
+    ValueError
+        If a name occurs twice; the message says which.
+    """
+    # polars has no such columns, and a lazy frame would have to find its names out.
+    labels: Any = X.columns if hasattr(X, "iloc") and hasattr(X, "columns") else None
+    if getattr(labels, "is_unique", True):
+        return
+    twice = list(dict.fromkeys(labels[labels.duplicated()].tolist()))
+    raise ValueError(
+        f"X has more than one column called {', '.join(map(repr, twice[:5]))}"
+        f"{', ...' if len(twice) > 5 else ''}. Columns are found by name: give each a name of its "
+        "own, or leave one out."
+    )
+
+
+def columns_by_name(X: Any, names: Sequence[str]) -> Any:
+    """Put the columns of a frame in order.
+
+    Parameters
+    ----------
+    X : object
+        A frame; anything else is returned as it is.
+    names : sequence of str
+        The columns that are wanted.
+
+    Returns
+    -------
+    object
+        These columns, in their order.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+    """
+    if not (hasattr(X, "columns") and hasattr(X, "__getitem__")):
+        return X
+    known = {str(name): name for name in X.columns}
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise ValueError(
+            f"The column {missing[0]!r} is missing in X; the model knows the columns "
+            f"{', '.join(map(repr, names))}, and X has {', '.join(map(repr, known)) or 'none'}."
+        )
+    return X[[known[name] for name in names]]
+
+
+def encoded_rows(X: Any, encoding: Encoding, missing: bool = True) -> Rows:
+    """Make the matrix that a tree walks of rows as a user has them.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_columns)
+        The rows, with their columns in the order of the encoding.
+    encoding : Encoding
+        What the columns were when the tree was fitted.
+    missing : bool, default=True
+        Whether values may be missing.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns)
+        float32 or float64. A level that the encoding does not know has the code -1.
+
+    Raises
+    ------
+    ValueError
+        If there are other columns than the encoding's, or if a column cannot be read; the
+        message names it.
+    TypeError
+        If a column holds objects that are neither numbers nor strings.
+    """
+    if encoding.numeric and not read_by_columns(X, FROM_DTYPE):
+        return checked_rows(X, missing)
+    raw = _raw_columns(X, encoding.names)
+    if len(raw) != encoding.n_columns:
+        raise ValueError(
+            f"X must have the {encoding.n_columns} columns {', '.join(encoding.names[:10])}"
+            f"{', ...' if encoding.n_columns > 10 else ''}; got {len(raw)}."
+        )
+    matrix = np.empty((len(raw[0].values), len(raw)))
+    for place, (column, known) in enumerate(zip(raw, encoding.columns, strict=True)):
+        if known.kind == QUALITATIVE:
+            matrix[:, place] = _codes(column, known)
+        else:
+            hint = "and held numbers when the tree was fitted. Write it as numbers."
+            matrix[:, place] = to_numbers(column, hint)
+    _check_finite(matrix, missing, [column.called for column in raw])
+    return matrix
+
+
+def _codes(column: RawColumn, known: Column) -> FloatArray:
+    """Return codes of known levels: -1 for others, NaN where missing."""
+    found, levels = to_levels(column)
+    # Text that was read as numbers, or the other way round, would be unknown levels throughout.
+    text = {isinstance(level, str) for level in levels}
+    if known.text is not None and text == {not known.text}:
+        then, now = ("text", "numbers") if known.text else ("numbers", "text")
+        raise ValueError(
+            f"{column.called} held {then} when the tree was fitted, and holds {now} now, "
+            f"{levels[0]!r} for instance, which are other levels. Write it as it was then."
+        )
+    codes = [known.codes.get(level, -1) for level in levels]
+    return np.array([*codes, np.nan])[found]
+
+
+# --- which columns are qualitative -----------------------------------------------------------
+
+
+def read_by_columns(X: Any, categorical_features: Any) -> bool:
+    """Say whether a table must be looked at column by column, or is a plain matrix of numbers.
+
+    Parameters
+    ----------
+    X : object
+        What a user gives as X.
+    categorical_features : object
+        Which columns are to be qualitative.
+
+    Returns
+    -------
+    bool
+        False too for what is no table at all; the checks of a matrix then say so.
+    """
+    chosen = not (categorical_features is None or isinstance(categorical_features, str))
+    if _is_frame(X):
+        return chosen or not all(map(_is_number, _dtypes(X)))
+    if isinstance(X, list | tuple):
+        try:
+            X = np.asarray(X)
+        except (TypeError, ValueError):
+            X = np.array(X, dtype=object)  # rows of different lengths, dates with NaN ...
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.size == 0:
+        return False
+    return chosen or X.dtype.kind in "OU"
+
+
+def _is_frame(X: Any) -> bool:
+    if hasattr(X, "collect_schema") and not hasattr(X, "get_columns"):
+        raise ValueError("X is a lazy frame of polars. Use X.collect().")
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
+
+
+def _dtypes(X: Any) -> list[Any]:
+    return list(X.dtypes)
+
+
+def _is_number(dtype: Any) -> bool:
+    """Say whether a column of this type of pandas or polars holds numbers or bools."""
+    kind = getattr(dtype, "kind", None)
+    if kind is not None:
+        return kind in "biufc"  # complex ones are refused later, as in an array
+    return bool(dtype.is_numeric() and not dtype.is_decimal())
+
+
+def _names_of(X: Any) -> list[str] | None:
+    names = list(X.columns) if _is_frame(X) else []
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def _raw_columns(X: Any, names: Sequence[Any] | AnyArray | None) -> list[RawColumn]:
+    """Return the columns of a frame, an array or a list of rows."""
+    _check_dense(X)
+    if _is_frame(X):
+        series = X.get_columns() if hasattr(X, "get_columns") else _pandas_columns(X)
+    else:
+        # In a list of rows each entry keeps its own type.
+        matrix = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
+        if matrix.ndim != 2:
+            raise ValueError(_dimensions(matrix.ndim))
+        series = list(matrix.T)
+        names = None  # in an array, the place says more than x3
+    if not series or len(series[0]) == 0:
+        n_rows = len(series[0]) if series else len(X)
+        raise ValueError(_empty(n_rows, len(series)))
+    if len(series[0]) > MAX_ROWS:
+        raise ValueError(_too_long(len(series[0])))
+    called = [f"Column {place}" for place in range(len(series))]
+    if names is not None and len(names) == len(series):
+        called = [f"Column {str(name)!r}" for name in names]
+    return [raw_column(one, name) for one, name in zip(series, called, strict=True)]
+
+
+def _pandas_columns(X: Any) -> list[Any]:
+    return [X.iloc[:, place] for place in range(X.shape[1])]
+
+
+def _qualitative(
+    chosen: Any, columns: list[RawColumn], names: Sequence[Any] | AnyArray | None
+) -> set[int]:
+    """Return the places of the columns that are to be qualitative."""
+    if chosen is None:
+        return set()
+    if isinstance(chosen, str):
+        if chosen == FROM_DTYPE:
+            return {place for place, column in enumerate(columns) if from_dtype(column)}
+        raise ValueError(_BAD_CHOICE + f"; got {chosen!r}.")
+    try:
+        entries = [entry.item() if isinstance(entry, np.generic) else entry for entry in chosen]
+    except TypeError as error:
+        raise ValueError(_BAD_CHOICE + f"; got {chosen!r}.") from error
+    types = set(map(type, entries))
+    if types <= {bool}:
+        if entries and len(entries) != len(columns):
+            raise ValueError(
+                "A mask in categorical_features needs a bool for each column of X; got "
+                f"{len(entries)} for {len(columns)} columns."
+            )
+        return {place for place, entry in enumerate(entries) if entry}
+    if types == {int}:
+        return {_place(entry, len(columns)) for entry in entries}
+    if types == {str}:
+        return {_place_of_name(entry, names) for entry in entries}
+    raise ValueError(_BAD_CHOICE + f"; got {entries[:5]!r}.")
+
+
+_BAD_CHOICE = (
+    "categorical_features must be 'from_dtype', None, or a list of names, of positions or of bools"
+)
+
+
+def _place(entry: int, n_columns: int) -> int:
+    if not -n_columns <= entry < n_columns:
+        raise ValueError(
+            f"categorical_features asks for column {entry}, and X has {n_columns} columns, "
+            f"numbered from 0 to {n_columns - 1}."
+        )
+    return entry % n_columns
+
+
+def _place_of_name(entry: str, names: Sequence[Any] | AnyArray | None) -> int:
+    known = [] if names is None else list(names)
+    if known.count(entry) == 1:
+        return known.index(entry)
+    if not known:
+        raise ValueError(
+            f"categorical_features asks for the column {entry!r}, and the columns of X have no "
+            "names. Give their positions, or give X as a frame whose names are strings."
+        )
+    if entry in known:
+        raise ValueError(
+            f"categorical_features asks for the column {entry!r}, and {known.count(entry)} "
+            "columns of X have this name. Give positions."
+        )
+    raise ValueError(
+        f"categorical_features asks for the column {entry!r}, and X has none of this name; it has "
+        f"{', '.join(map(repr, known[:10]))}{', ...' if len(known) > 10 else ''}."
+    )
+
+
+def _not_chosen(categorical_features: Any, name: Any) -> str:
+    if categorical_features is None:
+        asked = "categorical_features=None asks for numbers only. Leave that out"
+    else:
+        asked = f"it is not among categorical_features. Add {name!r} there"
+    return f"and {asked}, or write the column as numbers, or drop it."
+
+
+# --- plain matrices --------------------------------------------------------------------------
+
+
+def plain_table(X: Any, names: Sequence[Any] | AnyArray | None, missing: bool) -> Table:
+    """Take a matrix of numbers as a table without qualitative columns."""
+    Z = _as_matrix(X)
+    finite = _check_finite(Z, missing)
+    has_missing = np.zeros(Z.shape[1], dtype=bool) if finite else missing_columns(Z)
+    return Table(Z, Encoding.identity(Z.shape[1], names), has_missing)
+
+
+def missing_columns(Z: Rows) -> BoolArray:
+    """Say which columns have missing values."""
+    # A column at a time, to need little memory.
+    return np.array([bool(np.isnan(column).any()) for column in Z.T], dtype=bool)
+
+
+def checked_rows(X: Any, missing: bool = False) -> Rows:
+    """Return rows as a float32 or float64 matrix, or say why they cannot be one.
+
+    Parameters
+    ----------
+    X : array-like
+        The rows.
+    missing : bool, default=False
+        Whether NaN is allowed.
+    """
+    Z = _as_matrix(X)
+    _check_finite(Z, missing)
+    return Z
+
+
+def _check_dense(X: Any) -> None:
+    if hasattr(X, "toarray"):
+        raise ValueError(
+            "X is a sparse matrix, and trees are grown from dense rows only. Use X.toarray()."
+        )
+
+
+def _as_matrix(X: Any) -> Rows:
+    _check_dense(X)
+    Z: AnyArray = np.asarray(X)
+    if Z.ndim != 2:
+        raise ValueError(_dimensions(Z.ndim))
+    if Z.dtype == object and hasattr(X, "iloc") and all(map(_is_number, _dtypes(X))):
+        # pandas' own numbers and bools, whose NA is no number to NumPy
+        Z = X.to_numpy(dtype=np.float64, na_value=np.nan)
+    if Z.dtype not in _FLOATS:
+        Z = _as_float64(Z)
+    if not Z.flags.aligned:
+        Z = Z.copy()
+    if Z.size == 0:
+        raise ValueError(_empty(*Z.shape))
+    if len(Z) > MAX_ROWS:
+        raise ValueError(_too_long(len(Z)))
+    return Z
+
+
+def _dimensions(n: int) -> str:
+    return (
+        f"X must have two dimensions, rows and columns; got {n}. Use X.reshape(-1, 1) for a "
+        "single column, X.reshape(1, -1) for a single row."
+    )
+
+
+def _empty(n_rows: int, n_columns: int) -> str:
+    return (
+        f"X must have at least one row and one column; got {n_rows} rows and {n_columns} columns."
+    )
+
+
+def _too_long(n_rows: int) -> str:
+    return f"X must have at most {MAX_ROWS} rows in one memory; got {n_rows}. Grow from a sample."
+
+
+def _as_float64(Z: AnyArray) -> AnyArray:
+    """Convert integers, bools, other floats and Python numbers, but no text and no dates."""
+    problem = ""
+    if Z.dtype.kind in "biufO":
+        try:
+            return Z.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            problem = f": {error}"
+    raise ValueError(
+        f"X must hold real numbers; got dtype {Z.dtype}{problem}. Turn text, dates and complex "
+        "values into numbers first."
+    )
+
+
+def _check_finite(Z: Rows, missing: bool, called: list[str] | None = None) -> bool:
+    """Refuse infinity, and NaN unless it is allowed; return whether there is neither."""
+    if all_finite(Z):
+        return True
+    bad = np.isinf(Z) if missing else ~np.isfinite(Z)
+    if not bad.any():
+        return False
+    row, column = np.argwhere(bad)[0].tolist()
+    where = f"column {column}" if called is None else f"c{called[column][1:]}"
+    if np.isnan(Z[row, column]):
+        raise ValueError(
+            f"X contains NaN, first in row {row}, {where}. Remove or replace it: trees are grown "
+            "from finite numbers."
+        )
+    raise ValueError(
+        f"X contains infinity, first in row {row}, {where}. Remove or replace it: trees are grown "
+        "from finite numbers."
+    )

@@ -1,0 +1,236 @@
+"""From grown nodes in any order to the canonical Tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua.data.problem import Problem
+from obliqua.tree.layout import NodeKind, pointers, ranges
+from obliqua.tree.tree import Tree
+
+__all__ = ["Block", "Records", "assemble"]
+
+LEAF = -1
+_NO_TERMS = (
+    np.empty(0, dtype=np.int32),
+    *np.empty((3, 0)),
+    np.empty(0, dtype=np.int64),
+    np.empty(0),
+)
+OBLIQUE = -3
+AXIS_LABEL = "axis-parallel"
+
+
+class Block(NamedTuple):
+    """The nodes of a subtree, its root first."""
+
+    parent_of_root: int
+    start: Int64Array
+    end: Int64Array
+    parent: Int32Array
+    depth: Int32Array
+    feature: Int32Array  # -1: a leaf, -3: a hyperplane
+    threshold: FloatArray
+    gain: FloatArray
+    counts: Int64Array
+    axis_gain: FloatArray
+    direction: Int64Array  # which direction a hyperplane has: a number for `describe`
+    coef_ptr: Int64Array  # coefficients of the hyperplanes, as CSR rows over the nodes
+    coef_idx: Int32Array
+    coef: FloatArray
+    fill: FloatArray  # what stands in for a missing value; NaN: not known
+    spread: FloatArray  # standard deviation at the node; NaN: not measured
+    table_size: Int64Array  # the number of levels of a qualitative column, else 0
+    table: FloatArray  # their numbers, one after another
+
+
+@dataclass
+class Records:
+    """The nodes that the loop in Python has divided or closed."""
+
+    n_classes: int
+    start: list[int] = field(default_factory=list)
+    end: list[int] = field(default_factory=list)
+    parent: list[int] = field(default_factory=list)
+    depth: list[int] = field(default_factory=list)
+    counts: list[Int64Array] = field(default_factory=list)
+    splits: list[Any] = field(default_factory=list)
+
+    def leaf(self, node: Any) -> None:
+        """Remember a node that stays a leaf."""
+        self._add(node, None)
+
+    def split(self, node: Any) -> int:
+        """Remember a node with its split; returns its number."""
+        return self._add(node, node.split)
+
+    def _add(self, node: Any, split: Any) -> int:
+        self.start.append(node.start)
+        self.end.append(node.end)
+        self.parent.append(node.parent)
+        self.depth.append(node.depth)
+        self.counts.append(node.counts)
+        self.splits.append(split)
+        return len(self.start) - 1
+
+    def label(self, direction: int) -> str:
+        """Return the label of the split that `as_block` gave this number."""
+        return str(self.splits[-2 - direction].label)
+
+    def as_block(self) -> Block:
+        """Return what is remembered as arrays; splits are numbered -2, -3, ..."""
+        splits = self.splits
+        oblique = [split is not None and split.column < 0 for split in splits]
+        feature = [
+            LEAF if split is None else OBLIQUE if slanted else split.column
+            for split, slanted in zip(splits, oblique, strict=True)
+        ]
+        terms = [split.terms for split, slanted in zip(splits, oblique, strict=True) if slanted]
+        sizes = np.zeros(len(splits), dtype=np.int64)
+        sizes[oblique] = [len(plane.idx) for plane in terms]
+        return Block(
+            -1,
+            np.array(self.start, dtype=np.int64),
+            np.array(self.end, dtype=np.int64),
+            np.array(self.parent, dtype=np.int32),
+            np.array(self.depth, dtype=np.int32),
+            np.array(feature, dtype=np.int32),
+            np.array([0.0 if s is None else s.threshold for s in splits]),
+            np.array([0.0 if s is None else s.gain for s in splits]),
+            np.array(self.counts, dtype=np.int64).reshape(-1, self.n_classes),
+            np.array([0.0 if s is None else s.axis_gain for s in splits]),
+            -2 - np.arange(len(splits)),
+            np.concatenate([[0], np.cumsum(sizes)]),
+            *(
+                np.concatenate([none, *parts])
+                for none, *parts in zip(_NO_TERMS, *terms, strict=True)
+            ),
+        )
+
+
+def assemble(
+    records: Records,
+    blocks: list[Block],
+    problem: Problem,
+    describe: Callable[[int], str],
+) -> Tree:
+    """Number the nodes in level order and lay out the Tree's arrays.
+
+    A node's place follows from its depth and from where its window of rows starts: windows of
+    one depth never overlap and stand in path order. So the order of growth leaves no trace.
+    `describe` says what the direction with a number is, in compiled blocks.
+    """
+    every = [records.as_block(), *blocks]
+    offsets = np.cumsum([0] + [len(block.start) for block in every])
+    parent = np.concatenate(
+        [
+            np.where(block.parent >= 0, block.parent + offset, block.parent_of_root)
+            for block, offset in zip(every, offsets, strict=False)
+        ]
+    )
+    joined = {
+        name: _joined([getattr(block, name) for block in every])
+        for name in Block._fields
+        if name not in ("parent_of_root", "parent", "coef_ptr")
+    }
+    order = np.lexsort((joined["start"], joined["depth"]))
+    n_nodes = len(order)
+    rank = np.empty(n_nodes, dtype=np.int64)
+    rank[order] = np.arange(n_nodes)
+    first_child = np.full(n_nodes, -1, dtype=np.int32)
+    # In level order the children of a binary node are nodes 2k + 1 and 2k + 2 for some k.
+    lefts = np.arange(1, n_nodes, 2)
+    first_child[rank[parent[order[lefts]]]] = lefts
+    feature = joined["feature"][order]
+    inner = feature != LEAF
+    planes = _planes(every, joined, order[inner], feature[inner])
+    # What was never missing here may be missing later: the mean of all rows stands in for it.
+    plain = np.isnan(planes["fill"])
+    means = problem.means if problem.fills is None else problem.fills
+    planes["fill"][plain] = means[planes["coef_idx"][plain]]
+    origin = np.full(n_nodes, -1, dtype=np.int32)
+    origin[inner], labels = _origins(joined["direction"][order][inner], feature[inner], records,
+                                     describe)  # fmt: skip
+    return Tree(
+        n_features=problem.n_features,
+        kind=np.where(inner, NodeKind.HYPERPLANE, NodeKind.LEAF).astype(np.uint8),
+        first_child=first_child,
+        n_children=np.where(inner, 2, 0).astype(np.int32),
+        plane_ptr=np.concatenate([[0], np.cumsum(inner)]).astype(np.int32),
+        **planes,
+        threshold=joined["threshold"][order][inner],
+        stats=joined["counts"][order] * problem.unit,
+        n_samples=(joined["end"] - joined["start"])[order],
+        gain=joined["gain"][order],
+        axis_gain=np.where(inner, joined["axis_gain"][order], np.nan),
+        origin=origin,
+        origin_labels=labels,
+    )
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Concatenate arrays; a single one that is not empty is not copied."""
+    full = [part for part in parts if len(part)] or parts[:1]
+    return full[0] if len(full) == 1 else np.concatenate(full)
+
+
+def _planes(
+    every: list[Block], joined: dict[str, Any], number: Int64Array, feature: Int32Array
+) -> dict[str, Any]:
+    """Lay out the hyperplanes of the inner nodes in level order, as CSR rows."""
+    sizes = np.concatenate([np.diff(block.coef_ptr) for block in every])
+    begin = (np.cumsum(sizes) - sizes)[number]
+    oblique = feature == OBLIQUE
+    length = np.where(oblique, sizes[number], 1)
+    ptr = np.concatenate([[0], np.cumsum(length)])
+    plane = np.repeat(np.arange(len(number)), length)
+    idx = feature[plane]
+    coef = np.ones(len(plane))
+    fill, spread = np.full((2, len(plane)), np.nan)
+    n_entries = np.zeros(len(plane), dtype=np.int64)
+    slanted = oblique[plane]
+    source = (begin[plane] + np.arange(len(plane)) - ptr[plane])[slanted]
+    idx[slanted] = joined["coef_idx"][source]
+    coef[slanted] = joined["coef"][source]
+    fill[slanted] = joined["fill"][source]
+    spread[slanted] = joined["spread"][source]
+    n_entries[slanted] = joined["table_size"][source]
+    entries = pointers(joined["table_size"])[:-1][source]
+    return {
+        "coef_ptr": ptr,
+        "coef_idx": idx,
+        "coef": coef,
+        "fill": fill,
+        "spread": spread,
+        "table_ptr": pointers(n_entries),
+        "table": _runs(joined["table"], entries, n_entries[slanted]),
+    }
+
+
+def _runs(table: FloatArray, starts: Int64Array, sizes: Int64Array) -> FloatArray:
+    """Put runs of a table one after another; large ones without a list of all their places."""
+    if sizes.sum() < 32 * np.count_nonzero(sizes):
+        return np.asarray(table[ranges(starts, sizes)])
+    some = np.flatnonzero(sizes).tolist()
+    return np.concatenate([table[:0], *(table[starts[k] : starts[k] + sizes[k]] for k in some)])
+
+
+def _origins(
+    direction: Int64Array,
+    feature: Int32Array,
+    records: Records,
+    describe: Callable[[int], str],
+) -> tuple[Int32Array, tuple[str, ...]]:
+    """Number the labels of the inner nodes; 0 is axis-parallel."""
+    labels = {AXIS_LABEL: 0}
+    origin = np.zeros(len(direction), dtype=np.int32)
+    for k in np.flatnonzero(feature == OBLIQUE):
+        number = int(direction[k])
+        label = describe(number) if number >= 0 else records.label(number)
+        origin[k] = labels.setdefault(label, len(labels))
+    return origin, tuple(labels)

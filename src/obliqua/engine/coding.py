@@ -1,0 +1,148 @@
+"""Odd columns at a node: levels and missing values as the numbers that a split works with.
+
+Compiled growth finds these numbers by itself. The loop in
+`obliqua.engine.grow` gets them here: a node
+as a problem of plain numbers, on which any proposer and any criterion can work, and what its
+numbers stand for, which goes into the tree with the split.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from obliqua._core.coding import code_columns
+from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua.data.problem import Problem
+from obliqua.engine.moments import spread
+from obliqua.tree.layout import pointers, ranges
+
+__all__ = ["CodedNode", "OddColumns", "Terms"]
+
+
+class Terms(NamedTuple):
+    """The coefficients of a hyperplane, and what they multiply."""
+
+    idx: Int32Array
+    coef: FloatArray
+    fill: FloatArray  # what stands in for a missing value; NaN: not known
+    spread: FloatArray  # standard deviation at the node; NaN: not measured
+    table_size: Int64Array  # the number of levels of a qualitative column, else 0
+    table: FloatArray  # their numbers, one after another
+
+    @classmethod
+    def plain(cls, idx: Int32Array, coef: FloatArray) -> Terms:
+        """Return terms of plain numbers, about which nothing else is known."""
+        unknown = np.full(len(idx), np.nan)
+        return cls(idx, coef, unknown, unknown, np.zeros(len(idx), dtype=np.int64), np.empty(0))
+
+
+@dataclass(frozen=True, eq=False)
+class CodedNode:
+    """The rows of a node as plain numbers.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows of the node alone, without odd columns.
+    place : ndarray of int64
+        Per column: its place among the odd ones, -1 for a plain one.
+    begin : ndarray of int64
+        Per odd column: where its numbers begin, and one more for the end.
+    numbers : ndarray
+        Per odd column: a number per level, then what stands in for a missing value.
+    spreads : ndarray
+        Per odd column: the standard deviation of its numbers.
+    """
+
+    problem: Problem
+    place: Int64Array
+    begin: Int64Array
+    numbers: FloatArray
+    spreads: FloatArray
+
+    def terms(self, idx: Int32Array, coef: FloatArray) -> Terms:
+        """Return what the coefficients of a hyperplane of this node multiply.
+
+        Parameters
+        ----------
+        idx, coef : ndarray
+            Its columns and coefficients.
+
+        Returns
+        -------
+        Terms
+            With the numbers of the levels, the stand-ins and the standard deviations.
+        """
+        place = self.place[idx]
+        odd = place >= 0
+        fill = np.full(len(idx), np.nan)
+        fill[odd] = self.numbers[self.begin[place[odd] + 1] - 1]
+        sizes = np.zeros(len(idx), dtype=np.int64)
+        sizes[odd] = np.diff(self.begin)[place[odd]] - 1
+        table = self.numbers[ranges(self.begin[place[odd]], sizes[odd])]
+        if len(idx) == 1:  # as the compiled side has it, bit for bit
+            width = np.where(odd, self.spreads[place], np.nan)
+        else:
+            every = np.arange(self.problem.n_rows, dtype=np.int32)
+            width = spread(self.problem, every)[idx]
+        return Terms(idx, coef, fill, width, sizes, table)
+
+
+class OddColumns:
+    """The odd columns of a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.columns = np.flatnonzero(problem.odd).astype(np.int32)
+        self.n_levels = np.ascontiguousarray(problem.n_levels[self.columns], dtype=np.int32)
+        # Where a node knows no value, the mean of all rows stands in; a level then counts 0.
+        means = problem.means if problem.fills is None else problem.fills
+        self.usual = np.where(self.n_levels > 0, 0.0, means[self.columns])
+        self.by_node = problem.fills is None
+        self.place = np.full(problem.n_features, -1, dtype=np.int64)
+        self.place[self.columns] = np.arange(len(self.columns))
+        self.begin = pointers(self.n_levels.astype(np.int64) + 1)
+
+    def at(self, rows: Int32Array, counts: Int64Array) -> CodedNode:
+        """Find the numbers of a node.
+
+        Parameters
+        ----------
+        rows : ndarray of int32
+            The node's row numbers.
+        counts : ndarray of int64
+            Its class sums in grid units.
+
+        Returns
+        -------
+        CodedNode
+            The node.
+        """
+        problem = self.problem
+        # Column by column in memory, as the compiled side wants it.
+        Z = np.array(problem.Z[rows].T, dtype=np.float64, order="C")
+        y = problem.y[rows]
+        weights = None if problem.weights is None else problem.weights[rows]
+        present = np.flatnonzero(counts)
+        values = np.ascontiguousarray(Z[self.columns])
+        numbers, spreads = code_columns(
+            values,
+            np.searchsorted(present, y).astype(np.int32),
+            weights,
+            np.ascontiguousarray(counts[present]),
+            self.n_levels,
+            self.usual,
+            self.by_node,
+        )
+        Z[self.columns] = values
+        plain = Problem(Z.T, y, weights, problem.unit, problem.n_classes, problem.encoding)
+        return CodedNode(plain, self.place, self.begin, numbers, spreads)

@@ -1,0 +1,278 @@
+"""Methods that have a compiled side: what the growth loop asks of them.
+
+Such a method is a proposer with two functions of its own: ``finder(...)`` returns the object that
+searches a node in compiled code, and ``label(number, n_features, n_classes)`` says what a
+direction is. Whole subtrees ask a finder without the GIL (`obliqua._core.grow`). The loop in
+`obliqua.engine.grow` comes here: for nodes so large that several threads share one, and for
+criteria written in Python, which want to see the directions.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from obliqua._core.columns import Columns
+from obliqua._core.planned import Planned
+from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua.criteria import Criterion
+from obliqua.data.problem import Problem
+from obliqua.engine.assemble import AXIS_LABEL
+from obliqua.engine.coding import OddColumns, Terms
+from obliqua.engine.moments import weight_shift
+from obliqua.engine.proposals import Planes, Proposals
+from obliqua.engine.rules import Rules
+from obliqua.engine.search import Split, by_function
+
+__all__ = ["CompiledMethod"]
+
+
+class OddSplits:
+    """Axis-parallel splits of columns that cannot be sorted once: levels, and missing numbers."""
+
+    def finder(
+        self,
+        problem: Problem,
+        room: int,
+        weight_shift: int,
+        scale: FloatArray,
+        max_features: int | None,
+        helper: bool = False,
+    ) -> Any:
+        """Return the compiled side, which plans no directions of its own."""
+        return Planned(
+            problem.n_features,
+            problem.n_classes,
+            room,
+            problem.weights is not None,
+            weight_shift,
+            scale,
+            None,
+            None,
+            helper,
+        )
+
+
+class Measure:
+    """A criterion in Python, as compiled code asks it when it moves a hyperplane."""
+
+    def __init__(
+        self, criterion: Criterion, counts: Int64Array, unit: float, rules: Rules
+    ) -> None:
+        self.criterion = criterion
+        self.counts = counts
+        self.unit = unit
+        self.rules = rules
+
+    def score(self, sums: Int64Array) -> float:
+        """Return how good it is to have these class sums on the right side."""
+        left = (self.counts - sums)[None, :]
+        return float(by_function(self.criterion, left, self.counts, self.unit)[0])
+
+    def best(
+        self,
+        values: FloatArray,
+        leaves: NDArray[np.uint8] | None,
+        classes: Int32Array,
+        weights: Int64Array | None,
+        tolerance: float,
+        right: bool,
+        bar: float,
+    ) -> tuple[float, float, float] | None:
+        """Find the best place between values where rows enter the counted side, or leave it.
+
+        That side is the right one if `right` says so. Returns how good it is and its two
+        neighbours, or None if it does not reach `bar`.
+        """
+        order = np.argsort(values, kind="stable")
+        step = np.ones(len(values), dtype=np.int64) if weights is None else weights
+        sign = np.ones(len(values), dtype=np.int64)
+        if leaves is not None:
+            sign[leaves != 0] = -1
+        moves = np.zeros((len(values) + 1, len(self.counts)), dtype=np.int64)
+        moves[np.arange(1, len(values) + 1), classes[order]] = (sign * step)[order]
+        np.add.at(moves[0], classes[sign < 0], step[sign < 0])
+        sums = moves.cumsum(axis=0)
+        rows = (sign < 0).sum() + np.concatenate([[0], sign[order].cumsum()])
+        ends = (-1.0, 1.0) if leaves is not None else (values[order[0]], values[order[-1]])
+        around = np.concatenate([[ends[0]], values[order], [ends[1]]])
+        weight, total = sums.sum(axis=1), self.counts.sum()
+        legal = (
+            (np.diff(around) > tolerance)
+            & (rows >= self.rules.min_samples_leaf)
+            & (len(values) - rows >= self.rules.min_samples_leaf)
+            & (weight >= self.rules.min_weight_leaf)
+            & (total - weight >= self.rules.min_weight_leaf)
+        )
+        places = np.flatnonzero(legal)
+        if len(places) == 0:
+            return None
+        left = self.counts - sums[places] if right else sums[places]
+        scores = by_function(self.criterion, left, self.counts, self.unit)
+        k = int(np.argmax(scores))
+        if scores[k] < bar:
+            return None
+        return float(scores[k]), float(around[places[k]]), float(around[places[k] + 1])
+
+
+class CompiledMethod:
+    """A method's finders for one problem."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        proposals: Proposals,
+        scale: FloatArray,
+        odd: OddColumns | None = None,
+    ) -> None:
+        self.problem = problem
+        self.method = proposals.proposer
+        self.max_features = proposals.max_features
+        self.axis_bias = proposals.axis_bias
+        self.weight_shift = weight_shift(problem.total_weight)
+        self.scale = scale
+        self.odd = odd
+        self.room = problem.n_rows  # of the largest node that the loop's own finders will see
+        self._loop: list[Any] = []
+
+    def finder(self, room: int, helper: bool = False) -> Any:
+        """Return a finder for nodes of up to `room` rows; one per thread."""
+        found = self.method.finder(
+            self.problem, room, self.weight_shift, self.scale, self.max_features, helper
+        )
+        found.bias = self.axis_bias
+        if self.problem.row_counts is not None:
+            found.set_row_counts(np.ascontiguousarray(self.problem.row_counts))
+        if self.odd is not None:
+            odd, only = self.odd, isinstance(self.method, OddSplits)
+            found.set_coding(odd.columns, odd.n_levels, odd.usual, odd.by_node, only)
+        return found
+
+    def alone(self, room: int) -> CompiledMethod:
+        """Return the same method with finders of its own, for nodes of up to `room` rows."""
+        other = copy(self)
+        other.room, other._loop = room, []
+        return other
+
+    def describe(self, number: int) -> str:
+        """Say what a direction is."""
+        if number < self.problem.n_features:
+            return AXIS_LABEL
+        return str(self.method.label(number, self.problem.n_features, self.problem.n_classes))
+
+    def close(self) -> None:
+        """Give back the memory of the loop's own finders."""
+        for finder in self._loop:
+            finder.finished()
+        self._loop = []
+
+    def planes(
+        self, rows: Int32Array, counts: Int64Array, key: int, criterion: Criterion, rules: Rules
+    ) -> Planes | None:
+        """List the directions of a node, for a criterion in Python."""
+        limits = (criterion.code, rules.min_samples_leaf, rules.min_weight_leaf)
+        self._load(rows, counts, limits, key, 1)
+        if hasattr(self._loop[0], "set_measure"):
+            self._loop[0].set_measure(Measure(criterion, counts, self.problem.unit, rules))
+        numbers, planes = self._loop[0].directions()
+        if not numbers:
+            return None
+        return Planes(
+            np.cumsum([0] + [len(idx) for idx, _ in planes]),
+            np.concatenate([idx for idx, _ in planes]),
+            np.concatenate([coef for _, coef in planes]),
+            None,
+            tuple(self.describe(number) for number in numbers),
+        )
+
+    def search(
+        self,
+        rows: Int32Array,
+        counts: Int64Array,
+        key: int,
+        code: int,
+        rules: Rules,
+        axis: Split | None,
+        columns: Columns,
+        pool: Executor | None,
+        n_threads: int,
+    ) -> Split | None:
+        """Find the best split of a node, if one is better than `axis`; marks its sides."""
+        plain = (0.0, -1, 0) if axis is None else (axis.goodness, axis.order, axis.rows_left)
+        limits = (code, rules.min_samples_leaf, rules.min_weight_leaf)
+        tasks = self._load(rows, counts, limits, key, n_threads if pool else 1)
+        owner = self._loop[0]
+        free = list(self._loop)
+        least = plain  # of the odd columns too
+        if self.odd is not None:
+            least = owner.look(owner, 0, 0, plain, columns)
+        bar = (self.axis_bias * least[0], *least[1:])
+
+        def task(share: tuple[int, int]) -> tuple[float, int, int]:
+            finder = free.pop()
+            try:
+                cut: tuple[float, int, int] = finder.look(owner, *share, bar, columns)
+            finally:
+                free.append(finder)
+            return cut
+
+        def look(first: int, last: int) -> list[tuple[float, int, int]]:
+            shares = self._shares(first, last, n_threads if pool else 1)
+            return list(pool.map(task, shares) if pool else map(task, shares))
+
+        looks = look(0, tasks)
+        looks += look(tasks, owner.continued(least))  # the second round starts from what was found
+        if hasattr(owner, "last_direction"):  # the others would not have been tried by one thread
+            last = owner.last_direction()
+            looks = [cut for cut in looks if cut[1] <= last]
+        best = min((bar, *looks), key=lambda cut: (-cut[0], cut[1]))
+        decided = None
+        if best[1] != least[1]:
+            decided = owner.decide(best[1], bar, columns)
+        if decided is None and least[1] != plain[1]:  # a direction need not keep its promise
+            best = least
+            decided = owner.decide(best[1], plain, columns)
+        if decided is None:
+            return None
+        goodness, rows_left, threshold, terms = decided
+        return Split(
+            goodness,
+            best[1],
+            rows_left,
+            threshold,
+            terms=Terms(*terms),
+            label=self.describe(best[1]),
+            axis_goodness=least[0],
+            marked=True,
+        )
+
+    def _load(
+        self,
+        rows: Int32Array,
+        counts: Int64Array,
+        limits: tuple[int, int, int],
+        key: int,
+        n: int,
+    ) -> int:
+        """Read a node; returns the number of tasks: mirrors and single directions."""
+        problem = self.problem
+        while len(self._loop) < n:
+            self._loop.append(self.finder(self.room, helper=len(self._loop) > 0))
+        tasks: int = self._loop[0].load(
+            problem.Z, rows, problem.y, problem.weights, counts, limits, key
+        )
+        return tasks
+
+    def _shares(self, first: int, last: int, n_threads: int) -> list[tuple[int, int]]:
+        """Deal out directions: a mirror to a thread, or the columns of a mirror to several."""
+        p = self.problem.n_features
+        pieces = min(p, -(-n_threads // max(last - first, 1)))
+        return [
+            (t * p + p * piece // pieces, t * p + p * (piece + 1) // pieces)
+            for t in range(first, last)
+            for piece in range(pieces)
+        ]

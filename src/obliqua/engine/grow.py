@@ -1,0 +1,495 @@
+"""Growing a tree: problem + proposals + criterion + rules -> Tree.
+
+Axis-parallel trees, and trees of methods with a compiled side, are grown by compiled code alone. A
+proposer or a criterion written in Python is asked node by node by the loop in this file; the loop
+also starts large trees with several threads (over columns and directions in large nodes, then over
+subtrees). The number of threads changes no bit, because every choice is a function of exact sums.
+A criterion in Python sees normals that are rounded already, so among equally good directions it
+may choose another one than its compiled twin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from obliqua._core.grow import Subtree
+from obliqua._core.rng import child_key
+from obliqua._core.steps import leaf_without_search
+from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua.criteria import Criterion, get_criterion
+from obliqua.data.problem import Problem
+from obliqua.engine.assemble import AXIS_LABEL, Block, Records, assemble
+from obliqua.engine.axis_cuts import SERIAL_ROWS, SortedColumns, Words, plain_columns
+from obliqua.engine.best_first import grow_best_first
+from obliqua.engine.coding import CodedNode, OddColumns
+from obliqua.engine.compiled import CompiledMethod, OddSplits
+from obliqua.engine.moments import spread
+from obliqua.engine.proposals import (
+    NodeView,
+    Planes,
+    Proposals,
+    identity_planes,
+    read_directions,
+)
+from obliqua.engine.rules import Rules
+from obliqua.engine.scale import feature_scale
+from obliqua.engine.search import Split, best_split, search_node
+from obliqua.tree.tree import Tree
+
+__all__ = ["grow"]
+
+T = TypeVar("T")
+
+
+def grow(
+    problem: Problem,
+    proposer: Any = None,
+    criterion: str | Callable[..., Any] | Criterion = "twoing",
+    rules: Rules | None = None,
+    n_threads: int = 1,
+    key: int = 0,
+    depth: int = 0,
+    total_weight: int | None = None,
+) -> Tree:
+    """Grow a tree, or the part of one below some node.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    proposer : Proposals, proposer or function of a node, or None
+        Where directions come from. None and `obliqua.methods.axis.AXIS` grow axis-parallel
+        trees. A bare proposer competes with axis-parallel splits; say
+        ``Proposals(proposer, axis_parallel=False)`` if it should not.
+    criterion : str, Criterion or function
+        How good a split is.
+    rules : Rules
+        When to stop.
+    n_threads : int
+        Threads to use. The tree does not depend on it.
+    key : int
+        Seed of the nodes' random numbers: `child_key` of the parent's key, for a node below.
+    depth : int
+        Depth of the root, if the problem's rows are those of a node of a larger tree.
+    total_weight : int or None
+        Weight of all rows of that larger tree in grid units, for the gains; None: of these.
+
+    Returns
+    -------
+    Tree
+        The grown tree.
+    """
+    proposals = proposer if isinstance(proposer, Proposals) else Proposals(proposer)
+    has_finder = hasattr(proposals.proposer, "finder")
+    if has_finder and proposals.max_features == 1 and proposals.axis_parallel:
+        proposals = Proposals()  # one feature is an axis, and those are looked at anyway
+        has_finder = False
+    measure = get_criterion(criterion)
+    rules = Rules() if rules is None else rules
+    if problem.n_rows < SERIAL_ROWS // (4 if has_finder else 1):
+        n_threads = 1
+    growth = _Growth(problem, proposals, measure, rules, n_threads)
+    growth.total_weight = problem.total_weight if total_weight is None else total_weight
+    with growth.threads():
+        return growth.run(key & (2**64 - 1), depth)
+
+
+@dataclass
+class _Pending:
+    """A node that waits: its window, and what its parent knows of it."""
+
+    start: int
+    end: int
+    depth: int
+    counts: Int64Array
+    active: Words
+    key: int
+    parent: int = -1
+    split: Split | None = None
+    children: list[_Pending] | None = None  # if it was divided ahead of need
+
+    @property
+    def rows(self) -> int:
+        return self.end - self.start
+
+
+class _Growth:
+    """One growing tree: the engine's state and the loop over its nodes."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        proposals: Proposals,
+        criterion: Criterion,
+        rules: Rules,
+        n_threads: int,
+    ) -> None:
+        self.problem = problem
+        self.proposals = proposals
+        self.criterion = criterion
+        self.rules = rules
+        self.n_threads = max(1, n_threads)
+        self.total_weight = problem.total_weight
+        self.pool: ThreadPoolExecutor | None = None
+        self.compiled = criterion.code >= 0
+        # A limit on leaves is a choice of the best ones.
+        self.best_first = rules.best_first or rules.max_leaf_nodes is not None
+        self.has_proposer = proposals.proposer is not None
+        self.scale: FloatArray | None = None
+        self.method: CompiledMethod | None = None
+        self.odd = OddColumns(problem) if problem.odd.any() else None
+        self.coded: tuple[_Pending, CodedNode] | None = None  # of the last node that was read
+        if self.has_proposer or self.odd:
+            self._prepare()
+        # What the loop here must ask node by node.
+        self.in_python = not self.compiled or (
+            self.has_proposer and (self.method is None or not proposals.axis_parallel)
+        )
+        # Sorted columns serve axis-parallel cuts; the row numbers serve everything else.
+        self.columns: SortedColumns | None = None
+        self.row_numbers: Int32Array | None = None
+        self.records = Records(problem.n_classes)
+        self.blocks: list[Block] = []
+
+    def _prepare(self) -> None:
+        """Find out what a proposer needs to know of all rows."""
+        proposals = self.proposals
+        scale = feature_scale(self.problem, proposals.scale)
+        if hasattr(proposals.proposer, "finder"):
+            self.method = CompiledMethod(self.problem, proposals, scale, self.odd)
+        elif self.odd and not self.has_proposer:
+            self.method = CompiledMethod(self.problem, Proposals(OddSplits()), scale, self.odd)
+        elif proposals.scale is not None:
+            self.scale = scale
+
+    @contextmanager
+    def threads(self) -> Iterator[None]:
+        """Keep a pool while growing; whatever goes wrong, its threads are told to stop."""
+        if self.n_threads == 1:
+            yield
+            return
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            self.pool = pool
+            try:
+                yield
+            except BaseException:
+                if self.columns is not None:
+                    self.columns.lists.stop = True
+                raise
+
+    def each(self, task: Callable[..., T], items: Iterable[Any]) -> list[T]:
+        """Run a task for each item, on the pool if there is one."""
+        if self.pool is None:
+            return [task(item) for item in items]
+        return list(self.pool.map(task, items))
+
+    @property
+    def can_hurry(self) -> bool:
+        """Whether nodes may be divided ahead of need, each by a thread of its own."""
+        # Some methods count what they try, and must not try anything in vain.
+        counts = hasattr(self.proposals.proposer, "journal")
+        return self.pool is not None and not self.in_python and not counts
+
+    def worker(self, room: int) -> _Growth:
+        """Return one that works alone at nodes of up to `room` rows, on the same arrays."""
+        other = copy(self)
+        other.pool, other.n_threads, other.coded = None, 1, None
+        assert self.columns is not None
+        other.columns = self.columns.alone()
+        if self.method is not None:
+            other.method = self.method.alone(room)
+        return other
+
+    # -- the whole tree ---------------------------------------------------------------------
+
+    def run(self, key: int, depth: int) -> Tree:
+        problem = self.problem
+        root = _Pending(
+            start=0,
+            end=problem.n_rows,
+            depth=depth,
+            counts=_class_sums(problem),
+            active=plain_columns(problem),
+            key=key,
+        )
+        if self.compiled and self.proposals.axis_parallel:
+            self.columns = SortedColumns(problem, self.n_threads, self.pool)
+        if self.has_proposer or not self.compiled or self.odd:
+            self.row_numbers = np.arange(problem.n_rows, dtype=np.int32)
+        if not self.in_python and self.n_threads == 1:
+            self._grow_subtree(root)
+        elif self.best_first:
+            grow_best_first(self, root, self.rules.max_leaf_nodes or problem.n_rows)
+        else:
+            self._depth_first(root, hand_over=not self.in_python)
+        if self.method is not None:
+            self.method.close()
+        describe = str if self.method is None else self.method.describe
+        return assemble(self.records, self.blocks, problem, describe)
+
+    def _grow_subtree(self, node: _Pending) -> None:
+        assert self.columns is not None
+        subtree = Subtree(
+            self.columns.lists,
+            self.rules,
+            self.criterion.code,
+            self.problem.n_classes,
+            self.total_weight,
+            node.rows,
+            None if self.method is None else self.method.finder(node.rows),
+            self.row_numbers,
+        )
+        window = (node.start, node.end, node.depth)
+        grown = subtree.grow(*window, node.counts, node.active, self.best_first, node.key)
+        self.blocks.append(Block(node.parent, *grown))
+
+    def _depth_first(self, root: _Pending, *, hand_over: bool) -> None:
+        """Divide nodes here; with `hand_over`, small ones become subtrees for the threads."""
+        small = max(root.rows // (8 * self.n_threads), SERIAL_ROWS // 8)
+        waiting, subtrees = [root], []
+        while waiting:
+            node = waiting.pop()
+            if hand_over and node.rows <= small:
+                subtrees.append(node)
+                continue
+            self.consider(node)
+            if node.split is None:
+                self.records.leaf(node)
+            else:
+                waiting.extend(reversed(self.keep(node, self.divide(node))))
+        if self.method is not None:
+            self.method.close()
+        # The largest first, so that no thread is left with a long task at the end.
+        subtrees.sort(key=lambda node: -node.rows)
+        self.each(self._grow_subtree, subtrees)
+
+    # -- one node ---------------------------------------------------------------------------
+
+    def consider(self, node: _Pending) -> None:
+        """Find the node's split, if the rules and its cuts allow one."""
+        if leaf_without_search(self.rules, node.counts, node.rows, node.depth):
+            return
+        weight = int(node.counts.sum())
+        share = weight / self.total_weight
+        split = self._search(node)
+        if split is None:
+            return
+        split.gain = share * split.goodness
+        if split.gain < self.rules.min_gain:
+            return
+        split.axis_gain = share * split.axis_goodness
+        node.split = split
+
+    def _search(self, node: _Pending) -> Split | None:
+        """The best split; without any gain in sight, the first cut if the rules want one."""
+        planes = self._ask(node) if self.has_proposer and self.in_python else None
+        split = best_split(self._candidates(node, planes, exhaustive=False))
+        if split is None and self.rules.zero_gain:
+            split = min(
+                self._candidates(node, planes, exhaustive=True),
+                key=lambda found: found.order,
+                default=None,
+            )
+        return split
+
+    def _candidates(
+        self, node: _Pending, planes: Planes | None, *, exhaustive: bool
+    ) -> list[Split]:
+        """The best axis-parallel split and the best proposed one, as far as there are any."""
+        axis = self._search_axes(node, exhaustive) if self.proposals.axis_parallel else None
+        found = [] if axis is None else [axis]
+        goodness = 0.0 if axis is None else axis.goodness
+        if self.method is not None and not self.in_python and not exhaustive:
+            split = self._search_method(node, axis)
+            if split is not None:
+                goodness = split.axis_goodness  # it has looked at the odd columns too
+                found = [split]  # better than the axes, by the measure of its bias
+        if planes is not None:
+            split = self._search_planes(node, planes, exhaustive)
+            if split is not None:
+                split.order += self.problem.n_features  # after every feature
+                if exhaustive or axis is None:
+                    found.append(split)
+                elif split.goodness > self.proposals.axis_bias * goodness:
+                    found = [split]
+        for split in found:
+            if self.proposals.axis_parallel:
+                split.axis_goodness = goodness
+        return found
+
+    def _search_axes(self, node: _Pending, exhaustive: bool) -> Split | None:
+        """The best split along one column; a compiled method looks at the odd ones itself."""
+        found = []
+        axes = identity_planes(self.problem.n_features)
+        if self.columns is not None:
+            axes = axes.only(self.problem.odd)
+            found = [self.columns.search(node, self.criterion.code, self.rules, exhaustive)]
+        if self.columns is None or (self.odd is not None and (self.in_python or exhaustive)):
+            split = self._search_planes(node, axes, exhaustive)
+            if split is not None:
+                split.label = AXIS_LABEL
+            found.append(split)
+        return best_split(split for split in found if split is not None)
+
+    def _search_planes(self, node: _Pending, planes: Planes, exhaustive: bool) -> Split | None:
+        problem, rows = self._numbers(node)
+        return search_node(
+            problem,
+            rows,
+            node.counts,
+            planes,
+            self.criterion,
+            self.rules,
+            exhaustive,
+            self.pool,
+            self.n_threads,
+        )
+
+    def _search_method(self, node: _Pending, axis: Split | None) -> Split | None:
+        assert self.method is not None
+        assert self.columns is not None
+        return self.method.search(
+            self._rows(node),
+            node.counts,
+            node.key,
+            self.criterion.code,
+            self.rules,
+            axis,
+            self.columns.lists,
+            self.pool if node.rows >= SERIAL_ROWS // 4 else None,
+            self.n_threads,
+        )
+
+    def _ask(self, node: _Pending) -> Planes | None:
+        """Ask the proposer about a node; its view dies with the answer."""
+        if self.method is not None:
+            return self.method.planes(
+                self._rows(node), node.counts, node.key, self.criterion, self.rules
+            )
+        problem, rows = self._numbers(node)
+
+        def weights() -> FloatArray:
+            if problem.weights is None:
+                return np.full(len(rows), problem.unit)
+            return np.asarray(problem.weights[rows] * problem.unit, dtype=np.float64)
+
+        def row_weights() -> FloatArray:
+            known = self.problem.row_weights
+            return weights() if known is None else known[self._rows(node)]
+
+        def values() -> FloatArray:
+            X = np.array(problem.Z[rows], dtype=np.float64)
+            return X if self.scale is None else X * self.scale
+
+        def encoded() -> FloatArray:
+            return np.array(self.problem.Z[self._rows(node)], dtype=np.float64)
+
+        def spreads() -> FloatArray:
+            return spread(problem, rows)
+
+        view = NodeView(
+            rows=values,
+            y=problem.y[rows],
+            sample_weight=weights,
+            counts=np.asarray(node.counts * problem.unit, dtype=np.float64),
+            n_levels=self.problem.n_levels,
+            depth=node.depth,
+            key=node.key,
+            encoded=encoded if self.odd or self.scale is not None else None,
+            row_weight=row_weights,
+        )
+        try:
+            said = self.proposals.ask(view)
+            most = self.proposals.max_features
+            return read_directions(said, problem.n_features, self.scale, most, spreads)
+        except Exception as error:
+            error.add_note(
+                f"(while the proposer looked at a node of {node.rows} rows at depth {node.depth})"
+            )
+            raise
+        finally:
+            view.close()
+
+    def _rows(self, node: _Pending) -> Int32Array:
+        assert self.row_numbers is not None
+        return self.row_numbers[node.start : node.end]
+
+    def _numbers(self, node: _Pending) -> tuple[Problem, Int32Array]:
+        """A problem of plain numbers, and which of its rows are the node's."""
+        if self.odd is None:
+            return self.problem, self._rows(node)
+        if self.coded is None or self.coded[0] is not node:
+            self.coded = node, self.odd.at(self._rows(node), node.counts)
+        return self.coded[1].problem, np.arange(node.rows, dtype=np.int32)
+
+    # -- dividing ---------------------------------------------------------------------------
+
+    def divide(self, node: _Pending) -> list[_Pending]:
+        """Divide the node's rows by its split and return its two children."""
+        split = node.split
+        assert split is not None
+        left = self._mark(node, split)
+        middle = node.start + split.rows_left
+        children = [
+            _Pending(
+                start=start,
+                end=end,
+                depth=node.depth + 1,
+                counts=counts,
+                active=node.active,
+                key=child_key(node.key, side) if self.has_proposer else 0,
+            )
+            for side, (start, end, counts) in enumerate(
+                [(node.start, middle, left), (middle, node.end, node.counts - left)]
+            )
+        ]
+        if self.columns is not None:
+            self.columns.divide(node, split.column)
+        return children
+
+    def keep(self, node: _Pending, children: list[_Pending]) -> list[_Pending]:
+        """Record a node's split; its children learn the number of their parent."""
+        number = self.records.split(node)
+        for child in children:
+            child.parent = number
+        return children
+
+    def _mark(self, node: _Pending, split: Split) -> Int64Array:
+        """Decide each row's side by the canonical value; returns the left class sums."""
+        if split.column >= 0 and self.columns is not None:
+            left, split.threshold = self.columns.cut(node, split)
+            if self.row_numbers is not None:
+                self.columns.lists.divide_window(self._rows(node), self.problem.n_classes)
+            return left
+        if split.marked:
+            assert self.columns is not None
+            left = self.columns.lists.divide_window(self._rows(node), self.problem.n_classes)
+            return np.asarray(left)
+        rows = self._rows(node)
+        right, left = split.divide(*self._numbers(node), node.counts)
+        if self.coded is not None:
+            split.terms = self.coded[1].terms(split.idx, split.coef)
+        split.rows_left = len(rows) - int(right.sum())
+        if self.columns is not None:
+            self.columns.lists.mark(rows, right)
+        _reorder(rows, right.astype(bool))
+        return left
+
+
+def _reorder(rows: Int32Array, right: NDArray[np.bool_]) -> None:
+    """Divide a window of row numbers in place; both sides keep their order."""
+    rows[:] = np.concatenate([rows[~right], rows[right]])
+
+
+def _class_sums(problem: Problem) -> Int64Array:
+    sums = np.zeros(problem.n_classes, dtype=np.int64)
+    np.add.at(sums, problem.y, 1 if problem.weights is None else problem.weights)
+    return sums

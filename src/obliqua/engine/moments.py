@@ -1,0 +1,268 @@
+"""Exact class means and scatter matrices of a node, from sums that add up over parts.
+
+Methods that look at covariances (Householder, Fisher, discriminants) take them from here, so
+their directions are a pure function of the node's rows: no order of rows, number of threads or
+division into parts can change a bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from obliqua._core.moments import scatter as _scatter
+from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua.data.problem import Problem
+
+__all__ = ["ClassSums", "FixedPoint", "class_sums", "spread"]
+
+VALUE_BITS = 24
+PIECE_BITS = 26
+TOTAL_BITS = 36  # sums of weights up to 2^36 times a piece of a product fit in 64 bits
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """How values become whole numbers: the same for all parts of the rows that are summed.
+
+    Parameters
+    ----------
+    shift : ndarray of shape (n_features,)
+        The middle of each column's range.
+    exponent : ndarray of int32, of shape (n_features,)
+        ``|x - shift| <= 2**exponent``.
+    weight_shift : int
+        Weights are divided by ``2**weight_shift``.
+    """
+
+    shift: FloatArray
+    exponent: Int32Array
+    weight_shift: int = 0
+
+    @classmethod
+    def of_ranges(cls, low: FloatArray, high: FloatArray, total_weight: int = 1) -> FixedPoint:
+        """Make it of ranges, which parts of the data can merge.
+
+        Parameters
+        ----------
+        low, high : ndarray of shape (n_features,)
+            The least and the largest value of each column.
+        total_weight : int, default=1
+            The weight of all rows in grid units.
+
+        Returns
+        -------
+        FixedPoint
+            The same for all parts.
+        """
+        low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+        shift = low / 2 + high / 2
+        reach = np.maximum(high - shift, shift - low)
+        _, exponent = np.frexp(reach)
+        # Below this, 2^(24 - exponent) would overflow; such columns are constant to rounding.
+        exponent = np.maximum(exponent, -990)
+        return cls(shift, exponent.astype(np.int32), weight_shift(total_weight))
+
+    @classmethod
+    def of_problem(cls, problem: Problem) -> FixedPoint:
+        """Make it for the rows of a problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            The data.
+
+        Returns
+        -------
+        FixedPoint
+            It.
+        """
+        return cls.of_rows(problem, np.arange(problem.n_rows, dtype=np.int32))
+
+    @classmethod
+    def of_rows(cls, problem: Problem, rows: Int32Array) -> FixedPoint:
+        """Make it for some rows of a problem, those of a node for instance.
+
+        Parameters
+        ----------
+        problem : Problem
+            The data.
+        rows : ndarray of int32
+            Row numbers.
+
+        Returns
+        -------
+        FixedPoint
+            It.
+        """
+        values = problem.Z[rows].astype(np.float64)
+        return cls.of_ranges(values.min(axis=0), values.max(axis=0), problem.total_weight)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSums:
+    """Sums of weights, values and products per class. They add and subtract exactly.
+
+    Parameters
+    ----------
+    weights : ndarray of int64, of shape (n_classes,)
+        In units of ``2**grid.weight_shift`` grid units of weight.
+    first : ndarray of int64, of shape (n_classes, n_features)
+        Sums of values.
+    high, low : ndarray of int64, of shape (n_classes, n_features * (n_features + 1) / 2)
+        Sums of products of two features, ``high * 2**26 + low``: the lower triangle, row by
+        row.
+    grid : FixedPoint
+        How values became whole numbers.
+    """
+
+    weights: Int64Array
+    first: Int64Array
+    high: Int64Array
+    low: Int64Array
+    grid: FixedPoint
+
+    def __add__(self, other: ClassSums) -> ClassSums:
+        return self._combine(other, 1)
+
+    def __sub__(self, other: ClassSums) -> ClassSums:
+        return self._combine(other, -1)
+
+    def _combine(self, other: ClassSums, sign: int) -> ClassSums:
+        return ClassSums(
+            self.weights + sign * other.weights,
+            self.first + sign * other.first,
+            self.high + sign * other.high,
+            self.low + sign * other.low,
+            self.grid,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ClassSums):
+            return NotImplemented
+        mine = self._exact_products(), self.weights, self.first
+        theirs = other._exact_products(), other.weights, other.first
+        return all(np.array_equal(a, b) for a, b in zip(mine, theirs, strict=True))
+
+    def _exact_products(self) -> Any:
+        """The sums of products as Python integers."""
+        return self.high.astype(object) * 2**PIECE_BITS + self.low.astype(object)
+
+    def mean(self, c: int) -> FloatArray:
+        """Return the mean of a class.
+
+        Parameters
+        ----------
+        c : int
+            The class.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            The mean in original units; NaN for a class without rows.
+        """
+        if self.weights[c] == 0:
+            return np.full(self.first.shape[1], np.nan)
+        unit = np.ldexp(1.0, self.grid.exponent - VALUE_BITS)
+        mean: FloatArray = self.grid.shift + self.first[c] / int(self.weights[c]) * unit
+        return mean
+
+    def scatter(self, c: int) -> FloatArray:
+        """Return the sum of squares and products about the mean of a class.
+
+        Parameters
+        ----------
+        c : int
+            The class.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            In original units, and in the weights' grid units; 0 for a class without rows.
+        """
+        p = self.first.shape[1]
+        weight = max(int(self.weights[c]), 1)
+        first = self.first[c].astype(object)
+        rows, columns = np.tril_indices(p)
+        products = self.high[c].astype(object) * 2**PIECE_BITS + self.low[c].astype(object)
+        # products - first first' / weight, rounded once: both sides times the weight.
+        central = (products * weight - first[rows] * first[columns]).astype(np.float64) / weight
+        exponent = self.grid.exponent
+        matrix = np.zeros((p, p))
+        with np.errstate(over="ignore", under="ignore"):  # of values near the limits of float64
+            matrix[rows, columns] = np.ldexp(
+                central, exponent[rows] + exponent[columns] - 2 * VALUE_BITS
+            )
+        matrix[columns, rows] = matrix[rows, columns]
+        return matrix * 2.0**self.grid.weight_shift
+
+
+def class_sums(problem: Problem, rows: Int32Array, grid: FixedPoint) -> ClassSums:
+    """Sum the rows of a node, or of a part of it, class by class.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    rows : ndarray of int32
+        Row numbers.
+    grid : FixedPoint
+        The same for all nodes and parts that are to be compared.
+
+    Returns
+    -------
+    ClassSums
+        The sums; those of parts add up to those of the whole, exactly.
+    """
+    sums = _scatter(
+        problem.Z,
+        rows,
+        problem.y,
+        problem.weights,
+        grid.shift,
+        grid.exponent,
+        problem.n_classes,
+        grid.weight_shift,
+    )
+    return ClassSums(*sums, grid)
+
+
+def weight_shift(total_weight: int) -> int:
+    """Return by how many bits weights are shortened so that sums of products stay exact."""
+    return max(int(total_weight).bit_length() - TOTAL_BITS, 0)
+
+
+def spread(problem: Problem, rows: Int32Array) -> FloatArray:
+    """Return the standard deviation of each feature over some rows, from exact sums.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    rows : ndarray of int32
+        Row numbers.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        The standard deviations.
+    """
+    grid = FixedPoint.of_rows(problem, rows)
+    values = problem.Z[rows].astype(np.float64)
+    whole = np.rint((values - grid.shift) * np.ldexp(1.0, VALUE_BITS - grid.exponent))
+    counted = whole.astype(np.int64)
+    weights = np.ones((len(rows), 1), dtype=np.int64)
+    if problem.weights is not None:
+        scaled = np.rint(np.ldexp(problem.weights[rows].astype(np.float64), -grid.weight_shift))
+        weights = scaled.astype(np.int64)[:, None]
+    square = counted * counted
+    low = (weights * (square & (2**PIECE_BITS - 1))).sum(axis=0).astype(object)
+    high = (weights * (square >> PIECE_BITS)).sum(axis=0).astype(object)
+    first = (weights * counted).sum(axis=0).astype(object)
+    total = int(weights.sum())
+    central = ((high * 2**PIECE_BITS + low) * total - first * first).astype(np.float64) / total
+    # The root first: no square is then too large or too small for float64.
+    with np.errstate(under="ignore"):
+        return np.asarray(np.ldexp(np.sqrt(central / total), grid.exponent - VALUE_BITS))

@@ -1,0 +1,388 @@
+"""What a method says to the engine: a node in, directions out.
+
+A proposer is an object with ``propose(node)``, or a function of a node. It looks at a `NodeView`
+and returns `Directions` (or a plain array of normals). Where the thresholds are, how good the
+splits are and whether the tree goes on is the engine's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
+from obliqua.data.weights import round_significant
+from obliqua.errors import NodeViewClosed, ProposerError
+
+__all__ = ["Directions", "NodeView", "Planes", "Proposals", "Proposer"]
+
+SIGNIFICANT_BITS = 24
+
+
+class NodeView:
+    """What a proposer sees of a node. It is dead after the call: use it, do not keep it.
+
+    The engine makes it. What is expensive is computed when it is first asked for.
+
+    Parameters
+    ----------
+    rows : callable
+        Makes `X`.
+    y : ndarray of int32
+        See below.
+    sample_weight : callable
+        Makes `sample_weight`.
+    counts : ndarray
+        See below.
+    n_levels : ndarray of int32
+        See below.
+    depth : int
+        See below.
+    key : int
+        The seed of `rng`.
+    encoded : callable, default=None
+        Makes `encoded`; None: it is `X`.
+    row_weight : callable, default=None
+        Makes `row_weight`; None: it is `sample_weight`.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The node's rows, float64, read-only. All of it is finite: levels are numbers that the
+        node's rows give them (CRIMCOORD), and what is missing is filled in.
+    encoded : ndarray of shape (n_samples, n_features)
+        The rows as they are in the data: codes 0, 1, ... of levels, and NaN for what is missing.
+        Numbers are never scaled.
+    n_levels : ndarray of int32, of shape (n_features,)
+        The number of levels of each qualitative column in all of the data, 0 for a numeric one.
+    y : ndarray of int32, of shape (n_samples,)
+        Class codes 0, 1, ..., n_classes - 1; not every class need be there.
+    sample_weight : ndarray of shape (n_samples,)
+        Weights of the rows, those of their classes included (priors and costs).
+    row_weight : ndarray of shape (n_samples,)
+        As how many rows each row counts, for tests of significance: its weight without that of
+        its class. Weights that are not all whole numbers are brought to a mean of 1 over all of
+        the data.
+    counts : ndarray of shape (n_classes,)
+        Weight of each class in the node.
+    n_samples, n_features, n_classes, depth : int
+        Sizes; the root has depth 0.
+    rng : numpy.random.Generator
+        Random numbers that depend on the seed and on the node's place in the tree only.
+    """
+
+    def __init__(
+        self,
+        rows: Callable[[], FloatArray],
+        y: Int32Array,
+        sample_weight: Callable[[], FloatArray],
+        counts: FloatArray,
+        n_levels: Int32Array,
+        depth: int,
+        key: int,
+        encoded: Callable[[], FloatArray] | None = None,
+        row_weight: Callable[[], FloatArray] | None = None,
+    ) -> None:
+        self._makers: dict[str, Callable[[], Any]] = {
+            "X": rows,
+            "encoded": (lambda: self.X) if encoded is None else encoded,
+            "n_levels": n_levels.copy,
+            "y": lambda: y,
+            "sample_weight": sample_weight,
+            "row_weight": sample_weight if row_weight is None else row_weight,
+            "counts": lambda: counts,
+            "n_samples": lambda: len(y),
+            "n_features": lambda: len(n_levels),
+            "n_classes": lambda: len(counts),
+            "depth": lambda: depth,
+            "rng": lambda: np.random.Generator(np.random.Philox(key=key)),
+        }
+        self._made: dict[str, Any] = {}
+        self._title = f"{len(y)} rows at depth {depth}"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self._made:
+            return self._made[name]
+        if not self._makers:
+            raise NodeViewClosed(
+                f"The view of a node was asked for {name!r} after the proposer had returned. "
+                "Copy what you need while the proposer runs."
+            )
+        if name not in self._makers:
+            raise AttributeError(f"A node has no {name!r}. It has {', '.join(self._makers)}.")
+        value = self._makers[name]()
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        self._made[name] = value
+        return value
+
+    def __repr__(self) -> str:
+        return f"<NodeView: {self._title}{'' if self._makers else ', closed'}>"
+
+    def close(self) -> None:
+        """End the view: from now on reading it raises `NodeViewClosed`."""
+        self._makers = {}
+        self._made = {}
+
+
+class Proposer(Protocol):
+    """Anything that proposes directions for a node."""
+
+    def propose(self, node: NodeView) -> Any:
+        """Return `Directions`, an array of normals, or None for no proposal."""
+        ...  # pragma: no cover
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Proposed normals of hyperplanes.
+
+    Parameters
+    ----------
+    normals : array-like or sparse matrix of shape (n_directions, n_features)
+        One normal per row; a single normal may be a plain vector. Length does not matter.
+        Normals are rounded to 24 significant bits before they are scored. Rows that are zero
+        or not finite are passed over.
+    thresholds : array-like of shape (n_directions,), default=None
+        If given, the split ``x @ normal <= threshold`` is only scored; else every threshold
+        is searched. With a limit on the features of a split, a direction that loses features
+        loses its threshold too.
+    labels : sequence of str, default=None
+        What each direction is, for the tree's memory of where a split came from.
+    """
+
+    normals: Any
+    thresholds: ArrayLike | None = None
+    labels: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """A proposer, and whether axis-parallel splits compete with what it proposes.
+
+    Parameters
+    ----------
+    proposer : Proposer or callable or None
+        Where oblique directions come from; None for none.
+    axis_parallel : bool, default=True
+        Whether every feature is a candidate too. They come first, so they win ties.
+    max_features : int, default=None
+        The most features that a split may use. A direction that uses more is replaced by its
+        sparse version, which keeps the entries of largest ``|coefficient| * spread``.
+    scale : {"standard", "robust", "minmax"}, default=None
+        What the proposer sees: features divided by their standard deviation, by their
+        interquartile range or by their range. The splits are in original units all the same.
+    axis_bias : float, default=1.0
+        An oblique split must be better than the best axis-parallel one by more than this factor.
+        With 0 any oblique split is taken, and axis-parallel ones only where there is none.
+    """
+
+    proposer: Any = None
+    axis_parallel: bool = True
+    max_features: int | None = None
+    scale: str | None = None
+    axis_bias: float = 1.0
+
+    def ask(self, node: NodeView) -> Any:
+        """Return what the proposer says of a node.
+
+        Parameters
+        ----------
+        node : NodeView
+            The node.
+
+        Returns
+        -------
+        Directions, array or None
+            Whatever the proposer returned.
+        """
+        if self.proposer is None:
+            return None
+        propose = getattr(self.proposer, "propose", self.proposer)
+        return propose(node)
+
+
+class Planes(NamedTuple):
+    """Normals as CSR rows, ready for the engine."""
+
+    ptr: Int64Array
+    idx: Int32Array
+    coef: FloatArray
+    thresholds: FloatArray | None
+    labels: tuple[str, ...] | None
+    opened: BoolArray | None = None  # whose given thresholds are void: they are searched
+
+    def __len__(self) -> int:
+        return len(self.ptr) - 1
+
+    def only(self, chosen: BoolArray) -> Planes:
+        """Return the same with all other directions empty: those are passed over."""
+        sizes = np.where(chosen, np.diff(self.ptr), 0)
+        keep = np.repeat(chosen, np.diff(self.ptr))
+        ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return Planes(ptr, self.idx[keep], self.coef[keep], self.thresholds, self.labels)
+
+    def row(self, d: int) -> tuple[Int32Array, FloatArray]:
+        """Return columns and coefficients of direction d."""
+        window = slice(self.ptr[d], self.ptr[d + 1])
+        return self.idx[window], self.coef[window]
+
+
+def identity_planes(n_features: int) -> Planes:
+    """Every feature as a direction of its own."""
+    return Planes(
+        np.arange(n_features + 1, dtype=np.int64),
+        np.arange(n_features, dtype=np.int32),
+        np.ones(n_features),
+        None,
+        None,
+    )
+
+
+def read_directions(
+    said: Any,
+    n_features: int,
+    scale: FloatArray | None = None,
+    max_features: int | None = None,
+    spread: Callable[[], FloatArray] | None = None,
+) -> Planes | None:
+    """Check what a proposer returned and make CSR rows of it; None if it proposed nothing.
+
+    `scale` brings normals that were made for scaled features back to original units. With
+    `max_features`, `spread()` says how much each feature varies in the node.
+    """
+    if said is None:
+        return None
+    if not isinstance(said, Directions):
+        said = Directions(said)
+    normals = said.normals
+    if normals is None:
+        return None
+    rows = _as_csr(normals, n_features)
+    k, coef = len(rows.ptr) - 1, rows.coef
+    if scale is not None:
+        with np.errstate(over="ignore"):  # a row that is not finite is passed over later
+            coef = coef * scale[rows.idx]
+    # Noise in the last bits, from another BLAS or order of sums, hardly ever reaches a tree.
+    coef = round_significant(coef, SIGNIFICANT_BITS)
+    rows = _Rows(rows.ptr, rows.idx, coef).only(coef != 0)
+    opened = None
+    if max_features is not None and np.diff(rows.ptr).max(initial=0) > max_features:
+        assert spread is not None
+        opened = np.diff(rows.ptr) > max_features
+        rows = _sparse_version(rows, max_features, spread())
+    thresholds = _checked_thresholds(said.thresholds, k)
+    labels = None if said.labels is None else tuple(str(label) for label in said.labels)
+    if labels is not None and len(labels) != k:
+        raise ProposerError(
+            f"A proposer must give one label per direction; got {len(labels)} labels for {k} "
+            "directions."
+        )
+    if k == 0:
+        return None
+    # A row that is not finite is passed over whole; its place in the order stays.
+    bad = np.zeros(k, dtype=bool)
+    bad[rows.number[~np.isfinite(rows.coef)]] = True
+    rows = rows.only(~bad[rows.number])
+    return Planes(
+        rows.ptr.astype(np.int64),
+        rows.idx.astype(np.int32),
+        np.ascontiguousarray(rows.coef),
+        thresholds,
+        labels,
+        None if thresholds is None else opened,
+    )
+
+
+class _Rows(NamedTuple):
+    """Sparse rows. SciPy's own kind costs as much to make as a small node's search."""
+
+    ptr: NDArray[Any]
+    idx: NDArray[Any]
+    coef: FloatArray
+
+    @property
+    def number(self) -> Int64Array:
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
+
+    def only(self, keep: BoolArray) -> _Rows:
+        """Return the rows with some of their entries."""
+        if keep.all():
+            return self
+        sizes = np.bincount(self.number[keep], minlength=len(self.ptr) - 1)
+        return _Rows(np.append(0, np.cumsum(sizes)), self.idx[keep], self.coef[keep])
+
+
+def _sparse_version(rows: _Rows, most: int, spread: FloatArray) -> _Rows:
+    """Keep the `most` entries of each row that matter most; of equals the earlier ones."""
+    number = rows.number
+    # A row that is not finite is passed over later; what makes it so must stay in it.
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.abs(rows.coef) * spread[rows.idx]
+    order = np.lexsort((rows.idx, -size, np.isfinite(rows.coef), number))
+    place = np.arange(len(order)) - rows.ptr[:-1][number[order]]
+    keep = np.zeros(len(order), dtype=bool)
+    keep[order[place < most]] = True
+    return rows.only(keep)
+
+
+def _as_csr(normals: Any, n_features: int) -> _Rows:
+    if not sparse.issparse(normals):
+        try:
+            dense: NDArray[Any] = np.asarray(normals)
+            if dense.dtype.kind != "c":
+                dense = dense.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ProposerError(
+                f"A proposer must return numbers (an array of normals); got "
+                f"{type(normals).__name__}, which is not: {error}"
+            ) from error
+        if dense.ndim == 1 and dense.size:
+            dense = dense[None, :]
+        if dense.size == 0:
+            return _Rows(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0))
+        normals = dense
+    if normals.dtype.kind == "c":
+        raise ProposerError(
+            "A proposer must return real numbers; got complex ones. Take .real if the imaginary "
+            "parts are 0 (or numpy.linalg.eigh for eigenvectors of a symmetric matrix)."
+        )
+    if normals.ndim != 2 or normals.shape[1] != n_features:
+        raise ProposerError(
+            f"A proposer must return normals of shape (n_directions, {n_features}); got shape "
+            f"{tuple(normals.shape)}. One row per direction, one column per feature."
+        )
+    if not sparse.issparse(normals):
+        rows, columns = np.nonzero(normals)
+        ptr = np.searchsorted(rows, np.arange(len(normals) + 1))
+        return _Rows(ptr, columns, normals[rows, columns])
+    matrix = sparse.csr_array(normals, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    matrix.sort_indices()
+    return _Rows(matrix.indptr, matrix.indices, matrix.data)
+
+
+def _checked_thresholds(thresholds: ArrayLike | None, k: int) -> FloatArray | None:
+    if thresholds is None:
+        return None
+    try:
+        values = np.asarray(thresholds).astype(np.float64, casting="same_kind").ravel()
+    except (TypeError, ValueError) as error:
+        raise ProposerError(
+            f"A proposer's thresholds must be real numbers, one per direction; got "
+            f"{type(thresholds).__name__}: {error}"
+        ) from error
+    if len(values) != k:
+        raise ProposerError(
+            f"A proposer must give one threshold per direction or none at all; got {len(values)} "
+            f"thresholds for {k} directions."
+        )
+    return values

@@ -1,0 +1,257 @@
+"""The best split of one node over a batch of directions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from obliqua._core.node import Node, threshold_between
+from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua.criteria import Criterion
+from obliqua.data.problem import Problem
+from obliqua.engine.coding import Terms
+from obliqua.engine.proposals import Planes
+
+__all__ = ["Split", "best_split", "search_node"]
+
+WORK_PER_THREAD = 200_000  # rows x directions below which a thread is not worth starting
+
+
+@dataclass
+class Split:
+    """A chosen hyperplane and what it is worth."""
+
+    goodness: float
+    order: int  # the place of its direction in the order that breaks ties
+    rows_left: int
+    threshold: float = np.nan
+    column: int = -1  # the column of an axis-parallel split of the sorted columns, else -1
+    terms: Terms | None = None  # its coefficients, unless it is one of the sorted columns
+    label: str = ""
+    gain: float = np.nan
+    axis_goodness: float = np.nan
+    axis_gain: float = np.nan
+    marked: bool = False  # whether the sorted columns know the sides of the rows
+
+    @property
+    def idx(self) -> Int32Array:
+        """The columns of the hyperplane."""
+        assert self.terms is not None
+        return self.terms.idx
+
+    @property
+    def coef(self) -> FloatArray:
+        """Their coefficients."""
+        assert self.terms is not None
+        return self.terms.coef
+
+    def divide(
+        self, problem: Problem, rows: Int32Array, counts: Int64Array
+    ) -> tuple[NDArray[np.uint8], Int64Array]:
+        """Return which of the rows go right, and the class sums of those that go left."""
+        node = Node(problem.Z, rows, problem.y, problem.weights, counts, 0, len(rows), 1, 0)
+        right, left = node.divide(self.idx, self.coef, self.threshold)
+        return right, left
+
+
+def best_split(found: Iterable[Split]) -> Split | None:
+    """Return the split with the largest goodness; the earlier direction wins ties."""
+    return min(found, key=lambda split: (-split.goodness, split.order), default=None)
+
+
+def search_node(
+    problem: Problem,
+    rows: Int32Array,
+    counts: Int64Array,
+    planes: Planes,
+    criterion: Criterion,
+    rules: Any,
+    exhaustive: bool = False,
+    pool: Executor | None = None,
+    n_threads: int = 1,
+) -> Split | None:
+    """Find the best legal split of some rows along the given directions.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    rows : ndarray of int32
+        The node's row numbers.
+    counts : ndarray of int64
+        The node's class sums in grid units.
+    planes : Planes
+        The directions, with or without thresholds.
+    criterion : Criterion
+        How good a split is.
+    rules : Rules
+        Of these, the smallest sides count here.
+    exhaustive : bool
+        Whether goodness 0 is good enough (the first such cut is taken).
+    pool : Executor
+        Threads to share directions out to.
+    n_threads : int
+        How many.
+
+    Returns
+    -------
+    Split or None
+        None if no cut is good enough.
+    """
+    node = Node(
+        problem.Z,
+        rows,
+        problem.y,
+        problem.weights,
+        counts,
+        criterion.code,
+        len(rows),
+        rules.min_samples_leaf,
+        rules.min_weight_leaf,
+    )
+    if planes.opened is not None:
+        return _search_both(
+            problem, rows, counts, planes, criterion, rules, exhaustive, pool, n_threads
+        )
+    if planes.thresholds is not None:
+        found = _score_given(node, problem, planes, rows, counts, criterion, exhaustive)
+    elif criterion.code >= 0:
+        found = _search_compiled(node, planes, exhaustive, pool, n_threads, len(rows))
+    else:
+        found = _search_function(node, problem, planes, counts, criterion, exhaustive)
+    if found is None:
+        return None
+    found.terms = Terms.plain(*planes.row(found.order))
+    found.label = (
+        planes.labels[found.order] if planes.labels is not None else f"direction {found.order}"
+    )
+    return found
+
+
+def _search_both(
+    problem: Problem,
+    rows: Int32Array,
+    counts: Int64Array,
+    planes: Planes,
+    criterion: Criterion,
+    rules: Any,
+    exhaustive: bool,
+    pool: Executor | None,
+    n_threads: int,
+) -> Split | None:
+    """Of directions with thresholds, those that lost features are searched."""
+    assert planes.opened is not None
+    ptr, idx, coef, _, labels, _ = planes.only(planes.opened)
+    found = [
+        search_node(problem, rows, counts, some, criterion, rules, exhaustive, pool, n_threads)
+        for some in (planes.only(~planes.opened), Planes(ptr, idx, coef, None, labels))
+    ]
+    return best_split([split for split in found if split is not None])
+
+
+def _search_compiled(
+    node: Node,
+    planes: Planes,
+    exhaustive: bool,
+    pool: Executor | None,
+    n_threads: int,
+    n_rows: int,
+) -> Split | None:
+    k = len(planes)
+    shares = 1
+    if pool is not None:
+        shares = int(max(1, min(n_threads, k, n_rows * k // WORK_PER_THREAD)))
+    ends = [k * share // shares for share in range(shares + 1)]
+
+    def task(share: int) -> tuple[float, int, int, float, float]:
+        cut: tuple[float, int, int, float, float] = node.search(
+            planes.ptr, planes.idx, planes.coef, ends[share], ends[share + 1], exhaustive
+        )
+        return cut
+
+    cuts = list(pool.map(task, range(shares))) if pool and shares > 1 else [task(0)]
+    best = min((cut for cut in cuts if cut[1] >= 0), key=lambda c: (-c[0], c[1]), default=None)
+    if best is None:
+        return None
+    return Split(best[0], best[1], best[2], threshold_between(best[3], best[4]))
+
+
+def _search_function(
+    node: Node,
+    problem: Problem,
+    planes: Planes,
+    counts: Int64Array,
+    criterion: Criterion,
+    exhaustive: bool,
+) -> Split | None:
+    """A criterion written in Python scores all cuts of a direction at once."""
+    best: Split | None = None
+    for d in range(len(planes)):
+        idx, coef = planes.row(d)
+        if len(idx) == 0:
+            continue
+        rows_left, sums, below, above = node.cuts(idx, coef)
+        if len(rows_left) == 0:
+            continue
+        scores = by_function(criterion, sums, counts, problem.unit)
+        k = int(np.argmax(scores))
+        bar = best.goodness if best is not None else 0.0
+        if scores[k] > bar or (exhaustive and best is None and scores[k] == 0.0):
+            best = Split(
+                float(scores[k]),
+                d,
+                int(rows_left[k]),
+                threshold_between(below[k], above[k]),
+            )
+    return best
+
+
+def by_function(
+    criterion: Criterion, sums: Int64Array, counts: Int64Array, unit: float
+) -> FloatArray:
+    """Score cuts by a criterion written in Python; what it says must be finite."""
+    scores = criterion.goodness(sums * unit, (counts - sums) * unit)
+    if not np.isfinite(scores).all():
+        k = int(np.flatnonzero(~np.isfinite(scores))[0])
+        got = "NaN" if np.isnan(scores[k]) else "infinity"
+        raise ValueError(
+            f"The criterion {criterion.name!r} must return a finite number for every pair of "
+            f"class sums; got {got} for left={(sums[k] * unit).tolist()}, "
+            f"right={((counts - sums[k]) * unit).tolist()}. Return 0 for a split of no use."
+        )
+    return scores
+
+
+def _score_given(
+    node: Node,
+    problem: Problem,
+    planes: Planes,
+    rows: Int32Array,
+    counts: Int64Array,
+    criterion: Criterion,
+    exhaustive: bool,
+) -> Split | None:
+    """Directions with thresholds of their own are only scored."""
+    assert planes.thresholds is not None
+    scores = node.score_at(planes.ptr, planes.idx, planes.coef, planes.thresholds)
+    if criterion.code < 0:
+        for k in np.flatnonzero(~np.isnan(scores)).tolist():
+            _, left = node.divide(*planes.row(k), planes.thresholds[k])
+            scores[k] = by_function(criterion, left[None, :], counts, problem.unit)[0]
+    legal = ~np.isnan(scores)
+    if exhaustive and criterion.code >= 0:
+        # The split is somebody else's choice, and our measure of it has no veto. A criterion of
+        # the user's own may forbid it.
+        scores = np.maximum(scores, 0.0)
+    scores = np.where(legal, scores, -np.inf)
+    d = int(np.argmax(scores))
+    if not (scores[d] > 0.0 or (exhaustive and scores[d] == 0.0)):
+        return None
+    threshold = float(planes.thresholds[d])
+    right, _ = node.divide(*planes.row(d), threshold)
+    return Split(float(scores[d]), d, len(rows) - int(right.sum()), threshold)

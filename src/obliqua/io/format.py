@@ -1,0 +1,387 @@
+"""A model as the bytes of a file, and back.
+
+Everything is checked on the way back. Whatever the bytes are, the result is exactly the model that
+was written, or `ModelFileError`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from obliqua._typing import AnyArray
+from obliqua.data.encoding import Encoding
+from obliqua.errors import ModelFileError
+from obliqua.io.container import MAGIC, Refused, first_entry, frame, inflate, pack
+from obliqua.io.values import from_json, labels_from_json, labels_to_json, to_json
+from obliqua.tree.layout import ARRAYS
+from obliqua.tree.model import COMBINATIONS, Model
+from obliqua.tree.tree import Tree
+
+__all__ = ["FORMAT", "VERSION", "from_bytes", "to_bytes"]
+
+#: What the first field of every header says.
+FORMAT = "obliqua model"
+#: The version of the format that is written, and the newest one that is read.
+VERSION = 1
+
+_HEADER = "header.json"
+_CHECKSUMS = "checksums.json"
+
+# Arrays that trees did not have when version 1 began, and what they are in files without them:
+# a function of the arrays that are there. An entry here is for ever, as are the files.
+_LATER: dict[str, Callable[[Mapping[str, AnyArray]], AnyArray]] = {}
+
+# In a file, an array has the first of these types that holds all of its numbers exactly.
+_TYPES = {
+    "f": ("<f4", "<f8"),
+    "i": ("|u1", "|i1", "<u2", "<i2", "<i4", "<i8"),
+    "u": ("|u1", "<u2", "<i4"),
+}
+
+# Every tree takes time to check, however well it packs. A file has at most this many, or one for
+# each so many bytes of it. Stored as it is, even a single leaf takes more bytes than that.
+FREE_TREES, BYTES_PER_TREE = 1000, 64
+
+Fields = dict[str, Any]
+
+
+# --- writing ---------------------------------------------------------------------------------
+
+
+def to_bytes(model: Model, about: Mapping[str, Any] | None = None) -> bytes:
+    """Return a model as the bytes of a file.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    about : mapping, default=None
+        More to keep.
+
+    Returns
+    -------
+    bytes
+        The same for the same model and version of obliqua.
+    """
+    if not isinstance(model, Model):
+        raise TypeError(
+            f"write_model takes a Model; got {type(model).__name__}. obliqua.save takes "
+            "estimators and trees too."
+        )
+    for tree in model.trees:
+        tree.validate()
+    arrays = {name: _joined(name, model.trees) for name in ARRAYS}
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "written_by": f"obliqua {version('obliqua')}",
+        "about": _checked_about(about),
+        "combine": model.combine,
+        "classes": _named("classes", labels_to_json, model.classes),
+        "encoding": _named("encoding", _encoding_to_json, model.encoding),
+        "n_features": model.encoding.n_columns,
+        "trees": [{"origin_labels": list(tree.origin_labels)} for tree in model.trees],
+        "arrays": {
+            name: {
+                "type": array.dtype.str,
+                "shape": list(array.shape),
+                "lengths": [len(getattr(tree, name)) for tree in model.trees],
+            }
+            for name, array in arrays.items()
+        },
+    }
+    members = [(_HEADER, _json_bytes(header))]
+    members += [(_member(name), _npy_bytes(array)) for name, array in arrays.items()]
+    sums = {name: hashlib.sha256(data).hexdigest() for name, data in members}
+    members.append((_CHECKSUMS, _json_bytes(sums)))
+    data = pack(members)
+    return data if len(model.trees) <= _most_trees(len(data)) else pack(members, level=0)
+
+
+def _most_trees(file_size: int) -> int:
+    return max(FREE_TREES, file_size // BYTES_PER_TREE)
+
+
+def _checked_about(about: Mapping[str, Any] | None) -> Fields:
+    if about is None:
+        return {}
+    if not isinstance(about, Mapping):
+        raise TypeError(f"about must be a mapping with strings as keys; got {about!r:.60}.")
+    fields = dict(about)
+    try:
+        json.dumps(fields, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(
+            f"about cannot be saved: {error}. It may hold null, bools, finite numbers, strings, "
+            "and lists and mappings of them."
+        ) from error
+    return fields
+
+
+def _member(name: str) -> str:
+    return f"arrays/{name}.npy"
+
+
+def _named(what: str, write: Callable[[Any], Fields], value: Any) -> Fields:
+    try:
+        return write(value)
+    except TypeError as error:
+        raise TypeError(f"The model's {what} cannot be saved: {error}.") from error
+
+
+def _encoding_to_json(encoding: Encoding) -> Fields:
+    state = encoding.to_dict()
+    for entry in state["columns"]:
+        if not isinstance(entry["name"], str):
+            raise TypeError(f"the name of a column must be a string; got {entry['name']!r}")
+        entry["name"] = str(entry["name"])
+        if "levels" in entry:
+            entry["levels"] = [to_json(level) for level in entry["levels"]]
+    return state
+
+
+def _json_bytes(state: Fields) -> bytes:
+    text = json.dumps(state, allow_nan=False, separators=(",", ":"))
+    if json.loads(text) != state:
+        # Half characters (surrogates) that stand side by side would become a whole one.
+        raise TypeError(
+            "A name, a label or a value cannot be saved, because JSON does not give it back as it "
+            "is. Strings must be valid Unicode, and keys must be strings."
+        )
+    return text.encode("ascii")
+
+
+def _joined(name: str, trees: Iterable[Tree]) -> AnyArray:
+    """Return an array of all trees, one after another, in the narrowest type that is exact."""
+    array: AnyArray = np.concatenate([getattr(tree, name) for tree in trees])
+    kind = ARRAYS[name].kind
+    for candidate in _TYPES[kind]:
+        dtype = np.dtype(candidate)
+        if kind != "f":
+            bounds = np.iinfo(dtype)
+            exact = array.size == 0 or (array.min() >= bounds.min and array.max() <= bounds.max)
+        elif dtype.itemsize == array.dtype.itemsize:
+            exact = True
+        else:
+            with np.errstate(over="ignore", under="ignore"):
+                narrow = array.astype(dtype)
+            exact = bool(((narrow == array) | np.isnan(array)).all())
+        if exact:
+            break
+    return array.astype(dtype)
+
+
+def _npy_head(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """Return the beginning of an .npy file, version 1.0, which says type and shape.
+
+    NumPy's own differs between its versions in how many blanks it ends with.
+    """
+    said = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+    text = repr(said).encode("ascii")
+    size = -(-(10 + len(text) + 1) // 64) * 64
+    return b"\x93NUMPY\x01\x00" + (size - 10).to_bytes(2, "little") + text.ljust(size - 11) + b"\n"
+
+
+def _npy_bytes(array: AnyArray) -> bytes:
+    return _npy_head(array.dtype, array.shape) + array.tobytes()
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def from_bytes(data: bytes, name: str = "The data") -> tuple[Model, dict[str, Any]]:
+    """Return the model that the bytes of a file hold.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    name : str, default="The data"
+        How messages call it.
+
+    Returns
+    -------
+    model : Model
+        The model.
+    about : dict
+        What else was kept.
+
+    Raises
+    ------
+    ModelFileError
+        If the bytes are not exactly what `to_bytes` makes of a model.
+    """
+    try:
+        _check_kind(data)
+        return _model_in(data)
+    except Refused as error:
+        raise ModelFileError(f"{name} {error}.") from error
+    except MemoryError as error:
+        raise ModelFileError(f"{name} holds more than fits into memory.") from error
+    except Exception as error:
+        # The frame is right and the sums agree, but the contents are none of ours. Whatever
+        # stumbled over them, a reader shall see one type of error.
+        raise ModelFileError(
+            f"{name} is damaged, or was not written by obliqua: {type(error).__name__}: "
+            f"{str(error)[:300]}"
+        ) from error
+
+
+def _check_kind(data: bytes) -> None:
+    if not data:
+        raise Refused("is empty")
+    if not data.startswith(MAGIC):
+        hint = ""
+        if data[:1] == b"\x80" or data[:2] in (b"\x78\x9c", b"\x1f\x8b"):
+            hint = ". It may be a pickle: then read it with pickle.load or joblib.load"
+        raise Refused(f"is not a model file of obliqua: it starts with {bytes(data[:16])!r}{hint}")
+
+
+def _model_in(data: bytes) -> tuple[Model, dict[str, Any]]:
+    first = first_entry(data)
+    if first.name != _HEADER:
+        raise Refused(
+            "is not a model file of obliqua, but another zip archive: its first part is "
+            f"{first.name[:60]!r}, and that of a model file {_HEADER!r}"
+        )
+    header = _read_json(inflate(first))
+    _check_version(header)
+    most, n_trees = _most_trees(len(data)), len(header["trees"])
+    if n_trees > most:
+        raise Refused(
+            f"claims to hold {n_trees} trees, and a file of {len(data)} bytes holds at most {most}"
+        )
+    entries = frame(data)
+    expected = _expected_arrays(header)
+    names = [_HEADER, *map(_member, expected), _CHECKSUMS]
+    if [entry.name for entry in entries] != names:
+        raise Refused("is damaged: it does not have the parts that its header announces")
+    for entry, (dtype, shape) in zip(entries[1:-1], expected.values(), strict=True):
+        head = _npy_head(dtype, shape)
+        if entry.size != len(head) + dtype.itemsize * int(np.prod(shape, dtype=object)):
+            raise Refused(f"is damaged: {entry.name} has not the size that the header announces")
+    contents = {entry.name: inflate(entry) for entry in entries}
+    _check_sums(contents)
+    joined = {name: _array_in(contents[_member(name)], name, *expected[name]) for name in expected}
+    return _model_of(header, joined), header["about"]
+
+
+def _read_json(data: bytes) -> Fields:
+    state = json.loads(data, object_pairs_hook=_object, parse_constant=_no_constant)
+    if not isinstance(state, dict):
+        raise Refused("is damaged: a part that must be a JSON object is none")
+    return state
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Fields:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise Refused("is damaged: a JSON object has the same key twice")
+    return made
+
+
+def _no_constant(text: str) -> Any:
+    raise Refused(f"is damaged: {text} is not JSON")
+
+
+def _check_version(header: Fields) -> None:
+    if header.get("format") != FORMAT:
+        raise Refused("is not a model file of obliqua, but another zip archive")
+    number = header.get("version")
+    if type(number) is not int or number < 1:
+        raise Refused("is damaged: it does not say in which version of the format it is written")
+    if number > VERSION:
+        writer = str(header.get("written_by", "a newer obliqua"))[:60]
+        raise Refused(
+            f"was written by {writer} in version {number} of the format; this is obliqua "
+            f"{version('obliqua')}, which reads versions up to {VERSION}. Upgrade obliqua"
+        )
+
+
+def _expected_arrays(header: Fields) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+    """Return the type and the shape that the header gives to each array."""
+    listed = header["arrays"]
+    unknown = sorted(set(listed) - set(ARRAYS))
+    missing = sorted(set(ARRAYS) - set(listed) - set(_LATER))
+    if unknown:
+        raise Refused(
+            f"holds arrays {unknown[0][:60]!r}, which this version does not know. Upgrade obliqua"
+        )
+    if missing:
+        raise Refused(f"is damaged: the arrays {missing[0]!r} are missing")
+    n_trees = len(header["trees"])
+    expected = {}
+    for name, fields in listed.items():
+        text, shape, lengths = fields["type"], fields["shape"], fields["lengths"]
+        sizes = [*shape, *lengths]
+        if (
+            fields.keys() != {"type", "shape", "lengths"}
+            or text not in _TYPES[ARRAYS[name].kind]
+            or not all(type(size) is int and size >= 0 for size in sizes)
+            or len(shape) not in (1, 2)
+            or len(lengths) != n_trees
+            or sum(lengths) != shape[0]
+        ):
+            raise Refused(f"is damaged: what its header says of {name} makes no sense")
+        expected[name] = (np.dtype(text), tuple(shape))
+    return expected
+
+
+def _check_sums(contents: Mapping[str, bytes]) -> None:
+    said = _read_json(contents[_CHECKSUMS])
+    others = {name: data for name, data in contents.items() if name != _CHECKSUMS}
+    if said.keys() != others.keys():
+        raise Refused(f"is damaged: {_CHECKSUMS} does not name the parts that are there")
+    for name, data in others.items():
+        if hashlib.sha256(data).hexdigest() != said[name]:
+            raise Refused(f"is damaged: {name} is not what was written")
+
+
+def _array_in(data: bytes, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> AnyArray:
+    head = _npy_head(dtype, shape)
+    if not data.startswith(head):
+        raise Refused(f"is damaged: {_member(name)} has not the type and shape of the header")
+    array = np.frombuffer(data, dtype, offset=len(head)).reshape(shape)
+    with np.errstate(invalid="ignore"):  # there are NaNs that some processors complain about
+        return array.astype(ARRAYS[name])
+
+
+def _model_of(header: Fields, joined: Mapping[str, AnyArray]) -> Model:
+    if not isinstance(header["about"], dict) or type(header["n_features"]) is not int:
+        raise Refused("is damaged: its header makes no sense")
+    if header["combine"] not in COMBINATIONS:
+        raise Refused(
+            f"combines its trees as {str(header['combine'])[:60]!r}, which this version does not "
+            "know. Upgrade obliqua"
+        )
+    trees = []
+    ends = {name: np.cumsum([0, *header["arrays"][name]["lengths"]]) for name in joined}
+    for number, facts in enumerate(header["trees"]):
+        arrays = {
+            name: array[ends[name][number] : ends[name][number + 1]]
+            for name, array in joined.items()
+        }
+        arrays |= {name: made(arrays) for name, made in _LATER.items() if name not in arrays}
+        labels = facts["origin_labels"]
+        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+            raise Refused("is damaged: the names of proposals are no strings")
+        others = {"n_features": header["n_features"], "origin_labels": labels}
+        trees.append(Tree.from_arrays({**arrays, **others}))
+    encoding = _encoding_from_json(header["encoding"])
+    return Model(tuple(trees), header["combine"], encoding, labels_from_json(header["classes"]))
+
+
+def _encoding_from_json(state: Fields) -> Encoding:
+    columns = []
+    for entry in state["columns"]:
+        if not isinstance(entry["name"], str) or not isinstance(entry["kind"], str):
+            raise Refused("is damaged: a column has no name or no kind")
+        levels = [from_json(level) for level in entry.get("levels", [])]
+        columns.append({**entry, "levels": levels})
+    return Encoding.from_dict({"columns": columns})

@@ -1,0 +1,268 @@
+"""`Model`: one or more trees, how their answers are combined, and what they are about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua.data.encoding import Encoding
+from obliqua.data.table import columns_by_name, encoded_rows
+from obliqua.errors import TreeError
+from obliqua.tree.tree import Tree
+
+__all__ = ["COMBINATIONS", "Model"]
+
+#: How the trees of a model can be combined.
+COMBINATIONS = ("single", "vote", "mean", "pairs", "sum")
+
+# What a tree of a sum may have per training row. Shares are at most 1, and what is left over of
+# n rows is never above the root of n; with larger numbers 1 would be lost in rounding.
+MOST_ADDED = 2.0**30
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """What a fitted classifier is.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        The trees, over the same columns and classes.
+    combine : {"single", "vote", "mean", "pairs", "sum"}
+        With one tree ``"single"``: the answer is the tree's. With several, ``"vote"`` counts
+        for how many trees a class is the largest in the leaf, ``"mean"`` takes the mean of the
+        shares of the classes in the leaves, and ``"pairs"``, for trees about two classes each,
+        counts as ``"vote"`` does, but settles ties by the sums of the shares. With ``"sum"``
+        each tree adds to equal shares, for each class, by how much the class's sum in the leaf
+        is above the mean over the classes, per training row there. Ties go to the first class.
+    encoding : Encoding
+        What the columns are.
+    classes : ndarray of shape (n_classes,)
+        The labels of the classes.
+    """
+
+    trees: tuple[Tree, ...]
+    combine: str
+    encoding: Encoding
+    classes: AnyArray
+
+    def __post_init__(self) -> None:
+        own = self.__dict__  # frozen: fields are set here and nowhere else
+        own["trees"] = tuple(self.trees)
+        own["classes"] = np.asarray(self.classes)
+        if self.combine not in COMBINATIONS:
+            raise ValueError(
+                f"combine must be one of {', '.join(COMBINATIONS)}; got {self.combine!r}."
+            )
+        if not self.trees or (self.combine == "single" and len(self.trees) != 1):
+            raise ValueError(
+                "A model has at least one tree, and exactly one if combine is 'single'; got "
+                f"{len(self.trees)} and combine={self.combine!r}."
+            )
+        expected = (self.encoding.n_columns, len(self.classes))
+        for number, tree in enumerate(self.trees):
+            if (tree.n_features, tree.n_stats) != expected:
+                raise TreeError(
+                    f"The trees of this model must have {expected[0]} columns and {expected[1]} "
+                    f"classes; tree {number} has {tree.n_features} and {tree.n_stats}."
+                )
+            if self.combine == "sum":
+                _check_added(tree, number)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.classes)
+
+    @cached_property
+    def _only(self) -> Tree | None:
+        """The tree whose answer is the model's, if there is one."""
+        return self.trees[0] if len(self.trees) == 1 else None
+
+    @cached_property
+    def _only_label(self) -> Int64Array:
+        """The answer in each leaf of the only tree."""
+        return self.trees[0].leaf_label
+
+    @cached_property
+    def added(self) -> tuple[FloatArray, ...]:
+        """What each tree of a sum adds to the share of each class, by node."""
+        means = [tree.stats / np.maximum(tree.n_samples, 1)[:, None] for tree in self.trees]
+        return tuple(mean - mean.mean(axis=1, keepdims=True) for mean in means)
+
+    @cached_property
+    def takes_missing(self) -> bool:
+        """Whether values may be missing: False if a tree has splits without anything for them."""
+        return all(len(t.fill) == 0 or bool(np.isfinite(t.fill).any()) for t in self.trees)
+
+    def rows(self, X: Any) -> AnyArray:
+        """Make the matrix that the trees walk of rows as a user has them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The rows. The columns of a frame are found by name: they may stand in any order,
+            and others beside them are left out. Values may be missing if `takes_missing`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            float32 or float64. Levels of qualitative columns are codes, -1 for a level that
+            the model does not know; what is missing is NaN.
+
+        Raises
+        ------
+        ValueError
+            If columns are missing, or if a column cannot be read as it was when the model was
+            fitted: if it has infinite numbers, for instance.
+        """
+        X = columns_by_name(X, self.encoding.names)
+        return self.trees[0]._as_rows(encoded_rows(X, self.encoding, self.takes_missing))
+
+    def predict_index(self, Z: AnyArray, n_threads: int = 1) -> Int64Array:
+        """Predict the number of each row's class.
+
+        Parameters
+        ----------
+        Z : array of shape (n_rows, n_features)
+            The rows.
+        n_threads : int, default=1
+            How many threads may share the work.
+
+        Returns
+        -------
+        ndarray of int64, of shape (n_rows,)
+            Positions in `classes`.
+        """
+        tree = self._only
+        if tree is not None:
+            return self._only_label.take(tree.apply(Z, n_threads))
+        index: Int64Array = self._sums(Z, n_threads).argmax(axis=1).astype(np.int64, copy=False)
+        return index
+
+    def predict(self, Z: AnyArray, n_threads: int = 1) -> AnyArray:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        Z : array of shape (n_rows, n_features)
+            The rows.
+        n_threads : int, default=1
+            How many threads may share the work.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels out of `classes`.
+        """
+        return self.classes.take(self.predict_index(Z, n_threads))
+
+    def predict_proba(self, Z: AnyArray, n_threads: int = 1) -> FloatArray:
+        """Predict the share of each class.
+
+        Parameters
+        ----------
+        Z : array of shape (n_rows, n_features)
+            The rows.
+        n_threads : int, default=1
+            How many threads may share the work.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The shares, which add up to 1. With ``"vote"`` they are shares of the votes; with
+            ``"pairs"`` too, but for a vote or less in all that goes by the shares in the leaves.
+            With ``"sum"`` what would be below 0 is 0, and the others are less in proportion.
+        """
+        tree = self._only
+        if tree is not None and self.combine not in ("vote", "sum"):
+            return tree.proportion.take(tree.apply(Z, n_threads), axis=0)
+        sums = self._sums(Z, n_threads)
+        if self.combine == "sum":
+            sums = np.maximum(sums, 0.0)  # they add up to 1, so one of them is above 0
+        if self.combine in ("pairs", "sum"):
+            return np.asarray(sums / sums.sum(axis=1, keepdims=True))
+        return sums / len(self.trees)
+
+    def apply(self, Z: AnyArray, n_threads: int = 1) -> Int64Array:
+        """Find the leaf that each row reaches in each tree.
+
+        Parameters
+        ----------
+        Z : array of shape (n_rows, n_features)
+            The rows.
+        n_threads : int, default=1
+            How many threads may share the work.
+
+        Returns
+        -------
+        ndarray of int64, of shape (n_rows,) or (n_rows, n_trees)
+            Node numbers. One dimension if `combine` is ``"single"``.
+        """
+        if self.combine == "single":
+            return self.trees[0].apply(Z, n_threads)
+        return np.stack([tree.apply(Z, n_threads) for tree in self.trees], axis=1)
+
+    def _sums(self, Z: AnyArray, n_threads: int) -> FloatArray:
+        """Add up what the trees say, one after another: votes, or shares."""
+        if self.combine == "sum":
+            sums = np.full((len(Z), self.n_classes), 1.0 / self.n_classes)
+            for tree, added in zip(self.trees, self.added, strict=True):
+                sums += added.take(tree.apply(Z, n_threads), axis=0)
+            return sums
+        votes = np.zeros((len(Z), self.n_classes))
+        shares = np.zeros_like(votes)
+        for tree in self.trees:
+            leaves = tree.apply(Z, n_threads)
+            if self.combine != "mean":
+                votes[np.arange(len(votes)), tree.leaf_label.take(leaves)] += 1.0
+            if self.combine != "vote":
+                shares += tree.proportion.take(leaves, axis=0)
+        # All shares together are as many as there are trees: they never outweigh a vote.
+        return (
+            votes + shares / (len(self.trees) + 1) if self.combine == "pairs" else votes + shares
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Only the fields, not what was computed from them.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Model):
+            return NotImplemented
+        return (
+            self.combine == other.combine
+            and self.encoding == other.encoding
+            and self.classes.dtype == other.classes.dtype
+            and np.array_equal(self.classes, other.classes)
+            and self.trees == other.trees
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        trees = "1 tree" if len(self.trees) == 1 else f"{len(self.trees)} trees"
+        return (
+            f"Model({trees}, combine={self.combine!r}, {self.encoding.n_columns} columns, "
+            f"{self.n_classes} classes)"
+        )
+
+
+def _check_added(tree: Tree, number: int) -> None:
+    """Raise if a tree cannot be one of a sum."""
+    rows = tree.n_samples[tree.is_leaf]
+    if (rows < 1).any():
+        raise TreeError(
+            "The trees of a sum count per training row, so each leaf must have rows; "
+            f"tree {number} has leaves without any."
+        )
+    most = float((tree.stats[tree.is_leaf] / rows[:, None]).max(initial=0.0))
+    if most > MOST_ADDED:
+        raise TreeError(
+            f"The trees of a sum have sums of shares, at most {MOST_ADDED:.0f} per training row; "
+            f"tree {number} has {most:.6g} in a leaf."
+        )

@@ -1,0 +1,185 @@
+"""How much each feature varies among the rows at a node: Tree in, Tree out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from obliqua._core.spread import leaf_ranges, leaf_sums, node_spread
+from obliqua._typing import FloatArray, Int32Array, Int64Array, Rows
+from obliqua.data.table import checked_rows, missing_columns
+from obliqua.data.threads import each, over_rows
+from obliqua.errors import TreeError
+from obliqua.tree.tree import Tree
+
+__all__ = ["measure_spread", "node_spreads"]
+
+COLUMNS_AT_ONCE = 32  # bounds the memory: four numbers per node and column
+
+
+def measure_spread(
+    tree: Tree, Z: Rows, weights: ArrayLike | None = None, n_threads: int = 1
+) -> Tree:
+    """Measure the standard deviation of each feature of a split at its node.
+
+    A coefficient says what a unit of its feature counts. How much the feature moves the rows
+    at this node is the coefficient times this standard deviation; importances, and the order of
+    terms and the digits of numbers in texts and pictures go by that. Estimators call this at
+    the end of `fit`, but not for axis-parallel trees with more than 1,000 leaves. Columns with
+    level tables or missing values keep what was measured while growing, because their numbers
+    differ from node to node.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree; it is not changed.
+    Z : ndarray of shape (n_rows, n_features)
+        The rows to measure on, usually those that the tree was grown from.
+    weights : array-like of shape (n_rows,), default=None
+        Their weights.
+    n_threads : int, default=1
+        How many threads may share the work.
+
+    Returns
+    -------
+    Tree
+        The same tree with `spread` filled in, rounded to 24 significant bits. It stays NaN at
+        nodes that no row reaches.
+
+    Raises
+    ------
+    TypeError
+        If `tree` is no tree.
+    TreeError
+        If there are no rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from obliqua import TreeBuilder, measure_spread
+    >>> builder = TreeBuilder(n_features=2, n_stats=2)
+    >>> builder.add_split("root", {0: 1.0, 1: -2.0}, 0.5, ("low", "high"))
+    >>> builder.set_leaf("low", [3, 0])
+    >>> builder.set_leaf("high", [0, 2])
+    >>> rows = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 3.0], [6.0, 3.0]])
+    >>> measure_spread(builder.build(), rows).spread
+    array([2.23606801, 1.        ])
+    """
+    if not isinstance(tree, Tree):
+        raise TypeError(
+            f"measure_spread() takes a Tree; got {type(tree).__name__}. That of an estimator is "
+            "`tree_`."
+        )
+    wanted = np.diff(tree.table_ptr) == 0
+    if not wanted.any():
+        return tree
+    leaf = tree.apply(Z, n_threads)
+    if len(leaf) == 0:
+        raise TreeError("The spread of features is measured on rows; got none.")
+    Z = checked_rows(Z, missing=True)
+    wanted = np.flatnonzero(wanted & ~missing_columns(Z)[tree.coef_idx])
+    given = None if weights is None else _checked_weights(weights, len(leaf))
+    node = tree.node_of_plane[tree.plane_of_coef[wanted]]
+    columns, place = np.unique(tree.coef_idx[wanted], return_inverse=True)
+    spread = tree.spread.copy()
+    exponents = _exponents(Z, columns, n_threads)
+    for start in range(0, len(columns), COLUMNS_AT_ONCE):
+        block = columns[start : start + COLUMNS_AT_ONCE]
+        scale = exponents[start : start + COLUMNS_AT_ONCE]
+        found = node_spreads(Z, leaf, given, tree.parent, block, scale, n_threads)
+        here = (place >= start) & (place < start + len(block))
+        spread[wanted[here]] = found[node[here], place[here] - start]
+    return replace(tree, spread=spread)
+
+
+def _checked_weights(weights: ArrayLike, n_rows: int) -> FloatArray:
+    given = np.ascontiguousarray(weights, dtype=np.float64)
+    if given.shape != (n_rows,):
+        raise TreeError(f"There must be one weight per row, {n_rows}; got shape {given.shape}.")
+    if not (np.isfinite(given) & (given >= 0)).all():
+        raise TreeError("Weights must be finite and not negative; some are not.")
+    # Their scale means nothing; brought near 1 they can neither overflow nor vanish.
+    _, exponent = np.frexp(given.max())
+    return np.ldexp(given, -exponent)
+
+
+def _exponents(Z: Rows, columns: Int32Array, n_threads: int) -> Int32Array:
+    """Return powers of two that no value of a column exceeds in size."""
+
+    def largest(first: int, last: int) -> FloatArray:
+        rows = Z[first:last]
+        low, high = rows.min(axis=0)[columns], rows.max(axis=0)[columns]
+        return np.maximum(np.abs(low.astype(np.float64)), np.abs(high.astype(np.float64)))
+
+    size = np.maximum.reduce(over_rows(largest, len(Z), n_threads))
+    return np.frexp(size)[1].astype(np.int32)
+
+
+def node_spreads(
+    Z: Rows,
+    leaf: Int64Array,
+    weights: FloatArray | None,
+    parent: Int64Array,
+    columns: Int32Array,
+    exponent: Int32Array,
+    n_threads: int = 1,
+) -> FloatArray:
+    """Return the standard deviation of some columns at all nodes; NaN at nodes without weight.
+
+    Parameters
+    ----------
+    Z : array of shape (n_rows, n_features)
+        The rows.
+    leaf : ndarray of int64
+        Where each row ends.
+    weights : ndarray or None
+        Their weights, at most 2**53.
+    parent : ndarray of int64
+        The parent of each node, which comes before it.
+    columns : ndarray of int32
+        The columns.
+    exponent : ndarray of int32
+        Powers of two that no value of a column exceeds in size.
+    n_threads : int, default=1
+        How many threads share the rows. Sums have so many digits that it does not show.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, n_columns)
+        The standard deviations, to 24 significant bits.
+    """
+    n_threads = max(1, n_threads)
+    # Within these exponents a power of two and its inverse are exact.
+    exponent = np.clip(exponent, -1000, 1000).astype(np.int32)
+    factor = np.ldexp(1.0, -exponent)
+    ends = [len(leaf) * k // n_threads for k in range(n_threads + 1)]
+    parts = [slice(start, end) for start, end in pairwise(ends)]
+    found = each(
+        lambda part: leaf_ranges(Z[part], leaf[part], len(parent), columns, factor),
+        parts,
+        n_threads,
+    )
+    low = np.minimum.reduce([one for one, _ in found])
+    high = np.maximum.reduce([one for _, one in found])
+    # The middle of a leaf's range, which no order of rows changes.
+    centre = np.zeros(low.shape)
+    there = low <= high
+    centre[there] = low[there] / 2 + high[there] / 2
+    constant = low == high
+    centre[constant] = low[constant]
+    sums = each(
+        lambda part: leaf_sums(
+            Z[part],
+            leaf[part],
+            None if weights is None else weights[part],
+            columns,
+            factor,
+            centre,
+        ),
+        parts,
+        n_threads,
+    )
+    return node_spread(sums, (low, high), centre, parent, exponent)

@@ -1,0 +1,147 @@
+"""A tree as a table with a row per node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from obliqua._extras import require
+from obliqua.data.encoding import Encoding, written_name
+from obliqua.tree.layout import NO_CHILD, NodeKind
+from obliqua.tree.tree import Tree
+from obliqua.words.levels import asks_for_levels, level_branches
+from obliqua.words.phrases import in_brackets
+from obliqua.words.question import read_plane, scores, stand_ins
+from obliqua.words.subject import Subject, distinct, subject_of
+
+LIBRARIES = ("pandas", "polars")
+KINDS = {
+    NodeKind.LEAF: "leaf",
+    NodeKind.HYPERPLANE: "hyperplane",
+    NodeKind.LEVELS: "levels",
+    NodeKind.MACHINE: "machine",
+}
+
+
+def to_frame(
+    tree: Tree,
+    feature_names: Sequence[Any] | Encoding | None,
+    class_names: Sequence[Any] | None,
+    library: str,
+) -> Any:
+    """Make a table with a row per node; `Tree.to_frame` says what is in it.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    feature_names : sequence of str, Encoding or None
+        Names of the columns; an encoding knows their levels too.
+    class_names : sequence of str or None
+        Names of the classes.
+    library : {"pandas", "polars"}
+        Whose frame to make.
+
+    Returns
+    -------
+    DataFrame
+        The table.
+    """
+    if library not in LIBRARIES:
+        known = " or ".join(map(repr, LIBRARIES))
+        raise ValueError(f"library must be {known}; got {library!r}.")
+    module = require(library, None, f"Showing a tree as a {library} frame")
+    subject = subject_of(tree, feature_names, class_names)
+    # Names that differ may be equal once they are escaped.
+    names = distinct([encodable(name) for name in subject.class_names])
+    columns = {**_columns(subject, names), **_counts(tree, names)}
+    if library == "polars":
+        return _polars(module, columns)
+    return _pandas(module, columns)
+
+
+def _columns(subject: Subject, names: Sequence[str]) -> dict[str, Any]:
+    """Give each column: an array of numbers, or a list of texts, None where there is none."""
+    tree = subject.tree
+    inner = ~tree.is_leaf
+    known = tree.stats.any(axis=1)
+    largest = tree.proportion[np.arange(tree.n_nodes), tree.leaf_label]
+    labels = tree.origin_labels
+    return {
+        "node": np.arange(tree.n_nodes),
+        "parent": [None if node == NO_CHILD else node for node in tree.parent.tolist()],
+        "depth": tree.node_depth,
+        "side": _sides(tree),
+        "kind": [KINDS[NodeKind(kind)] for kind in tree.kind.tolist()],
+        "question": [_question(subject, node) for node in range(tree.n_nodes)],
+        "n_features": tree.n_node_features,
+        "rows": tree.n_samples,
+        "weight": tree.weighted_n_node_samples,
+        "class": [names[label] for label in tree.leaf_label.tolist()],
+        "share": np.where(known, largest, np.nan),
+        "gain": np.where(inner, tree.gain, np.nan),
+        "axis_gain": tree.axis_gain,
+        "gain_over_axis": np.where(inner, tree.gain_over_axis, np.nan),
+        "origin": [encodable(labels[k]) if k >= 0 else None for k in tree.origin.tolist()],
+    }
+
+
+def _counts(tree: Tree, names: Sequence[str]) -> dict[str, Any]:
+    return {f"count_{name}": tree.stats[:, number] for number, name in enumerate(names)}
+
+
+def _sides(tree: Tree) -> list[str | None]:
+    """Name the branch that leads to each node."""
+    sides: list[str | None] = [None] * tree.n_nodes
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        first, number = int(tree.first_child[node]), int(tree.n_children[node])
+        two = tree.kind[node] == NodeKind.HYPERPLANE
+        names = ["left", "right"] if two else [f"branch {k}" for k in range(number)]
+        sides[first : first + number] = names
+    return sides
+
+
+def _question(subject: Subject, node: int) -> str | None:
+    tree, encoding = subject.tree, subject.encoding
+    kind, plane = NodeKind(tree.kind[node]), int(tree.plane_ptr[node])
+    if kind == NodeKind.LEAF:
+        return None
+    if kind == NodeKind.HYPERPLANE and asks_for_levels(tree, node):
+        return level_branches(tree, node, encoding)[0].condition()
+    if kind == NodeKind.HYPERPLANE:
+        question = read_plane(tree, plane, encoding)
+        return question.sentence() + in_brackets(question.scores())
+    if kind == NodeKind.LEVELS:
+        column = int(tree.coef_idx[tree.coef_ptr[plane]])
+        return f"which {written_name(encoding.columns[column].name)}?"
+    compared = "; ".join(scores(tree, node, encoding))
+    return f"largest of: {compared}" + in_brackets(stand_ins(tree, node, encoding, missing=False))
+
+
+def encodable(text: str) -> str:
+    """Replace what no file and no frame can hold: halves of characters, by escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _pandas(pandas: Any, columns: dict[str, Any]) -> Any:
+    made = {}
+    for name, values in columns.items():
+        if isinstance(values, np.ndarray):
+            made[name] = values.copy()  # the tree's own arrays cannot be written to
+        else:
+            kind = "Int64" if name == "parent" else "string"
+            made[name] = pandas.array(values, dtype=kind)
+    return pandas.DataFrame(made)
+
+
+def _polars(polars: Any, columns: dict[str, Any]) -> Any:
+    made = []
+    for name, values in columns.items():
+        if isinstance(values, np.ndarray):
+            made.append(polars.Series(name, values.copy(), nan_to_null=True))
+        else:
+            kind = polars.Int64 if name == "parent" else polars.String
+            made.append(polars.Series(name, values, dtype=kind))
+    return polars.DataFrame(made)

@@ -1,0 +1,347 @@
+"""Levels of qualitative columns in words, and which of them take which branch."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from obliqua._typing import FloatArray
+from obliqua.data.encoding import Column, Encoding, written_name
+from obliqua.tree.layout import NodeKind
+from obliqua.tree.tree import Tree
+from obliqua.words.subject import distinct
+
+# What stands beside levels in the lists below; a level of that name is put in backquotes.
+_OWN_WORDS = re.compile(r"missing|new|any other level|code \d+")
+# Text that a level of another type would be written as.
+_NO_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|True|False", re.ASCII)
+
+
+@dataclass(frozen=True)
+class LevelBranch:
+    """One branch of a node that asks for the level of a qualitative column.
+
+    Parameters
+    ----------
+    name : str
+        The column's name, as it is written.
+    levels : tuple of str
+        The levels that take this branch, as they are written.
+    others : bool
+        Whether levels that the node does not know take it.
+    missing : bool
+        Whether missing values take it.
+    rest : tuple of str, default=()
+        The levels that take other branches.
+    elsewhere : bool, default=False
+        Whether missing values take another branch.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    others: bool
+    missing: bool
+    rest: tuple[str, ...] = ()
+    elsewhere: bool = False
+
+    def condition(self, max_levels: int | None = None) -> str:
+        """Write when a row takes this branch.
+
+        Parameters
+        ----------
+        max_levels : int, default=None
+            How many levels to name; the others are counted.
+
+        Returns
+        -------
+        str
+            ``colour in {red, blue} or missing``, for instance. If levels take the branch that
+            the node does not know: ``colour not in {grey}``, which takes in what is missing,
+            ``colour neither missing nor in {grey}``, or ``colour is known``.
+        """
+        return " ".join(self.pieces(max_levels))
+
+    def pieces(self, max_levels: int | None = None) -> list[str]:
+        """Write the condition as pieces between which a line may be broken.
+
+        Parameters
+        ----------
+        max_levels : int, default=None
+            How many levels to name; the others are counted.
+
+        Returns
+        -------
+        list of str
+            The pieces.
+        """
+        if self.others and not self.rest:  # only missing values can go elsewhere
+            return [f"{self.name} is", "any level or missing" if self.missing else "known"]
+        # Nobody can tell from "in {red} or any other level" which levels answer no. So where
+        # levels go that are not known, those are named that go elsewhere.
+        named = self.rest if self.others else self.levels
+        written: list[str] = []
+        if named:
+            relation = negation(self.elsewhere) if self.others else "in"
+            first, *others = with_commas(shortened(named, max_levels))
+            written = [f"{self.name} {relation}", f"{{{first}", *others]
+            written[-1] += "}"
+        if self.missing and not self.others:  # what is missing is not in a set either
+            written.append("or missing" if written else f"{self.name} is missing")
+        return written or [f"{self.name}: no level"]
+
+    def short(self, max_levels: int | None = None) -> str:
+        """Write the same below a line that names the column.
+
+        Parameters
+        ----------
+        max_levels : int, default=None
+            How many levels to name; the others are counted.
+
+        Returns
+        -------
+        str
+            ``red, blue or any other level``, for instance.
+        """
+        parts = [", ".join(shortened(self.levels, max_levels))] if self.levels else []
+        parts += ["any other level"] * self.others + ["missing"] * self.missing
+        return " or ".join(parts) or "no level"
+
+
+def negation(known: bool) -> str:
+    """Write the relation to a set that a level is not in.
+
+    Parameters
+    ----------
+    known : bool
+        Whether it must be known which level it is.
+
+    Returns
+    -------
+    str
+        What stands before the set.
+    """
+    return "neither missing nor in" if known else "not in"
+
+
+def shortened(words: Sequence[str], most: int | None = None) -> list[str]:
+    """Leave out the last words of a list that is too long.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The words.
+    most : int, default=None
+        How many to show; the others are counted.
+
+    Returns
+    -------
+    list of str
+        The words, and ``3 more``, for instance.
+    """
+    shown = list(words) if most is None else list(words[: max(most, 0)])
+    if len(shown) < len(words):
+        shown.append(f"{len(words) - len(shown)} more")
+    return shown
+
+
+def with_commas(words: Sequence[str]) -> list[str]:
+    """Put a comma behind each word of a list but the last.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The words.
+
+    Returns
+    -------
+    list of str
+        The words.
+    """
+    return [*(f"{word}," for word in words[:-1]), *words[-1:]]
+
+
+def table_of(tree: Tree, k: int) -> FloatArray:
+    """Return the level table of a coefficient; empty if it has none.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    k : int
+        The coefficient.
+
+    Returns
+    -------
+    ndarray
+        A number per level code.
+    """
+    return tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
+
+
+def asks_for_levels(tree: Tree, node: int) -> bool:
+    """Say whether a node only asks which level a column has.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    node : int
+        The node.
+
+    Returns
+    -------
+    bool
+        Whether it is a set of levels, or a hyperplane over the scores of one column.
+    """
+    kind, plane = tree.kind[node], int(tree.plane_ptr[node])
+    if kind != NodeKind.HYPERPLANE:
+        return bool(kind == NodeKind.LEVELS)
+    first, last = tree.coef_ptr[plane : plane + 2].tolist()
+    return bool(last - first == 1 and tree.table_ptr[first] < tree.table_ptr[last])
+
+
+@dataclass(frozen=True)
+class LevelSets:
+    """Which codes take which branch of a node that asks for levels.
+
+    Parameters
+    ----------
+    column : int
+        The column.
+    branch : list of int
+        The branch of each code.
+    unknown : frozenset of int
+        The codes that the node does not know, as far as can be told.
+    others : int
+        The branch of all other codes.
+    missing : int
+        The branch of a missing level; -1 if it has none.
+    """
+
+    column: int
+    branch: list[int]
+    unknown: frozenset[int]
+    others: int
+    missing: int
+
+
+def level_sets(tree: Tree, node: int) -> LevelSets:
+    """Read which codes take which branch.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    node : int
+        A node that asks for the level of a column.
+
+    Returns
+    -------
+    LevelSets
+        The branches.
+    """
+    plane = int(tree.plane_ptr[node])
+    k = int(tree.coef_ptr[plane])
+    column, table, fill = int(tree.coef_idx[k]), table_of(tree, k), float(tree.fill[k])
+    threshold = float(tree.threshold[plane])
+    if tree.kind[node] == NodeKind.LEVELS:
+        missing = -1 if math.isnan(fill) else int(fill)
+        return LevelSets(column, table.astype(int).tolist(), frozenset(), int(threshold), missing)
+    with np.errstate(over="ignore"):
+        value = tree.coef[k] * np.append(table, [0.0, fill])
+    branch = np.where(value <= threshold, 0, 1).tolist()
+    # A level with the score 0 goes where those go that the node has not seen.
+    unknown = frozenset(np.flatnonzero(table == 0).tolist())
+    return LevelSets(
+        column, branch[:-2], unknown, branch[-2], -1 if math.isnan(fill) else branch[-1]
+    )
+
+
+def level_branches(tree: Tree, node: int, encoding: Encoding) -> list[LevelBranch]:
+    """Read which levels take which branch of a node.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    node : int
+        A node that asks for the level of a column.
+    encoding : Encoding
+        What the columns are.
+
+    Returns
+    -------
+    list of LevelBranch
+        One per child.
+    """
+    sets = level_sets(tree, node)
+    column = encoding.columns[sets.column]
+    names = written_levels(column, len(sets.branch))
+    n_branches = int(tree.n_children[node])
+    levels: list[list[str]] = [[] for _ in range(n_branches)]
+    for code, branch in enumerate(sets.branch):
+        if code not in sets.unknown:
+            levels[branch].append(names[code])
+    return [
+        LevelBranch(
+            written_name(column.name),
+            tuple(here),
+            branch == sets.others,
+            branch == sets.missing,
+            tuple(name for other in levels if other is not here for name in other),
+            sets.missing not in (-1, branch),
+        )
+        for branch, here in enumerate(levels)
+    ]
+
+
+def written_levels(column: Column, n_codes: int = 0) -> tuple[str, ...]:
+    """Write the levels of a qualitative column so that no two read alike.
+
+    Parameters
+    ----------
+    column : Column
+        The column.
+    n_codes : int, default=0
+        How many codes must have a name; those that the column does not know are ``code 3``.
+
+    Returns
+    -------
+    tuple of str
+        A name per code, at least one per level, each on one line. A comma or a brace in a level
+        stands in backquotes, as does a level that reads like one of the words beside it, and a
+        number. Text that reads like a number stands in quotation marks: `` `1` `` is the number,
+        ``"1"`` is text.
+    """
+    known = _written(column.levels, tuple(map(type, column.levels)))
+    return known + tuple(f"code {code}" for code in range(len(known), n_codes))
+
+
+@lru_cache(maxsize=32)
+def _written(levels: tuple[Any, ...], types: tuple[type, ...]) -> tuple[str, ...]:
+    # 1 and True are equal, hence the types: they tell what was kept apart.
+    written = [_written_one(level) for level in levels]
+    if len(set(written)) < len(written):
+        # A newline reads like a backslash and an n, unless backslashes are doubled.
+        written = [
+            _written_one(level.replace("\\", "\\\\") if isinstance(level, str) else level)
+            for level in levels
+        ]
+    return distinct(written)
+
+
+def _written_one(level: Any) -> str:
+    text = str(level)
+    if isinstance(level, str) and _NO_TEXT.fullmatch(text):
+        return f'"{text}"'  # in which nothing needs care
+    name = written_name(text)
+    plain = name == text
+    # Brackets hold notes, in which levels stand.
+    own = isinstance(level, str) and _OWN_WORDS.fullmatch(text) is not None
+    return f"`{name}`" if plain and (own or "[" in text or "]" in text) else name

@@ -1,0 +1,366 @@
+"""What a reader reads: a fitted estimator, a `Model` or a bare `Tree`, seen in one way.
+
+Everything that explains, exports or draws trees goes through `subject_of`, so that it works
+alike on an estimator, on a model that was loaded from a file and on a tree built by hand.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from obliqua._typing import AnyArray, BoolArray, FloatArray
+from obliqua.data.encoding import Encoding
+from obliqua.errors import TreeError
+from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One tree, what its columns and classes are called, and how rows are given to it.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    encoding : Encoding
+        What the columns are, with their names.
+    class_names : tuple of str
+        What the classes are called.
+    classes : ndarray
+        The labels of the classes, as they are in `y`.
+    rows : callable
+        Makes the matrix that the tree walks of rows as a user has them; raises for rows that
+        the tree cannot take.
+    own : ndarray of bool, of shape (n_classes,)
+        Which classes the tree tells apart: all but for a tree about a pair of them.
+    note : str, default=""
+        What a reader of this tree must know about the others, in a sentence.
+    """
+
+    tree: Tree
+    encoding: Encoding
+    class_names: tuple[str, ...]
+    classes: AnyArray
+    rows: Callable[[Any], AnyArray]
+    own: BoolArray
+    note: str = ""
+
+    def codes(self, y: Any) -> AnyArray:
+        """Return the number of each label's class.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+            Labels out of `classes`.
+
+        Returns
+        -------
+        ndarray of int64
+            Positions in `classes`.
+
+        Raises
+        ------
+        ValueError
+            If a label is none of the classes.
+        """
+        labels = np.asarray(y)
+        if labels.ndim != 1:
+            raise ValueError(
+                f"y must have one dimension, a label per row; got {labels.ndim} dimensions."
+            )
+        number = {label: code for code, label in enumerate(self.classes.tolist())}
+        found = [number.get(label, -1) for label in labels.tolist()]
+        if -1 in found:
+            unknown = labels.tolist()[found.index(-1)]
+            raise ValueError(
+                f"y has the label {unknown!r}, which is none of the tree's classes: "
+                f"{', '.join(map(repr, number))}."
+            )
+        return np.array(found, dtype=np.int64)
+
+    def own_rows(self, codes: AnyArray) -> BoolArray:
+        """Say which rows are of classes that the tree tells apart.
+
+        Parameters
+        ----------
+        codes : ndarray of int64, of shape (n_rows,)
+            Their classes, as positions in `classes`.
+
+        Returns
+        -------
+        ndarray of bool, of shape (n_rows,)
+            Whether a row is of such a class.
+
+        Raises
+        ------
+        ValueError
+            If none is.
+        """
+        rows: BoolArray = self.own[codes]
+        if len(rows) and not rows.any():
+            names = np.array(self.class_names, dtype=object)[self.own]
+            raise ValueError(
+                f"This tree is about the classes {' and '.join(names)}, and y has none of them. "
+                "Give rows of these classes, or the number of another tree."
+            )
+        return rows
+
+
+def subject_of(
+    model: Any,
+    feature_names: Sequence[Any] | Encoding | None = None,
+    class_names: Sequence[Any] | None = None,
+    tree: int | None = None,
+) -> Subject:
+    """See anything that holds a tree as a `Subject`.
+
+    Parameters
+    ----------
+    model : estimator, Model or Tree
+        A fitted estimator of this library, what `load` returned, or a tree.
+    feature_names : sequence of str or Encoding, default=None
+        Names of the columns instead of those that the model knows. An encoding says what their
+        levels are too, which a bare tree does not know.
+    class_names : sequence of str, default=None
+        Names of the classes, in the order of `classes_`, instead of the labels.
+    tree : int, default=None
+        Which tree of a model with several.
+
+    Returns
+    -------
+    Subject
+        The tree and its names.
+    """
+    container, rows = container_of(model)
+    chosen = _chosen(container, tree)
+    encoding, classes = container.encoding, container.classes
+    if isinstance(feature_names, Encoding):
+        encoding = _same_columns(feature_names, encoding)
+        names = encoding.names
+    elif feature_names is not None:
+        names = _names(feature_names, encoding.n_columns, "feature_names", "columns")
+    else:
+        names = encoding.names
+    columns = zip(encoding.columns, distinct(names), strict=True)
+    encoding = Encoding(tuple(replace(column, name=name) for column, name in columns))
+    if class_names is None:
+        called = tuple(str(label) for label in classes.tolist())
+    else:
+        called = _names(class_names, len(classes), "class_names", "classes")
+    paired = container.combine == "pairs"
+    own = chosen.stats[0] > 0 if paired else np.ones(len(classes), dtype=bool)
+    note = _note(container, tree)
+    return Subject(chosen, encoding, distinct(called), classes, rows, own, note)
+
+
+def read_column(tree: Tree, k: int, Z: AnyArray) -> FloatArray:
+    """Return what a coefficient is multiplied with in each row.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    k : int
+        The coefficient.
+    Z : ndarray of shape (n_rows, n_features)
+        The rows, as the tree walks them.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The numbers in its column; those that its table gives to levels, 0 to one outside; and
+        what stands in for missing values.
+    """
+    column = np.asarray(Z[:, tree.coef_idx[k]], dtype=np.float64)
+    table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
+    missing = np.isnan(column)
+    if len(table):
+        inside = ~missing & (column >= 0) & (column < len(table))
+        column = np.where(inside, table[np.where(inside, column, 0).astype(np.int64)], 0.0)
+    return np.where(missing, tree.fill[k], column)
+
+
+def read_values(tree: Tree, plane: int, Z: AnyArray) -> FloatArray:
+    """Return the value of rows along a normal: term after term, as the tree's walk adds them.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    plane : int
+        The plane.
+    Z : ndarray of shape (n_rows, n_features)
+        The rows, as the tree walks them.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The values; NaN where a value is missing for which nothing stands in.
+    """
+    terms = range(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1]))
+    return added_up(len(Z), ((tree.coef[k], read_column(tree, k, Z)) for k in terms))
+
+
+def added_up(n_rows: int, terms: Iterable[tuple[float, AnyArray]]) -> FloatArray:
+    """Return a sum in each row: term after term, as the tree's walk adds them.
+
+    Parameters
+    ----------
+    n_rows : int
+        The number of rows.
+    terms : iterable of (float, ndarray of shape (n_rows,))
+        Coefficients, and what each is multiplied with.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The sums.
+    """
+    value = np.zeros(n_rows)
+    # Products beyond the largest number are infinite for the walk too.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for coefficient, column in terms:
+            value += coefficient * column
+    return value
+
+
+def _same_columns(given: Encoding, known: Encoding) -> Encoding:
+    if given.n_columns != known.n_columns:
+        raise ValueError(
+            f"feature_names must describe each of the {known.n_columns} columns; got an encoding "
+            f"of {given.n_columns}."
+        )
+    return given
+
+
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Tell equal names apart by their numbers.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Any names.
+
+    Returns
+    -------
+    tuple of str
+        The names; those that occur more than once have their number in brackets after them.
+
+    Examples
+    --------
+    >>> from obliqua.words.subject import distinct
+    >>> distinct(["age", "bmi", "age"])
+    ('age [0]', 'bmi', 'age [2]')
+    """
+    known = tuple(names)
+    while len(set(known)) < len(known):
+        times = Counter(known)
+        known = tuple(
+            f"{name} [{number}]" if times[name] > 1 else name for number, name in enumerate(known)
+        )
+    return known
+
+
+def subjects_of(model: Any) -> tuple[Subject, ...]:
+    """See each tree of anything that holds trees as a `Subject`.
+
+    Parameters
+    ----------
+    model : estimator, Model or Tree
+        A fitted estimator of this library, what `load` returned, or a tree.
+
+    Returns
+    -------
+    tuple of Subject
+        One per tree, in their order.
+    """
+    container, _ = container_of(model)
+    return tuple(subject_of(model, tree=number) for number in range(len(container.trees)))
+
+
+def container_of(model: Any) -> tuple[Model, Callable[[Any], AnyArray]]:
+    """Return the model, and what turns a user's rows into the matrix that it walks."""
+    if isinstance(model, Tree):
+        encoding = Encoding.identity(model.n_features)
+        container = Model((model,), "single", encoding, np.arange(model.n_stats))
+        return container, container.rows
+    if isinstance(model, Model):
+        return model, model.rows
+    fitted = getattr(model, "model_", None)
+    if isinstance(fitted, Model):
+        return fitted, model._check_rows
+    raise _not_readable(model)
+
+
+def _not_readable(model: Any) -> Exception:
+    """Return the error for something that holds no tree, or none yet."""
+    what = "A fitted estimator of obliqua, a Model or a Tree can be read"
+    name = type(model).__name__
+    if isinstance(model, type):
+        return TypeError(f"{what}; got the class {model.__name__} itself.")
+    if not hasattr(model, "fit"):
+        return TypeError(f"{what}; got {name}.")
+    # Readers do not import the estimators, so they are known by where their classes live.
+    homes = {home.__module__.partition(".")[0] for home in type(model).__mro__}
+    if "obliqua" in homes:
+        from sklearn.exceptions import NotFittedError
+
+        return NotFittedError(
+            f"This {name} is not fitted, so it has no tree to read. Call fit first."
+        )
+    if hasattr(model, "steps"):
+        return TypeError(
+            f"{what}; got a {name}. Give its last step, pipe[-1], and rows as they are before "
+            "that step."
+        )
+    inside = (
+        " Give the one inside, its best_estimator_." if hasattr(model, "best_estimator_") else ""
+    )
+    return TypeError(f"{what}; {name} is not an estimator of obliqua.{inside}")
+
+
+def _chosen(model: Model, number: Any) -> Tree:
+    if number is None:
+        if len(model.trees) > 1:
+            raise TreeError(
+                f"This model has {len(model.trees)} trees. Say which one to read: tree=0 is the "
+                "first."
+            )
+        return model.trees[0]
+    if isinstance(number, bool) or not isinstance(number, Integral):
+        raise TypeError(
+            "tree must be the number of a tree, a whole number from 0 on, or None; got "
+            f"{number!r}."
+        )
+    if not 0 <= int(number) < len(model.trees):
+        n_trees = len(model.trees)
+        known = "1 tree, number 0" if n_trees == 1 else f"{n_trees} trees, numbered from 0"
+        raise TreeError(f"This model has {known}; got tree={number}.")
+    return model.trees[int(number)]
+
+
+def _note(model: Model, number: int | None) -> str:
+    """Say what the shares of a tree mean that is added to others."""
+    if model.combine != "sum" or len(model.trees) == 1:
+        return ""
+    if not number:
+        return "Other trees are added to what this one says."
+    return (
+        f"Added to the trees before it: a class with more than {100 / model.n_classes:.3g} % is "
+        "raised, one with less lowered."
+    )
+
+
+def _names(given: Sequence[Any], n: int, parameter: str, what: str) -> tuple[str, ...]:
+    names = tuple(str(name) for name in given)
+    if isinstance(given, str) or len(names) != n:
+        got = repr(given) if isinstance(given, str) else f"{len(names)} names"
+        raise ValueError(f"{parameter} must give a name to each of the {n} {what}; got {got}.")
+    return names
