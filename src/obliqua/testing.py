@@ -112,7 +112,7 @@ def check_proposer(
             "check_proposer needs at least one feature and two classes. Got "
             f"n_features={n_features}, n_classes={n_classes}."
         )
-    watch = Watch(find_call(proposer))
+    watch = WatchedProposer(find_call(proposer))
     n_wins = 0
     for name, problem in toy_problems(n_features, n_classes, random_state):
         watch.data = name
@@ -216,7 +216,7 @@ class Findings:
         )
 
 
-class Watch:
+class WatchedProposer:
     """A proposer that calls another one, and looks at what it does and returns."""
 
     def __init__(self, call: Callable[[NodeView], Any]) -> None:
@@ -368,7 +368,7 @@ class Watch:
         self.views, self.arrays = [], []
 
 
-def count_wins(watch: Watch, problem: Problem, seed: int) -> int:
+def count_wins(watch: WatchedProposer, problem: Problem, seed: int) -> int:
     """Grow a tree in which axis-parallel splits compete, and count what the proposer won."""
     proposals = Proposals(watch, axis_parallel=True)
     tree = grow(problem, proposals, get_criterion("gini"), Rules(), key=seed)

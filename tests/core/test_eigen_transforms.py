@@ -13,7 +13,7 @@ from obliqua.methods._eigen_transforms import (
     DEFAULT,
     TRANSFORMATIONS,
     Complement,
-    Moments,
+    PairMoments,
     directions_of,
     unit,
 )
@@ -31,8 +31,8 @@ def two_classes(
     return A, B
 
 
-def moments(A: np.ndarray, B: np.ndarray) -> Moments:
-    return Moments(
+def moments(A: np.ndarray, B: np.ndarray) -> PairMoments:
+    return PairMoments(
         np.array([len(A), len(B)], dtype=float),
         A.mean(axis=0) - B.mean(axis=0),
         np.array([np.cov(C.T, bias=True).reshape(C.shape[1], -1) for C in (A, B)]),

@@ -15,7 +15,7 @@ from sklearn.utils import Bunch
 
 from obliqua import DatasetMissing, datasets
 from obliqua.datasets import _cache, _sources
-from obliqua.datasets._facts import FACTS, Facts, OpenML, Part, fingerprint
+from obliqua.datasets._facts import FACTS, DataPart, Facts, OpenML, fingerprint
 
 FRAME = pd.DataFrame(
     {
@@ -30,7 +30,7 @@ TOY = Facts(
     "toy",
     "A toy",
     ("x", "kind"),
-    {"all": Part("toy.csv.gz", {"p": 2, "q": 2}, fingerprint(ROWS, LABELS))},
+    {"all": DataPart("toy.csv.gz", {"p": 2, "q": 2}, fingerprint(ROWS, LABELS))},
     "",
     OpenML(99),
     ("kind",),

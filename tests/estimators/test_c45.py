@@ -12,7 +12,7 @@ from estimators.registry import assert_sound, blobs, full_grown
 from obliqua import C45Classifier, export_text, load, save
 from obliqua.criteria import get_criterion
 from obliqua.engine.rules import Rules
-from obliqua.methods.c45 import C45, _Growth, _Node, grow_c45
+from obliqua.methods.c45 import C45, _C45Growth, _C45Node, grow_c45
 from obliqua.tree.layout import NodeKind
 
 NAN = np.nan
@@ -72,9 +72,9 @@ def test_a_missing_value_in_the_book() -> None:
     # It went to the first of the two heaviest branches, rain.
     assert tree.n_samples.tolist() == [14, 3, 6, 5]
     _, problem, _ = model._encoded(sky, PLAY, None)
-    growth = _Growth(problem, C45(), Rules())
+    growth = _C45Growth(problem, C45(), Rules())
     rows = np.arange(14)
-    node = _Node(0, rows, 0, np.array([5, 9]), ())
+    node = _C45Node(0, rows, 0, np.array([5, 9]), ())
     (offer,) = growth._offers(node)
     assert round(offer.gain, 3) == 0.199
     assert round(offer.ratio, 3) == 0.110

@@ -16,7 +16,7 @@ from estimators.registry import assert_sound, blobs, full_grown
 from obliqua import FisherTreeClassifier
 from obliqua.criteria import get_criterion
 from obliqua.data.problem import encode
-from obliqua.methods.fdt import Moments, fisher_direction, separating, two_groups
+from obliqua.methods.fdt import GroupMoments, fisher_direction, separating, two_groups
 from obliqua.prune import prune_pessimistic
 from obliqua.testing import check_proposer
 from problems import examples
@@ -210,7 +210,7 @@ def test_rounding_is_no_distance() -> None:
     """Where nothing varies, means that differ by rounding do not decide about the groups."""
     little = 0.9e-5 * np.array([1.0, -1.0, 1.0, -1.0])
     means = np.column_stack([[0.0, 0.8, 1.2, 2.0], little])
-    moments = Moments(np.ones(4), means, np.diag([1.0, 0.0]))
+    moments = GroupMoments(np.ones(4), means, np.diag([1.0, 0.0]))
     assert two_groups(moments).tolist() == [False, False, True, True]
     apart = replace(moments, means=means * [1.0, 10.0])
     assert two_groups(apart).tolist() == [False, True, False, True]

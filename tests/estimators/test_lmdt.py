@@ -18,7 +18,7 @@ from obliqua.data.problem import encode
 from obliqua.engine.rules import Rules
 from obliqua.methods._machine import (
     LMDT,
-    Planes,
+    MachinePlanes,
     Standard,
     best_machine,
     different_rows,
@@ -62,7 +62,7 @@ def test_planes_say_the_same_in_other_units(seed: int) -> None:
     method = LMDT(rows_per_weight=0.0)
     machine, _ = best_machine(standard.rows(Z), y, weights, seed, method, Watch())
     assert machine is not None
-    planes = Planes.of(machine, standard)
+    planes = MachinePlanes.of(machine, standard)
     inside = standard.rows(Z)[:, np.r_[0, machine.variables + 1]] @ machine.W.T
     scores = planes.values(Z)
     factor = inside.std() / scores.std()
@@ -228,7 +228,7 @@ def test_rows_of_a_branch_that_is_too_small_take_the_next_one() -> None:
 def test_the_hyperplane_between_two_planes_divides_as_they_do(seed: int, p: int) -> None:
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(50, p))
-    planes = Planes(np.arange(p), rng.normal(size=(2, p)), rng.normal(size=2))
+    planes = MachinePlanes(np.arange(p), rng.normal(size=(2, p)), rng.normal(size=2))
     first = np.argmax(planes.values(rows), axis=1) == 0
     one = planes.as_hyperplane()
     left = one.values(rows)[:, 0] <= 0
@@ -238,7 +238,7 @@ def test_the_hyperplane_between_two_planes_divides_as_they_do(seed: int, p: int)
 
 def test_some_planes_have_the_columns_that_tell_them_apart() -> None:
     coef = np.array([[1.0, 2.0, 3.0], [1.0, -2.0, 3.0], [4.0, 0.0, 3.0], [1.0, 5.0, 3.0]])
-    planes = Planes(np.array([2, 5, 7]), coef, np.arange(4.0))
+    planes = MachinePlanes(np.array([2, 5, 7]), coef, np.arange(4.0))
     every, three = planes.some(np.arange(4)), planes.some(np.array([0, 1, 3]))
     assert every.columns.tolist() == [2, 5]
     assert three.columns.tolist() == [5]

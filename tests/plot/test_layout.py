@@ -7,12 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from obliqua.plot._layout import Shown, tidy
+from obliqua.plot._layout import DrawnNode, tidy
 
 GAP = 0.25
 
 
-def random_tree(seed: int) -> tuple[list[Shown], list[float]]:
+def random_tree(seed: int) -> tuple[list[DrawnNode], list[float]]:
     """Nodes in level order, with two to four children each."""
     rng = np.random.default_rng(seed)
     children: list[tuple[int, ...]] = []
@@ -26,7 +26,7 @@ def random_tree(seed: int) -> tuple[list[Shown], list[float]]:
         children.append(tuple(range(len(depths), len(depths) + n)))
         depths += [depths[node] + 1] * n
         node += 1
-    shown = [Shown(k, children[k], depths[k]) for k in range(len(depths))]
+    shown = [DrawnNode(k, children[k], depths[k]) for k in range(len(depths))]
     return shown, rng.uniform(0.5, 3.0, len(shown)).tolist()
 
 
@@ -50,11 +50,11 @@ def test_boxes_of_a_level_keep_apart(seed: int) -> None:
 def test_a_subtree_uses_the_room_beside_a_leaf() -> None:
     """Levels are packed one by one: a deep subtree reaches below a shallow neighbour."""
     shown = [
-        Shown(0, (1, 2), 0),
-        Shown(1, (), 1),
-        Shown(2, (3, 4), 1),
-        Shown(3, (), 2),
-        Shown(4, (), 2),
+        DrawnNode(0, (1, 2), 0),
+        DrawnNode(1, (), 1),
+        DrawnNode(2, (3, 4), 1),
+        DrawnNode(3, (), 2),
+        DrawnNode(4, (), 2),
     ]
     middles = tidy(shown, [1.0] * 5, 0.0)
     assert middles[2] - middles[1] == pytest.approx(1.0)

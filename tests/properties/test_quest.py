@@ -14,7 +14,7 @@ from obliqua.data.problem import Problem, encode
 from obliqua.engine.grow import grow
 from obliqua.engine.proposals import Directions, NodeView, Proposals
 from obliqua.engine.rules import Rules
-from obliqua.methods.quest import Quest, _Rows, linear_cut, quadratic_cut, two_groups
+from obliqua.methods.quest import Quest, _OrderedRows, linear_cut, quadratic_cut, two_groups
 from obliqua.testing import check_proposer
 from obliqua.tree.tree import Tree
 from problems import Case, cases, examples, gaussians
@@ -356,7 +356,7 @@ def test_sums_do_not_depend_on_the_order_of_rows():
     sums = []
 
     def look(node: NodeView) -> None:
-        sums.append(_Rows(node).means)
+        sums.append(_OrderedRows(node).means)
 
     for order in (np.arange(500), np.random.default_rng(0).permutation(500)):
         taken = case.take(order)

@@ -16,7 +16,7 @@ from obliqua.engine.grow import grow
 from obliqua.engine.rules import Rules
 from obliqua.refine import Recipe, Schedule, Watch
 from obliqua.refine.choice import (
-    Choice,
+    SizeChoice,
     _is_better,
     choose,
     divisions,
@@ -39,7 +39,7 @@ def chosen(
     key: int = 0,
     watch: Watch | None = None,
     passes: float = 4.0,
-) -> Choice:
+) -> SizeChoice:
     recipe = Recipe(schedule=Schedule(passes=passes))
     return choose(problem, grower, greedy, n_leaves, recipe, key, 1, watch or Watch())
 

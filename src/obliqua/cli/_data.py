@@ -24,7 +24,7 @@ from obliqua._typing import BoolArray
 from obliqua.cli._errors import Trouble, counted, did_you_mean, listed
 from obliqua.cli._labels import PLAIN_NUMBER
 from obliqua.cli._output import note, quiet_native_code
-from obliqua.cli._table import Table
+from obliqua.cli._table import NamedTable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +41,7 @@ def read_table(
     delimiter: str | None = None,
     missing: Sequence[str] = (),
     each_row: bool = False,
-) -> Table:
+) -> NamedTable:
     """Read a table.
 
     Parameters
@@ -99,7 +99,7 @@ def _raw(path: str) -> bytes:
         raise Trouble(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def _parquet(raw: bytes, source: str) -> Table:
+def _parquet(raw: bytes, source: str) -> NamedTable:
     polars = require("polars", "cli", "Reading Parquet")
     errors: tuple[type[BaseException], ...] = (
         *_errors(polars),
@@ -109,7 +109,7 @@ def _parquet(raw: bytes, source: str) -> Table:
     )
     try:
         with quiet_native_code():
-            return Table(polars.read_parquet(io.BytesIO(raw)), source, typed=True)
+            return NamedTable(polars.read_parquet(io.BytesIO(raw)), source, typed=True)
     except errors as error:
         raise Trouble(
             f"{source} begins like a Parquet file but cannot be read as one: {_first_line(error)}."
@@ -121,7 +121,7 @@ def _errors(polars: Any) -> tuple[type[BaseException], ...]:
     return polars.exceptions.PolarsError, polars.exceptions.PanicException
 
 
-def _csv(raw: bytes, source: str, delimiter: str | None, each_row: bool) -> Table:
+def _csv(raw: bytes, source: str, delimiter: str | None, each_row: bool) -> NamedTable:
     """Read all as text: what a column is depends on what it is wanted for."""
     polars = require("polars", "cli", "Reading CSV")
     raw = raw.removeprefix(codecs.BOM_UTF8)
@@ -145,7 +145,7 @@ def _csv(raw: bytes, source: str, delimiter: str | None, each_row: bool) -> Tabl
     lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
     rows = np.arange(frame.height)
     offset = 2 if lines == frame.height + 1 else None  # no line breaks within a row
-    table = Table(frame, source, rows, offset)
+    table = NamedTable(frame, source, rows, offset)
     return _without_empty_rows(table, _blank_lines(raw, separator) if each_row else None)
 
 
@@ -156,7 +156,7 @@ def _stripped(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(polars.when(text != "").then(text).name.keep())
 
 
-def _without(table: Table, missing: Sequence[str]) -> Table:
+def _without(table: NamedTable, missing: Sequence[str]) -> NamedTable:
     """Make cells empty that hold what stands for a missing value."""
     polars = require("polars", "cli", "Reading tables")
     words = [word.strip() for word in missing if word.strip()]
@@ -186,7 +186,7 @@ def _without(table: Table, missing: Sequence[str]) -> Table:
     return replace(table, frame=polars.DataFrame(columns))
 
 
-def _without_empty_rows(table: Table, blank: Callable[[], BoolArray] | None) -> Table:
+def _without_empty_rows(table: NamedTable, blank: Callable[[], BoolArray] | None) -> NamedTable:
     """Leave out rows without any value, or only those that are blank lines."""
     polars = require("polars", "cli", "Reading CSV")
     if table.frame.width == 1:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class NamedTable:
     """A table with names.
 
     Parameters
@@ -41,7 +41,7 @@ class Table:
     offset: int | None = None
     typed: bool = False
 
-    def filtered(self, keep: AnyArray) -> Table:
+    def filtered(self, keep: AnyArray) -> NamedTable:
         """Return the table with some of its rows."""
         polars = require("polars", "cli", "Reading tables")
         rows = np.arange(self.frame.height) if self.rows is None else self.rows
@@ -68,7 +68,7 @@ class Table:
             f"Its columns are {listed(known)}."
         )
 
-    def without_missing(self, target: str, drop: bool) -> Table:
+    def without_missing(self, target: str, drop: bool) -> NamedTable:
         """Return the table without rows that have no class; they are an error unless dropped."""
         missing = self.frame[target].is_null()
         n = int(missing.sum())
@@ -117,7 +117,7 @@ class Table:
 
 
 def choose_features(
-    table: Table, taken: Sequence[str], features: list[str] | None, drop: list[str] | None
+    table: NamedTable, taken: Sequence[str], features: list[str] | None, drop: list[str] | None
 ) -> list[str]:
     """Return the columns to learn from.
 
@@ -148,7 +148,7 @@ def choose_features(
     return chosen
 
 
-def _check_commas(table: Table, names: Sequence[str], option: str) -> None:
+def _check_commas(table: NamedTable, names: Sequence[str], option: str) -> None:
     """Say how a name with a comma in it is written, if it was taken for several."""
     known = table.frame.columns
     if all(name in known for name in names):
@@ -162,7 +162,9 @@ def _check_commas(table: Table, names: Sequence[str], option: str) -> None:
             )
 
 
-def choose_known(table: Table, known: Sequence[str], named: bool) -> tuple[list[str], list[str]]:
+def choose_known(
+    table: NamedTable, known: Sequence[str], named: bool
+) -> tuple[list[str], list[str]]:
     """Find the columns that a model knows, by name.
 
     Parameters

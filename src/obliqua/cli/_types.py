@@ -20,7 +20,7 @@ from obliqua.cli._command import quoted
 from obliqua.cli._errors import Trouble, counted, listed
 from obliqua.cli._labels import TRUTH, level_places
 from obliqua.cli._output import note
-from obliqua.cli._table import Table
+from obliqua.cli._table import NamedTable
 from obliqua.data.encoding import Column
 from obliqua.io.values import text_of
 
@@ -37,7 +37,7 @@ MANY_ROWS = 20  # from which on a column that tells rows apart is worth a note
 
 
 @dataclass(frozen=True)
-class Choice:
+class ColumnChoice:
     """What a user says of the columns.
 
     Parameters
@@ -50,7 +50,7 @@ class Choice:
     numeric: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, given: dict[str, Any]) -> Choice:
+    def of(cls, given: dict[str, Any]) -> ColumnChoice:
         """Take it from the options of a command."""
         return cls(tuple(given["categorical"] or ()), tuple(given["numeric"] or ()))
 
@@ -109,7 +109,7 @@ class Features:
 
 
 @dataclass(frozen=True)
-class Problem:
+class UnreadableColumn:
     """Why a column cannot be read.
 
     Parameters
@@ -136,7 +136,7 @@ class Problem:
 # --- columns to learn from -------------------------------------------------------------------
 
 
-def infer(table: Table, names: Sequence[str], choice: Choice) -> Features:
+def infer(table: NamedTable, names: Sequence[str], choice: ColumnChoice) -> Features:
     """Find out what columns are, unless that is given.
 
     Parameters
@@ -150,7 +150,7 @@ def infer(table: Table, names: Sequence[str], choice: Choice) -> Features:
     """
     _check_choice(table, names, choice)
     columns: list[pl.Series] = []
-    problems: list[Problem] = []
+    problems: list[UnreadableColumn] = []
     qualitative: list[str] = []
     for name in names:
         if name in choice.categorical:
@@ -181,7 +181,7 @@ def infer(table: Table, names: Sequence[str], choice: Choice) -> Features:
     return features
 
 
-def _check_choice(table: Table, names: Sequence[str], choice: Choice) -> None:
+def _check_choice(table: NamedTable, names: Sequence[str], choice: ColumnChoice) -> None:
     both = [name for name in choice.categorical if name in choice.numeric]
     if both:
         raise click.UsageError(f"--categorical and --numeric both name {listed(both)}.")
@@ -193,7 +193,7 @@ def _check_choice(table: Table, names: Sequence[str], choice: Choice) -> None:
             raise Trouble(f"--{option} names {listed(others)}, which is no feature of this fit.")
 
 
-def _kind(table: Table, name: str) -> tuple[str, Problem | None]:
+def _kind(table: NamedTable, name: str) -> tuple[str, UnreadableColumn | None]:
     """Say what a column is, or that nobody knows."""
     polars = require("polars", "cli", "Reading tables")
     column = table.frame[name]
@@ -215,18 +215,18 @@ def _kind(table: Table, name: str) -> tuple[str, Problem | None]:
     if words.str.contains(DATE).all():
         row = int(bad.arg_true()[0])
         text = f"column {name!r} holds dates, first {_short(column[row])} in {table.where(row)}"
-        return QUALITATIVE, Problem(name, text, category=True, useless=True)
+        return QUALITATIVE, UnreadableColumn(name, text, category=True, useless=True)
     return QUALITATIVE, None
 
 
-def _no_category(table: Table, name: str) -> Problem | None:
+def _no_category(table: NamedTable, name: str) -> UnreadableColumn | None:
     column = table.frame[name]
     if _is_text(column) or _is_number(column) or str(column.dtype) == "Null":
         return None
-    return Problem(name, f"column {name!r} is of type {column.dtype}", useless=True)
+    return UnreadableColumn(name, f"column {name!r} is of type {column.dtype}", useless=True)
 
 
-def _levels(table: Table, name: str) -> pl.Series:
+def _levels(table: NamedTable, name: str) -> pl.Series:
     """Return a qualitative column: text, or numbers if the text is that of whole numbers."""
     polars = require("polars", "cli", "Reading tables")
     column = table.frame[name]
@@ -243,7 +243,7 @@ def _levels(table: Table, name: str) -> pl.Series:
     return words
 
 
-def _say_what_is_missing(table: Table, column: pl.Series) -> None:
+def _say_what_is_missing(table: NamedTable, column: pl.Series) -> None:
     """Say if words stand for missing numbers."""
     words = table.frame[column.name]
     if _is_text(words):
@@ -271,7 +271,7 @@ def _say_what_is_odd(column: pl.Series, typed: bool) -> None:
 # --- columns as a model knows them -----------------------------------------------------------
 
 
-def read_as(table: Table, columns: Sequence[Column], gaps: bool = True) -> pl.DataFrame:
+def read_as(table: NamedTable, columns: Sequence[Column], gaps: bool = True) -> pl.DataFrame:
     """Read columns as a model knows them, whatever they would be taken for in this table alone.
 
     Parameters
@@ -291,7 +291,7 @@ def read_as(table: Table, columns: Sequence[Column], gaps: bool = True) -> pl.Da
     """
     polars = require("polars", "cli", "Reading tables")
     series: list[pl.Series] = []
-    problems: list[Problem] = []
+    problems: list[UnreadableColumn] = []
     unknown: list[str] = []
     folded: list[str] = []
     lacking = ""
@@ -321,7 +321,7 @@ def read_as(table: Table, columns: Sequence[Column], gaps: bool = True) -> pl.Da
     return polars.DataFrame(series)
 
 
-def _matched(table: Table, known: Column) -> tuple[pl.Series, str, str]:
+def _matched(table: NamedTable, known: Column) -> tuple[pl.Series, str, str]:
     """Return a column with the levels of a model; what is not found; what is written otherwise."""
     polars = require("polars", "cli", "Reading tables")
     name = known.name
@@ -366,7 +366,7 @@ def _matched(table: Table, known: Column) -> tuple[pl.Series, str, str]:
 
 
 def plain_numbers(
-    table: Table, names: Sequence[str], what: str, more: str = "", gaps: bool = False
+    table: NamedTable, names: Sequence[str], what: str, more: str = "", gaps: bool = False
 ) -> pl.DataFrame:
     """Return columns as finite numbers, or say which of them are none.
 
@@ -385,7 +385,7 @@ def plain_numbers(
     """
     polars = require("polars", "cli", "Reading tables")
     columns: list[pl.Series] = []
-    problems: list[Problem] = []
+    problems: list[UnreadableColumn] = []
     words = False
     for name in names:
         column, problem = numbers(table, name)
@@ -405,7 +405,7 @@ def plain_numbers(
     return polars.DataFrame(columns)
 
 
-def numbers(table: Table, name: str) -> tuple[pl.Series, Problem | None]:
+def numbers(table: NamedTable, name: str) -> tuple[pl.Series, UnreadableColumn | None]:
     """Return a column as Float64, NaN where missing, and what is wrong with it."""
     polars = require("polars", "cli", "Reading tables")
     column = table.frame[name]
@@ -417,13 +417,15 @@ def numbers(table: Table, name: str) -> tuple[pl.Series, Problem | None]:
     elif _is_number(column) or column.dtype == polars.Null:
         column = column.cast(polars.Float64).fill_null(float("nan"))
     else:
-        return column, Problem(name, f"column {name!r} is of type {column.dtype}", useless=True)
+        return column, UnreadableColumn(
+            name, f"column {name!r} is of type {column.dtype}", useless=True
+        )
     endless = column.is_infinite()
     if endless.any():
         row = int(endless.arg_true()[0])
         found = counted(int(endless.sum()), "value that is", "values that are")
         text = f"column {name!r} has {found} not finite, first {column[row]} in {table.where(row)}"
-        return column, Problem(name, text)
+        return column, UnreadableColumn(name, text)
     return column, None
 
 
@@ -443,23 +445,25 @@ def _parsed(words: pl.Series) -> tuple[pl.Series, pl.Series]:
     return values.fill_null(float("nan")).alias(words.name), bad
 
 
-def _about_text(table: Table, name: str, words: pl.Series, bad: pl.Series) -> Problem:
+def _about_text(
+    table: NamedTable, name: str, words: pl.Series, bad: pl.Series
+) -> UnreadableColumn:
     row, n = int(bad.arg_true()[0]), int(bad.sum())
     example = f"{_short(words[row])} in {table.where(row)}"
     comma = bool(re.match(DECIMAL_COMMA, words[row]))
     point = "; write decimals with a point" if comma else ""
     if 2 * n > len(words) - int(words.null_count()):
         text = f"column {name!r} holds text, for instance {example}{point}"
-        return Problem(name, text, None if comma else words[row], useless=True)
+        return UnreadableColumn(name, text, None if comma else words[row], useless=True)
     value = counted(n, "value that is no number", "values that are no numbers")
     text = f"column {name!r} has {value}, first {example}{point}"
-    return Problem(name, text, None if comma else words[row])
+    return UnreadableColumn(name, text, None if comma else words[row])
 
 
-def _gaps(table: Table, name: str, missing: pl.Series) -> Problem:
+def _gaps(table: NamedTable, name: str, missing: pl.Series) -> UnreadableColumn:
     cells = counted(int(missing.sum()), "empty cell")
     where = table.where(int(missing.arg_true()[0]))
-    return Problem(name, f"column {name!r} has {cells}, first in {where}")
+    return UnreadableColumn(name, f"column {name!r} has {cells}, first in {where}")
 
 
 def _is_text(column: pl.Series) -> bool:
@@ -476,7 +480,11 @@ def _short(word: str) -> str:
 
 
 def _message(
-    table: Table, title: str, problems: list[Problem], fitting: bool = False, more: str = ""
+    table: NamedTable,
+    title: str,
+    problems: list[UnreadableColumn],
+    fitting: bool = False,
+    more: str = "",
 ) -> str:
     """Say what is wrong with columns, and what can be done."""
     rest = len(problems) - MOST_PROBLEMS

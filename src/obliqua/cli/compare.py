@@ -16,8 +16,8 @@ from obliqua.cli._data import read_table
 from obliqua.cli._errors import counted
 from obliqua.cli._models import make_estimator, set_categories
 from obliqua.cli._output import console, note, print_laid_out, progress, shown, write_stdout
-from obliqua.cli._table import Table, choose_features
-from obliqua.cli._types import Choice, Features, infer
+from obliqua.cli._table import NamedTable, choose_features
+from obliqua.cli._types import ColumnChoice, Features, infer
 from obliqua.words.phrases import cells as cells_of
 
 if TYPE_CHECKING:
@@ -110,14 +110,16 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
     print_result(result, form, title_of(table, target, result, X), given["rates"])
 
 
-def read_problem(data: str, target: str, given: dict[str, Any]) -> tuple[Table, Features, Any]:
+def read_problem(
+    data: str, target: str, given: dict[str, Any]
+) -> tuple[NamedTable, Features, Any]:
     """Read a table and take features and classes from it, as the options say."""
     table = read_table(data, given["delimiter"], given["missing"])
     table.require([target], "--target")
     table = table.without_missing(target, given["drop_missing_target"])
     features = choose_features(table, [target], given["features"], given["drop"])
     y = table.labels(target)
-    return table, infer(table, features, Choice.of(given)), y
+    return table, infer(table, features, ColumnChoice.of(given)), y
 
 
 def _set_categories(estimators: dict[str, Any], names: list[str]) -> None:
@@ -126,7 +128,7 @@ def _set_categories(estimators: dict[str, Any], names: list[str]) -> None:
         set_categories(estimator, names)
 
 
-def title_of(table: Table, target: str, result: CompareResult, X: Features) -> str:
+def title_of(table: NamedTable, target: str, result: CompareResult, X: Features) -> str:
     """Say which table this is, how large, and what is not plain about it."""
     found = (("qualitative", len(X.with_levels())), ("empty", len(X.empty())))
     named = ", ".join(f"{count} {kind}" for kind, count in found if count)
@@ -207,7 +209,7 @@ def print_measures(
         What the methods are, for a wide screen.
     """
     from rich import box
-    from rich.table import Table as Grid
+    from rich.table import NamedTable as Grid
 
     screen = console()
     heads = ["feat.\n/split" if head == "features/split" else head for head in heads]
@@ -233,7 +235,7 @@ def print_measures(
 def _print_rates(result: CompareResult) -> None:
     """Print how well each class is found, class by class."""
     from rich import box
-    from rich.table import Table as Grid
+    from rich.table import NamedTable as Grid
 
     from obliqua.experiments.result import RATE_HEADS
 

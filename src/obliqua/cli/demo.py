@@ -24,7 +24,7 @@ WINE = "wine"
 OF_OC1 = ("ls10", "pol", "rcb")
 
 
-class Shown(NamedTuple):
+class DemoData(NamedTuple):
     """Data to show, and what their labels are called."""
 
     title: str
@@ -98,7 +98,7 @@ def demo(data: str, picture: Path, table: Path | None, seed: int) -> None:
     screen.print("\nThe same with your data: obliqua compare data.csv --target COLUMN")
 
 
-def _shown(data: str) -> Shown:
+def _shown(data: str) -> DemoData:
     from sklearn.datasets import load_wine
 
     from obliqua import datasets
@@ -115,6 +115,6 @@ def _shown(data: str) -> Shown:
             "class",
             loaded.target,
         )
-    return Shown(
+    return DemoData(
         title, polars.DataFrame(loaded.data, schema=list(loaded.feature_names)), y, target
     )

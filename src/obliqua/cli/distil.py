@@ -19,8 +19,8 @@ from obliqua.cli._errors import Trouble, counted, listed
 from obliqua.cli._labels import check_known, class_numbers
 from obliqua.cli._models import has_own_names, load_model, size_of
 from obliqua.cli._output import chosen_target, note, print_facts
-from obliqua.cli._table import Table, choose_features, choose_known
-from obliqua.cli._types import Choice, infer, plain_numbers, read_as
+from obliqua.cli._table import NamedTable, choose_features, choose_known
+from obliqua.cli._types import ColumnChoice, infer, plain_numbers, read_as
 from obliqua.data.encoding import Column
 from obliqua.io.values import text_of
 
@@ -162,7 +162,7 @@ def distil(data: str, output: Path | None, **given: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class TeacherRows:
     """Rows as the teacher takes them.
 
     Parameters
@@ -237,8 +237,8 @@ def _begins(path: Path) -> bytes:
         return b""
 
 
-def _read(source: str, given: dict[str, Any]) -> Table:
-    table: Table = read_table(source, given["delimiter"], given["missing"])
+def _read(source: str, given: dict[str, Any]) -> NamedTable:
+    table: NamedTable = read_table(source, given["delimiter"], given["missing"])
     target = given["target"]
     if target is None:
         return table
@@ -246,7 +246,7 @@ def _read(source: str, given: dict[str, Any]) -> Table:
     return table.without_missing(target, given["drop_missing_target"])
 
 
-def _rows(table: Table, given: dict[str, Any], known: Any) -> Rows:
+def _rows(table: NamedTable, given: dict[str, Any], known: Any) -> TeacherRows:
     """Read the columns as the teacher takes them."""
     from obliqua.estimators._fitted import TreesClassifier
     from obliqua.tree.model import Model
@@ -263,7 +263,9 @@ def _rows(table: Table, given: dict[str, Any], known: Any) -> Rows:
         if given["categorical"]:
             raise click.UsageError(f"--categorical: a {FOREST} takes numbers only. {_OTHERS}")
         frame = plain_numbers(table, names, f"features of a {FOREST}", _OTHERS, gaps=True)
-        return Rows(frame, y, [Column(name) for name in names], named=True, source=table.source)
+        return TeacherRows(
+            frame, y, [Column(name) for name in names], named=True, source=table.source
+        )
     own = getattr(known, "feature_names_in_", None)
     if own is not None:
         _refuse(given, ("features", "drop"))
@@ -275,13 +277,15 @@ def _rows(table: Table, given: dict[str, Any], known: Any) -> Rows:
             f"{type(known).__name__} does not know what its columns are called; it gets them in "
             f"the order of {table.source}: {taken_as}."
         )
-    found = infer(table, names, Choice.of(given))
+    found = infer(table, names, ColumnChoice.of(given))
     X = found.frame if own is not None or found.qualitative else found.frame.to_numpy()
     named = own is not None or bool(found.qualitative)
-    return Rows(X, y, found.columns(), named, table.source)
+    return TeacherRows(X, y, found.columns(), named, table.source)
 
 
-def _labels(table: Table, target: str, known: Any, classes: AnyArray | None = None) -> AnyArray:
+def _labels(
+    table: NamedTable, target: str, known: Any, classes: AnyArray | None = None
+) -> AnyArray:
     """Return the classes of rows, as the teacher has them, however the file writes them."""
     from obliqua.estimators._teachers import teacher_of
 
@@ -307,7 +311,7 @@ def _refuse(given: dict[str, Any], options: tuple[str, ...]) -> None:
         raise click.UsageError(f"{asked[0]}: the teacher knows what its columns are.")
 
 
-def _check_number(table: Table, names: list[str], known: Any, target: str | None) -> None:
+def _check_number(table: NamedTable, names: list[str], known: Any, target: str | None) -> None:
     """Say which columns there are if a teacher that knows no names takes another number."""
     wanted = getattr(known, "n_features_in_", len(names))
     if wanted != len(names):
@@ -319,7 +323,7 @@ def _check_number(table: Table, names: list[str], known: Any, target: str | None
         )
 
 
-def _known_rows(table: Table, known: Any, y: AnyArray | None) -> Rows:
+def _known_rows(table: NamedTable, known: Any, y: AnyArray | None) -> TeacherRows:
     """Read the columns as a model of obliqua knows them."""
     from obliqua.estimators._teachers import model_of
 
@@ -330,16 +334,16 @@ def _known_rows(table: Table, known: Any, y: AnyArray | None) -> Rows:
     named = hasattr(known, "feature_names_in_") or not hasattr(known, "fit")
     plain = held.encoding.numeric and not named
     X = frame.to_numpy() if plain else frame
-    return Rows(X, y, columns, named=not plain, source=table.source)
+    return TeacherRows(X, y, columns, named=not plain, source=table.source)
 
 
 def _other_rows(
-    given: dict[str, Any], rows: Rows, known: Any
+    given: dict[str, Any], rows: TeacherRows, known: Any
 ) -> list[tuple[str, Any, AnyArray | None]]:
     """Read the rows to test on, before the time of a fit is spent."""
     if given["test"] is None:
         return []
-    table: Table = read_table(given["test"], given["delimiter"], given["missing"])
+    table: NamedTable = read_table(given["test"], given["delimiter"], given["missing"])
     target = given["target"]
     there = target is not None and target in table.frame.columns
     if there:
@@ -376,7 +380,7 @@ def _numbers_in_reach(source: str, X: Any, columns: list[Column]) -> Iterator[No
         ) from error
 
 
-def _say_what_is_small(student: DistilledClassifier, rows: Rows) -> None:
+def _say_what_is_small(student: DistilledClassifier, rows: TeacherRows) -> None:
     """Say so if there was nothing to learn."""
     n_rows, n_classes = len(rows.X), len(student.classes_)
     if n_classes == 1:
@@ -395,7 +399,9 @@ def _called(given: dict[str, Any], known: Any) -> str:
     return f"{given['teacher']}, {type(known).__name__}"
 
 
-def _summary(student: DistilledClassifier, rows: Rows, method: str) -> list[tuple[str, str]]:
+def _summary(
+    student: DistilledClassifier, rows: TeacherRows, method: str
+) -> list[tuple[str, str]]:
     n_rows, held = len(rows.X), student.fidelity_.get("data", {}).get("rows", 0)
     trees = student.model_.trees
     generated = int(trees[0].n_samples[0]) - (n_rows - int(held))

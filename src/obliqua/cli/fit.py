@@ -25,8 +25,8 @@ from obliqua.cli._models import (
     takes_tables,
 )
 from obliqua.cli._output import chosen_target, listed, note, print_facts
-from obliqua.cli._table import Table, choose_features, choose_known
-from obliqua.cli._types import Choice, Features, infer, plain_numbers, read_as
+from obliqua.cli._table import NamedTable, choose_features, choose_known
+from obliqua.cli._types import ColumnChoice, Features, infer, plain_numbers, read_as
 from obliqua.io.values import text_of
 
 DEFAULT_OUTPUT = "model.obliqua"
@@ -102,7 +102,7 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
         raise Trouble(
             f"The target {target!r} has one class only, {text_of(y[0])}; a tree needs two."
         )
-    rows = Rows(X, y, None if weight is None else _weights(table, weight))
+    rows = LabelledRows(X, y, None if weight is None else _weights(table, weight))
     tests = _other_rows(given, target, X, takes_tables(estimator))
     held = _held_out(y, given["holdout"], given["seed"])
     grown = rows.part(~held)
@@ -119,7 +119,7 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class LabelledRows:
     """Rows with classes and weights.
 
     Parameters
@@ -136,16 +136,18 @@ class Rows:
     y: AnyArray
     weights: FloatArray | None = None
 
-    def part(self, rows: BoolArray) -> Rows:
+    def part(self, rows: BoolArray) -> LabelledRows:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
-        return Rows(self.X.part(rows), self.y[rows], weights)
+        return LabelledRows(self.X.part(rows), self.y[rows], weights)
 
 
-def _features(table: Table, names: list[str], given: dict[str, Any], estimator: Any) -> Features:
+def _features(
+    table: NamedTable, names: list[str], given: dict[str, Any], estimator: Any
+) -> Features:
     """Read the columns to learn from as the method can take them."""
     if takes_tables(estimator):
-        return infer(table, names, Choice.of(given))
+        return infer(table, names, ColumnChoice.of(given))
     from obliqua.experiments.methods import METHODS
 
     others = [
@@ -161,7 +163,7 @@ def _features(table: Table, names: list[str], given: dict[str, Any], estimator: 
     return Features(plain_numbers(table, names, what, more), (), given=False)
 
 
-def _weights(table: Table, weight: str) -> FloatArray:
+def _weights(table: NamedTable, weight: str) -> FloatArray:
     column = plain_numbers(table, [weight], "weights")[weight]
     return np.asarray(column.to_numpy(), dtype=np.float64)
 
@@ -197,11 +199,11 @@ def _held_out(y: AnyArray, share: float | None, seed: int) -> BoolArray:
 
 def _other_rows(
     given: dict[str, Any], target: str, X: Features, gaps: bool
-) -> list[tuple[str, Rows]]:
+) -> list[tuple[str, LabelledRows]]:
     """Read the rows to test on, before the time of a fit is spent."""
     if given["test"] is None:
         return []
-    table: Table = read_table(given["test"], given["delimiter"], given["missing"])
+    table: NamedTable = read_table(given["test"], given["delimiter"], given["missing"])
     table.require([target], "--test")
     table = table.without_missing(target, given["drop_missing_target"])
     choose_known(table, X.frame.columns, named=True)
@@ -210,10 +212,10 @@ def _other_rows(
     weight = given["weight"]
     known = weight is not None and weight in table.frame.columns
     weights = _weights(table, weight) if known else None
-    return [(what, Rows(replace(X, frame=frame), table.labels(target), weights))]
+    return [(what, LabelledRows(replace(X, frame=frame), table.labels(target), weights))]
 
 
-def _summary(estimator: Any, rows: Rows, given: dict[str, Any]) -> list[tuple[str, str]]:
+def _summary(estimator: Any, rows: LabelledRows, given: dict[str, Any]) -> list[tuple[str, str]]:
     from obliqua.experiments.compare import features_per_split
     from obliqua.experiments.methods import METHODS
 
@@ -275,7 +277,7 @@ def _about_features(X: Features) -> list[tuple[str, str]]:
     return facts
 
 
-def _about_weights(rows: Rows, name: str | None) -> list[tuple[str, str]]:
+def _about_weights(rows: LabelledRows, name: str | None) -> list[tuple[str, str]]:
     if rows.weights is None:
         return []
     labels, places = np.unique(rows.y, return_inverse=True)
@@ -284,7 +286,7 @@ def _about_weights(rows: Rows, name: str | None) -> list[tuple[str, str]]:
     return [("weights", f"{_cut(str(name))}, {sums.sum():,.6g} in all: {by_class}")]
 
 
-def _accuracy(estimator: Any, what: str, rows: Rows) -> tuple[str, str]:
+def _accuracy(estimator: Any, what: str, rows: LabelledRows) -> tuple[str, str]:
     numbers = class_numbers(estimator.classes_, rows.y)
     unknown = check_known(numbers, rows.y, estimator.classes_, "--test")
     right = numbers == estimator.model_.predict_index(estimator.model_.rows(rows.X.frame))

@@ -17,7 +17,7 @@ from obliqua.cli._errors import Trouble, counted, listed
 from obliqua.cli._labels import check_known, class_numbers
 from obliqua.cli._models import has_own_names, load_model
 from obliqua.cli._output import check_target, note, write_file, write_stdout
-from obliqua.cli._table import Table, choose_known
+from obliqua.cli._table import NamedTable, choose_known
 from obliqua.cli._types import read_as
 from obliqua.io.values import text_of
 
@@ -95,7 +95,7 @@ def _threads(jobs: int) -> int:
 
 
 def _frame(
-    table: Table,
+    table: NamedTable,
     id_column: str | None,
     predicted: Int64Array,
     classes: AnyArray,
@@ -126,7 +126,7 @@ def _bytes(frame: pl.DataFrame, suffix: str) -> bytes:
     return stream.getvalue()
 
 
-def _score(table: Table, target: str, predicted: Int64Array, classes: AnyArray) -> None:
+def _score(table: NamedTable, target: str, predicted: Int64Array, classes: AnyArray) -> None:
     """Print the accuracy on stderr, where it is in nobody's way."""
     known = table.frame[target].is_not_null().to_numpy()
     if not known.any():

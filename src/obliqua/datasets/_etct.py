@@ -13,9 +13,9 @@ import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.datasets._chance import generator, whole_number
-from obliqua.datasets._facts import Facts, Part
+from obliqua.datasets._facts import DataPart, Facts
 from obliqua.datasets._loaders import as_bunch
-from obliqua.datasets._sources import Table
+from obliqua.datasets._sources import SourceTable
 from obliqua.tree.builder import TreeBuilder
 from obliqua.tree.tree import Tree
 
@@ -260,7 +260,7 @@ def _best_tree(n_features: int, difference: float) -> Tree:
 
 def _facts(name: str, title: str, n_features: int, about: str) -> Facts:
     features = tuple(f"x{number}" for number in range(1, n_features + 1))
-    parts = {"all": Part("", dict.fromkeys(CLASSES.tolist(), 0), "")}
+    parts = {"all": DataPart("", dict.fromkeys(CLASSES.tolist(), 0), "")}
     return Facts(name, title, features, parts, about)
 
 
@@ -277,6 +277,6 @@ def _drawn(
     rng = _rng(random_state)
     group = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     data = centres[group] + rng.standard_normal((len(group), centres.shape[1]))
-    table = Table(data, CLASSES[codes[group]], "its definition, with fresh numbers")
+    table = SourceTable(data, CLASSES[codes[group]], "its definition, with fresh numbers")
     more |= {"group": group, "centres": centres, "group_classes": CLASSES[codes]}
     return as_bunch(facts, table, *form, **more)

@@ -17,7 +17,7 @@ DECIMALS = 6
 
 
 @dataclass(frozen=True)
-class Part:
+class DataPart:
     """A table of a data set: the only one, or the one to train or to test on."""
 
     file: str
@@ -45,7 +45,7 @@ class Facts:
     name: str
     title: str
     features: tuple[str, ...]
-    parts: Mapping[str, Part]
+    parts: Mapping[str, DataPart]
     about: str
     openml: OpenML | None = None
     qualitative: tuple[str, ...] = ()
@@ -82,8 +82,8 @@ def fingerprint(data: AnyArray, target: AnyArray) -> str:
     return digest.hexdigest()
 
 
-def _one(file: str, class_counts: Mapping[str, int], fingerprint: str) -> dict[str, Part]:
-    return {"all": Part(file, class_counts, fingerprint)}
+def _one(file: str, class_counts: Mapping[str, int], fingerprint: str) -> dict[str, DataPart]:
+    return {"all": DataPart(file, class_counts, fingerprint)}
 
 
 LETTER_COUNTS = (
@@ -120,12 +120,12 @@ SETS = (
         "Income (Adult), complete rows",
         ADULT_FEATURES,
         {
-            "train": Part(
+            "train": DataPart(
                 "adult_train.csv.gz",
                 {"<=50K": 22654, ">50K": 7508},
                 "341049c33facd0914061114b7947279e44e8a35d7ab2671f1b249c755ad01524",
             ),
-            "test": Part(
+            "test": DataPart(
                 "adult_test.csv",
                 {"<=50K": 11360, ">50K": 3700},
                 "1b6ca5cc1664b30b5b6d751562fd2b92fac36c36b86eb2f7559eedac4a0fc621",
@@ -337,12 +337,12 @@ SETS = (
         "Statlog Shuttle",
         tuple(f"V{number}" for number in range(1, 10)),
         {
-            "train": Part(
+            "train": DataPart(
                 "shuttle_train.csv",
                 dict(zip(SHUTTLE_CLASSES, SHUTTLE_TRAIN, strict=True)),
                 "ff209eebbe8f0c470824d132afd479a536b7614e9f66f4bc72e0846298dd1471",
             ),
-            "test": Part(
+            "test": DataPart(
                 "shuttle_test.csv",
                 dict(zip(SHUTTLE_CLASSES, SHUTTLE_TEST, strict=True)),
                 "dea21000be5b373d7cec3ca6969ac19bdb17a8ac537f2693732997498018451f",
@@ -356,12 +356,12 @@ SETS = (
         "SPECT heart images",
         tuple(f"F{number}" for number in range(1, 23)),
         {
-            "train": Part(
+            "train": DataPart(
                 "spect_train.csv",
                 {"0": 40, "1": 40},
                 "8cd8b2ee97026a2c89c093c5c834c0080df0fddb834e9df56e4421c7af81fad1",
             ),
-            "test": Part(
+            "test": DataPart(
                 "spect_test.csv",
                 {"0": 15, "1": 172},
                 "dbd5e3a5f85d3c5226ecef4cab2cafb98566b3d49ea0bbfc1dad4fde5c66f25b",

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.utils import Bunch
 
 from obliqua.datasets._facts import FACTS, Facts
-from obliqua.datasets._sources import Table, find
+from obliqua.datasets._sources import SourceTable, find
 from obliqua.errors import MissingDependency
 
 Loader = Callable[..., Any]
@@ -56,7 +56,9 @@ def _load(facts: Facts, role: str, return_X_y: bool, as_frame: bool) -> Any:
     return as_bunch(facts, find(facts, role), return_X_y, as_frame)
 
 
-def as_bunch(facts: Facts, table: Table, return_X_y: bool, as_frame: bool, **more: Any) -> Any:
+def as_bunch(
+    facts: Facts, table: SourceTable, return_X_y: bool, as_frame: bool, **more: Any
+) -> Any:
     """Give a table the form of scikit-learn's loaders; a Bunch has more, if there is more."""
     data, target, frame = (*table[:2], None) if not as_frame else _frames(facts, table)
     if return_X_y:
@@ -74,7 +76,7 @@ def as_bunch(facts: Facts, table: Table, return_X_y: bool, as_frame: bool, **mor
     )
 
 
-def _frames(facts: Facts, table: Table) -> tuple[Any, Any, Any]:
+def _frames(facts: Facts, table: SourceTable) -> tuple[Any, Any, Any]:
     try:
         import pandas as pd
     except ImportError as error:

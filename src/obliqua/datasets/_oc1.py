@@ -16,9 +16,9 @@ import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.datasets._chance import generator, whole_number
-from obliqua.datasets._facts import Facts, Part
+from obliqua.datasets._facts import DataPart, Facts
 from obliqua.datasets._loaders import Loader, as_bunch
-from obliqua.datasets._sources import Table
+from obliqua.datasets._sources import SourceTable
 from obliqua.errors import DatasetMissing
 from obliqua.tree.builder import TreeBuilder
 from obliqua.tree.tree import Tree
@@ -129,9 +129,9 @@ class Concept:
         return np.array(self.facts.classes)[tree.leaf_label[tree.apply(data)]]
 
 
-def _made(counts: tuple[int, ...], fingerprint: str) -> dict[str, Part]:
+def _made(counts: tuple[int, ...], fingerprint: str) -> dict[str, DataPart]:
     """The table of the paper's points: there is no file of it."""
-    return {"all": Part("", {str(i): n for i, n in enumerate(counts, start=1)}, fingerprint)}
+    return {"all": DataPart("", {str(i): n for i, n in enumerate(counts, start=1)}, fingerprint)}
 
 
 CONCEPTS = (
@@ -249,7 +249,7 @@ def _maker(concept: Concept) -> Loader:
         else:
             data = generator(random_state, "for the rows of the paper").random(shape)
             source = "its definition, with fresh numbers"
-        table = Table(data, concept.label(data), source)
+        table = SourceTable(data, concept.label(data), source)
         return as_bunch(facts, table, return_X_y, as_frame, tree=concept.tree())
 
     make.__name__ = make.__qualname__ = f"make_{facts.name}"
@@ -317,7 +317,7 @@ def load_oc1_figure5(*, return_X_y: bool = False, as_frame: bool = False) -> Any
     builder.add_split("line", [-0.863, 1.0], 0.1226, ("below", "above"))
     builder.set_leaf("below", [0.0, 4.0], n_samples=4)
     builder.set_leaf("above", [4.0, 0.0], n_samples=4)
-    table = Table(np.array(_POINTS), np.repeat(["1", "2"], 4), "its definition")
+    table = SourceTable(np.array(_POINTS), np.repeat(["1", "2"], 4), "its definition")
     return as_bunch(_FIGURE_5, table, return_X_y, as_frame, tree=builder.build())
 
 

@@ -19,13 +19,13 @@ import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.datasets._cache import cache_folder, keep, read_kept, say_damaged
-from obliqua.datasets._facts import Facts, Part, fingerprint
+from obliqua.datasets._facts import DataPart, Facts, fingerprint
 from obliqua.errors import DatasetDamaged, DatasetMissing, MissingDependency
 
 FOLDER_VARIABLE = "OBLIQUA_DATA"
 
 
-class Table(NamedTuple):
+class SourceTable(NamedTuple):
     """Rows, their labels and where they come from.
 
     The rows are float64; with qualitative columns they are objects, floats and text.
@@ -36,7 +36,7 @@ class Table(NamedTuple):
     source: str
 
 
-def find(facts: Facts, role: str) -> Table:
+def find(facts: Facts, role: str) -> SourceTable:
     """A part of a data set, from the first place that has it; checked."""
     part = facts.parts[role]
     for place in (_from_folder, _from_cache, _from_definition, _from_scikit_learn, _from_openml):
@@ -49,7 +49,7 @@ def find(facts: Facts, role: str) -> Table:
     raise DatasetMissing(_advice(facts, part, "no other source is known for it"))
 
 
-def check(facts: Facts, part: Part, table: Table) -> None:
+def check(facts: Facts, part: DataPart, table: SourceTable) -> None:
     """Refuse a table that is not the data set of that name."""
     what = f"the data set {facts.name!r} from {table.source} is not the one of the papers: "
     expected = (part.n_rows, len(facts.features))
@@ -66,7 +66,7 @@ def check(facts: Facts, part: Part, table: Table) -> None:
         raise DatasetDamaged(f"{what}shape and class counts are right, but some values differ")
 
 
-def _advice(facts: Facts, part: Part, reason: str) -> str:
+def _advice(facts: Facts, part: DataPart, reason: str) -> str:
     return (
         f"the data set {facts.name!r} ({facts.title}) cannot be had: {_tried(facts, part)}"
         f"{reason}; put the file {part.file} (header, one line per row, the class in the last "
@@ -74,7 +74,7 @@ def _advice(facts: Facts, part: Part, reason: str) -> str:
     )
 
 
-def _tried(facts: Facts, part: Part) -> str:
+def _tried(facts: Facts, part: DataPart) -> str:
     """Where it was looked for before the last place."""
     named = os.environ.get(FOLDER_VARIABLE)
     folder = f"{named!r} has no {part.file}" if named else "is not set"
@@ -87,7 +87,7 @@ def _tried(facts: Facts, part: Part) -> str:
 # --- a folder ---------------------------------------------------------------------------------
 
 
-def _from_folder(facts: Facts, role: str) -> Table | None:
+def _from_folder(facts: Facts, role: str) -> SourceTable | None:
     named = os.environ.get(FOLDER_VARIABLE)
     if not named:
         return None
@@ -110,7 +110,7 @@ def _from_folder(facts: Facts, role: str) -> Table | None:
             "sum that manifest.json gives for it; get a fresh copy of the file"
         )
     data, target = _parse(facts, path.name, content)
-    return Table(data, target, path.name)
+    return SourceTable(data, target, path.name)
 
 
 def _promised_checksum(folder: Path, file: str) -> str | None:
@@ -162,11 +162,11 @@ def _typed(facts: Facts, cells: AnyArray) -> AnyArray:
 # --- a cache ----------------------------------------------------------------------------------
 
 
-def _kept_name(part: Part) -> str:
+def _kept_name(part: DataPart) -> str:
     return part.file.removesuffix(".gz")
 
 
-def _from_cache(facts: Facts, role: str) -> Table | None:
+def _from_cache(facts: Facts, role: str) -> SourceTable | None:
     """What OpenML has delivered before. If it is damaged that is said, and the search goes on."""
     if facts.openml is None:
         return None
@@ -176,7 +176,7 @@ def _from_cache(facts: Facts, role: str) -> Table | None:
         return None
     source = f"the cache, OpenML {facts.openml.number}"
     try:
-        table = Table(*_parse(facts, name, content), source)
+        table = SourceTable(*_parse(facts, name, content), source)
         check(facts, facts.parts[role], table)
     except DatasetDamaged as error:
         say_damaged(name, str(error))
@@ -184,7 +184,7 @@ def _from_cache(facts: Facts, role: str) -> Table | None:
     return table
 
 
-def _as_text(facts: Facts, table: Table) -> str:
+def _as_text(facts: Facts, table: SourceTable) -> str:
     """A table as a file in the folder would be: CSV, a header, the class in the last column."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -197,12 +197,14 @@ def _as_text(facts: Facts, table: Table) -> str:
 # --- a definition -----------------------------------------------------------------------------
 
 
-def _from_definition(facts: Facts, role: str) -> Table | None:
+def _from_definition(facts: Facts, role: str) -> SourceTable | None:
     if facts.name != "balance_scale":
         return None
     data = np.array(list(product(range(1, 6), repeat=4)), dtype=np.float64)
     turn = data[:, 0] * data[:, 1] - data[:, 2] * data[:, 3]
-    return Table(data, np.array(["R", "B", "L"])[np.sign(turn).astype(int) + 1], "its definition")
+    return SourceTable(
+        data, np.array(["R", "B", "L"])[np.sign(turn).astype(int) + 1], "its definition"
+    )
 
 
 # --- scikit-learn -----------------------------------------------------------------------------
@@ -232,17 +234,17 @@ _SCIKIT_LEARN: dict[str, Callable[[], tuple[FloatArray, Sequence[str]]]] = {
 }
 
 
-def _from_scikit_learn(facts: Facts, role: str) -> Table | None:
+def _from_scikit_learn(facts: Facts, role: str) -> SourceTable | None:
     if facts.name not in _SCIKIT_LEARN:
         return None
     data, target = _SCIKIT_LEARN[facts.name]()
-    return Table(np.ascontiguousarray(data), np.array(target, dtype=np.str_), "scikit-learn")
+    return SourceTable(np.ascontiguousarray(data), np.array(target, dtype=np.str_), "scikit-learn")
 
 
 # --- OpenML -----------------------------------------------------------------------------------
 
 
-def _from_openml(facts: Facts, role: str) -> Table | None:
+def _from_openml(facts: Facts, role: str) -> SourceTable | None:
     if facts.openml is None:
         return None
     frame = _fetch(facts, role)
@@ -259,7 +261,7 @@ def _from_openml(facts: Facts, role: str) -> Table | None:
         raise DatasetDamaged(
             f"the data set {facts.name!r} from {source} is not the one of the papers: {error}"
         ) from error
-    return Table(*_rows_of(facts, role, data, target), source)
+    return SourceTable(*_rows_of(facts, role, data, target), source)
 
 
 # Of these OpenML has the rows with missing values too.

@@ -57,7 +57,7 @@ class OddSplits:
         )
 
 
-class Measure:
+class PythonCriterion:
     """A criterion in Python, as compiled code asks it when it moves a hyperplane."""
 
     def __init__(
@@ -177,7 +177,7 @@ class CompiledMethod:
         limits = (criterion.code, rules.min_samples_leaf, rules.min_weight_leaf)
         self._load(rows, counts, limits, key, 1)
         if hasattr(self._loop[0], "set_measure"):
-            self._loop[0].set_measure(Measure(criterion, counts, self.problem.unit, rules))
+            self._loop[0].set_measure(PythonCriterion(criterion, counts, self.problem.unit, rules))
         numbers, planes = self._loop[0].directions()
         if not numbers:
             return None

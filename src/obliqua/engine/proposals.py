@@ -272,7 +272,7 @@ def read_directions(
             coef = coef * scale[rows.idx]
     # Noise in the last bits, from another BLAS or order of sums, hardly ever reaches a tree.
     coef = round_significant(coef, SIGNIFICANT_BITS)
-    rows = _Rows(rows.ptr, rows.idx, coef).only(coef != 0)
+    rows = _SparseRows(rows.ptr, rows.idx, coef).only(coef != 0)
     opened = None
     if max_features is not None and np.diff(rows.ptr).max(initial=0) > max_features:
         assert spread is not None
@@ -301,7 +301,7 @@ def read_directions(
     )
 
 
-class _Rows(NamedTuple):
+class _SparseRows(NamedTuple):
     """Sparse rows. SciPy's own kind costs as much to make as a small node's search."""
 
     ptr: NDArray[Any]
@@ -313,15 +313,15 @@ class _Rows(NamedTuple):
         """The row of each entry."""
         return np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
 
-    def only(self, keep: BoolArray) -> _Rows:
+    def only(self, keep: BoolArray) -> _SparseRows:
         """Return the rows with some of their entries."""
         if keep.all():
             return self
         sizes = np.bincount(self.number[keep], minlength=len(self.ptr) - 1)
-        return _Rows(np.append(0, np.cumsum(sizes)), self.idx[keep], self.coef[keep])
+        return _SparseRows(np.append(0, np.cumsum(sizes)), self.idx[keep], self.coef[keep])
 
 
-def _sparse_version(rows: _Rows, most: int, spread: FloatArray) -> _Rows:
+def _sparse_version(rows: _SparseRows, most: int, spread: FloatArray) -> _SparseRows:
     """Keep the `most` entries of each row that matter most; of equals the earlier ones."""
     number = rows.number
     # A row that is not finite is passed over later; what makes it so must stay in it.
@@ -334,7 +334,7 @@ def _sparse_version(rows: _Rows, most: int, spread: FloatArray) -> _Rows:
     return rows.only(keep)
 
 
-def _as_csr(normals: Any, n_features: int) -> _Rows:
+def _as_csr(normals: Any, n_features: int) -> _SparseRows:
     if not sparse.issparse(normals):
         try:
             dense: NDArray[Any] = np.asarray(normals)
@@ -348,7 +348,7 @@ def _as_csr(normals: Any, n_features: int) -> _Rows:
         if dense.ndim == 1 and dense.size:
             dense = dense[None, :]
         if dense.size == 0:
-            return _Rows(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0))
+            return _SparseRows(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0))
         normals = dense
     if normals.dtype.kind == "c":
         raise ProposerError(
@@ -363,11 +363,11 @@ def _as_csr(normals: Any, n_features: int) -> _Rows:
     if not sparse.issparse(normals):
         rows, columns = np.nonzero(normals)
         ptr = np.searchsorted(rows, np.arange(len(normals) + 1))
-        return _Rows(ptr, columns, normals[rows, columns])
+        return _SparseRows(ptr, columns, normals[rows, columns])
     matrix = sparse.csr_array(normals, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     matrix.sort_indices()
-    return _Rows(matrix.indptr, matrix.indices, matrix.data)
+    return _SparseRows(matrix.indptr, matrix.indices, matrix.data)
 
 
 def _checked_thresholds(thresholds: ArrayLike | None, k: int) -> FloatArray | None:

@@ -23,7 +23,7 @@ from obliqua.tree.model import Model
 
 if TYPE_CHECKING:
     from obliqua.refine import Watch
-    from obliqua.refine.choice import Choice
+    from obliqua.refine.choice import SizeChoice
     from obliqua.tree.tree import Tree
 
 
@@ -330,7 +330,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         most = self.max_features_per_split
         return Recipe(max_features=None if most is None else int(most), cycles=cycles)
 
-    def _choose(self, problem: Problem, key: int, watch: "Watch") -> "Choice":
+    def _choose(self, problem: Problem, key: int, watch: "Watch") -> "SizeChoice":
         """Choose the number of leaves and between refined and greedy, on held-out rows."""
         from obliqua.refine.choice import choose, is_small
 
@@ -348,7 +348,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
             watch,
         )
 
-    def _tree(self, problem: Problem, choice: "Choice", key: int, watch: "Watch") -> "Tree":
+    def _tree(self, problem: Problem, choice: "SizeChoice", key: int, watch: "Watch") -> "Tree":
         """Return the tree that was chosen, with the spread of its features."""
         from obliqua.refine import refined_tree
         from obliqua.tree.spread import measure_spread
@@ -362,7 +362,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         return self._greedy(key, n_threads)(problem, None if most is None else int(most))
 
     def _said(
-        self, tree: "Tree", problem: Problem, choice: "Choice", key: int, watch: "Watch"
+        self, tree: "Tree", problem: Problem, choice: "SizeChoice", key: int, watch: "Watch"
     ) -> "Tree":
         """Return the tree with what its leaves are to say of the classes."""
         if self.probabilities == "frequencies":
@@ -374,7 +374,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
             strength = self._strength(problem, choice, key, watch)
         return smoothed(tree, strength, problem.row_unit / problem.unit)
 
-    def _strength(self, problem: Problem, choice: "Choice", key: int, watch: "Watch") -> float:
+    def _strength(self, problem: Problem, choice: "SizeChoice", key: int, watch: "Watch") -> float:
         """Choose how much leaves are drawn to the nodes above: by log loss on held-out rows."""
         from obliqua.refine import Watch
         from obliqua.refine.choice import divisions

@@ -18,7 +18,7 @@ from obliqua.data.weights import round_significant
 from obliqua.engine.coding import CodedNode, OddColumns
 from obliqua.engine.moments import ClassSums, FixedPoint, class_sums
 from obliqua.engine.scale import feature_scale
-from obliqua.methods._eigen_transforms import Moments, directions_of
+from obliqua.methods._eigen_transforms import PairMoments, directions_of
 
 if TYPE_CHECKING:
     from obliqua.methods.eigen_tree import EigenTree
@@ -98,7 +98,7 @@ def space_of(problem: Problem, method: EigenTree) -> Space:
     return Space(coded, found)
 
 
-def moments_of(problem: Problem, factor: FloatArray) -> Moments | None:
+def moments_of(problem: Problem, factor: FloatArray) -> PairMoments | None:
     """Sum up two classes of plain rows, with features multiplied by factors.
 
     Parameters
@@ -132,7 +132,7 @@ def moments_of(problem: Problem, factor: FloatArray) -> Moments | None:
     exponent = exponent + grid.exponent
     with np.errstate(under="ignore"):
         size = np.where(varies, np.ldexp(mantissa, exponent - exponent[varies].max()), 0.0)
-        return Moments(weights, apart * size, covariances * np.outer(size, size))
+        return PairMoments(weights, apart * size, covariances * np.outer(size, size))
 
 
 def _given_first(

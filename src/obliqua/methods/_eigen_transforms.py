@@ -24,7 +24,7 @@ import numpy as np
 from obliqua._core.eigen import py_eigen
 from obliqua._typing import FloatArray
 
-__all__ = ["DEFAULT", "TRANSFORMATIONS", "Moments", "directions_of"]
+__all__ = ["DEFAULT", "TRANSFORMATIONS", "PairMoments", "directions_of"]
 
 # A direction along which the rows vary by less than this share of what its parts vary by, as
 # variances, is rounding: values enter the sums with 24 bits.
@@ -36,7 +36,7 @@ RIDGE = 1e-8
 
 
 @dataclass(frozen=True)
-class Moments:
+class PairMoments:
     """What the transformations know of two classes.
 
     Parameters
@@ -111,9 +111,9 @@ class Complement:
         turned = turned[1:, 1:]
         return np.asarray((turned + turned.T) / 2)
 
-    def moments(self, moments: Moments) -> Moments:
+    def moments(self, moments: PairMoments) -> PairMoments:
         """Project all moments."""
-        return Moments(
+        return PairMoments(
             moments.weights,
             self.vector(moments.apart),
             np.array([self.matrix(c) for c in moments.covariances]),
@@ -139,17 +139,17 @@ def unit(direction: FloatArray) -> FloatArray:
     return np.asarray(scaled / np.sqrt((scaled * scaled).sum()))
 
 
-def principal(moments: Moments) -> FloatArray:
+def principal(moments: PairMoments) -> FloatArray:
     """Return the principal components of all rows."""
     return eigenvectors(moments.total)
 
 
-def separation(moments: Moments) -> FloatArray:
+def separation(moments: PairMoments) -> FloatArray:
     """Return the principal separation components."""
     return eigenvectors(moments.differences)
 
 
-def fisher(moments: Moments) -> FloatArray:
+def fisher(moments: PairMoments) -> FloatArray:
     """Return Fisher's direction, then the principal components within, perpendicular to dm.
 
     There is none at all if the means are equal.
@@ -161,7 +161,7 @@ def fisher(moments: Moments) -> FloatArray:
     return np.vstack([first, rest.back(eigenvectors(rest.matrix(moments.within)))])
 
 
-def fisher_direction(moments: Moments) -> FloatArray:
+def fisher_direction(moments: PairMoments) -> FloatArray:
     """Return S_W^-1 dm; with a ridge if S_W is singular.
 
     Each feature is measured by its spread, so that units do not say what is singular.
@@ -184,7 +184,7 @@ def fisher_direction(moments: Moments) -> FloatArray:
 
 
 #: What follows the first direction, or what is used alone.
-TECHNIQUES: dict[str, Callable[[Moments], FloatArray]] = {
+TECHNIQUES: dict[str, Callable[[PairMoments], FloatArray]] = {
     "pca": principal,
     "fisher": fisher,
     "psc": separation,
@@ -196,7 +196,7 @@ TRANSFORMATIONS = ("pca", "fisher", "psc", "first+pca", "first+fisher", "first+p
 DEFAULT = ("pca", "fisher", "psc", "first+pca", "first+psc")
 
 
-def directions_of(name: str, moments: Moments, first: FloatArray | None = None) -> FloatArray:
+def directions_of(name: str, moments: PairMoments, first: FloatArray | None = None) -> FloatArray:
     """Find the directions of a transformation.
 
     Parameters

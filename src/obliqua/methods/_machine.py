@@ -14,7 +14,7 @@ from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array
 from obliqua.methods._journal import Journal
 from obliqua.tree.spread import node_spreads
 
-__all__ = ["LMDT", "Machine", "Planes", "Standard", "best_machine", "different_rows"]
+__all__ = ["LMDT", "Machine", "MachinePlanes", "Standard", "best_machine", "different_rows"]
 
 MOST_TIMES = 16  # a pass shows at most so many times as many rows as there are different ones
 BITS = 10  # so many digits of a standard deviation are used
@@ -261,7 +261,7 @@ def best_machine(
     return good[-1] if good else None, corrections
 
 
-class Planes(NamedTuple):
+class MachinePlanes(NamedTuple):
     """A machine in the features' own units: a plane per class, or one between two of them."""
 
     columns: Int64Array
@@ -269,7 +269,7 @@ class Planes(NamedTuple):
     threshold: FloatArray  # what is subtracted from each sum
 
     @classmethod
-    def of(cls, machine: Machine, standard: Standard) -> Planes:
+    def of(cls, machine: Machine, standard: Standard) -> MachinePlanes:
         """Say a machine in the features' own units.
 
         All scores may be divided by the same number. It is one with which the largest sum of
@@ -321,13 +321,13 @@ class Planes(NamedTuple):
                 sums += Z[:, column, None].astype(np.float64) * coef
             return np.asarray(sums - self.threshold)
 
-    def some(self, kept: Int64Array) -> Planes:
+    def some(self, kept: Int64Array) -> MachinePlanes:
         """Return some of the planes, without the columns that tell none of them from another."""
         coef = self.coef[kept]
         use = (coef != coef[0]).any(axis=0)
-        return Planes(self.columns[use], coef[:, use], self.threshold[kept])
+        return MachinePlanes(self.columns[use], coef[:, use], self.threshold[kept])
 
-    def as_hyperplane(self) -> Planes:
+    def as_hyperplane(self) -> MachinePlanes:
         """Return the plane between the first two; with one column its coefficient is 1."""
         # Halves, because the difference of thresholds may overflow.
         normal = self.coef[1] / 2 - self.coef[0] / 2
@@ -338,4 +338,4 @@ class Planes(NamedTuple):
             with np.errstate(over="ignore"):
                 cut, normal = cut / normal[0], np.ones(1)
             cut = min(max(cut, -LIMIT), LIMIT)
-        return Planes(columns, normal[None], np.array([cut]))
+        return MachinePlanes(columns, normal[None], np.array([cut]))

@@ -91,7 +91,7 @@ def grow_c45(problem: Problem, method: C45 | None = None, rules: Rules | None = 
     """
     method = C45() if method is None else method
     rules = Rules() if rules is None else rules
-    tree = _Growth(problem, method, rules).run()
+    tree = _C45Growth(problem, method, rules).run()
     # The best tree at a price of nothing per leaf: what saves no error is cut.
     return cost_complexity_path(tree).at_alpha(0.0) if method.collapse else tree
 
@@ -174,7 +174,7 @@ class _Cuts(NamedTuple):
     sides: Int64Array  # class sums on the left and on the right: (n_cuts, 2, n_classes)
 
 
-class _Node(NamedTuple):
+class _C45Node(NamedTuple):
     """A node that waits, and the sums that its parent has found."""
 
     name: int
@@ -184,7 +184,7 @@ class _Node(NamedTuple):
     path: tuple[int, ...]  # branches from the root, where the order of growth asks for it
 
 
-class _Division(NamedTuple):
+class _C45Division(NamedTuple):
     """How a node is divided."""
 
     column: int
@@ -197,7 +197,7 @@ class _Division(NamedTuple):
     fill: float
 
 
-class _Growth:
+class _C45Growth:
     """A growing tree."""
 
     def __init__(self, problem: Problem, method: C45, rules: Rules) -> None:
@@ -223,7 +223,7 @@ class _Growth:
         most = self.rules.max_leaf_nodes or len(every)
         leaves = 1
         # Depth first; or the largest gain first, at ties the node that is first in path order.
-        waiting: list[tuple[float, tuple[int, ...], _Node, _Division]] = []
+        waiting: list[tuple[float, tuple[int, ...], _C45Node, _C45Division]] = []
         while new or waiting:
             for node in new:
                 division = self._divide(node)
@@ -246,9 +246,9 @@ class _Growth:
 
     def _new(
         self, rows: Int64Array, depth: int, counts: Int64Array, path: tuple[int, ...]
-    ) -> _Node:
+    ) -> _C45Node:
         self.n_nodes += 1
-        return _Node(self.n_nodes, rows, depth, counts, path if self.best_first else ())
+        return _C45Node(self.n_nodes, rows, depth, counts, path if self.best_first else ())
 
     def _sums(self, rows: Int64Array, branches: AnyArray, n_branches: int) -> Int64Array:
         n_classes = self.problem.n_classes
@@ -257,10 +257,10 @@ class _Growth:
         sums = np.bincount(cells, weights, minlength=n_branches * n_classes)
         return sums.astype(np.int64).reshape(n_branches, n_classes)
 
-    def _leaf(self, node: _Node) -> None:
+    def _leaf(self, node: _C45Node) -> None:
         self.builder.set_leaf(node.name, node.counts * self.problem.unit, len(node.rows))
 
-    def _split(self, node: _Node, division: _Division) -> list[_Node]:
+    def _split(self, node: _C45Node, division: _C45Division) -> list[_C45Node]:
         """Describe a split; returns its branches."""
         order = np.argsort(division.branches, kind="stable")
         ends = np.cumsum(np.bincount(division.branches, minlength=len(division.counts)))
@@ -284,7 +284,7 @@ class _Growth:
 
     # -- one node ---------------------------------------------------------------------------
 
-    def _divide(self, node: _Node) -> _Division | None:
+    def _divide(self, node: _C45Node) -> _C45Division | None:
         if leaf_without_search(self.rules, node.counts, len(node.rows), node.depth):
             return None
         offers = list(self._offers(node))
@@ -317,7 +317,7 @@ class _Growth:
         is_levels = self.columns.n_levels[offer.column] > 0
         return self.usual[offer.column] and (is_levels or offer.gain > ROUNDING)
 
-    def _offers(self, node: _Node) -> Iterator[_Offer]:
+    def _offers(self, node: _C45Node) -> Iterator[_Offer]:
         """What the columns offer, in their order."""
         present = np.flatnonzero(node.counts)
         y = np.searchsorted(present, self.y[node.rows])
@@ -422,7 +422,7 @@ class _Growth:
 
     # -- the division -----------------------------------------------------------------------
 
-    def _division(self, node: _Node, offer: _Offer) -> _Division:
+    def _division(self, node: _C45Node, offer: _Offer) -> _C45Division:
         """Divide the rows of a node; missing values take the heaviest branch."""
         column = offer.column
         code = self.columns.codes[column, node.rows].astype(np.int64)
@@ -449,7 +449,7 @@ class _Growth:
             there = node.rows[~missing & (branches == heaviest)]
             above = int(code[~missing & (branches == 1)].min())
             threshold, fill = self._threshold(column, offer.cut, above, heaviest, there)
-        return _Division(column, branches, heaviest, counts, gain, ways, threshold, fill)
+        return _C45Division(column, branches, heaviest, counts, gain, ways, threshold, fill)
 
     def _threshold(
         self, column: int, below: int, above: int, heaviest: int, there: Int64Array

@@ -50,7 +50,7 @@ MANY_CLASSES = 5
 
 
 @dataclass(frozen=True)
-class Moments:
+class GroupMoments:
     """What FDT knows of the classes at a node, or of two groups of them.
 
     Parameters
@@ -88,7 +88,7 @@ def fisher_direction(node: NodeView) -> Directions:
     used = size > 0
     if len(present) < 2 or not used.any():
         return every_feature(node)
-    moments = Moments(
+    moments = GroupMoments(
         moments.weights,
         moments.means[:, used] / size[used],
         moments.within[np.ix_(used, used)] / np.outer(size[used], size[used]),
@@ -140,7 +140,7 @@ def every_feature(node: NodeView) -> Directions:
     )
 
 
-def class_moments(node: NodeView) -> tuple[Int64Array, Moments, Int32Array]:
+def class_moments(node: NodeView) -> tuple[Int64Array, GroupMoments, Int32Array]:
     """Sum up the classes that are there.
 
     Parameters
@@ -169,21 +169,21 @@ def class_moments(node: NodeView) -> tuple[Int64Array, Moments, Int32Array]:
     means = np.array([sums.mean(c) for c in present.tolist()])
     within = np.sum([sums.scatter(c) for c in present.tolist()], axis=0)
     weights = sums.weights[present].astype(np.float64)
-    return present, Moments(weights, means, within), grid.exponent
+    return present, GroupMoments(weights, means, within), grid.exponent
 
 
-def total_scatter(moments: Moments) -> FloatArray:
+def total_scatter(moments: GroupMoments) -> FloatArray:
     """Return the scatter of all rows about their common mean."""
     mean = moments.weights @ moments.means / moments.weights.sum()
     apart = moments.means - mean
     return np.asarray(moments.within + (apart.T * moments.weights) @ apart)
 
 
-def with_ridge(moments: Moments) -> Moments:
+def with_ridge(moments: GroupMoments) -> GroupMoments:
     """Add the mean variance within the classes to each (ours: with few rows most are unknown)."""
     within = moments.within
     ridge = within.diagonal().mean() * np.eye(len(within))
-    return Moments(moments.weights, moments.means, within + ridge)
+    return GroupMoments(moments.weights, moments.means, within + ridge)
 
 
 def without_noise(w: FloatArray, total: FloatArray) -> FloatArray:
@@ -206,20 +206,20 @@ def without_noise(w: FloatArray, total: FloatArray) -> FloatArray:
     return np.asarray(np.where(part > NO_PART * along, w, 0.0))
 
 
-def merged(moments: Moments, second: BoolArray) -> Moments:
+def merged(moments: GroupMoments, second: BoolArray) -> GroupMoments:
     """Make two groups of classes, those of `second` and the others."""
     groups = [
-        Moments(moments.weights[chosen], moments.means[chosen], np.zeros_like(moments.within))
+        GroupMoments(moments.weights[chosen], moments.means[chosen], np.zeros_like(moments.within))
         for chosen in (~second, second)
     ]
-    return Moments(
+    return GroupMoments(
         np.array([group.weights.sum() for group in groups]),
         np.array([group.weights @ group.means / group.weights.sum() for group in groups]),
         moments.within + sum(total_scatter(group) for group in groups),
     )
 
 
-def two_groups(moments: Moments) -> BoolArray:
+def two_groups(moments: GroupMoments) -> BoolArray:
     """Divide the classes into two groups that lie apart (ours, not in the paper).
 
     The classes' means are put in order along the first discriminant, the direction in which

@@ -30,7 +30,7 @@ from obliqua.engine.coding import CodedNode, OddColumns
 from obliqua.engine.grow import grow
 from obliqua.engine.rules import Rules
 from obliqua.engine.search import by_function
-from obliqua.methods._machine import LMDT, Planes, Standard, best_machine, different_rows
+from obliqua.methods._machine import LMDT, MachinePlanes, Standard, best_machine, different_rows
 from obliqua.tree.builder import TreeBuilder
 from obliqua.tree.tree import Tree
 
@@ -73,7 +73,7 @@ def grow_lmdt(
     """
     method = LMDT() if method is None else method
     rules = Rules() if rules is None else rules
-    growth = _Growth(problem, method, get_criterion(criterion), rules)
+    growth = _LMDTGrowth(problem, method, get_criterion(criterion), rules)
     if n_threads == 1:
         return growth.run(key)
     with ThreadPoolExecutor(n_threads) as pool:
@@ -150,7 +150,7 @@ def chained_goodness(counts: Int64Array, criterion: Criterion) -> float:
     return goodness
 
 
-class _Node(NamedTuple):
+class _LMDTNode(NamedTuple):
     """A node that waits."""
 
     name: int
@@ -169,10 +169,10 @@ class _Terms(NamedTuple):
     tables: dict[int, FloatArray]
 
 
-class _Division(NamedTuple):
+class _LMDTDivision(NamedTuple):
     """How a node is divided."""
 
-    planes: Planes  # one per branch; one only: a hyperplane
+    planes: MachinePlanes  # one per branch; one only: a hyperplane
     terms: _Terms
     branches: Int64Array  # of each of the node's rows
     counts: Int64Array  # class sums of the branches
@@ -180,10 +180,10 @@ class _Division(NamedTuple):
     label: str
 
 
-_Waiting = tuple[float, tuple[int, ...], _Node, _Division]  # in the order of a heap
+_Waiting = tuple[float, tuple[int, ...], _LMDTNode, _LMDTDivision]  # in the order of a heap
 
 
-class _Growth:
+class _LMDTGrowth:
     """A growing tree."""
 
     pool: ThreadPoolExecutor | None = None
@@ -231,14 +231,14 @@ class _Growth:
         journal.timed_out |= self.watch.late
         return self.builder.build()
 
-    def _wait(self, waiting: list[_Waiting], node: _Node, division: _Division) -> None:
+    def _wait(self, waiting: list[_Waiting], node: _LMDTNode, division: _LMDTDivision) -> None:
         """Let a node wait for its turn."""
         if self.best_first:
             heapq.heappush(waiting, (-division.gain, node.path, node, division))
         else:
             waiting.append((0.0, (), node, division))
 
-    def _each(self, nodes: list[_Node]) -> Iterable[tuple[_Division | None, int]]:
+    def _each(self, nodes: list[_LMDTNode]) -> Iterable[tuple[_LMDTDivision | None, int]]:
         """Find the divisions of nodes, side by side if there are threads."""
         return (
             map(self._divide, nodes) if self.pool is None else self.pool.map(self._divide, nodes)
@@ -246,9 +246,9 @@ class _Growth:
 
     def _new(
         self, rows: Int64Array, depth: int, counts: Int64Array, key: int, path: tuple[int, ...]
-    ) -> _Node:
+    ) -> _LMDTNode:
         self.n_nodes += 1
-        return _Node(self.n_nodes, rows, depth, counts, key, path if self.best_first else ())
+        return _LMDTNode(self.n_nodes, rows, depth, counts, key, path if self.best_first else ())
 
     def _sums(self, rows: Int64Array, branches: AnyArray, n_branches: int) -> Int64Array:
         n_classes = self.problem.n_classes
@@ -260,11 +260,11 @@ class _Growth:
         weights = self.problem.weights
         return np.ones(len(rows), dtype=np.int64) if weights is None else weights[rows]
 
-    def _leaf(self, node: _Node) -> None:
+    def _leaf(self, node: _LMDTNode) -> None:
         stats = node.counts * self.problem.unit
         self.builder.set_leaf(node.name, stats, len(node.rows))
 
-    def _split(self, node: _Node, division: _Division) -> list[_Node]:
+    def _split(self, node: _LMDTNode, division: _LMDTDivision) -> list[_LMDTNode]:
         """Describe a split; returns its branches."""
         children = [
             self._new(
@@ -294,7 +294,7 @@ class _Growth:
 
     # -- one node ---------------------------------------------------------------------------
 
-    def _divide(self, node: _Node) -> tuple[_Division | None, int]:
+    def _divide(self, node: _LMDTNode) -> tuple[_LMDTDivision | None, int]:
         """Find how a node is divided, and how many positions of its machine were tried."""
         if leaf_without_search(self.rules, node.counts, len(node.rows), node.depth):
             return None, 0
@@ -302,26 +302,28 @@ class _Growth:
         division, tried = (None, 0) if self.watch.late else self._by_machine(node)
         return self._useful(node, division), tried
 
-    def _useful(self, node: _Node, division: _Division | None) -> _Division | None:
+    def _useful(self, node: _LMDTNode, division: _LMDTDivision | None) -> _LMDTDivision | None:
         """Return a division, or without one that of a column; None if it gains too little."""
         if division is None:
             division = self._by_column(node)
         return None if division is None or division.gain < self.rules.min_gain else division
 
-    def _narrowed(self, node: _Node, division: _Division, room: int) -> _Division | None:
+    def _narrowed(
+        self, node: _LMDTNode, division: _LMDTDivision, room: int
+    ) -> _LMDTDivision | None:
         """Divide a node as before, but with so many branches at most: the heaviest ones."""
         order = np.argsort(-division.counts.sum(axis=1), kind="stable")
         planes = division.planes.some(np.sort(order[:room]))
         return self._useful(node, self._by_planes(node, *self._numbers(node), planes))
 
-    def _numbers(self, node: _Node) -> tuple[CodedNode | None, AnyArray]:
+    def _numbers(self, node: _LMDTNode) -> tuple[CodedNode | None, AnyArray]:
         """Return a node's rows, with numbers in the place of levels and holes."""
         if self.odd is None:
             return None, self.problem.Z[node.rows]
         coded = self.odd.at(node.rows.astype(np.int32), node.counts)
         return coded, np.ascontiguousarray(coded.problem.Z)
 
-    def _by_machine(self, node: _Node) -> tuple[_Division | None, int]:
+    def _by_machine(self, node: _LMDTNode) -> tuple[_LMDTDivision | None, int]:
         """Train a machine and see how it divides the rows."""
         problem, rows = self.problem, node.rows
         coded, Z = self._numbers(node)
@@ -337,11 +339,11 @@ class _Growth:
         )
         if machine is None:
             return None, tried
-        return self._by_planes(node, coded, Z, Planes.of(machine, standard)), tried
+        return self._by_planes(node, coded, Z, MachinePlanes.of(machine, standard)), tried
 
     def _by_planes(
-        self, node: _Node, coded: CodedNode | None, Z: AnyArray, planes: Planes
-    ) -> _Division | None:
+        self, node: _LMDTNode, coded: CodedNode | None, Z: AnyArray, planes: MachinePlanes
+    ) -> _LMDTDivision | None:
         """Return how planes divide a node's rows; None if they do not, or gain nothing."""
         problem, rows = self.problem, node.rows
         scores = planes.values(Z)
@@ -361,7 +363,7 @@ class _Growth:
         if gain <= ROUNDING and not self.rules.zero_gain:
             return None
         terms = self._terms(coded, planes.columns)
-        return _Division(planes, terms, branches, counts, gain, LABEL)
+        return _LMDTDivision(planes, terms, branches, counts, gain, LABEL)
 
     def _large(self, branches: Int64Array, rows: Int64Array, n_branches: int) -> BoolArray:
         """Which branches keep enough rows and weight."""
@@ -402,7 +404,7 @@ class _Growth:
             },
         )
 
-    def _by_column(self, node: _Node) -> _Division | None:
+    def _by_column(self, node: _LMDTNode) -> _LMDTDivision | None:
         """Return the best split of a single column, as CART would find it."""
         problem, rows = self.problem, node.rows
         weights = None if problem.weights is None else problem.weights[rows]
@@ -425,8 +427,8 @@ class _Growth:
         branches = tree.apply(part.Z) - 1
         counts = self._sums(rows, branches, 2)
         gain = float(tree.gain[0])
-        planes = Planes(columns, tree.coef[None], tree.threshold)
-        return _Division(planes, terms, branches, counts, gain, AXIS_LABEL)
+        planes = MachinePlanes(columns, tree.coef[None], tree.threshold)
+        return _LMDTDivision(planes, terms, branches, counts, gain, AXIS_LABEL)
 
 
 def known(columns: Int64Array, values: FloatArray) -> dict[int, float]:

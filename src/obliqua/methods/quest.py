@@ -73,7 +73,7 @@ class Quest:
         Directions or None
             None if all rows are equal, or of one class.
         """
-        rows = _Rows(node)
+        rows = _OrderedRows(node)
         if len(rows.columns) == 0 or len(rows.sizes) < 2:
             return None
         if self.split == "linear":
@@ -82,7 +82,7 @@ class Quest:
                 return found
         return self._univariate(node, rows)
 
-    def _univariate(self, node: NodeView, rows: _Rows) -> Directions:
+    def _univariate(self, node: NodeView, rows: _OrderedRows) -> Directions:
         column, test = choose_column(rows, self.alpha)
         groups = two_groups(rows.means[:, [column]], rows.mass)
         values = rows.values[:, column]
@@ -92,7 +92,7 @@ class Quest:
         normal[rows.columns[column]] = 1.0
         return Directions(normal, [_threshold(original, values, cut)], [test])
 
-    def _linear(self, node: NodeView, rows: _Rows) -> Directions | None:
+    def _linear(self, node: NodeView, rows: _OrderedRows) -> Directions | None:
         """Split along the linear discriminant; None if there is none that parts the rows."""
         groups, inside = discriminant(rows)
         with np.errstate(all="ignore"):  # a column near the limits of float64 may drop out
@@ -112,7 +112,7 @@ class Quest:
         cut = self._cut(values, rows, groups)
         return Directions(normal, [_threshold(z, values, cut)], ["linear discriminant"])
 
-    def _cut(self, values: FloatArray, rows: _Rows, groups: BoolArray) -> float:
+    def _cut(self, values: FloatArray, rows: _OrderedRows, groups: BoolArray) -> float:
         """The split point among values from 0 to 1: at least 0, and below 1."""
         first = np.repeat(groups, rows.sizes)
         moments = [_moments(values[side], rows.weight[side]) for side in (first, ~first)]
@@ -135,7 +135,7 @@ class Quest:
         return float(cut)
 
 
-class _Rows:
+class _OrderedRows:
     """The rows of a node in an order that depends on their content alone, class by class.
 
     Float sums depend on their order, and a tree must not depend on how the rows came.
@@ -181,7 +181,7 @@ class _Rows:
 # --- which column ------------------------------------------------------------------------------
 
 
-def choose_column(rows: _Rows, alpha: float) -> tuple[int, str]:
+def choose_column(rows: _OrderedRows, alpha: float) -> tuple[int, str]:
     """Return the place of the column to split among those that vary, and what chose it.
 
     Bonferroni's correction counts all columns, also those that do not vary.
@@ -205,7 +205,7 @@ def choose_column(rows: _Rows, alpha: float) -> tuple[int, str]:
 
 
 def analyse_variance(
-    values: FloatArray, counts: FloatArray, rows: _Rows
+    values: FloatArray, counts: FloatArray, rows: _OrderedRows
 ) -> tuple[FloatArray, FloatArray]:
     """Return logarithms of the p-values of F, per column, and distances from class means.
 
@@ -240,7 +240,7 @@ def analyse_variance(
     return log_f_tail(statistic, np.maximum(top, 1.0), bottom), deviations
 
 
-def log_p_of_levels(codes: FloatArray, n_levels: int, rows: _Rows) -> float:
+def log_p_of_levels(codes: FloatArray, n_levels: int, rows: _OrderedRows) -> float:
     """Return the logarithm of the p-value of chi-square for levels and classes.
 
     Missing values are a level of their own.
@@ -322,7 +322,7 @@ def _lower_group(means: FloatArray) -> BoolArray:
     return lower
 
 
-def discriminant(rows: _Rows) -> tuple[BoolArray, FloatArray]:
+def discriminant(rows: _OrderedRows) -> tuple[BoolArray, FloatArray]:
     """Return the superclasses and the linear discriminant between them.
 
     The total covariance stands in for that within the superclasses. Where the latter can be

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Shown:
+class DrawnNode:
     """A node of the picture.
 
     Parameters
@@ -28,7 +28,7 @@ class Shown:
     hidden: int = 0
 
 
-def tidy(shown: Sequence[Shown], breadth: Sequence[float], gap: float) -> list[float]:
+def tidy(shown: Sequence[DrawnNode], breadth: Sequence[float], gap: float) -> list[float]:
     """Place nodes side by side.
 
     Subtrees are moved together as far as the boxes of each level allow, and a parent stands in

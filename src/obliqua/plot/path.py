@@ -162,7 +162,7 @@ def plot_path(
         steps = steps[: (max_nodes + 1) // 2] + steps[-(max_nodes // 2) :]
     strips = [_strip(subject, sample, z, step, font, max_terms) for step in steps]
     skipped = len(way) - 1 - len(strips)
-    return _Drawing(subject, sample, strips, (way[-1], skipped), font).draw(ax)
+    return _PathDrawing(subject, sample, strips, (way[-1], skipped), font).draw(ax)
 
 
 def _one_row(subject: Subject, row: Any) -> AnyArray:
@@ -238,7 +238,7 @@ def _strip(
     return _Strip(node, branch, lines, answer, scale, moves)
 
 
-class _Drawing:
+class _PathDrawing:
     """One picture of a way."""
 
     def __init__(

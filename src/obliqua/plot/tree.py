@@ -11,7 +11,7 @@ import numpy as np
 from obliqua._typing import FloatArray
 from obliqua.errors import TreeError
 from obliqua.plot._canvas import Canvas, check_ax, room_of
-from obliqua.plot._layout import Shown, tidy
+from obliqua.plot._layout import DrawnNode, tidy
 from obliqua.plot._nodes import (
     Legend,
     Palette,
@@ -165,10 +165,10 @@ def plot_tree(
         raise ValueError("y and sample_weight belong to rows; give X as well.")
     sample = None if X is None else Sample(subject, X, y, sample_weight)
     shown = shown_nodes(subject, max_depth)
-    return _Drawing(subject, sample, shown, max_terms).draw(ax)
+    return _TreeDrawing(subject, sample, shown, max_terms).draw(ax)
 
 
-def shown_nodes(subject: Subject, max_depth: int | None) -> list[Shown]:
+def shown_nodes(subject: Subject, max_depth: int | None) -> list[DrawnNode]:
     """Choose the nodes to draw, in level order."""
     tree = subject.tree
     depth, is_leaf = tree.node_depth, tree.is_leaf
@@ -197,15 +197,15 @@ def shown_nodes(subject: Subject, max_depth: int | None) -> list[Shown]:
         cut = depth[node] == deepest and not is_leaf[node]
         first = int(tree.first_child[node])
         children = () if cut else tuple(range(first, first + int(tree.n_children[node])))
-        shown.append(Shown(node, children, int(depth[node]), int(leaves[node]) if cut else 0))
+        shown.append(DrawnNode(node, children, int(depth[node]), int(leaves[node]) if cut else 0))
     return shown
 
 
-class _Drawing:
+class _TreeDrawing:
     """One picture of a tree: first it is measured, then drawn."""
 
     def __init__(
-        self, subject: Subject, sample: Sample | None, shown: list[Shown], max_terms: int
+        self, subject: Subject, sample: Sample | None, shown: list[DrawnNode], max_terms: int
     ) -> None:
         self.subject, self.sample, self.shown = subject, sample, shown
         self.font, self.palette = Font(), Palette.of(subject)
@@ -236,21 +236,21 @@ class _Drawing:
         taken = self.font.width(self._rows(node), self.sizes.small)
         return self.sizes.inner - 2 * self.sizes.pad - taken - 0.12
 
-    def _needs(self, node: Shown) -> float:
+    def _needs(self, node: DrawnNode) -> float:
         """Return the width of an end's box in which nothing is shortened."""
         words, rows = self._end_words(node)
         bold = not node.hidden
         text = self.font.width(self.font.writable(words), self.sizes.text, bold)
         return text + self.font.width(rows, self.sizes.small) + 2 * END_PAD + 0.1
 
-    def _end_words(self, node: Shown) -> tuple[str, str]:
+    def _end_words(self, node: DrawnNode) -> tuple[str, str]:
         """Return the name of an end, and its number of rows."""
         rows = self._rows(node.node)
         if node.hidden:
             return f"… {node.hidden:,} leaves", rows
         return self.palette.names[int(self.subject.tree.leaf_label[node.node])], rows
 
-    def _size(self, node: Shown, upright: bool) -> tuple[float, float]:
+    def _size(self, node: DrawnNode, upright: bool) -> tuple[float, float]:
         """Return width and height of a box.
 
         In an upright tree all inner nodes of a level are equally high, so that no way from one
@@ -340,7 +340,7 @@ class _Drawing:
             part, whole = float(self._sums(node).sum()), float(self._sums(0).sum())
         return part / whole if whole > 0 else 0.0
 
-    def _inner(self, node: Shown, place: Place) -> None:
+    def _inner(self, node: DrawnNode, place: Place) -> None:
         left, bottom, width, height = place
         sizes, canvas, number = self.sizes, self.canvas, node.node
         pad, gid = sizes.pad, f"node-{number}"
@@ -373,7 +373,7 @@ class _Drawing:
             bar = (frame[0], low + sizes.picture * 0.3, frame[2], sizes.picture * 0.4)
             class_bar(canvas, bar, self._sums(number), self.palette, f"{gid}-classes")
 
-    def _name_sides(self, node: Shown, left: float, y: float, width: float) -> None:
+    def _name_sides(self, node: DrawnNode, left: float, y: float, width: float) -> None:
         """Write which classes go to the first branch for the most part, and which to the other."""
         if len(node.children) != 2:
             return
@@ -385,7 +385,7 @@ class _Drawing:
             drawn = self.canvas.text(at, y, text, small, ha=side)
             drawn.set_gid(f"node-{node.node}-{side}")
 
-    def _end(self, node: Shown, place: Place) -> None:
+    def _end(self, node: DrawnNode, place: Place) -> None:
         """Draw a leaf, or what stands for a part that is not shown."""
         left, bottom, width, height = place
         sizes, canvas, number = self.sizes, self.canvas, node.node
@@ -407,7 +407,7 @@ class _Drawing:
         bar = (left + pad, bottom + pad, width - 2 * pad, height - 2.6 * pad - sizes.line)
         class_bar(canvas, bar, self._sums(number), self.palette, f"{gid}-classes")
 
-    def _edge(self, node: Shown, branch: int, above: Place, below: Place) -> None:
+    def _edge(self, node: DrawnNode, branch: int, above: Place, below: Place) -> None:
         """Draw the way to a child: the more rows take it, the wider it is."""
         child = self.shown[node.children[branch]].node
         if self.upright:

@@ -26,7 +26,7 @@ MOST_PARTS = 2**24  # weights that are no counts would give many more
 
 
 @dataclass(frozen=True)
-class _Parts:
+class _DivisibleRows:
     """What can be divided, in a random order.
 
     Parameters
@@ -58,7 +58,7 @@ def _hashes(problem: Problem, seed: int) -> NDArray[np.uint64]:
     return row_hashes(problem.Z, classes.astype(np.int64), seed & (2**64 - 1))
 
 
-def _parts(problem: Problem, seed: int) -> _Parts:
+def _parts(problem: Problem, seed: int) -> _DivisibleRows:
     """Find groups of equal rows and cut them into parts, in the order of hashes.
 
     A part is a row, or what counts as one. Where weights are no numbers of rows, each group is
@@ -78,10 +78,12 @@ def _parts(problem: Problem, seed: int) -> _Parts:
     place = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
     # The first part of a group stands where the group's own hash puts it.
     order = np.argsort(scattered(keys[owner], place), kind="stable")
-    return _Parts(group, owner[order], (total // count)[owner][order])
+    return _DivisibleRows(group, owner[order], (total // count)[owner][order])
 
 
-def _divided(problem: Problem, parts: _Parts, label: Int64Array) -> tuple[Problem, Int64Array]:
+def _divided(
+    problem: Problem, parts: _DivisibleRows, label: Int64Array
+) -> tuple[Problem, Int64Array]:
     """Return the rows with the labels of their parts; rows that have several are cut up."""
     weights = np.ones(problem.n_rows, np.int64) if problem.weights is None else problem.weights
     # Rows, and runs of parts with one label, lie one after the other, group by group. Light rows
@@ -215,7 +217,7 @@ def repeated_folds(
     for k, seed in enumerate(seeds):
         keys[parts.group] = _hashes(problem, seed)
         order = np.argsort(scattered(keys[parts.owner], place), kind="stable")
-        shuffled = _Parts(parts.group, parts.owner[order], parts.size[order])
+        shuffled = _DivisibleRows(parts.group, parts.owner[order], parts.size[order])
         labels[order, k] = shuffled.numbered(n_folds)
     different, label = np.unique(labels, axis=0, return_inverse=True)
     problem, found = _divided(problem, parts, label.ravel())

@@ -20,7 +20,7 @@ from obliqua.refine.descent import Watch
 from obliqua.refine.recipe import Grower, Recipe, refine_only
 from obliqua.tree.tree import Tree
 
-__all__ = ["Choice", "choose", "divisions", "is_small", "sizes_up_to"]
+__all__ = ["SizeChoice", "choose", "divisions", "is_small", "sizes_up_to"]
 
 N_FOLDS = 5
 #: With more rows than this, one division into rows to learn from and rows to try on is enough.
@@ -39,7 +39,7 @@ Greedy = Callable[[Problem, int | None], Tree]
 
 
 @dataclass(frozen=True)
-class Choice:
+class SizeChoice:
     """What was tried on held-out rows.
 
     Parameters
@@ -92,7 +92,7 @@ def choose(
     key: int,
     n_threads: int,
     watch: Watch,
-) -> Choice:
+) -> SizeChoice:
     """Choose the number of leaves, if none is given, and between refined and greedy.
 
     Parameters
@@ -117,10 +117,10 @@ def choose(
     """
     nothing = np.empty(0, dtype=np.int64)
     if n_leaves is not None and greedy is None:
-        return Choice(n_leaves, True, nothing, np.empty(0), float("nan"))
+        return SizeChoice(n_leaves, True, nothing, np.empty(0), float("nan"))
     parts = divisions(problem, key)
     if not parts:  # a single row
-        return Choice(n_leaves or 1, True, nothing, np.empty(0), float("nan"))
+        return SizeChoice(n_leaves or 1, True, nothing, np.empty(0), float("nan"))
     trials = _Trials(parts, grower, recipe, key, n_threads, watch)
     sizes = [n_leaves] if n_leaves is not None else sizes_up_to(_most_leaves(problem))
     tried: list[FloatArray] = []
@@ -140,9 +140,9 @@ def choose(
     scores = np.array([trials.accuracy(wrong) for wrong in tried])
     found = np.array(sizes[: len(tried)], dtype=np.int64)
     if n_leaves is None and watch.is_up and sizes[len(tried) - 1] < HURRIED:
-        return Choice(min(HURRIED, sizes[-1]), True, found, scores, float("nan"))
+        return SizeChoice(min(HURRIED, sizes[-1]), True, found, scores, float("nan"))
     if greedy is None or watch.is_up:
-        return Choice(int(found[best]), True, found, scores, float("nan"))
+        return SizeChoice(int(found[best]), True, found, scores, float("nan"))
     plain = trials.greedy(greedy, n_leaves)
     refined = _is_better(tried[best], plain, tiny=_n_rows(problem) < TINY)
     won = "the refined trees are better"
@@ -151,7 +151,7 @@ def choose(
         "Tried the greedy tree, pruned by cross-validation: "
         f"{_share(trials.accuracy(plain))} right on held-out rows; {kept}."
     )
-    return Choice(int(found[best]), refined, found, scores, trials.accuracy(plain))
+    return SizeChoice(int(found[best]), refined, found, scores, trials.accuracy(plain))
 
 
 def _share(accuracy: float) -> str:

@@ -14,7 +14,7 @@ from obliqua.data.problem import Problem
 from obliqua.data.threads import over_rows
 from obliqua.data.weights import round_significant
 from obliqua.errors import TreeError
-from obliqua.refine.rows import Columns, Float32Array, SoftRows, padded
+from obliqua.refine.rows import Float32Array, SoftRows, WeightColumns, padded
 from obliqua.refine.spreads import with_odd_spreads
 from obliqua.tree.layout import KIND_NAMES, NodeKind, first_children, pointers
 from obliqua.tree.tree import Tree
@@ -98,7 +98,7 @@ def logits_of(counts: Int64Array, rows: SoftRows) -> Float32Array:
     return logits
 
 
-def draft_of(tree: Tree, columns: Columns) -> Draft:
+def draft_of(tree: Tree, columns: WeightColumns) -> Draft:
     """Read a tree of hyperplanes.
 
     Parameters
@@ -146,7 +146,7 @@ def draft_of(tree: Tree, columns: Columns) -> Draft:
 
 
 def _read_term(
-    normal: FloatArray, tree: Tree, k: int, columns: Columns, place: Int64Array
+    normal: FloatArray, tree: Tree, k: int, columns: WeightColumns, place: Int64Array
 ) -> None:
     """Add one coefficient of a tree to a normal."""
     column, factor = int(tree.coef_idx[k]), float(tree.coef[k])
@@ -195,7 +195,7 @@ def tree_of(draft: Draft, rows: SoftRows, problem: Problem, label: str) -> Tree:
         draft = without_leaves(draft, np.sort(leaves[empty]))
 
 
-def _uncounted(draft: Draft, columns: Columns, problem: Problem, label: str) -> Tree:
+def _uncounted(draft: Draft, columns: WeightColumns, problem: Problem, label: str) -> Tree:
     """Lay out the arrays of a tree in which nothing has been counted."""
     is_leaf, inner = _level_order(draft.child)
     n_children = np.where(is_leaf, 0, 2).astype(np.int32)
@@ -227,7 +227,7 @@ def _level_order(child: Int32Array) -> tuple[BoolArray, Int64Array]:
     return np.array(is_leaf), np.array(inner, dtype=np.int64)
 
 
-def _planes(normals: FloatArray, columns: Columns, problem: Problem) -> dict[str, Any]:
+def _planes(normals: FloatArray, columns: WeightColumns, problem: Problem) -> dict[str, Any]:
     """Lay out hyperplanes over the original columns."""
     normals = _divisible(normals, columns)
     means = problem.means if problem.fills is None else problem.fills
@@ -271,7 +271,7 @@ def _planes(normals: FloatArray, columns: Columns, problem: Problem) -> dict[str
     }
 
 
-def _divisible(normals: FloatArray, columns: Columns) -> FloatArray:
+def _divisible(normals: FloatArray, columns: WeightColumns) -> FloatArray:
     """Make normals so small that none is too large for a double when it is divided by a spread.
 
     A power of two changes nothing else: only signs of heights count.
@@ -283,7 +283,7 @@ def _divisible(normals: FloatArray, columns: Columns) -> FloatArray:
     return np.ldexp(normals, -np.maximum(large - 1000, 0)[:, None])
 
 
-def _used_columns(normals: FloatArray, columns: Columns) -> BoolArray:
+def _used_columns(normals: FloatArray, columns: WeightColumns) -> BoolArray:
     """Return which columns each hyperplane asks about; one at least."""
     used = np.zeros((len(normals), len(columns.levels)), dtype=bool)
     for place in np.flatnonzero(columns.owner >= 0).tolist():
@@ -295,7 +295,9 @@ def _used_columns(normals: FloatArray, columns: Columns) -> BoolArray:
     return used
 
 
-def _table(normal: FloatArray, column: int, columns: Columns) -> tuple[FloatArray, float, float]:
+def _table(
+    normal: FloatArray, column: int, columns: WeightColumns
+) -> tuple[FloatArray, float, float]:
     """Return the numbers of a column's levels around their mean, the mean, and that of a gap."""
     start, count = int(columns.levels[column]), int(columns.n_levels[column])
     values, share = normal[start : start + count], columns.share[start : start + count]

@@ -23,7 +23,7 @@ from obliqua.data.threads import over_rows
 from obliqua.data.weights import round_significant
 from obliqua.tree.layout import pointers
 
-__all__ = ["LANES", "Columns", "SoftRows", "robust", "soft_rows"]
+__all__ = ["LANES", "SoftRows", "WeightColumns", "robust", "soft_rows"]
 
 Float32Array = NDArray[np.float32]
 
@@ -43,7 +43,7 @@ def padded(width: int) -> int:
 
 
 @dataclass(frozen=True)
-class Columns:
+class WeightColumns:
     """Where the weights of a hyperplane stand, and what brings them back to original columns.
 
     Parameters
@@ -134,7 +134,7 @@ class SoftRows:
     units: Int64Array
     weight: Float32Array
     n_classes: int
-    columns: Columns
+    columns: WeightColumns
     order: Int64Array
     starts: Int64Array
     n_threads: int = 1
@@ -210,7 +210,7 @@ def soft_rows(problem: Problem, seed: int = 0, n_threads: int = 1) -> SoftRows:
     )
 
 
-def _leave_where_unknown(problem: Problem, rows: Int64Array, columns: Columns) -> None:
+def _leave_where_unknown(problem: Problem, rows: Int64Array, columns: WeightColumns) -> None:
     """Take the shares of levels as unknown in columns that have levels nobody knows (code -1).
 
     Such a row adds 0 to a height, here and in the finished tree, so that the numbers of the levels
@@ -249,7 +249,7 @@ def _standardised(
     numeric: Int64Array,
     gaps: BoolArray,
     n_threads: int,
-) -> tuple[Columns, Float32Array]:
+) -> tuple[WeightColumns, Float32Array]:
     """Lay out the columns and standardise the numbers."""
     n, d = len(rows), len(numeric)
     stride = padded(d + 1)
@@ -271,7 +271,9 @@ def _standardised(
     where: list[Int64Array] = [np.array(places, dtype=np.int64) for places in (levels, missing)]
     n_levels = problem.n_levels.astype(np.int64)
     share_of = np.zeros(width)
-    columns = Columns(numeric, mean, sd, where[0], n_levels, where[1], share_of, width, heavy)
+    columns = WeightColumns(
+        numeric, mean, sd, where[0], n_levels, where[1], share_of, width, heavy
+    )
     return columns, x
 
 
@@ -342,7 +344,7 @@ def _rounded(mean: float, sd: float) -> tuple[float, float]:
 
 
 def _ones(
-    problem: Problem, rows: Int64Array, columns: Columns, gaps: BoolArray
+    problem: Problem, rows: Int64Array, columns: WeightColumns, gaps: BoolArray
 ) -> tuple[Int64Array, Int32Array]:
     """Return where each row has ones: its levels, and what is missing in it."""
     odd = np.flatnonzero(problem.odd)

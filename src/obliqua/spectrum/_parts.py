@@ -16,7 +16,7 @@ from obliqua.spectrum.domain import Domain
 from obliqua.spectrum.function import Spectrum, to_levels
 
 
-class Part(Protocol):
+class BoxedFunction(Protocol):
     """What is asked of a function within a box."""
 
     @property
@@ -255,7 +255,7 @@ class LeavesPart:
         return LeavesPart(self._constant - other._constant, values, narrow, self._box, there)
 
 
-def part_of(function: Any) -> tuple[Part, Domain, int]:
+def part_of(function: Any) -> tuple[BoxedFunction, Domain, int]:
     """Return a function as the part of itself within the whole domain."""
     if isinstance(function, Spectrum):
         return SpectrumPart(function, {}), function.domain, function.n_outputs

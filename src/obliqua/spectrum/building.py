@@ -11,7 +11,7 @@ import numpy as np
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.errors import SpectrumTooLarge
 from obliqua.spectrum import _checks
-from obliqua.spectrum._parts import Part, part_of
+from obliqua.spectrum._parts import BoxedFunction, part_of
 from obliqua.spectrum.boxes import LeafSum
 from obliqua.spectrum.domain import VALUES, Domain
 from obliqua.spectrum.function import Spectrum
@@ -49,15 +49,15 @@ class Rebuilt:
 
 
 @dataclass
-class _Node:
-    part: Part
+class _BoxNode:
+    part: BoxedFunction
     mass: float
     mean: FloatArray
     spare: float = 0.0  # the energy that a leaf here would lose, if it is looked at
     feature: int = -1
     groups: list[Int64Array] = field(default_factory=list)
     gain: float = 0.0
-    children: list[_Node] = field(default_factory=list)
+    children: list[_BoxNode] = field(default_factory=list)
 
 
 def tree_of(
@@ -140,7 +140,7 @@ def rebuild(
     """
     _check(max_leaf_nodes, energy, merge)
     part, domain, _ = part_of(function)
-    root = _Node(part, 1.0, part.mean)
+    root = _BoxNode(part, 1.0, part.mean)
     total = part.energy
     as_stats = stats if stats is not None else (lambda mean: mean)
     label = (lambda mean: int(np.argmax(as_stats(mean)))) if merge == "class" else None
@@ -177,8 +177,8 @@ class _Growing:
         self.weigh = weigh  # whether the energy that leaves lose matters
         self.label = label  # if it is all that matters
 
-    def grow(self, root: _Node, most: int | None, allowed: float) -> None:
-        queue: list[tuple[float, int, _Node]] = []
+    def grow(self, root: _BoxNode, most: int | None, allowed: float) -> None:
+        queue: list[tuple[float, int, _BoxNode]] = []
         number = 0
         n_leaves, lost = 1, self._look(root)
         if root.feature >= 0:
@@ -191,7 +191,7 @@ class _Growing:
             for chosen in node.groups:
                 part = node.part.taken(node.feature, chosen)
                 share = len(chosen) / sum(map(len, node.groups))
-                child = _Node(part, node.mass * share, part.mean)
+                child = _BoxNode(part, node.mass * share, part.mean)
                 node.children.append(child)
                 lost += self._look(child)
                 if child.feature >= 0:
@@ -204,7 +204,7 @@ class _Growing:
                     "max_leaf_nodes, or energy below 1."
                 )
 
-    def _look(self, node: _Node) -> float:
+    def _look(self, node: _BoxNode) -> float:
         """Find the best split of a node; return the energy that is lost without one."""
         part = node.part
         features = tuple(f for f in part.features if len(part.levels(f)) > 1)
@@ -233,7 +233,7 @@ class _Growing:
             self._look_deeper(node, features)
         return node.spare
 
-    def _settled(self, node: _Node) -> bool:
+    def _settled(self, node: _BoxNode) -> bool:
         """Say whether the label is the same everywhere in a node."""
         if self.label is None:
             return False
@@ -245,7 +245,7 @@ class _Growing:
         worst[first] = mean[first] - reach[first]
         return self.label(worst) == first
 
-    def _set(self, node: _Node, feature: int, groups: list[Int64Array], gain: float) -> None:
+    def _set(self, node: _BoxNode, feature: int, groups: list[Int64Array], gain: float) -> None:
         if not self.domain.features[feature].ordered and len(groups) > 2:
             groups = self._like_levels(node.part, feature, groups)
             if len(groups) == 1:  # all differences are rounding
@@ -265,7 +265,7 @@ class _Growing:
         cut = int(np.argmax(gains >= gains.max() * (1.0 - _TIE))) + 1
         return float(gains[cut - 1]), _two_sides(n_levels, cut)
 
-    def _look_deeper(self, node: _Node, features: tuple[int, ...]) -> None:
+    def _look_deeper(self, node: _BoxNode, features: tuple[int, ...]) -> None:
         """Split where no feature alone says anything, if the function varies at all."""
         if node.part.variance <= node.part.blur * self.total:
             return
@@ -281,9 +281,11 @@ class _Growing:
             groups = _two_sides(n_levels, cuts[len(cuts) // 2] if cuts else n_levels // 2)
         self._set(node, feature, groups, 0.0)
 
-    def _like_levels(self, part: Part, feature: int, groups: list[Int64Array]) -> list[Int64Array]:
+    def _like_levels(
+        self, part: BoxedFunction, feature: int, groups: list[Int64Array]
+    ) -> list[Int64Array]:
         """Put levels together behind which the function is the same."""
-        known: list[tuple[Part, list[int]]] = []
+        known: list[tuple[BoxedFunction, list[int]]] = []
         for group in groups:
             taken = part.taken(feature, group)
             for other, places in known:
@@ -294,7 +296,7 @@ class _Growing:
                 known.append((taken, group.tolist()))
         return [np.array(places) for _, places in known]
 
-    def _alike(self, one: Part, other: Part) -> bool:
+    def _alike(self, one: BoxedFunction, other: BoxedFunction) -> bool:
         return one.equals(other, self.nothing)
 
 
@@ -302,7 +304,7 @@ def _two_sides(n_levels: int, cut: int) -> list[Int64Array]:
     return [np.arange(cut), np.arange(cut, n_levels)]
 
 
-def _leaves(root: _Node) -> list[_Node]:
+def _leaves(root: _BoxNode) -> list[_BoxNode]:
     found, stack = [], [root]
     while stack:
         node = stack.pop()
@@ -312,7 +314,7 @@ def _leaves(root: _Node) -> list[_Node]:
     return found
 
 
-def _in_order(root: _Node) -> list[_Node]:
+def _in_order(root: _BoxNode) -> list[_BoxNode]:
     """List all nodes, each before its children."""
     nodes = [root]
     for node in nodes:
@@ -320,7 +322,7 @@ def _in_order(root: _Node) -> list[_Node]:
     return nodes
 
 
-def _merge(root: _Node, label: Callable[[FloatArray], int] | None, tolerance: float) -> None:
+def _merge(root: _BoxNode, label: Callable[[FloatArray], int] | None, tolerance: float) -> None:
     for node in reversed(_in_order(root)):
         if not node.children or any(child.children for child in node.children):
             continue
@@ -333,7 +335,7 @@ def _merge(root: _Node, label: Callable[[FloatArray], int] | None, tolerance: fl
             node.children = []
 
 
-def _assembled(root: _Node, domain: Domain, stats: Callable[[FloatArray], FloatArray]) -> Tree:
+def _assembled(root: _BoxNode, domain: Domain, stats: Callable[[FloatArray], FloatArray]) -> Tree:
     """Make a tree of the nodes."""
     nodes = _in_order(root)
     number = {id(node): i for i, node in enumerate(nodes)}
@@ -348,7 +350,7 @@ def _assembled(root: _Node, domain: Domain, stats: Callable[[FloatArray], FloatA
 
 
 def _add_split(
-    builder: TreeBuilder, i: int, node: _Node, children: list[int], domain: Domain
+    builder: TreeBuilder, i: int, node: _BoxNode, children: list[int], domain: Domain
 ) -> None:
     feature = domain.features[node.feature]
     levels = node.part.levels(node.feature)

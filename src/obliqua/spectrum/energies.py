@@ -227,7 +227,7 @@ def energy_of(trees: TreeSum, measure: Measure, known: Known, how: How) -> Energ
     leaves = boxes_of(flat, measure)
     owner = np.searchsorted(flat.roots, leaves.nodes, side="right") - 1
     counts = trees.weights[owner] * flat.mass[leaves.nodes]
-    parts = _Parts(leaves, flat.value[leaves.nodes] * counts[:, None])
+    parts = _FeatureFunctions(leaves, flat.value[leaves.nodes] * counts[:, None])
     names, notes = measure.domain.names, []
     main = np.zeros(len(names))
     for feature in leaves.sides:
@@ -270,7 +270,7 @@ def _total(trees: TreeSum, flat: Packed, feature: int, n_threads: int) -> float:
     return max(0.0, float(trees.weights @ (shared - apart) @ trees.weights))
 
 
-class _Parts:
+class _FeatureFunctions:
     """Functions of one and of two features, put together from the leaves.
 
     A leaf adds to the function of a set of features the product of its value, of its shares in all
