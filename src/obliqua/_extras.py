@@ -9,27 +9,7 @@ from obliqua.errors import MissingDependency
 
 
 def require(module: str, extra: str | None, purpose: str) -> ModuleType:
-    """Import a module of an optional package.
-
-    Parameters
-    ----------
-    module : str
-        The module, ``"matplotlib.figure"`` for instance.
-    extra : str or None
-        The extra of obliqua that it belongs to; None if there is none.
-    purpose : str
-        What it is needed for, as the subject of a sentence: ``"Drawing a tree"``.
-
-    Returns
-    -------
-    module
-        The module.
-
-    Raises
-    ------
-    MissingDependency
-        If the package is not installed; the message says how to install it.
-    """
+    """Import a module of an optional package."""
     package = module.partition(".")[0]
     try:
         return import_module(module)

@@ -16,19 +16,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command.
-
-    Parameters
-    ----------
-    words : sequence of str, default=None
-        The words behind ``obliqua``; those of the command line for `None`.
-
-    Returns
-    -------
-    int
-        The exit code: 0 if all went well, 1 for trouble with data or model, 2 for wrong usage,
-        130 after Ctrl-C, 141 if nobody reads the output any more.
-    """
+    """Run the command."""
     try:
         from obliqua._extras import require
         from obliqua.errors import MissingDependency

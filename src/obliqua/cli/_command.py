@@ -101,18 +101,7 @@ class Names(click.ParamType):
 
 
 def quoted(name: str) -> str:
-    """Write a name as the options for columns take it, and a shell.
-
-    Parameters
-    ----------
-    name : str
-        The name of a column.
-
-    Returns
-    -------
-    str
-        The text; several are joined by commas.
-    """
+    """Write a name as the options for columns take it, and a shell."""
     if "," in name or '"' in name:
         name = '"' + name.replace('"', '""') + '"'
     return shlex.quote(name)

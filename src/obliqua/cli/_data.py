@@ -42,24 +42,7 @@ def read_table(
     missing: Sequence[str] = (),
     each_row: bool = False,
 ) -> NamedTable:
-    """Read a table.
-
-    Parameters
-    ----------
-    path : str
-        A CSV or Parquet file, told apart by its first bytes; ``-`` is standard input.
-    delimiter : str, default=None
-        What stands between the values of CSV; found out if it is not given.
-    missing : sequence of str, default=()
-        What stands for a missing value, beside the empty cell.
-    each_row : bool, default=False
-        Whether rows matter in which all cells are empty. Empty lines of CSV never do.
-
-    Returns
-    -------
-    Table
-        The table, with at least one row.
-    """
+    """Read a table."""
     source = "standard input" if path == "-" else path
     raw = _raw(path)
     if raw.startswith(GZIP):

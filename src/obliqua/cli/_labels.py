@@ -72,22 +72,7 @@ def _folded(text: str) -> str:
 
 
 def class_numbers(classes: AnyArray, labels: AnyArray) -> Int64Array:
-    """Find labels among the classes of a model, which may have come from another kind of file.
-
-    Parameters
-    ----------
-    classes : ndarray
-        The classes.
-    labels : ndarray
-        Labels of rows.
-
-    Returns
-    -------
-    ndarray of int64
-        The position of each label in `classes`, -1 for those that are not there. Labels are
-        compared as text; one that is not found so may still be a number or a truth value that
-        is written in another way, ``1.0`` for ``1``.
-    """
+    """Find labels among the classes of a model, which may have come from another kind of file."""
     known = {text_of(label): number for number, label in enumerate(classes.tolist())}
     folded = {_folded(text): number for text, number in known.items()}
     if len(folded) < len(known):
@@ -105,18 +90,6 @@ def level_places(levels: Sequence[Any], words: Sequence[str]) -> list[int]:
 
     Levels that are text are compared as text, as the library does. Levels that are numbers are
     found by the number, however it is written, and truth values in any case.
-
-    Parameters
-    ----------
-    levels : sequence
-        The levels: text, or numbers, or truth values.
-    words : sequence of str
-        The cells, as text.
-
-    Returns
-    -------
-    list of int
-        The position of each in `levels`, -1 for those that are not there.
     """
     known = {text_of(level): place for place, level in enumerate(levels)}
     others = {
@@ -126,22 +99,7 @@ def level_places(levels: Sequence[Any], words: Sequence[str]) -> list[int]:
 
 
 def check_known(numbers: Int64Array, labels: AnyArray, classes: AnyArray, option: str) -> str:
-    """Say how many labels are no classes of a model, for the end of a line; refuse if all are.
-
-    Parameters
-    ----------
-    numbers : ndarray of int64
-        What `class_numbers` found.
-    labels, classes : ndarray
-        What it was given.
-    option : str
-        What messages begin with.
-
-    Returns
-    -------
-    str
-        The words, with "; " before them; empty if all labels are known.
-    """
+    """Say how many labels are no classes of a model, for the end of a line; refuse if all are."""
     unknown = numbers < 0
     if not unknown.any():
         return ""

@@ -21,17 +21,7 @@ OWN_OPTIONS = {
 
 
 def make_estimator(name: str, settings: Iterable[tuple[str, Any]], seed: int) -> Any:
-    """Return an unfitted estimator.
-
-    Parameters
-    ----------
-    name : str
-        The method.
-    settings : iterable of (str, value)
-        Parameters that are not to have the method's values.
-    seed : int
-        The random state.
-    """
+    """Return an unfitted estimator."""
     from obliqua.experiments.methods import find_method
 
     method = find_method(name)

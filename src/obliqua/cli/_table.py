@@ -119,17 +119,7 @@ class NamedTable:
 def choose_features(
     table: NamedTable, taken: Sequence[str], features: list[str] | None, drop: list[str] | None
 ) -> list[str]:
-    """Return the columns to learn from.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-    taken : sequence of str
-        Columns that are something else: target and weights.
-    features, drop : list of str or None
-        What was asked for, or asked to be left out; not both.
-    """
+    """Return the columns to learn from."""
     if features is not None and drop is not None:
         raise Trouble("--features says what to use, --drop what not to; give one of them.")
     for option, names in (("--features", features), ("--drop", drop)):
@@ -165,24 +155,7 @@ def _check_commas(table: NamedTable, names: Sequence[str], option: str) -> None:
 def choose_known(
     table: NamedTable, known: Sequence[str], named: bool
 ) -> tuple[list[str], list[str]]:
-    """Find the columns that a model knows, by name.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-    known : sequence of str
-        The names, in the model's order.
-    named : bool
-        Whether the model was given names; otherwise it has made them up.
-
-    Returns
-    -------
-    used : list of str
-        The model's columns.
-    others : list of str
-        The columns that it does not know.
-    """
+    """Find the columns that a model knows, by name."""
     there = table.frame.columns
     missing = [name for name in known if name not in there]
     others = [name for name in there if name not in known]

@@ -137,17 +137,7 @@ class UnreadableColumn:
 
 
 def infer(table: NamedTable, names: Sequence[str], choice: ColumnChoice) -> Features:
-    """Find out what columns are, unless that is given.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-    names : sequence of str
-        The columns to learn from.
-    choice : Choice
-        What is given.
-    """
+    """Find out what columns are, unless that is given."""
     _check_choice(table, names, choice)
     columns: list[pl.Series] = []
     problems: list[UnreadableColumn] = []
@@ -272,23 +262,7 @@ def _say_what_is_odd(column: pl.Series, typed: bool) -> None:
 
 
 def read_as(table: NamedTable, columns: Sequence[Column], gaps: bool = True) -> pl.DataFrame:
-    """Read columns as a model knows them, whatever they would be taken for in this table alone.
-
-    Parameters
-    ----------
-    table : Table
-        The table; all columns are there.
-    columns : sequence of Column
-        What they are.
-    gaps : bool, default=True
-        Whether cells may be missing.
-
-    Returns
-    -------
-    polars.DataFrame
-        What `Model.rows` takes. Levels that are not known stay what they are; how many
-        there are is noted, and where a level that is a number is written in another way.
-    """
+    """Read columns as a model knows them, whatever they would be taken for in this table alone."""
     polars = require("polars", "cli", "Reading tables")
     series: list[pl.Series] = []
     problems: list[UnreadableColumn] = []
@@ -368,21 +342,7 @@ def _matched(table: NamedTable, known: Column) -> tuple[pl.Series, str, str]:
 def plain_numbers(
     table: NamedTable, names: Sequence[str], what: str, more: str = "", gaps: bool = False
 ) -> pl.DataFrame:
-    """Return columns as finite numbers, or say which of them are none.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-    names : sequence of str
-        The columns.
-    what : str
-        What they are, for a message.
-    more : str, default=""
-        What to say at its end. With `gaps`, only if there are words among the numbers.
-    gaps : bool, default=False
-        Whether numbers may be missing; they are NaN then.
-    """
+    """Return columns as finite numbers, or say which of them are none."""
     polars = require("polars", "cli", "Reading tables")
     columns: list[pl.Series] = []
     problems: list[UnreadableColumn] = []

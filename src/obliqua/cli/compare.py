@@ -197,17 +197,7 @@ def _print_table(result: CompareResult, title: str) -> None:
 def print_measures(
     heads: Sequence[str], rows: Sequence[tuple[list[str], bool]], titles: Sequence[str]
 ) -> None:
-    """Print a line per method, as many columns as there is room for.
-
-    Parameters
-    ----------
-    heads : sequence of str
-        What stands above.
-    rows : sequence of (list of str, bool)
-        Texts, and whether the second one has a star.
-    titles : sequence of str
-        What the methods are, for a wide screen.
-    """
+    """Print a line per method, as many columns as there is room for."""
     from rich import box
     from rich.table import NamedTable as Grid
 

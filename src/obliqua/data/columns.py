@@ -45,26 +45,7 @@ class RawColumn:
 
 
 def raw_column(series: Any, called: str) -> RawColumn:
-    """Look at an array, or a series of pandas or polars, as a column.
-
-    Parameters
-    ----------
-    series : ndarray or series
-        The column.
-    called : str
-        How messages speak of it.
-
-    Returns
-    -------
-    RawColumn
-        The column.
-
-    Raises
-    ------
-    ValueError
-        If it holds dates, complex numbers, bytes or another type that is none of numbers,
-        text and levels.
-    """
+    """Look at an array, or a series of pandas or polars, as a column."""
     dtype = getattr(series, "dtype", None)
     name = str(dtype)
     if hasattr(series, "cat") and hasattr(dtype, "categories") and hasattr(series, "iloc"):
@@ -115,19 +96,7 @@ def _is_long_polars(series: Any) -> bool:
 
 
 def from_dtype(column: RawColumn) -> bool:
-    """Say whether the type of a column makes it qualitative.
-
-    Parameters
-    ----------
-    column : RawColumn
-        The column.
-
-    Returns
-    -------
-    bool
-        True for categories and for text; and for objects that are all missing, of which nobody
-        knows what they are.
-    """
+    """Say whether the type of a column makes it qualitative."""
     if column.categories is not None:
         return True
     if column.values.dtype != object:
@@ -138,27 +107,7 @@ def from_dtype(column: RawColumn) -> bool:
 
 
 def to_numbers(column: RawColumn, hint: str) -> FloatArray:
-    """Return a column as numbers, NaN where missing.
-
-    Parameters
-    ----------
-    column : RawColumn
-        The column.
-    hint : str
-        What to say to a user whose column holds text.
-
-    Returns
-    -------
-    ndarray of float64, of shape (n_rows,)
-        The numbers.
-
-    Raises
-    ------
-    ValueError
-        If the column holds text.
-    TypeError
-        If it holds something else that is no number.
-    """
+    """Return a column as numbers, NaN where missing."""
     if column.categories is not None:
         table = _floats(column.categories, column, hint)
         return np.append(table, np.nan)[column.values]  # code -1 finds the last one
@@ -183,28 +132,7 @@ def _shown(text: str) -> str:
 
 
 def to_levels(column: RawColumn) -> tuple[Int64Array, tuple[Any, ...]]:
-    """Number the levels of a column.
-
-    Parameters
-    ----------
-    column : RawColumn
-        The column.
-
-    Returns
-    -------
-    codes : ndarray of int64, of shape (n_rows,)
-        Positions in `levels`, -1 where missing.
-    levels : tuple
-        The levels that occur: bools or numbers ascending, then strings by code point. Equal
-        numbers are one level, whatever their types; one that is whole is an int.
-
-    Raises
-    ------
-    ValueError
-        If there is infinity among the levels.
-    TypeError
-        If there is something that is neither a string nor a number nor missing.
-    """
+    """Number the levels of a column."""
     codes, found, kinds = _distinct(column)
     # True and 1 are equal. Which of them stands for both must not depend on the order of rows.
     bools_only = "number" not in kinds

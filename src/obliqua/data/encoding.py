@@ -23,20 +23,7 @@ _SYNTAX = frozenset({"and", "if", "in", "is", "not", "or", "then"})
 
 
 def written_name(name: str) -> str:
-    """Write a name so that it cannot be mistaken for part of a formula or break a line.
-
-    Parameters
-    ----------
-    name : str
-        Any string.
-
-    Returns
-    -------
-    str
-        The name itself if it is plain and none of its words means something in a rule (and,
-        if, in, is, not, or, then); else in backquotes, with those inside it doubled, and with
-        characters that are not printed (newlines, tabs) as escapes.
-    """
+    """Write a name so that it cannot be mistaken for part of a formula or break a line."""
     if _PLAIN_NAME.fullmatch(name) and _SYNTAX.isdisjoint(name.split(" ")):
         return name
     shown = [c if c.isprintable() else c.encode("unicode_escape").decode() for c in name]

@@ -121,18 +121,7 @@ def read_table(
 
 
 def check_names(X: Any) -> None:
-    """Refuse a frame in which two columns have the same name.
-
-    Parameters
-    ----------
-    X : object
-        What a user gives as X; only frames have names.
-
-    Raises
-    ------
-    ValueError
-        If a name occurs twice; the message says which.
-    """
+    """Refuse a frame in which two columns have the same name."""
     # polars has no such columns, and a lazy frame would have to find its names out.
     labels: Any = X.columns if hasattr(X, "iloc") and hasattr(X, "columns") else None
     if getattr(labels, "is_unique", True):
@@ -146,25 +135,7 @@ def check_names(X: Any) -> None:
 
 
 def columns_by_name(X: Any, names: Sequence[str]) -> Any:
-    """Put the columns of a frame in order.
-
-    Parameters
-    ----------
-    X : object
-        A frame; anything else is returned as it is.
-    names : sequence of str
-        The columns that are wanted.
-
-    Returns
-    -------
-    object
-        These columns, in their order.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing.
-    """
+    """Put the columns of a frame in order."""
     if not (hasattr(X, "columns") and hasattr(X, "__getitem__")):
         return X
     known = {str(name): name for name in X.columns}
@@ -240,20 +211,7 @@ def _codes(column: RawColumn, known: Column) -> FloatArray:
 
 
 def read_by_columns(X: Any, categorical_features: Any) -> bool:
-    """Say whether a table must be looked at column by column, or is a plain matrix of numbers.
-
-    Parameters
-    ----------
-    X : object
-        What a user gives as X.
-    categorical_features : object
-        Which columns are to be qualitative.
-
-    Returns
-    -------
-    bool
-        False too for what is no table at all; the checks of a matrix then say so.
-    """
+    """Say whether a table must be looked at column by column, or is a plain matrix of numbers."""
     chosen = not (categorical_features is None or isinstance(categorical_features, str))
     if _is_frame(X):
         return chosen or not all(map(_is_number, _dtypes(X)))
@@ -406,15 +364,7 @@ def missing_columns(Z: Rows) -> BoolArray:
 
 
 def checked_rows(X: Any, missing: bool = False) -> Rows:
-    """Return rows as a float32 or float64 matrix, or say why they cannot be one.
-
-    Parameters
-    ----------
-    X : array-like
-        The rows.
-    missing : bool, default=False
-        Whether NaN is allowed.
-    """
+    """Return rows as a float32 or float64 matrix, or say why they cannot be one."""
     Z = _as_matrix(X)
     _check_finite(Z, missing)
     return Z

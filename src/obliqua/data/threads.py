@@ -16,22 +16,7 @@ PIECE = 1 << 15
 
 
 def each(task: Callable[[Item], T], items: Iterable[Item], n_threads: int) -> list[T]:
-    """Return what a task gives for each item, in their order.
-
-    Parameters
-    ----------
-    task : callable
-        The task.
-    items : iterable
-        The items.
-    n_threads : int
-        How many threads work on them; they help where the task lets the GIL go.
-
-    Returns
-    -------
-    list
-        The results.
-    """
+    """Return what a task gives for each item, in their order."""
     items = list(items)
     if n_threads <= 1 or len(items) < 2:
         return [task(item) for item in items]
@@ -40,22 +25,7 @@ def each(task: Callable[[Item], T], items: Iterable[Item], n_threads: int) -> li
 
 
 def over_rows(task: Callable[[int, int], T], n_rows: int, n_threads: int) -> list[T]:
-    """Return what a task gives for each piece of some rows, in their order.
-
-    Parameters
-    ----------
-    task : callable
-        Called with the first row of a piece, and the one behind its last.
-    n_rows : int
-        The number of rows.
-    n_threads : int
-        How many threads work on them.
-
-    Returns
-    -------
-    list
-        The results, one per piece; one at least.
-    """
+    """Return what a task gives for each piece of some rows, in their order."""
 
     def piece(first: int) -> T:
         return task(first, min(first + PIECE, n_rows))

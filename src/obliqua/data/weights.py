@@ -23,28 +23,7 @@ def put_on_grid(
     sample_weight: ArrayLike | None,
     class_weight: ArrayLike | None,
 ) -> tuple[BoolArray, Int64Array | None, float]:
-    """Check weights and turn them into grid units, as `obliqua.data.encode` describes it.
-
-    Parameters
-    ----------
-    codes : ndarray of int32, of shape (n_rows,)
-        Class codes.
-    n_classes : int
-        The number of classes.
-    sample_weight : array-like of shape (n_rows,) or None
-        Weights of the rows.
-    class_weight : array-like of shape (n_classes,) or None
-        Weights of the classes.
-
-    Returns
-    -------
-    kept : ndarray of bool, of shape (n_rows,)
-        Which rows have a positive weight.
-    weights : ndarray of int64, of shape (n_kept,), or None
-        Their weights in units; None if all weigh the same.
-    unit : float
-        What one unit weighs.
-    """
+    """Check weights and turn them into grid units, as `obliqua.data.encode` describes it."""
     kept = np.ones(len(codes), dtype=bool)
     by_row = by_class = None
     if sample_weight is not None:
@@ -73,22 +52,7 @@ def put_on_grid(
 def row_counts(
     sample_weight: ArrayLike | None, kept: BoolArray, weights: Int64Array | None
 ) -> Int64Array | None:
-    """Return as how many rows each row counts; None if weights are no numbers of rows.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_rows,) or None
-        Weights of the rows.
-    kept : ndarray of bool, of shape (n_rows,)
-        Which rows have a positive weight.
-    weights : ndarray of int64, of shape (n_kept,), or None
-        What they weigh in grid units, with the weights of their classes.
-
-    Returns
-    -------
-    ndarray of int64, of shape (n_kept,), or None
-        The counts. A factor that all weights have in common is a unit, and no count.
-    """
+    """Return as how many rows each row counts; None if weights are no numbers of rows."""
     given = np.ones(len(kept)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     given = given[kept]
     if not _are_counts(given):
@@ -105,19 +69,6 @@ def row_weights(sample_weight: ArrayLike | None, kept: BoolArray) -> FloatArray:
 
     Weights of classes say how much mistakes matter, not how much has been seen, and have no part
     in it.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_rows,) or None
-        Weights of the rows.
-    kept : ndarray of bool, of shape (n_rows,)
-        Which rows have a positive weight.
-
-    Returns
-    -------
-    ndarray of shape (n_kept,)
-        The weights, if all of them are whole numbers. Otherwise their sum says nothing about
-        the number of rows, and they are brought to a mean of 1.
     """
     given = np.ones(len(kept)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     given = given[kept]
@@ -129,23 +80,7 @@ def row_weights(sample_weight: ArrayLike | None, kept: BoolArray) -> FloatArray:
 
 
 def row_unit(sample_weight: ArrayLike | None, kept: BoolArray, unit: float) -> float:
-    """Return as how many rows a grid unit of weight counts where rows are counted.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_rows,) or None
-        Weights of the rows.
-    kept : ndarray of bool, of shape (n_rows,)
-        Which rows have a positive weight.
-    unit : float
-        What one unit weighs.
-
-    Returns
-    -------
-    float
-        The unit itself, if all weights of rows are whole numbers. Otherwise their sum says
-        nothing about the number of rows, and they count as if their mean were 1.
-    """
+    """Return as how many rows a grid unit of weight counts where rows are counted."""
     if sample_weight is None:
         return unit
     given = np.asarray(sample_weight, np.float64)[kept]
@@ -166,18 +101,6 @@ def round_significant(values: ArrayLike, bits: int = 24) -> FloatArray:
     """Round numbers to some significant bits, half to even.
 
     24 bits are float32's precision with float64's range.
-
-    Parameters
-    ----------
-    values : array-like
-        The numbers; infinities and NaN stay as they are.
-    bits : int, default=24
-        How many significant bits to keep.
-
-    Returns
-    -------
-    ndarray of float64
-        The rounded numbers.
     """
     significand, exponent = np.frexp(np.asarray(values, dtype=np.float64))
     with np.errstate(over="ignore"):
@@ -185,24 +108,7 @@ def round_significant(values: ArrayLike, bits: int = 24) -> FloatArray:
 
 
 def checked_weights(weights: ArrayLike, length: int, name: str, per: str) -> FloatArray:
-    """Return weights as an array; raise if they are no weights.
-
-    Parameters
-    ----------
-    weights : array-like of shape (length,)
-        What the user gave.
-    length : int
-        How many there must be.
-    name : str
-        What messages call them.
-    per : str
-        What each belongs to.
-
-    Returns
-    -------
-    ndarray of shape (length,)
-        The weights.
-    """
+    """Return weights as an array; raise if they are no weights."""
     try:
         w = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -19,17 +19,7 @@ AHEAD = 4  # nodes for each thread: enough to share large and small ones out eve
 
 
 def grow_best_first(growth: Any, root: Any, most: int) -> None:
-    """Grow a tree of at most so many leaves.
-
-    Parameters
-    ----------
-    growth : growth
-        The growing tree, see `obliqua.engine.grow`.
-    root : node
-        Its root.
-    most : int
-        The most leaves.
-    """
+    """Grow a tree of at most so many leaves."""
     waiting: Waiting = []
     leaves = 1
 

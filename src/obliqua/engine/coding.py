@@ -64,18 +64,7 @@ class CodedNode:
     spreads: FloatArray
 
     def terms(self, idx: Int32Array, coef: FloatArray) -> Terms:
-        """Return what the coefficients of a hyperplane of this node multiply.
-
-        Parameters
-        ----------
-        idx, coef : ndarray
-            Its columns and coefficients.
-
-        Returns
-        -------
-        Terms
-            With the numbers of the levels, the stand-ins and the standard deviations.
-        """
+        """Return what the coefficients of a hyperplane of this node multiply."""
         place = self.place[idx]
         odd = place >= 0
         fill = np.full(len(idx), np.nan)
@@ -113,20 +102,7 @@ class OddColumns:
         self.begin = pointers(self.n_levels.astype(np.int64) + 1)
 
     def at(self, rows: Int32Array, counts: Int64Array) -> CodedNode:
-        """Find the numbers of a node.
-
-        Parameters
-        ----------
-        rows : ndarray of int32
-            The node's row numbers.
-        counts : ndarray of int64
-            Its class sums in grid units.
-
-        Returns
-        -------
-        CodedNode
-            The node.
-        """
+        """Find the numbers of a node."""
         problem = self.problem
         # Column by column in memory, as the compiled side wants it.
         Z = np.array(problem.Z[rows].T, dtype=np.float64, order="C")

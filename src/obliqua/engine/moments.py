@@ -235,20 +235,7 @@ def weight_shift(total_weight: int) -> int:
 
 
 def spread(problem: Problem, rows: Int32Array) -> FloatArray:
-    """Return the standard deviation of each feature over some rows, from exact sums.
-
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    rows : ndarray of int32
-        Row numbers.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        The standard deviations.
-    """
+    """Return the standard deviation of each feature over some rows, from exact sums."""
     grid = FixedPoint.of_rows(problem, rows)
     values = problem.Z[rows].astype(np.float64)
     whole = np.rint((values - grid.shift) * np.ldexp(1.0, VALUE_BITS - grid.exponent))

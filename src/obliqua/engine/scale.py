@@ -18,21 +18,7 @@ SCALES = ("standard", "robust", "minmax")
 
 
 def feature_scale(problem: Problem, kind: str | None) -> FloatArray:
-    """Return the factors by which a method's features are multiplied.
-
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    kind : {"standard", "robust", "minmax"} or None
-        One over the standard deviation, over the interquartile range (over the standard
-        deviation where that is 0), or over the range; None for 1.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        The factors; 1 for a feature that does not vary.
-    """
+    """Return the factors by which a method's features are multiplied."""
     if kind is None:
         return np.ones(problem.n_features)
     with np.errstate(over="ignore", divide="ignore"):

@@ -75,34 +75,7 @@ def search_node(
     pool: Executor | None = None,
     n_threads: int = 1,
 ) -> Split | None:
-    """Find the best legal split of some rows along the given directions.
-
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    rows : ndarray of int32
-        The node's row numbers.
-    counts : ndarray of int64
-        The node's class sums in grid units.
-    planes : Planes
-        The directions, with or without thresholds.
-    criterion : Criterion
-        How good a split is.
-    rules : Rules
-        Of these, the smallest sides count here.
-    exhaustive : bool
-        Whether goodness 0 is good enough (the first such cut is taken).
-    pool : Executor
-        Threads to share directions out to.
-    n_threads : int
-        How many.
-
-    Returns
-    -------
-    Split or None
-        None if no cut is good enough.
-    """
+    """Find the best legal split of some rows along the given directions."""
     node = Node(
         problem.Z,
         rows,

@@ -147,24 +147,7 @@ def additive_trees(
 
 
 def summed(tree: Tree, Z: Rows, values: FloatArray) -> tuple[Tree, Int64Array]:
-    """Give a tree the sums of values over rows as its stats, and the number of rows.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    Z : ndarray of shape (n_rows, n_features)
-        The rows, as the tree walks them.
-    values : ndarray of shape (n_rows, n_stats)
-        The values; none is negative.
-
-    Returns
-    -------
-    tree : Tree
-        The same splits with other stats.
-    leaf : ndarray of shape (n_rows,)
-        The leaf of each row.
-    """
+    """Give a tree the sums of values over rows as its stats, and the number of rows."""
     leaf = tree.apply(Z)
     stats = np.zeros((tree.n_nodes, values.shape[1]))
     rows = np.bincount(leaf, minlength=tree.n_nodes)

@@ -244,20 +244,7 @@ def section(title: str, entries: list[str]) -> str:
 def document(
     attributes: dict[str, tuple[str, str]] | None = None, /, **own: tuple[str, str]
 ) -> Callable[[Class], Class]:
-    """Make a class decorator that fills the marked sections of a docstring.
-
-    Parameters
-    ----------
-    attributes : dict, default=None
-        Fitted attributes of this class alone: name, (type, description).
-    **own : (type, description)
-        Entries for parameters of this class alone, or that it explains differently.
-
-    Returns
-    -------
-    callable
-        The decorator. A parameter that nobody describes is a KeyError at import.
-    """
+    """Make a class decorator that fills the marked sections of a docstring."""
 
     def decorate(cls: Class) -> Class:
         if cls.__doc__ is None:  # python -OO takes docstrings away

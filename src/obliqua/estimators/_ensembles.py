@@ -52,27 +52,7 @@ def _one_tree(
 
 
 def read_ensemble(fitted: Any) -> Ensemble:
-    """Read a fitted ensemble, or a single tree, as trees with weights.
-
-    Parameters
-    ----------
-    fitted : estimator
-        A classifier of obliqua, or of scikit-learn: a forest, bagging, AdaBoost or voting of trees
-        of either library, or a tree.
-
-    Returns
-    -------
-    Ensemble
-        The trees. The class with the largest sum of weights times values, the first at ties, is
-        what the ensemble predicts.
-
-    Raises
-    ------
-    TypeError
-        If it is something else.
-    NotFittedError
-        If it is not fitted.
-    """
+    """Read a fitted ensemble, or a single tree, as trees with weights."""
     if isinstance(fitted, TreesClassifier):
         check_is_fitted(fitted)
         return _of_ours(fitted)

@@ -75,24 +75,7 @@ def compared(
     labels: AnyArray | None = None,
     weights: FloatArray | None = None,
 ) -> dict[str, float]:
-    """Compare the shares that teacher and student give to classes.
-
-    Parameters
-    ----------
-    teacher, student : ndarray of shape (n_rows, n_classes)
-        The shares.
-    classes : ndarray of shape (n_classes,)
-        The labels of the classes.
-    labels : ndarray of shape (n_rows,), default=None
-        The labels of the rows. One that is none of the classes is one that neither says.
-    weights : ndarray of shape (n_rows,), default=None
-        What each row counts; all the same if they are not given. None is 0.
-
-    Returns
-    -------
-    dict
-        As `fidelity` returns it.
-    """
+    """Compare the shares that teacher and student give to classes."""
     if weights is not None:
         weights = weights / weights.max()  # their sum is finite then
 
@@ -112,22 +95,7 @@ def compared(
 
 
 def checked_labels(y: Any, n_rows: int, classes: AnyArray) -> AnyArray:
-    """Return labels as an array; raise if they do not belong to rows and classes.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        The labels. At least one must be one of the classes.
-    n_rows : int
-        The number of rows.
-    classes : ndarray of shape (n_classes,)
-        The classes.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        The labels.
-    """
+    """Return labels as an array; raise if they do not belong to rows and classes."""
     labels = np.asarray(y)
     if labels.shape != (n_rows,):
         raise ValueError(
@@ -143,18 +111,7 @@ def checked_labels(y: Any, n_rows: int, classes: AnyArray) -> AnyArray:
 
 
 def sound(given: Any) -> bool:
-    """Say whether what a file tells of a student can have been measured.
-
-    Parameters
-    ----------
-    given : object
-        What is to be `fidelity_`.
-
-    Returns
-    -------
-    bool
-        Whether it is.
-    """
+    """Say whether what a file tells of a student can have been measured."""
     if not isinstance(given, dict) or not set(given) <= {"data", "generated"}:
         return False
     for found in given.values():

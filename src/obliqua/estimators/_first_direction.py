@@ -17,23 +17,7 @@ BY_NAME = ("mean", "logistic", "svm")
 def first_direction(
     given: Any,
 ) -> Callable[[FloatArray, Int32Array, FloatArray | None], FloatArray] | None:
-    """Return what finds the first direction; None for the difference of the means.
-
-    Parameters
-    ----------
-    given : {"mean", "logistic", "svm"} or estimator
-        The parameter of the user.
-
-    Returns
-    -------
-    callable or None
-        It takes rows, classes and weights, and returns the direction.
-
-    Raises
-    ------
-    TypeError
-        If it is neither a name nor a classifier.
-    """
+    """Return what finds the first direction; None for the difference of the means."""
     if isinstance(given, str):
         return None if given == "mean" else lambda Z, y, w: _standard(_named(given), Z, y, w)
     if isinstance(given, type) or not (hasattr(given, "fit") and hasattr(given, "get_params")):

@@ -14,11 +14,6 @@ def check_labels(y: Any) -> None:
     """Refuse labels that are missing or of several types, before they are made an array.
 
     NumPy makes text of a list with text and numbers in it, None and NaN included.
-
-    Parameters
-    ----------
-    y : array-like
-        What the user gave as labels.
     """
     if isinstance(y, list | tuple):
         values = list(y)
@@ -53,20 +48,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def encode_labels(y: AnyArray) -> tuple[AnyArray, Int32Array]:
-    """Replace labels by numbers of classes.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-        The labels.
-
-    Returns
-    -------
-    classes : ndarray of shape (n_classes,)
-        The labels that occur, sorted.
-    codes : ndarray of int32, of shape (n_samples,)
-        The position of each label in `classes`.
-    """
+    """Replace labels by numbers of classes."""
     if y.dtype.kind == "S":
         raise TypeError(
             "Labels must be integers, strings or bools. Got bytes; decode them, for instance "
@@ -119,20 +101,7 @@ def class_weights(
     codes: Int32Array,
     sample_weight: FloatArray | None,
 ) -> FloatArray | None:
-    """Return one weight per class, or None if classes are not weighted.
-
-    Parameters
-    ----------
-    class_weight : dict, 'balanced' or None
-        The estimator's parameter.
-    classes : ndarray of shape (n_classes,)
-        The labels.
-    codes : ndarray of shape (n_samples,)
-        The class number of each row.
-    sample_weight : ndarray of shape (n_samples,) or None
-        The weights of the rows, which 'balanced' takes into account: a weight of 2 is the
-        same as having the row twice.
-    """
+    """Return one weight per class, or None if classes are not weighted."""
     if class_weight is None:
         return None
     if isinstance(class_weight, str):  # 'balanced': the parameter constraints allow no other
@@ -182,19 +151,7 @@ def prior_weights(
     codes: Int32Array,
     sample_weight: FloatArray | None,
 ) -> FloatArray | None:
-    """Return the weight per class that makes the classes' shares the priors.
-
-    Parameters
-    ----------
-    priors : dict, array-like, 'equal' or None
-        The estimator's parameter.
-    classes : ndarray of shape (n_classes,)
-        The labels.
-    codes : ndarray of shape (n_samples,)
-        The class number of each row.
-    sample_weight : ndarray of shape (n_samples,) or None
-        The weights of the rows.
-    """
+    """Return the weight per class that makes the classes' shares the priors."""
     if priors is None:
         return None
     if isinstance(priors, str):  # 'equal': the parameter constraints allow no other

@@ -62,22 +62,7 @@ class Pupil:
         return found
 
     def grown(self, rows: Int64Array, seed: int) -> tuple[list["Tree"], Int64Array]:
-        """Grow the trees.
-
-        Parameters
-        ----------
-        rows : ndarray of int64
-            The rows to grow them from.
-        seed : int
-            The seed.
-
-        Returns
-        -------
-        trees : list of Tree
-            The trees.
-        checks : ndarray of int64, of shape (n_rows, n_columns)
-            Generated rows to measure the fidelity on.
-        """
+        """Grow the trees."""
         told, Z = self.told, self.table.Z
         random = np.random.default_rng(seed)
         wanted = told.n_generated
@@ -107,24 +92,7 @@ class Pupil:
         labels: AnyArray | None,
         weights: FloatArray | None,
     ) -> dict[str, dict[str, float]]:
-        """Measure what was lost, on held-out and on generated rows.
-
-        Parameters
-        ----------
-        model : Model
-            The student.
-        held : ndarray of int64
-            The rows that are held out.
-        checks : ndarray of int64, of shape (n_rows, n_columns)
-            What rows are generated of.
-        labels, weights : ndarray of shape (n_all_rows,), or None
-            The classes of all rows, and their weights.
-
-        Returns
-        -------
-        dict
-            What was found, by kind of rows.
-        """
+        """Measure what was lost, on held-out and on generated rows."""
         found = {}
         if len(held):
             found["data"] = compared(

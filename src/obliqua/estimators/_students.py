@@ -39,23 +39,7 @@ _NOT_HERE = {
 
 
 def method_of(given: Any) -> BaseTreeClassifier:
-    """Return a checked copy of the method that grows the trees of a student.
-
-    Parameters
-    ----------
-    given : str or estimator
-        Its name, or a tree classifier.
-
-    Returns
-    -------
-    BaseTreeClassifier
-        The method, to be cloned for each tree.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is none.
-    """
+    """Return a checked copy of the method that grows the trees of a student."""
     wanted = (
         f"method must be one of {', '.join(map(repr, METHODS))}, or a tree classifier of obliqua "
         "with a limit of leaves, such as HHCartClassifier()"
@@ -92,26 +76,7 @@ def _affordable(shares: FloatArray, n_columns: int) -> int:
 def grow_student(
     method: BaseTreeClassifier, table: Table, shares: FloatArray, told: Any, seed: int
 ) -> list["Tree"]:
-    """Grow the trees of a student.
-
-    Parameters
-    ----------
-    method : BaseTreeClassifier
-        How splits are found.
-    table : Table
-        The rows.
-    shares : ndarray of shape (n_rows, n_classes)
-        What the teacher says of them.
-    told : estimator
-        What says how many leaves and trees there are, and how many threads.
-    seed : int
-        The seed of the first tree; the next one has the next.
-
-    Returns
-    -------
-    list of Tree
-        The trees, to be added up if there are several.
-    """
+    """Grow the trees of a student."""
     from obliqua.engine.soft_labels import additive_trees, soft_problem
 
     odd = table.has_missing.any() or not table.encoding.numeric

@@ -41,18 +41,7 @@ class Teacher:
     name: str
 
     def shares(self, X: Any) -> FloatArray:
-        """Ask for the shares of the classes, and check the answer.
-
-        Parameters
-        ----------
-        X : table
-            The rows, of the kind that the teacher was fitted to.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            None is negative, and those of a row add up to 1.
-        """
+        """Ask for the shares of the classes, and check the answer."""
         said = self.proba(X)
         if isinstance(said, list):
             raise TypeError(_several_targets(self.name, str(len(said))))
@@ -89,18 +78,7 @@ def _several_targets(name: str, got: str) -> str:
 
 
 def model_of(known: Any) -> Model:
-    """Return the model of a tree, a model or a classifier of obliqua.
-
-    Parameters
-    ----------
-    known : estimator, Model or Tree
-        What holds it.
-
-    Returns
-    -------
-    Model
-        The model.
-    """
+    """Return the model of a tree, a model or a classifier of obliqua."""
     if isinstance(known, Tree):
         encoding = Encoding.identity(known.n_features)
         return Model((known,), "single", encoding, np.arange(known.n_stats))
@@ -109,27 +87,7 @@ def model_of(known: Any) -> Model:
 
 
 def teacher_of(fitted: Any, given: bool = True) -> Teacher:
-    """See a fitted classifier as a teacher.
-
-    Parameters
-    ----------
-    fitted : estimator, Model or Tree
-        Any fitted classifier with `predict_proba` and `classes_`.
-    given : bool, default=True
-        Whether the user is to fit it, for messages; otherwise a student does.
-
-    Returns
-    -------
-    Teacher
-        What is asked of it.
-
-    Raises
-    ------
-    TypeError
-        If it is none.
-    NotFittedError
-        If it is not fitted.
-    """
+    """See a fitted classifier as a teacher."""
     if isinstance(fitted, Tree | Model):
         held = model_of(fitted)
         return Teacher(held.classes, lambda X: held.predict_proba(held.rows(X)), "the model")
@@ -173,20 +131,7 @@ def _advice(fitted: Any) -> str:
 
 
 def seeded(teacher: Any, seed: int) -> Any:
-    """Give a seed to all parts of a classifier that have none.
-
-    Parameters
-    ----------
-    teacher : estimator
-        The classifier, perhaps a pipeline.
-    seed : int
-        The seed.
-
-    Returns
-    -------
-    estimator
-        The same one.
-    """
+    """Give a seed to all parts of a classifier that have none."""
     parameters = teacher.get_params(deep=True)
     unset = [
         name
@@ -199,13 +144,7 @@ def seeded(teacher: Any, seed: int) -> Any:
 
 
 def check_dense(X: Any) -> None:
-    """Refuse a sparse matrix.
-
-    Parameters
-    ----------
-    X : object
-        What the user gave as rows.
-    """
+    """Refuse a sparse matrix."""
     if hasattr(X, "toarray"):
         raise TypeError(f"{NO_TABLE.format(type(X).__name__)} Write X.toarray().")
 
@@ -238,33 +177,11 @@ class RawRows:
         return len(self.X)
 
     def take(self, rows: Int64Array) -> Any:
-        """Return some of the rows.
-
-        Parameters
-        ----------
-        rows : ndarray of int64
-            Their numbers.
-
-        Returns
-        -------
-        table
-            The rows.
-        """
+        """Return some of the rows."""
         return self.X.iloc[rows] if self._pandas else self.X[rows]
 
     def mixed(self, rows: Int64Array) -> Any:
-        """Return rows whose entries come from different ones.
-
-        Parameters
-        ----------
-        rows : ndarray of int64, of shape (n_rows, n_columns)
-            The row that each entry comes from.
-
-        Returns
-        -------
-        table
-            The rows.
-        """
+        """Return rows whose entries come from different ones."""
         if self._pandas:
             frame = self.X.iloc[rows[:, 0]].reset_index(drop=True)
             for place in range(1, rows.shape[1]):
@@ -295,20 +212,7 @@ class Source:
     swap: float
 
     def draw(self, n_rows: int, random: np.random.Generator) -> Int64Array:
-        """Draw rows.
-
-        Parameters
-        ----------
-        n_rows : int
-            How many.
-        random : Generator
-            The random numbers.
-
-        Returns
-        -------
-        ndarray of int64, of shape (n_rows, n_columns)
-            The row that each entry comes from.
-        """
+        """Draw rows."""
         n = len(self.rows)
         base = random.integers(n, size=(n_rows, 1))
         other = random.integers(n, size=(n_rows, self.n_columns))
@@ -319,27 +223,7 @@ class Source:
 def shuffled(
     Z: Rows, labels: AnyArray | None, seed: int, weights: FloatArray | None = None
 ) -> tuple[Int64Array, Int64Array]:
-    """Put rows in random orders that depend on what is in them, not on how they came.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_rows, n_columns)
-        The rows.
-    labels : ndarray of shape (n_rows,) or None
-        Their labels. They only say which of several equal rows has which of their places.
-    seed : int
-        The seed.
-    weights : ndarray of shape (n_rows,), default=None
-        Their weights, for the same end.
-
-    Returns
-    -------
-    order : ndarray of int64, of shape (n_rows,)
-        Their numbers in an order in which equal rows stand together.
-    place : ndarray of int64, of shape (n_rows,)
-        The place of each row in an order in which they do not, so that tables with few different
-        rows can be divided too.
-    """
+    """Put rows in random orders that depend on what is in them, not on how they came."""
     none = np.zeros(len(Z), dtype=np.int64)
     keys = row_hashes(Z, none, seed)
     codes = none if labels is None else np.unique(labels, return_inverse=True)[1]

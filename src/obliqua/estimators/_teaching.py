@@ -20,26 +20,7 @@ NO_NUMBERS = "could not convert string to float"  # how scikit-learn's message b
 def present_rows(
     X: Any, y: Any, sample_weight: ArrayLike | None, categorical_features: Any
 ) -> tuple[Any, Any, FloatArray | None]:
-    """Leave out rows of weight 0.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_rows, n_columns)
-        The rows.
-    y : array-like of shape (n_rows,) or None
-        Their classes.
-    sample_weight : array-like of shape (n_rows,) or None
-        Their weights.
-    categorical_features : object
-        Which columns are qualitative.
-
-    Returns
-    -------
-    X, y : object
-        The rows, as they were if none is left out.
-    weights : ndarray of shape (n_present,), or None
-        Their weights.
-    """
+    """Leave out rows of weight 0."""
     if sample_weight is None:
         return X, y, None
     raw = RawRows(X, read_by_columns(X, categorical_features))
@@ -74,28 +55,7 @@ def fit_teacher(
     rows: Int64Array,
     seed: int | None,
 ) -> Any:
-    """Fit a copy of a teacher.
-
-    Parameters
-    ----------
-    estimator : estimator or None
-        The teacher; None for the default one.
-    raw : RawRows
-        The rows.
-    labels : ndarray of shape (n_rows,)
-        Their classes.
-    weights : ndarray of shape (n_rows,), or None
-        Their weights.
-    rows : ndarray of int64
-        Those that it is fitted to.
-    seed : int or None
-        The seed of what has none.
-
-    Returns
-    -------
-    estimator
-        The copy, fitted.
-    """
+    """Fit a copy of a teacher."""
     given = default_teacher() if estimator is None else estimator
     if isinstance(given, type) or not hasattr(given, "fit") or is_regressor(given):
         teacher_of(given, given=False)  # says what is wrong

@@ -17,24 +17,7 @@ from obliqua.tree.tree import Tree
 def require_kinds(
     tree: Tree, nodes: Int64Array, fact: str, kinds: tuple[NodeKind, ...] = (NodeKind.HYPERPLANE,)
 ) -> None:
-    """Refuse the first of some nodes that is of another kind.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    nodes : ndarray of int64
-        Inner nodes.
-    fact : str
-        What is asked for, as the subject of a sentence: ``"a margin"``.
-    kinds : tuple of NodeKind
-        The kinds that the fact knows.
-
-    Raises
-    ------
-    TreeError
-        If a node is of another kind.
-    """
+    """Refuse the first of some nodes that is of another kind."""
     known = ", ".join(KIND_NAMES[kind] for kind in kinds)
     for node in nodes.tolist():
         kind = NodeKind(tree.kind[node])
@@ -45,24 +28,7 @@ def require_kinds(
 
 
 def require_numbers(tree: Tree, nodes: Int64Array, fact: str, encoding: Encoding) -> None:
-    """Refuse the first of some nodes that asks about a qualitative column.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    nodes : ndarray of int64
-        Inner nodes.
-    fact : str
-        What is asked for, as the subject of a sentence: ``"a region"``.
-    encoding : Encoding
-        What the columns are.
-
-    Raises
-    ------
-    TreeError
-        If a node gives numbers to levels.
-    """
+    """Refuse the first of some nodes that asks about a qualitative column."""
     for node in nodes.tolist():
         first, last = (int(tree.coef_ptr[tree.plane_ptr[node + k]]) for k in (0, 1))
         for k in range(first, last):

@@ -22,26 +22,7 @@ from obliqua.words.subject import Subject
 def stump_maker(
     estimator: Any, subject: Subject, Z: AnyArray, codes: AnyArray, weights: FloatArray
 ) -> Callable[[Any, AnyArray, int], Tree | None]:
-    """Return what fits a copy of an estimator to rows of one node.
-
-    Parameters
-    ----------
-    estimator : estimator
-        A fitted estimator of this library.
-    subject : Subject
-        Its tree.
-    Z : ndarray of shape (n_rows, n_features)
-        All rows that the estimator was fitted to.
-    codes, weights : ndarray of shape (n_rows,)
-        Their classes and their weights.
-
-    Returns
-    -------
-    callable
-        A function of a bag (with `Z`, `codes` and `weights`), of the rows drawn from it, and of
-        a seed. It returns a tree whose root is the split, over the features' own units and the
-        subject's codes of levels, or None if there is none.
-    """
+    """Return what fits a copy of an estimator to rows of one node."""
     # Class weights and scales are made from all rows, not from those of a node.
     narrow = codes.astype(np.int32)
     found = estimator._weights_of_classes(subject.classes, narrow, weights)

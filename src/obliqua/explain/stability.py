@@ -440,18 +440,7 @@ def _joined(a: dict[int, FloatArray], b: dict[int, FloatArray]) -> tuple[FloatAr
 
 
 def angle_between(a: FloatArray, b: FloatArray) -> float:
-    """Return the angle between two planes with these normals, in degrees.
-
-    Parameters
-    ----------
-    a, b : ndarray of shape (n_features,)
-        The normals. Their lengths and signs do not matter.
-
-    Returns
-    -------
-    float
-        0 to 90. A normal of zeros has no direction: 0 to another such, and else 90.
-    """
+    """Return the angle between two planes with these normals, in degrees."""
     lengths = length_of(a), length_of(b)
     if 0.0 in lengths:
         return 0.0 if lengths == (0.0, 0.0) else 90.0

@@ -214,16 +214,6 @@ def quoted(lines: Sequence[str]) -> str:
     """Write lines of text as a string of DOT.
 
     A backslash begins an escape in labels, and an ampersand a character's name.
-
-    Parameters
-    ----------
-    lines : sequence of str
-        Texts that hold no line ends.
-
-    Returns
-    -------
-    str
-        The string, in quotes.
     """
     escaped = [
         line.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"') for line in lines

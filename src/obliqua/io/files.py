@@ -116,23 +116,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", None))
 
 
 def name_of(path: Any) -> str:
-    """Return how messages call a file.
-
-    Parameters
-    ----------
-    path : str, path-like or file object
-        What the user gave.
-
-    Returns
-    -------
-    str
-        The path in quotes, or a few words for an open file.
-
-    Raises
-    ------
-    TypeError
-        If it is neither a path nor an open file.
-    """
+    """Return how messages call a file."""
     if is_open(path):
         name = getattr(path, "name", None)
         return f"the open file {name!r}" if isinstance(name, str) else "the open file"
@@ -158,27 +142,7 @@ def _as_text(path: Any) -> str:
 
 
 def read_bytes(path: Any, magic: bytes, most: int) -> bytes:
-    """Read a whole file, unless its first bytes say that it is another kind of file.
-
-    Parameters
-    ----------
-    path : str, path-like or file object
-        The file.
-    magic : bytes
-        How the files that are wanted begin.
-    most : int
-        The largest size in bytes.
-
-    Returns
-    -------
-    bytes
-        The file; only the first bytes of it if it does not begin with `magic`.
-
-    Raises
-    ------
-    ModelFileIOError
-        If the file cannot be read.
-    """
+    """Read a whole file, unless its first bytes say that it is another kind of file."""
     try:
         if is_open(path):
             return _read_open(path, magic, most)
@@ -240,18 +204,6 @@ def write_bytes(path: Any, data: bytes) -> None:
 
     The bytes go to a temporary file in the same folder, which then takes the name. If that
     fails, or is interrupted, the temporary file is removed and the old file is as it was.
-
-    Parameters
-    ----------
-    path : str, path-like or file object
-        The file. An open file, a device or a pipe is written to directly.
-    data : bytes
-        What the file shall hold.
-
-    Raises
-    ------
-    ModelFileIOError
-        If the file cannot be written.
     """
     if is_open(path):
         _write_open(path, data)
@@ -264,21 +216,7 @@ def write_bytes(path: Any, data: bytes) -> None:
 
 
 def write_text(path: str, text: str) -> None:
-    """Write a whole file of text, in the same way.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    text : str
-        What the file shall hold, in UTF-8.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written, of the kind that the system says; the message names the
-        file as the user did.
-    """
+    """Write a whole file of text, in the same way."""
     try:
         _put(path, text.encode())
     except (OSError, ValueError) as error:

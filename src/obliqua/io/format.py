@@ -55,20 +55,7 @@ Fields = dict[str, Any]
 
 
 def to_bytes(model: Model, about: Mapping[str, Any] | None = None) -> bytes:
-    """Return a model as the bytes of a file.
-
-    Parameters
-    ----------
-    model : Model
-        The model.
-    about : mapping, default=None
-        More to keep.
-
-    Returns
-    -------
-    bytes
-        The same for the same model and version of obliqua.
-    """
+    """Return a model as the bytes of a file."""
     if not isinstance(model, Model):
         raise TypeError(
             f"write_model takes a Model; got {type(model).__name__}. obliqua.save takes "
@@ -196,27 +183,7 @@ def _npy_bytes(array: AnyArray) -> bytes:
 
 
 def from_bytes(data: bytes, name: str = "The data") -> tuple[Model, dict[str, Any]]:
-    """Return the model that the bytes of a file hold.
-
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    name : str, default="The data"
-        How messages call it.
-
-    Returns
-    -------
-    model : Model
-        The model.
-    about : dict
-        What else was kept.
-
-    Raises
-    ------
-    ModelFileError
-        If the bytes are not exactly what `to_bytes` makes of a model.
-    """
+    """Return the model that the bytes of a file hold."""
     try:
         _check_kind(data)
         return _model_in(data)

@@ -69,26 +69,7 @@ class NotSaved:
 
 
 def to_json(value: Any, depth: int = 0) -> Any:
-    """Say a value in JSON.
-
-    Parameters
-    ----------
-    value : object
-        None, a bool, a number, a string, or a list, tuple, dict or array of them. NumPy's
-        numbers become Python's.
-    depth : int, default=0
-        How many lists, tuples and dicts are around it.
-
-    Returns
-    -------
-    object
-        What `json.dumps` takes and `from_json` turns back.
-
-    Raises
-    ------
-    TypeError
-        If it is something else.
-    """
+    """Say a value in JSON."""
     if isinstance(value, np.generic):
         value = value.item()
     kind = type(value)
@@ -113,23 +94,7 @@ def to_json(value: Any, depth: int = 0) -> Any:
 
 
 def from_json(state: Any) -> Any:
-    """Turn back what `to_json` has said.
-
-    Parameters
-    ----------
-    state : object
-        What `json.loads` returned.
-
-    Returns
-    -------
-    object
-        The value.
-
-    Raises
-    ------
-    ValueError
-        If it is not what `to_json` makes.
-    """
+    """Turn back what `to_json` has said."""
     if state is None or isinstance(state, bool | int | float | str):
         return state
     if isinstance(state, list):
@@ -178,41 +143,14 @@ def _described(value: Any) -> str:
 
 
 def text_of(label: Any) -> str:
-    """Return a label as files have it: truth values are written in small letters.
-
-    Parameters
-    ----------
-    label : object
-        The label of a class.
-
-    Returns
-    -------
-    str
-        Its text.
-    """
+    """Return a label as files have it: truth values are written in small letters."""
     if isinstance(label, bool | np.bool_):
         return "true" if label else "false"
     return str(label)
 
 
 def labels_to_json(array: AnyArray) -> dict[str, Any]:
-    """Say an array of labels, or of numbers, in JSON.
-
-    Parameters
-    ----------
-    array : ndarray of one dimension
-        Bools, integers, floats or strings; an array of type object must hold strings.
-
-    Returns
-    -------
-    dict
-        The type, as NumPy writes it, and the values.
-
-    Raises
-    ------
-    TypeError
-        If the array is of another kind.
-    """
+    """Say an array of labels, or of numbers, in JSON."""
     if array.ndim == 1 and array.dtype == object:
         values = array.tolist()
         if all(isinstance(value, str) for value in values):
@@ -233,23 +171,7 @@ def labels_to_json(array: AnyArray) -> dict[str, Any]:
 
 
 def labels_from_json(state: Any) -> AnyArray:
-    """Turn back what `labels_to_json` has said.
-
-    Parameters
-    ----------
-    state : object
-        What `json.loads` returned.
-
-    Returns
-    -------
-    ndarray
-        The array, with its type.
-
-    Raises
-    ------
-    ValueError
-        If it is not what `labels_to_json` makes.
-    """
+    """Turn back what `labels_to_json` has said."""
     if not isinstance(state, dict) or state.keys() != {"type", "values"}:
         raise ValueError("an array needs a type and values")
     kind, values = state["type"], from_json(_list(state["values"]))

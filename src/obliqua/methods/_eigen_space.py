@@ -57,20 +57,7 @@ class Space(NamedTuple):
 
 
 def space_of(problem: Problem, method: EigenTree) -> Space:
-    """Find the directions of all transformations.
-
-    Parameters
-    ----------
-    problem : Problem
-        Rows of two classes, 0 and 1.
-    method : EigenTree
-        Which transformations.
-
-    Returns
-    -------
-    Space
-        The directions; none if there is one class only.
-    """
+    """Find the directions of all transformations."""
     coded = None
     if problem.odd.any():
         weights = None if problem.weights is None else problem.weights.astype(np.float64)
@@ -99,21 +86,7 @@ def space_of(problem: Problem, method: EigenTree) -> Space:
 
 
 def moments_of(problem: Problem, factor: FloatArray) -> PairMoments | None:
-    """Sum up two classes of plain rows, with features multiplied by factors.
-
-    Parameters
-    ----------
-    problem : Problem
-        Rows of two classes.
-    factor : ndarray of shape (n_features,)
-        The factors.
-
-    Returns
-    -------
-    Moments or None
-        All in the same unit, a power of two, in which no number is large. None if no feature
-        varies, or if a class has no weight beside the other.
-    """
+    """Sum up two classes of plain rows, with features multiplied by factors."""
     grid = FixedPoint.of_problem(problem)
     sums = class_sums(problem, np.arange(problem.n_rows, dtype=np.int32), grid)
     still = np.zeros(problem.n_features)
@@ -168,20 +141,7 @@ def _directions(
 
 
 def read_columns(problem: Problem, space: Space) -> FloatArray:
-    """Return the rows as plain numbers, column by column in memory.
-
-    Parameters
-    ----------
-    problem : Problem
-        The rows; not necessarily those that the space was found from.
-    space : Space
-        It has the numbers of levels, and what stands in for missing numbers.
-
-    Returns
-    -------
-    ndarray of float64, of shape (n_rows, n_features)
-        The numbers.
-    """
+    """Return the rows as plain numbers, column by column in memory."""
     Z = np.asfortranarray(problem.Z, dtype=np.float64)
     coded = space.coded
     if coded is None:

@@ -197,24 +197,7 @@ DEFAULT = ("pca", "fisher", "psc", "first+pca", "first+psc")
 
 
 def directions_of(name: str, moments: PairMoments, first: FloatArray | None = None) -> FloatArray:
-    """Find the directions of a transformation.
-
-    Parameters
-    ----------
-    name : str
-        One of `TRANSFORMATIONS`.
-    moments : Moments
-        The data.
-    first : ndarray of shape (n_features,), default=None
-        The first direction of those that start with one; None for the difference of the means.
-        If that is 0, it is left out.
-
-    Returns
-    -------
-    ndarray of shape (n_directions, n_features)
-        Unit vectors, the most important first. Directions along which nothing varies are left
-        out. The coefficient that moves the rows most, the first one at ties, is positive.
-    """
+    """Find the directions of a transformation."""
     start, _, technique = name.rpartition("+")
     technique_of = TECHNIQUES[technique]
     if first is None and start and moments.differ:

@@ -29,23 +29,7 @@ class Calibrated(NamedTuple):
     def of(
         cls, children: Int32Array, threshold: FloatArray, counts: Int64Array, rows: Int64Array
     ) -> Calibrated:
-        """Keep what the calibration has divided, and what does not say one class only.
-
-        Parameters
-        ----------
-        children : ndarray of int32
-            The left child of each node, behind it; -1 for a leaf.
-        threshold : ndarray of float64
-            NaN where the rows could not be divided.
-        counts, rows : ndarray of int64
-            Class sums and rows; of nodes that no row has reached, anything.
-
-        Returns
-        -------
-        Calibrated
-            Without the offspring of nodes that could not be divided, or whose offspring all has
-            the class of the node. Where the classes weigh the same, the first one is the class.
-        """
+        """Keep what the calibration has divided, and what does not say one class only."""
         child = np.where(np.isnan(threshold), -1, children).tolist()
         label = (counts[:, 1] > counts[:, 0]).tolist()
         for node in range(len(child) - 1, -1, -1):
@@ -69,29 +53,7 @@ def as_tree(
     name: str,
     classes: tuple[int, int],
 ) -> Tree:
-    """Make a tree over the original columns.
-
-    Parameters
-    ----------
-    nodes : Calibrated
-        The nodes.
-    problem : Problem
-        The rows that they were calibrated on.
-    columns : ndarray of shape (n_rows, n_features)
-        The same as plain numbers.
-    space : Space
-        The directions, and the numbers of odd columns.
-    name : str
-        The transformation.
-    classes : tuple of int
-        The codes of the two classes.
-
-    Returns
-    -------
-    Tree
-        The tree, with the spread of features at its nodes. The gain of a split is the decrease
-        of Gini impurity.
-    """
+    """Make a tree over the original columns."""
     inner = nodes.first_child >= 0
     level = _levels(nodes.first_child)
     planes = [space.directions[name][k] for k in level[inner].tolist()]

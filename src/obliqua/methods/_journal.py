@@ -28,16 +28,5 @@ class Journal:
 
     @classmethod
     def of(cls, time_limit: float | None) -> Journal:
-        """Open a journal, with a deadline so many seconds from now.
-
-        Parameters
-        ----------
-        time_limit : float or None
-            Seconds; None: no deadline.
-
-        Returns
-        -------
-        Journal
-            The journal.
-        """
+        """Open a journal, with a deadline so many seconds from now."""
         return cls(None if time_limit is None else monotonic() + time_limit)

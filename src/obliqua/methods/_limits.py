@@ -12,38 +12,14 @@ __all__ = ["check_rows", "fewest_rows"]
 
 
 def check_rows(limit: object) -> None:
-    """Refuse a limit that is none.
-
-    Parameters
-    ----------
-    limit : object
-        What should be the `limit` of `fewest_rows`.
-
-    Raises
-    ------
-    ValueError
-        If it is not.
-    """
+    """Refuse a limit that is none."""
     number = isinstance(limit, Real) and float(limit) >= 0
     if not (limit is None or number or (isinstance(limit, str) and limit == "2p")):
         raise ValueError(f"min_rows must be a number of rows, '2p' or None; got {limit!r}.")
 
 
 def fewest_rows(limit: float | str | None, problem: Problem) -> int:
-    """Return the smallest number of rows of a node with oblique splits.
-
-    Parameters
-    ----------
-    limit : int, float, "2p" or None
-        A number of rows; a float: more rows than so many per feature; "2p": the float 2.
-    problem : Problem
-        The data. Whole weights count rows, as at the nodes.
-
-    Returns
-    -------
-    int
-        At most one more than there are rows: then no node has oblique splits.
-    """
+    """Return the smallest number of rows of a node with oblique splits."""
     if limit == "2p":
         limit = 2.0
     fewest = float(limit or 0)

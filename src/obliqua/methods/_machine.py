@@ -95,22 +95,7 @@ class Standard(NamedTuple):
 
     @classmethod
     def of(cls, Z: AnyArray, weights: Int64Array) -> Standard:
-        """Measure the rows of a node.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n_rows, n_features)
-            The rows, numbers only.
-        weights : ndarray of int64
-            Their weights.
-
-        Returns
-        -------
-        Standard
-            Means and standard deviations, to a thousandth of the latter: a training of thousands
-            of corrections would make another tree of a difference in the last digit, which may
-            come from the rounding of weights.
-        """
+        """Measure the rows of a node."""
         exponent = np.frexp(np.abs(Z).max(axis=0).astype(np.float64))[1].astype(np.int32)
         heavy = weights.astype(np.float64)
         here = np.zeros(len(Z), dtype=np.int64)
@@ -136,24 +121,7 @@ class Standard(NamedTuple):
 def different_rows(
     Z: AnyArray, classes: Int64Array, weights: Int64Array
 ) -> tuple[Int64Array, Int64Array]:
-    """Make one row of equal rows, in an order that depends on their content only.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_rows, n_features)
-        The rows, numbers only.
-    classes : ndarray of int64
-        Their classes.
-    weights : ndarray of int64
-        Their weights.
-
-    Returns
-    -------
-    chosen : ndarray of int64
-        One row number of each group of equal rows of the same class.
-    weights : ndarray of int64
-        The weights of the groups.
-    """
+    """Make one row of equal rows, in an order that depends on their content only."""
     hashes = row_hashes(Z, classes, 0)
     order = np.argsort(hashes, kind="stable")
     hashes = hashes[order]
@@ -174,16 +142,6 @@ def times_shown(weights: Int64Array) -> FloatArray:
 
     Rows that are much lighter than the average are shown in some passes only, so that the others
     need not be shown too often.
-
-    Parameters
-    ----------
-    weights : ndarray of int64
-        Weights of different rows.
-
-    Returns
-    -------
-    ndarray of float64
-        Numbers that are proportional to the weights.
     """
     total = int(weights.sum())
     unit = max(float(weights.min()), total / (MOST_TIMES * len(weights)))
@@ -209,28 +167,6 @@ def best_machine(
     """Train a machine, and again with fewer and fewer variables; return the one to use.
 
     With elimination that may be as many trainings as there are variables.
-
-    Parameters
-    ----------
-    Y : ndarray of shape (n_rows, n_variables + 1)
-        Different rows in standard units, with a first column of ones.
-    classes : ndarray of int32
-        Their classes, numbered without gaps.
-    weights : ndarray of int64
-        Their weights.
-    key : int
-        The node's random key.
-    method : LMDT
-        How to train.
-    watch : Watch
-        Where it says so, training and elimination end with what they have.
-
-    Returns
-    -------
-    machine : Machine or None
-        The machine; None if time is over before there was one that is small enough.
-    corrections : int
-        Of all machines that were trained on the way.
     """
     times, total = times_shown(weights), int(weights.sum())
     variables = np.arange(Y.shape[1] - 1)
@@ -275,18 +211,6 @@ class MachinePlanes(NamedTuple):
         All scores may be divided by the same number. It is one with which the largest sum of
         absolute coefficients of a plane is 1, so no score of a finite row overflows. Where tiny
         and huge features meet in one machine, some coefficients may be lost.
-
-        Parameters
-        ----------
-        machine : Machine
-            The machine.
-        standard : Standard
-            The rows that it was trained on.
-
-        Returns
-        -------
-        Planes
-            A plane per class.
         """
         use = machine.variables
         coef = machine.W[:, 1:] / standard.width[use]
@@ -303,18 +227,7 @@ class MachinePlanes(NamedTuple):
         return cls(standard.columns[use], coef, threshold)
 
     def values(self, Z: AnyArray) -> FloatArray:
-        """Return the sums of rows minus the thresholds, bit for bit as a tree walks them.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n_rows, n_features)
-            The rows, numbers only.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_planes)
-            The differences.
-        """
+        """Return the sums of rows minus the thresholds, bit for bit as a tree walks them."""
         sums = np.zeros((len(Z), len(self.coef)))
         with np.errstate(over="ignore", invalid="ignore"):
             for column, coef in zip(self.columns.tolist(), self.coef.T, strict=True):

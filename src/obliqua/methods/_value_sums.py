@@ -52,24 +52,7 @@ class ValueSums:
             self.codes[column] = np.where(code < 0, self.missing, code)
 
     def at(self, rows: Int64Array, y: Int64Array, n_classes: int, columns: range) -> Values:
-        """Sort the rows of a node by each column, and add up the rows of each value.
-
-        Parameters
-        ----------
-        rows : ndarray of int64
-            Their numbers.
-        y : ndarray of int64
-            Their classes, counted from 0.
-        n_classes : int
-            How many classes there are.
-        columns : range
-            The columns, one after another.
-
-        Returns
-        -------
-        Values
-            The sums.
-        """
+        """Sort the rows of a node by each column, and add up the rows of each value."""
         codes = self.codes[columns.start : columns.stop, rows]
         order = np.argsort(codes, axis=1, kind="stable")
         codes = np.take_along_axis(codes, order, axis=1)

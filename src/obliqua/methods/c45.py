@@ -71,24 +71,7 @@ class C45:
 
 
 def grow_c45(problem: Problem, method: C45 | None = None, rules: Rules | None = None) -> Tree:
-    """Grow a C4.5 tree.
-
-    Parameters
-    ----------
-    problem : Problem
-        The data. Weights count as numbers of rows, as `row_unit` of the problem says.
-    method : C45, default=None
-        What kind of tree; the defaults for None.
-    rules : Rules, default=None
-        When to stop. `min_samples_leaf` and `min_weight_leaf` are what both sides of a threshold
-        keep, and at least two of the branches of a qualitative column.
-
-    Returns
-    -------
-    Tree
-        The tree, not pruned. Rows with a missing value, and levels that a node has not seen, take
-        the branch with the largest weight.
-    """
+    """Grow a C4.5 tree."""
     method = C45() if method is None else method
     rules = Rules() if rules is None else rules
     tree = _C45Growth(problem, method, rules).run()
@@ -105,18 +88,7 @@ def _x_log_x(shares: FloatArray) -> FloatArray:
 
 
 def _gain(counts: Int64Array) -> FloatArray:
-    """Return the information gain in bits.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, of shape (..., n_branches, n_classes)
-        The class sums of the branches.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        Entropy of the classes, minus that in the branches.
-    """
+    """Return the information gain in bits."""
     branches, classes = counts.sum(axis=-1, keepdims=True), counts.sum(axis=-2, keepdims=True)
     total = branches.sum(axis=-2, keepdims=True)
     # Each share against what it would be by chance: where a split says nothing all quotients are
@@ -127,15 +99,7 @@ def _gain(counts: Int64Array) -> FloatArray:
 
 
 def _branch_entropy(weight: Int64Array, total: int) -> FloatArray:
-    """Return the entropy of the branches in bits; missing values make one more branch.
-
-    Parameters
-    ----------
-    weight : ndarray of shape (n_divisions, n_branches)
-        The weights of the branches.
-    total : int
-        The weight of all rows.
-    """
+    """Return the entropy of the branches in bits; missing values make one more branch."""
     missing = total - weight.sum(axis=1)
     return -_x_log_x(weight / total).sum(axis=1) - _x_log_x(missing / total)
 

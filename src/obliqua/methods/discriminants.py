@@ -65,20 +65,7 @@ class Discriminants(CompiledSide):
 
 
 def name_discriminant(number: int, n_features: int, n_classes: int) -> str:
-    """Say what a direction is.
-
-    Parameters
-    ----------
-    number : int
-        The number of the direction, counted from the first of this kind.
-    n_features, n_classes : int
-        Sizes of the problem.
-
-    Returns
-    -------
-    str
-        The label.
-    """
+    """Say what a direction is."""
     if number < n_classes:
         return f"class {number} against the rest"
     if number < n_classes + n_features:

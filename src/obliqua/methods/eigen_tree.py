@@ -81,25 +81,7 @@ class Grown(NamedTuple):
 def grow_pairs(
     problem: Problem, method: EigenTree, key: int = 0, n_threads: int = 1
 ) -> list[Grown]:
-    """Grow a tree for each pair of classes that has rows.
-
-    Parameters
-    ----------
-    problem : Problem
-        The data, of any number of classes.
-    method : EigenTree
-        How trees are grown.
-    key : int, default=0
-        The seed of the divisions into folds.
-    n_threads : int, default=1
-        Threads to use. The trees do not depend on it.
-
-    Returns
-    -------
-    list of Grown
-        One if there are no more than two classes, otherwise one per pair, in the order of the
-        classes. A pair of classes of which one has no rows has a tree of a single leaf.
-    """
+    """Grow a tree for each pair of classes that has rows."""
     n_classes = problem.n_classes
     if n_classes <= 2:
         return [grow_eigen_tree(problem, method, (0, n_classes - 1), key, n_threads)]
@@ -127,26 +109,7 @@ def grow_eigen_tree(
     key: int = 0,
     n_threads: int = 1,
 ) -> Grown:
-    """Grow the tree of two classes.
-
-    Parameters
-    ----------
-    problem : Problem
-        The data: rows of these two classes only.
-    method : EigenTree, default=None
-        How it is grown; the paper's way for None.
-    classes : tuple of int, default=(0, 1)
-        The codes of the two classes.
-    key : int, default=0
-        The seed of the divisions into folds.
-    n_threads : int, default=1
-        Threads to use. The tree does not depend on it.
-
-    Returns
-    -------
-    Grown
-        The tree.
-    """
+    """Grow the tree of two classes."""
     method = EigenTree() if method is None else method
     folded = _Folded(problem, method, classes, key)
     with ThreadPoolExecutor(n_threads) as pool:

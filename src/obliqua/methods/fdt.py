@@ -141,22 +141,7 @@ def every_feature(node: NodeView) -> Directions:
 
 
 def class_moments(node: NodeView) -> tuple[Int64Array, GroupMoments, Int32Array]:
-    """Sum up the classes that are there.
-
-    Parameters
-    ----------
-    node : NodeView
-        The rows.
-
-    Returns
-    -------
-    present : ndarray of int
-        The classes that have weight.
-    moments : Moments
-        Of these classes.
-    exponent : ndarray of int
-        Feature j is measured in units of ``2**exponent[j]``, from some origin.
-    """
+    """Sum up the classes that are there."""
     problem = encode(node.X, node.y, node.n_classes, sample_weight=node.sample_weight)
     grid = FixedPoint.of_problem(problem)
     rows = np.arange(problem.n_rows, dtype=np.int32)
@@ -187,20 +172,7 @@ def with_ridge(moments: GroupMoments) -> GroupMoments:
 
 
 def without_noise(w: FloatArray, total: FloatArray) -> FloatArray:
-    """Leave out features whose part in a direction is nothing beside the spread along it.
-
-    Parameters
-    ----------
-    w : ndarray of shape (n_features,)
-        The direction.
-    total : ndarray of shape (n_features, n_features)
-        The scatter of all rows.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        The direction, with zeros for these features.
-    """
+    """Leave out features whose part in a direction is nothing beside the spread along it."""
     along = np.sqrt(max(float(w @ total @ w), 0.0))
     part = np.abs(w) * np.sqrt(total.diagonal())
     return np.asarray(np.where(part > NO_PART * along, w, 0.0))
@@ -225,16 +197,6 @@ def two_groups(moments: GroupMoments) -> BoolArray:
     The classes' means are put in order along the first discriminant, the direction in which
     they differ most compared with the width of the classes. Of all ways to cut this order in
     two, the one with the largest sum of squares between the groups is taken.
-
-    Parameters
-    ----------
-    moments : Moments
-        The classes.
-
-    Returns
-    -------
-    ndarray of bool, of shape (n_classes,)
-        Which classes are in the second group.
     """
     weights = moments.weights
     values, vectors = py_eigen(moments.within)
@@ -268,20 +230,6 @@ def separating(
     If the means differ where no class varies, the classes are apart there for certain, and the
     pseudo-inverse would look everywhere but there. Then this is the direction, unless nothing
     varies there for want of rows: as many rows as features always lie apart somewhere.
-
-    Parameters
-    ----------
-    within : ndarray of shape (n_features, n_features)
-        The sum of the scatter matrices.
-    apart : ndarray of shape (n_features,)
-        The difference of the means.
-    enough_rows : callable
-        Says whether there are enough different rows for a regular matrix.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        The direction; 0 if the means are equal.
     """
     values, vectors = py_eigen(within)
     along = vectors @ apart

@@ -48,29 +48,7 @@ def grow_lmdt(
     n_threads: int = 1,
     key: int = 0,
 ) -> Tree:
-    """Grow a tree of linear machines.
-
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    method : LMDT, default=None
-        How machines are trained; the defaults for None. Its journal is told how many positions
-        of machines were tried. From its deadline on nodes are divided by single features.
-    criterion : str or Criterion, default="entropy"
-        Measures the gain of splits, and chooses one where a machine does not divide a node.
-    rules : Rules, default=None
-        When to stop.
-    n_threads : int, default=1
-        Threads to use. The tree does not depend on it.
-    key : int, default=0
-        Seed of the order in which rows are shown.
-
-    Returns
-    -------
-    Tree
-        The tree, not pruned.
-    """
+    """Grow a tree of linear machines."""
     method = LMDT() if method is None else method
     rules = Rules() if rules is None else rules
     growth = _LMDTGrowth(problem, method, get_criterion(criterion), rules)
@@ -93,20 +71,6 @@ def goodness_of_branches(counts: Int64Array, criterion: Criterion, unit: float =
     impurity, the gain ratio is the information gain over the information of the division, and
     max_minority looks at the worst branch. Twoing and functions know two sides only: they judge
     each branch against all others together, and the best of these divisions counts.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_branches, n_classes)
-        The class sums of the branches.
-    criterion : Criterion
-        Measures divisions in two.
-    unit : float, default=1.0
-        What a unit of the sums weighs, for a criterion in Python.
-
-    Returns
-    -------
-    float
-        The goodness.
     """
     total = counts.sum(axis=0)
     if len(counts) > 2 and criterion.code >= 0 and criterion.name != "twoing":
@@ -129,18 +93,6 @@ def chained_goodness(counts: Int64Array, criterion: Criterion) -> float:
 
     The first branch is divided from all others, then the second from the rest, and so on; each
     step counts with its share of the weight. What lies between two steps cancels out.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_branches, n_classes)
-        The class sums of the branches.
-    criterion : Criterion
-        One whose goodness is the decrease of an impurity.
-
-    Returns
-    -------
-    float
-        The goodness.
     """
     total, goodness = int(counts.sum()), 0.0
     for k in range(len(counts) - 1):

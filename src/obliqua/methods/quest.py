@@ -207,17 +207,7 @@ def choose_column(rows: _OrderedRows, alpha: float) -> tuple[int, str]:
 def analyse_variance(
     values: FloatArray, counts: FloatArray, rows: _OrderedRows
 ) -> tuple[FloatArray, FloatArray]:
-    """Return logarithms of the p-values of F, per column, and distances from class means.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, n_columns)
-        The columns, each from 0 to 1.
-    counts : ndarray of shape (n_rows, n_columns)
-        As how many units of rows each value counts; 0 if it is missing.
-    rows : _Rows
-        The rows.
-    """
+    """Return logarithms of the p-values of F, per column, and distances from class means."""
     mass = np.add.reduceat(counts, rows.starts)
     there = mass > 0
     sums = np.add.reduceat(counts * values, rows.starts)
@@ -267,24 +257,7 @@ def _smallest(logs: FloatArray) -> int:
 
 
 def two_groups(means: FloatArray, mass: FloatArray) -> BoolArray:
-    """Divide classes into two superclasses by 2-means of their means.
-
-    Parameters
-    ----------
-    means : ndarray of shape (n_classes, n_features)
-        The mean of each class; every class counts the same.
-    mass : ndarray of shape (n_classes,)
-        The weight of each class: if all means are equal, the heaviest is one superclass and all
-        others are the other.
-
-    Returns
-    -------
-    ndarray of bool, of shape (n_classes,)
-        Who is in the one superclass. With one feature, all cuts between sorted means are
-        compared, and the squared distances from both centres are the shortest that there are.
-        With more, at first two classes that are far apart collect those nearer to them; then
-        the class moves that most shortens these distances, until none does.
-    """
+    """Divide classes into two superclasses by 2-means of their means."""
     n_classes = len(means)
     if n_classes == 2:
         return np.array([True, False])
@@ -359,22 +332,7 @@ def discriminant(rows: _OrderedRows) -> tuple[BoolArray, FloatArray]:
 
 
 def linear_cut(mean_a: float, mean_b: float, variance: float, share_a: float) -> float:
-    """Return where two normal densities of one variance, times their shares, are equal.
-
-    Parameters
-    ----------
-    mean_a, mean_b : float
-        Their means.
-    variance : float
-        Their variance.
-    share_a : float
-        The share of the first, between 0 and 1; that of the second is the rest.
-
-    Returns
-    -------
-    float
-        The point; the mean where both means are equal.
-    """
+    """Return where two normal densities of one variance, times their shares, are equal."""
     middle, difference = (mean_a + mean_b) / 2, mean_a - mean_b
     if abs(difference) <= CLOSE:
         return middle
@@ -384,23 +342,7 @@ def linear_cut(mean_a: float, mean_b: float, variance: float, share_a: float) ->
 def quadratic_cut(
     mean_a: float, mean_b: float, var_a: float, var_b: float, share_a: float
 ) -> float:
-    """Return where two normal densities, times their shares, are equal.
-
-    Parameters
-    ----------
-    mean_a, mean_b : float
-        Their means.
-    var_a, var_b : float
-        Their variances.
-    share_a : float
-        The share of the first, between 0 and 1; that of the second is the rest.
-
-    Returns
-    -------
-    float
-        Of two such points the one nearer to the means; at equal distance the smaller. The middle
-        of the means if there is none.
-    """
+    """Return where two normal densities, times their shares, are equal."""
     middle = (mean_a + mean_b) / 2
     half = (mean_a - mean_b) / 2
     if min(var_a, var_b) <= NOISE:

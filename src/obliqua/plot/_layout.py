@@ -33,20 +33,6 @@ def tidy(shown: Sequence[DrawnNode], breadth: Sequence[float], gap: float) -> li
 
     Subtrees are moved together as far as the boxes of each level allow, and a parent stands in
     the middle of its first and its last child.
-
-    Parameters
-    ----------
-    shown : sequence of Shown
-        The nodes, parents before their children.
-    breadth : sequence of float
-        The breadth of each one's box.
-    gap : float
-        The least distance between two boxes of a level.
-
-    Returns
-    -------
-    list of float
-        The middle of each box; the outermost box begins at 0.
     """
     n = len(shown)
     offset = [0.0] * n  # of a node from its parent's middle

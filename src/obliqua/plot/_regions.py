@@ -16,25 +16,7 @@ SPECK = 1e-12
 def leaf_cells(
     tree: Tree, row: FloatArray, pair: tuple[int, int], window: FloatArray
 ) -> list[tuple[int, FloatArray]] | None:
-    """Divide a window among the leaves.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    row : ndarray of shape (n_features,)
-        The values of the features that are held.
-    pair : (int, int)
-        The two features that vary.
-    window : ndarray of shape (4, 2)
-        The corners of the window, in order.
-
-    Returns
-    -------
-    list of (int, ndarray of shape (n_corners, 2)) or None
-        Each leaf that meets the window, and its part of it, a convex polygon. None if a level
-        table of a feature that varies stands in the way: then cells are no polygons.
-    """
+    """Divide a window among the leaves."""
     size = _area(window)
     todo, done = [(0, window)], []
     while todo:

@@ -240,18 +240,7 @@ def plot_energy(diagnosis: Diagnosis | Energy, *, max_features: int = 20, ax: An
 
 
 def order_of(correlation: FloatArray) -> Int64Array:
-    """Put trees that are alike side by side: average linkage of 1 - correlation.
-
-    Parameters
-    ----------
-    correlation : ndarray of shape (n_trees, n_trees)
-        The correlations.
-
-    Returns
-    -------
-    ndarray of int64
-        The numbers of the trees in their new order.
-    """
+    """Put trees that are alike side by side: average linkage of 1 - correlation."""
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 

@@ -233,27 +233,6 @@ def raised(
     prune_root: bool,
     criterion: Criterion | None,
 ) -> Tree:
-    """Prune a tree by replacing subtrees with leaves or with their largest branches.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    problem : Problem
-        The rows that it was grown from.
-    expected : callable
-        Gives the errors to expect in leaves with these class sums.
-    slack : float
-        So many errors more than those of the split are allowed to what takes its place.
-    prune_root : bool
-        Whether the root's split may be replaced too.
-    criterion : Criterion or None
-        Measures the gains of raised splits.
-
-    Returns
-    -------
-    Tree
-        The pruned tree.
-    """
+    """Prune a tree by replacing subtrees with leaves or with their largest branches."""
     work = _Raising(tree, problem, expected, slack)
     return work.result(work.prune(keep_root=not prune_root), criterion)

@@ -11,20 +11,7 @@ from obliqua.tree.tree import Tree
 
 
 def add_upwards(tree: Tree, at_leaves: FloatArray) -> FloatArray:
-    """Sum what stands at the leaves over the subtree of each node.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    at_leaves : ndarray of shape (n_nodes, n_sums)
-        A row per node; those of inner nodes are not read.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes, n_sums)
-        The sums.
-    """
+    """Sum what stands at the leaves over the subtree of each node."""
     sums = at_leaves.copy()
     # Nodes stand level by level, and the children of a level's nodes are the next level.
     level_of = tree.node_depth
@@ -38,21 +25,7 @@ def add_upwards(tree: Tree, at_leaves: FloatArray) -> FloatArray:
 
 
 def node_errors(tree: Tree, problem: Problem) -> FloatArray:
-    """Return what each node would misclassify as a leaf.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    problem : Problem
-        Rows to classify.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,)
-        Weight of the rows that reach the node and are not of its largest training class, in
-        the problem's grid units: whole numbers.
-    """
+    """Return what each node would misclassify as a leaf."""
     cell = tree.apply(problem.Z) * tree.n_stats + problem.y
     size = tree.n_nodes * tree.n_stats
     counts = np.bincount(cell, weights=problem.weights, minlength=size).astype(np.float64)
@@ -62,24 +35,7 @@ def node_errors(tree: Tree, problem: Problem) -> FloatArray:
 
 
 def cut_upwards(tree: Tree, as_leaf: FloatArray, prune_root: bool, slack: float = 0.0) -> Tree:
-    """Cut, from the bottom up, each split whose leaves together err no less than the node.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    as_leaf : ndarray of shape (n_nodes,)
-        The errors of each node as a leaf.
-    prune_root : bool
-        Whether the root's split may be cut.
-    slack : float, default=0
-        So many errors less than those of the node still count as no less.
-
-    Returns
-    -------
-    Tree
-        The tree without these splits.
-    """
+    """Cut, from the bottom up, each split whose leaves together err no less than the node."""
     errors = as_leaf.tolist()
     parent, is_leaf = tree.parent.tolist(), tree.is_leaf.tolist()
     below = [0.0] * tree.n_nodes

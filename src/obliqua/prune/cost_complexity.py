@@ -219,24 +219,7 @@ def step_errors(path: PruningPath, problem: Problem) -> FloatArray:
 
 
 def best_step(errors: FloatArray, total: int, unit: float, n_se: float) -> int:
-    """Return the last step whose error is within `n_se` standard errors of the smallest one.
-
-    Parameters
-    ----------
-    errors : ndarray of shape (n_steps,)
-        Misclassified weight of each step, in grid units.
-    total : int
-        The weight of all rows that were classified, in grid units.
-    unit : float
-        As how many rows a grid unit counts.
-    n_se : float
-        How many standard errors to allow; 0 takes the smallest tree with the fewest errors.
-
-    Returns
-    -------
-    int
-        The step.
-    """
+    """Return the last step whose error is within `n_se` standard errors of the smallest one."""
     lowest = float(errors.min())
     # Whole numbers are multiplied first and squares are compared: this way nothing is rounded
     # where a tree lies exactly on the limit, and the size of the unit does not matter.

@@ -191,24 +191,7 @@ def folds(problem: Problem, n_folds: int, seed: int) -> tuple[Problem, Int64Arra
 def repeated_folds(
     problem: Problem, n_folds: int, seeds: Sequence[int]
 ) -> tuple[Problem, Int64Array]:
-    """Number the rows with folds of about equal weight, several times.
-
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    n_folds : int
-        The number of folds.
-    seeds : sequence of int
-        A seed per division. Other seeds give other divisions, each independent of the others.
-
-    Returns
-    -------
-    problem : Problem
-        The data, in which rows may have become several, as for `folds`.
-    numbers : ndarray of int, of shape (n_rows, n_divisions)
-        A fold number per row and division.
-    """
+    """Number the rows with folds of about equal weight, several times."""
     parts = _parts(problem, seeds[0])
     keys = np.empty(int(parts.owner.max()) + 1, dtype=np.uint64)
     labels = np.empty((len(parts.owner), len(seeds)), dtype=np.int64)

@@ -93,28 +93,7 @@ def choose(
     n_threads: int,
     watch: Watch,
 ) -> SizeChoice:
-    """Choose the number of leaves, if none is given, and between refined and greedy.
-
-    Parameters
-    ----------
-    problem : Problem
-        The rows.
-    grower : callable
-        What grows trees to be refined.
-    greedy : callable or None
-        What grows trees to compare with; None compares with nothing.
-    n_leaves : int or None
-        The most leaves, if they are given.
-    recipe : Recipe
-        How trees are refined; here they are refined as they are grown, not shrunk.
-    key, n_threads, watch
-        As for `obliqua.refine.refined_tree`.
-
-    Returns
-    -------
-    Choice
-        The choice.
-    """
+    """Choose the number of leaves, if none is given, and between refined and greedy."""
     nothing = np.empty(0, dtype=np.int64)
     if n_leaves is not None and greedy is None:
         return SizeChoice(n_leaves, True, nothing, np.empty(0), float("nan"))

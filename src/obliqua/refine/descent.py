@@ -152,28 +152,7 @@ def refine(
     n_threads: int = 1,
     watch: Watch | None = None,
 ) -> Draft:
-    """Move all hyperplanes and leaves of a draft together.
-
-    Parameters
-    ----------
-    draft : Draft
-        The draft; it is not changed.
-    rows : SoftRows
-        The rows.
-    schedule : Schedule, default=None
-        How.
-    key : int, default=0
-        Of the order in which rows are looked at.
-    n_threads : int, default=1
-        Threads; they have no influence on the result.
-    watch : Watch, default=None
-        Says when to stop, and keeps the loss.
-
-    Returns
-    -------
-    Draft
-        The refined draft: the same structure, other hyperplanes.
-    """
+    """Move all hyperplanes and leaves of a draft together."""
     if draft.n_nodes == 0:
         return draft
     schedule = Schedule() if schedule is None else schedule

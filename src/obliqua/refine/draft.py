@@ -99,25 +99,7 @@ def logits_of(counts: Int64Array, rows: SoftRows) -> Float32Array:
 
 
 def draft_of(tree: Tree, columns: WeightColumns) -> Draft:
-    """Read a tree of hyperplanes.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    columns : Columns
-        Those of the rows that it will be refined with.
-
-    Returns
-    -------
-    Draft
-        The same tree over soft rows.
-
-    Raises
-    ------
-    TreeError
-        If a split is not a hyperplane.
-    """
+    """Read a tree of hyperplanes."""
     inner = np.flatnonzero(~tree.is_leaf)
     other = inner[tree.kind[inner] != NodeKind.HYPERPLANE]
     if len(other):
@@ -167,24 +149,7 @@ def _read_term(
 
 
 def tree_of(draft: Draft, rows: SoftRows, problem: Problem, label: str) -> Tree:
-    """Make a tree of a draft: original columns, normals of 24 bits, and all rows counted anew.
-
-    Parameters
-    ----------
-    draft : Draft
-        The draft.
-    rows : SoftRows
-        The rows it was refined with.
-    problem : Problem
-        The data, whose rows are counted.
-    label : str
-        Where its splits come from.
-
-    Returns
-    -------
-    Tree
-        The tree. It has no split that all of its rows pass on one side.
-    """
+    """Make a tree of a draft: original columns, normals of 24 bits, and all rows counted anew."""
     while True:
         tree = _uncounted(draft, rows.columns, problem, label)
         tree = _counted(tree, problem, rows.n_threads)

@@ -163,22 +163,7 @@ class SoftRows:
 
 
 def soft_rows(problem: Problem, seed: int = 0, n_threads: int = 1) -> SoftRows:
-    """Make the rows of a problem ready for refinement.
-
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    seed : int, default=0
-        Of the order of the rows.
-    n_threads : int, default=1
-        How many threads work on them, here and later.
-
-    Returns
-    -------
-    SoftRows
-        The rows.
-    """
+    """Make the rows of a problem ready for refinement."""
     order, starts, units = _different(problem, seed, n_threads)
     first = order[starts]
     y = problem.y[first]

@@ -28,21 +28,6 @@ def smoothed(tree: Tree, strength: float, row_unit: float = 1.0) -> Tree:
     With strength m, a node of n rows has the shares (n f + m s) / (n + m), where f are its
     frequencies and s the shares of its parent. The root has m rows with equal shares of all
     classes.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree; it is not changed.
-    strength : float
-        m; 0 leaves the frequencies as they are.
-    row_unit : float, default=1.0
-        As how many rows a unit of weight counts.
-
-    Returns
-    -------
-    Tree
-        The tree with other `stats` in its leaves, whose weights stay as they are, and their sums
-        in the nodes above.
     """
     if strength == 0.0:
         return tree
@@ -64,22 +49,7 @@ def best_strength(
     parts: Iterable[tuple[Problem, Problem]],
     row_unit: float = 1.0,
 ) -> float:
-    """Choose the strength of smoothing by log loss on rows that trees were not grown from.
-
-    Parameters
-    ----------
-    grow : callable
-        Grows a tree from a problem.
-    parts : iterable of pairs
-        Rows to grow from, and rows to try on.
-    row_unit : float, default=1.0
-        As how many rows a unit of weight counts.
-
-    Returns
-    -------
-    float
-        One of `STRENGTHS`; of equals the smallest.
-    """
+    """Choose the strength of smoothing by log loss on rows that trees were not grown from."""
     losses = np.zeros(len(STRENGTHS))
     for train, test in parts:
         tree = grow(train)

@@ -35,21 +35,6 @@ def raise_to(draft: Draft, rows: SoftRows, n_leaves: int) -> Draft:
     with the labels of the leaves as they are, is divided by the leaves that are saved. The
     cheapest ways are taken, none above or below another, until a third of the excess is gone; then
     all is counted anew.
-
-    Parameters
-    ----------
-    draft : Draft
-        The draft; it is not changed.
-    rows : SoftRows
-        The rows whose errors count.
-    n_leaves : int
-        The number of leaves, at least 1.
-
-    Returns
-    -------
-    Draft
-        The smaller draft; its hyperplanes are those of the larger one. It has no split that all of
-        its rows pass on one side.
     """
     if draft.n_nodes == 0:
         return draft
@@ -62,20 +47,7 @@ def raise_to(draft: Draft, rows: SoftRows, n_leaves: int) -> Draft:
 
 
 def without_useless(draft: Draft, rows: SoftRows) -> Draft:
-    """Make a leaf of each split that saves no training error.
-
-    Parameters
-    ----------
-    draft : Draft
-        The draft; it is not changed.
-    rows : SoftRows
-        The rows whose errors count.
-
-    Returns
-    -------
-    Draft
-        The draft without them.
-    """
+    """Make a leaf of each split that saves no training error."""
     if draft.n_nodes == 0:
         return draft
     smaller = _Raised(draft, rows)

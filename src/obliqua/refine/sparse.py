@@ -14,22 +14,7 @@ __all__ = ["masked"]
 
 
 def masked(draft: Draft, rows: SoftRows, n_features: int | None) -> Draft:
-    """Leave each split the columns that matter most at its node; all other weights become 0.
-
-    Parameters
-    ----------
-    draft : Draft
-        The draft; it is not changed.
-    rows : SoftRows
-        The rows.
-    n_features : int or None
-        How many columns a split may ask about. None: those that it asks about already.
-
-    Returns
-    -------
-    Draft
-        The draft with a mask.
-    """
+    """Leave each split the columns that matter most at its node; all other weights become 0."""
     if draft.n_nodes == 0:
         return draft
     columns = rows.columns

@@ -18,20 +18,7 @@ __all__ = ["with_odd_spreads"]
 
 
 def with_odd_spreads(tree: Tree, problem: Problem) -> Tree:
-    """Fill in the standard deviations of columns that are qualitative or have missing values.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree; it is not changed.
-    problem : Problem
-        The rows that it was refined with.
-
-    Returns
-    -------
-    Tree
-        The tree with `spread` filled in for these columns, to 24 bits.
-    """
+    """Fill in the standard deviations of columns that are qualitative or have missing values."""
     wanted = np.flatnonzero(problem.odd[tree.coef_idx]).tolist()
     if not wanted:
         return tree

@@ -84,20 +84,7 @@ class Boxes:
 
 
 def boxes_of(trees: Packed, measure: Measure) -> Boxes:
-    """Find the boxes of all leaves that are reached.
-
-    Parameters
-    ----------
-    trees : Packed
-        The trees.
-    measure : Measure
-        Their measure.
-
-    Returns
-    -------
-    Boxes
-        The boxes.
-    """
+    """Find the boxes of all leaves that are reached."""
     finder = _Finder(trees, measure)
     for root in trees.roots[:-1].tolist():
         finder.walk(root)

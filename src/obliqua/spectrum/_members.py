@@ -42,19 +42,7 @@ class Ensemble:
 
 
 def members_of(fitted: Any) -> tuple[list[Any], FloatArray, str, bool] | None:
-    """Return the members of a classifier that is fitted, and what they are to it.
-
-    Parameters
-    ----------
-    fitted : estimator
-        A forest, bagging, AdaBoost or voting of scikit-learn.
-
-    Returns
-    -------
-    tuple, or None
-        The members, what each counts, what they say, and whether the classes that they know are
-        encoded; None for an estimator of another kind.
-    """
+    """Return the members of a classifier that is fitted, and what they are to it."""
     from sklearn.ensemble import (
         AdaBoostClassifier,
         BaggingClassifier,
@@ -80,26 +68,7 @@ def members_of(fitted: Any) -> tuple[list[Any], FloatArray, str, bool] | None:
 def put_together(
     members: list[Any], whole: Any, weights: FloatArray, values: str, encoded: bool
 ) -> Ensemble:
-    """Read the trees of the members of a classifier, over the same columns and classes.
-
-    Parameters
-    ----------
-    members : list of estimator
-        Tree classifiers of obliqua or scikit-learn.
-    whole : estimator
-        The classifier.
-    weights : ndarray of shape (n_trees,)
-        What each member counts.
-    values : {"votes", "shares"}
-        What they say.
-    encoded : bool
-        Whether the classes that they know are places in those of the whole.
-
-    Returns
-    -------
-    Ensemble
-        The trees.
-    """
+    """Read the trees of the members of a classifier, over the same columns and classes."""
     classes = np.asarray(whole.classes_)
     n_columns = int(whole.n_features_in_)
     features = getattr(whole, "estimators_features_", None)

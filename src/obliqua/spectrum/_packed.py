@@ -119,27 +119,7 @@ def check_axis_parallel(trees: TreeSum) -> None:
 
 
 def packed(trees: TreeSum, measure: Measure) -> Packed:
-    """Put trees and a measure into flat arrays.
-
-    Parameters
-    ----------
-    trees : TreeSum
-        The trees, whose splits ask about one column each.
-    measure : Measure
-        The measure.
-
-    Returns
-    -------
-    Packed
-        The arrays.
-
-    Raises
-    ------
-    TreeError
-        If a threshold lies inside a level, or a value that may be missing has no branch.
-    ValueError
-        If there are too many nodes, or the trees say numbers too large to multiply.
-    """
+    """Put trees and a measure into flat arrays."""
     check_values(trees)
     roots = np.cumsum([0, *(tree.n_nodes for tree in trees.trees)])
     if roots[-1] > _MOST_NODES:

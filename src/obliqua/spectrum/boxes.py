@@ -188,18 +188,7 @@ def leaf_sum_of(tree: Tree, domain: Domain, values: str | ArrayLike = "shares") 
 
 
 def added(parts: Sequence[LeafSum]) -> LeafSum:
-    """Add up functions on the same domain.
-
-    Parameters
-    ----------
-    parts : sequence of LeafSum
-        The functions.
-
-    Returns
-    -------
-    LeafSum
-        Their sum.
-    """
+    """Add up functions on the same domain."""
     _checks.check_kind(parts, LeafSum, "function")
     domain, n_outputs = parts[0].domain, parts[0].values.shape[1]
     if any(part.domain != domain or part.values.shape[1] != n_outputs for part in parts):

@@ -128,18 +128,7 @@ class Energy:
 
 
 def percent(share: float) -> str:
-    """Write a share.
-
-    Parameters
-    ----------
-    share : float
-        The share.
-
-    Returns
-    -------
-    str
-        With one digit behind the point.
-    """
+    """Write a share."""
     return f"{100.0 * share:.1f} %"
 
 

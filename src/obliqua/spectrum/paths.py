@@ -24,21 +24,7 @@ _Part = tuple[Int64Array, NDArray[Any]]
 
 
 def leaf_values(tree: Tree, values: str | ArrayLike) -> FloatArray:
-    """Return what the function of a tree is in each node.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    values : {"shares", "votes"} or array-like
-        ``"shares"``: the share of each class. ``"votes"``: 1 for the largest class and 0 for the
-        others. Otherwise a number per node, or a row of numbers per node.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes, n_outputs)
-        The values; those of inner nodes do not matter.
-    """
+    """Return what the function of a tree is in each node."""
     if isinstance(values, str):
         if values == "shares":
             return tree.proportion

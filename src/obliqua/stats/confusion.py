@@ -28,22 +28,7 @@ def confusion_matrix(
     classes: Sequence[object] | AnyArray,
     weights: FloatArray | None = None,
 ) -> AnyArray:
-    """Count the rows of each true class (rows) by predicted class (columns).
-
-    Parameters
-    ----------
-    truth, predicted : ndarray of shape (n,)
-        Labels.
-    classes : sequence
-        All labels, in the order of the matrix.
-    weights : ndarray of shape (n,), default=None
-        Weights of the rows.
-
-    Returns
-    -------
-    ndarray of shape (n_classes, n_classes)
-        The counts, int64; with weights their sums, float64.
-    """
+    """Count the rows of each true class (rows) by predicted class (columns)."""
     names = np.asarray(classes)
     order = np.argsort(names)
 
@@ -62,67 +47,23 @@ def confusion_matrix(
 
 
 def accuracy(matrix: AnyArray) -> float:
-    """Return the share of the rows that were given their own class.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_classes, n_classes)
-        A confusion matrix.
-
-    Returns
-    -------
-    float
-        The share.
-    """
+    """Return the share of the rows that were given their own class."""
     return float(np.trace(matrix) / matrix.sum())
 
 
 def true_positive_rates(matrix: AnyArray) -> FloatArray:
-    """Return, for each class, the share of its rows that were given it.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_classes, n_classes)
-        A confusion matrix.
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-        The shares; NaN for a class without rows.
-    """
+    """Return, for each class, the share of its rows that were given it."""
     return _ratio(matrix.diagonal(), matrix.sum(axis=1), np.nan)
 
 
 def true_negative_rates(matrix: AnyArray) -> FloatArray:
-    """Return, for each class, the share of the other rows that were not given it.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_classes, n_classes)
-        A confusion matrix.
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-        The shares; NaN if there are no other rows.
-    """
+    """Return, for each class, the share of the other rows that were not given it."""
     others = matrix.sum() - matrix.sum(axis=1)
     return _ratio(others - matrix.sum(axis=0) + matrix.diagonal(), others, np.nan)
 
 
 def f_measures(matrix: AnyArray) -> FloatArray:
-    """Return, for each class, the harmonic mean of precision and recall.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_classes, n_classes)
-        A confusion matrix.
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-        The F-measures; 0 for a class that is never predicted.
-    """
+    """Return, for each class, the harmonic mean of precision and recall."""
     return _ratio(2 * matrix.diagonal(), matrix.sum(axis=1) + matrix.sum(axis=0), 0.0)
 
 
@@ -131,16 +72,6 @@ def macro_f(matrix: AnyArray) -> float:
 
     Macro F can also mean the F-measure of the mean precision and the mean recall. The mean of
     the F-measures is what agrees with the tables of the HHCART paper.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_classes, n_classes)
-        A confusion matrix.
-
-    Returns
-    -------
-    float
-        The mean.
     """
     return float(f_measures(matrix).mean())
 

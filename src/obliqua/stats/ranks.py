@@ -485,20 +485,7 @@ def _cell(text: str) -> str:
 
 
 def read_scores(scores: Any) -> tuple[list[str], list[str], FloatArray]:
-    """Make a table of scores.
-
-    Parameters
-    ----------
-    scores : mapping or DataFrame
-        As `obliqua.rank_methods` takes it.
-
-    Returns
-    -------
-    methods, data_sets : list of str
-        The names.
-    table : ndarray of shape (n_data_sets, n_methods)
-        The scores; NaN where there is none.
-    """
+    """Make a table of scores."""
     columns, sets = _columns(scores)
     if len(columns) < 2:
         raise ValueError(f"At least two methods are needed to rank them; got {len(columns)}.")
@@ -552,20 +539,7 @@ def _score(value: Any, method: str, data_set: str) -> float:
 
 
 def said_of_gaps(gaps: AnyArray, methods: list[str], sets: list[str]) -> str:
-    """Say which scores are missing, a few of them by name.
-
-    Parameters
-    ----------
-    gaps : ndarray of shape (n_data_sets, n_methods)
-        Where there is none.
-    methods, sets : list of str
-        The names.
-
-    Returns
-    -------
-    str
-        A message.
-    """
+    """Say which scores are missing, a few of them by name."""
     named = [f"{methods[column]} on {sets[row]}" for row, column in np.argwhere(gaps).tolist()]
     more = f" and {len(named) - 3} more" if len(named) > 3 else ""
     return (
@@ -580,20 +554,7 @@ MOST_EXACT = 200
 
 
 def near_ranks(values: FloatArray, same: FloatArray) -> FloatArray:
-    """Rank values, 1 for the smallest; neighbours that are close share their mean rank.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        The values.
-    same : ndarray of shape (n,)
-        How far each may be from a neighbour that counts as equal.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The ranks.
-    """
+    """Rank values, 1 for the smallest; neighbours that are close share their mean rank."""
     order = np.argsort(values, kind="stable")
     ordered, near = values[order], same[order]
     apart = np.diff(ordered) > np.maximum(near[1:], near[:-1])
@@ -603,18 +564,7 @@ def near_ranks(values: FloatArray, same: FloatArray) -> FloatArray:
 
 
 def signed_rank_p(signed: FloatArray) -> float:
-    """Return the two-sided p-value of Wilcoxon's signed-rank test.
-
-    Parameters
-    ----------
-    signed : ndarray of shape (n,)
-        Ranks of the sizes of differences with their signs; 0 where there is no difference.
-
-    Returns
-    -------
-    float
-        The p-value: exact for at most `MOST_EXACT` differences.
-    """
+    """Return the two-sided p-value of Wilcoxon's signed-rank test."""
     sizes = np.abs(signed[signed != 0.0])
     if len(sizes) <= MOST_EXACT:
         return _exact_signed_rank_p(sizes, float(signed[signed > 0.0].sum()))
@@ -642,18 +592,7 @@ def _exact_signed_rank_p(sizes: FloatArray, of_positive: float) -> float:
 
 
 def holm(p_values: list[float]) -> list[float]:
-    """Correct p-values by Holm: the smallest counts for all of them, the next for one less.
-
-    Parameters
-    ----------
-    p_values : list of float
-        The p-values.
-
-    Returns
-    -------
-    list of float
-        Corrected ones, in the same order.
-    """
+    """Correct p-values by Holm: the smallest counts for all of them, the next for one less."""
     plain = np.array(p_values)
     order = np.argsort(plain, kind="stable")
     factors = np.arange(len(plain), 0, -1)

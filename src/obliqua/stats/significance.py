@@ -19,20 +19,7 @@ STEPS = 100_000
 
 
 def log_f_tail(statistic: FloatArray, top: FloatArray, bottom: FloatArray) -> FloatArray:
-    """Return the logarithm of the probability of a larger F.
-
-    Parameters
-    ----------
-    statistic : ndarray
-        Values of F: at least 0, or infinity.
-    top, bottom : ndarray
-        Degrees of freedom of numerator and denominator, above 0; they need not be whole.
-
-    Returns
-    -------
-    ndarray
-        Logarithms of p-values: 0 for F = 0, minus infinity for an infinite one.
-    """
+    """Return the logarithm of the probability of a larger F."""
     statistic, top, bottom = np.broadcast_arrays(statistic, top, bottom)
     tail = special.fdtrc(top, bottom, statistic)
     with np.errstate(divide="ignore"):
@@ -43,20 +30,7 @@ def log_f_tail(statistic: FloatArray, top: FloatArray, bottom: FloatArray) -> Fl
 
 
 def log_chi_square_tail(statistic: float, freedom: float) -> float:
-    """Return the logarithm of the probability of a larger chi-square.
-
-    Parameters
-    ----------
-    statistic : float
-        The value of chi-square, at least 0.
-    freedom : float
-        Degrees of freedom, above 0.
-
-    Returns
-    -------
-    float
-        The logarithm of the p-value.
-    """
+    """Return the logarithm of the probability of a larger chi-square."""
     tail = float(special.chdtrc(freedom, statistic))
     if tail >= SMALL:
         return float(np.log(tail))

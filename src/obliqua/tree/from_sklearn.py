@@ -63,22 +63,7 @@ def tree_from_sklearn(estimator: Any) -> Tree:
 
 
 def read_nodes(theirs: Any, stats: FloatArray) -> tuple[Tree, Int64Array]:
-    """Read the nodes of a fitted tree of scikit-learn, whatever its values mean.
-
-    Parameters
-    ----------
-    theirs : sklearn.tree._tree.Tree
-        The `tree_` of an estimator.
-    stats : ndarray of shape (n_nodes, n_stats)
-        The stats of its nodes, in their order.
-
-    Returns
-    -------
-    tree : Tree
-        The tree.
-    order : ndarray of int64, of shape (n_nodes,)
-        The number that each of its nodes has in scikit-learn.
-    """
+    """Read the nodes of a fitted tree of scikit-learn, whatever its values mean."""
     left, right = np.asarray(theirs.children_left), np.asarray(theirs.children_right)
     inner = left >= 0
     cut = _in_64_bits(np.asarray(theirs.threshold)[inner])
@@ -126,22 +111,7 @@ def _in_order(
 
 
 def read_histogram_nodes(predictor: Any, n_levels: Int64Array) -> tuple[Tree, FloatArray]:
-    """Read a fitted tree of scikit-learn's boosting with histograms.
-
-    Parameters
-    ----------
-    predictor : TreePredictor
-        One of the trees.
-    n_levels : ndarray of int64, of shape (n_features,)
-        The number of categories of each column as the tree walks it; 0 for a numeric one.
-
-    Returns
-    -------
-    tree : Tree
-        The tree. Categories that were not seen go where missing values go.
-    value : ndarray of shape (n_nodes,)
-        What each node adds.
-    """
+    """Read a fitted tree of scikit-learn's boosting with histograms."""
     nodes = predictor.nodes
     inner = ~nodes["is_leaf"].astype(bool)
     splits = nodes[inner]

@@ -124,24 +124,7 @@ def child_lists(first_child: AnyArray, n_children: AnyArray) -> tuple[Int64Array
 def level_order(
     child_ptr: AnyArray, children: AnyArray, root: int = 0, stop: AnyArray | None = None
 ) -> Int64Array:
-    """Find the level order of nodes that are numbered in another way.
-
-    Parameters
-    ----------
-    child_ptr, children : ndarray of int
-        The children of node ``i`` are ``children[child_ptr[i] : child_ptr[i + 1]]``. The nodes
-        themselves may be numbered in any way.
-    root : int, default=0
-        The node to start from.
-    stop : ndarray of bool, default=None
-        Nodes whose children are left out.
-
-    Returns
-    -------
-    ndarray of int64
-        The numbers of the reached nodes in level order: entry ``i`` is the old number of the
-        node whose new number is ``i``.
-    """
+    """Find the level order of nodes that are numbered in another way."""
     counts = np.diff(child_ptr)
     if stop is not None:
         counts = np.where(stop, 0, counts)
@@ -156,22 +139,7 @@ def level_order(
 def renumber(
     arrays: Mapping[str, Any], order: Int64Array, cut: AnyArray | None = None
 ) -> dict[str, Any]:
-    """Take nodes out of a tree's arrays in a new order.
-
-    Parameters
-    ----------
-    arrays : mapping
-        All arrays of a tree; `first_child` is not read. Other entries are passed on.
-    order : ndarray of int64
-        The old numbers of the nodes to take, in the level order of the result.
-    cut : ndarray of bool, default=None
-        Old nodes that become leaves.
-
-    Returns
-    -------
-    dict
-        The arrays of the new tree.
-    """
+    """Take nodes out of a tree's arrays in a new order."""
     new = dict(arrays)
     for name in ("kind", "n_children", "stats", "n_samples", "gain", "axis_gain", "origin"):
         new[name] = np.asarray(arrays[name])[order]

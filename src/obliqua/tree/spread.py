@@ -127,30 +127,7 @@ def node_spreads(
     exponent: Int32Array,
     n_threads: int = 1,
 ) -> FloatArray:
-    """Return the standard deviation of some columns at all nodes; NaN at nodes without weight.
-
-    Parameters
-    ----------
-    Z : array of shape (n_rows, n_features)
-        The rows.
-    leaf : ndarray of int64
-        Where each row ends.
-    weights : ndarray or None
-        Their weights, at most 2**53.
-    parent : ndarray of int64
-        The parent of each node, which comes before it.
-    columns : ndarray of int32
-        The columns.
-    exponent : ndarray of int32
-        Powers of two that no value of a column exceeds in size.
-    n_threads : int, default=1
-        How many threads share the rows. Sums have so many digits that it does not show.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes, n_columns)
-        The standard deviations, to 24 significant bits.
-    """
+    """Return the standard deviation of some columns at all nodes; NaN at nodes without weight."""
     n_threads = max(1, n_threads)
     # Within these exponents a power of two and its inverse are exact.
     exponent = np.clip(exponent, -1000, 1000).astype(np.int32)

@@ -31,24 +31,7 @@ def to_frame(
     class_names: Sequence[Any] | None,
     library: str,
 ) -> Any:
-    """Make a table with a row per node; `Tree.to_frame` says what is in it.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    feature_names : sequence of str, Encoding or None
-        Names of the columns; an encoding knows their levels too.
-    class_names : sequence of str or None
-        Names of the classes.
-    library : {"pandas", "polars"}
-        Whose frame to make.
-
-    Returns
-    -------
-    DataFrame
-        The table.
-    """
+    """Make a table with a row per node; `Tree.to_frame` says what is in it."""
     if library not in LIBRARIES:
         known = " or ".join(map(repr, LIBRARIES))
         raise ValueError(f"library must be {known}; got {library!r}.")

@@ -51,35 +51,11 @@ class LevelBranch:
     elsewhere: bool = False
 
     def condition(self, max_levels: int | None = None) -> str:
-        """Write when a row takes this branch.
-
-        Parameters
-        ----------
-        max_levels : int, default=None
-            How many levels to name; the others are counted.
-
-        Returns
-        -------
-        str
-            ``colour in {red, blue} or missing``, for instance. If levels take the branch that
-            the node does not know: ``colour not in {grey}``, which takes in what is missing,
-            ``colour neither missing nor in {grey}``, or ``colour is known``.
-        """
+        """Write when a row takes this branch."""
         return " ".join(self.pieces(max_levels))
 
     def pieces(self, max_levels: int | None = None) -> list[str]:
-        """Write the condition as pieces between which a line may be broken.
-
-        Parameters
-        ----------
-        max_levels : int, default=None
-            How many levels to name; the others are counted.
-
-        Returns
-        -------
-        list of str
-            The pieces.
-        """
+        """Write the condition as pieces between which a line may be broken."""
         if self.others and not self.rest:  # only missing values can go elsewhere
             return [f"{self.name} is", "any level or missing" if self.missing else "known"]
         # Nobody can tell from "in {red} or any other level" which levels answer no. So where
@@ -96,54 +72,19 @@ class LevelBranch:
         return written or [f"{self.name}: no level"]
 
     def short(self, max_levels: int | None = None) -> str:
-        """Write the same below a line that names the column.
-
-        Parameters
-        ----------
-        max_levels : int, default=None
-            How many levels to name; the others are counted.
-
-        Returns
-        -------
-        str
-            ``red, blue or any other level``, for instance.
-        """
+        """Write the same below a line that names the column."""
         parts = [", ".join(shortened(self.levels, max_levels))] if self.levels else []
         parts += ["any other level"] * self.others + ["missing"] * self.missing
         return " or ".join(parts) or "no level"
 
 
 def negation(known: bool) -> str:
-    """Write the relation to a set that a level is not in.
-
-    Parameters
-    ----------
-    known : bool
-        Whether it must be known which level it is.
-
-    Returns
-    -------
-    str
-        What stands before the set.
-    """
+    """Write the relation to a set that a level is not in."""
     return "neither missing nor in" if known else "not in"
 
 
 def shortened(words: Sequence[str], most: int | None = None) -> list[str]:
-    """Leave out the last words of a list that is too long.
-
-    Parameters
-    ----------
-    words : sequence of str
-        The words.
-    most : int, default=None
-        How many to show; the others are counted.
-
-    Returns
-    -------
-    list of str
-        The words, and ``3 more``, for instance.
-    """
+    """Leave out the last words of a list that is too long."""
     shown = list(words) if most is None else list(words[: max(most, 0)])
     if len(shown) < len(words):
         shown.append(f"{len(words) - len(shown)} more")
@@ -151,54 +92,17 @@ def shortened(words: Sequence[str], most: int | None = None) -> list[str]:
 
 
 def with_commas(words: Sequence[str]) -> list[str]:
-    """Put a comma behind each word of a list but the last.
-
-    Parameters
-    ----------
-    words : sequence of str
-        The words.
-
-    Returns
-    -------
-    list of str
-        The words.
-    """
+    """Put a comma behind each word of a list but the last."""
     return [*(f"{word}," for word in words[:-1]), *words[-1:]]
 
 
 def table_of(tree: Tree, k: int) -> FloatArray:
-    """Return the level table of a coefficient; empty if it has none.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    k : int
-        The coefficient.
-
-    Returns
-    -------
-    ndarray
-        A number per level code.
-    """
+    """Return the level table of a coefficient; empty if it has none."""
     return tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
 
 
 def asks_for_levels(tree: Tree, node: int) -> bool:
-    """Say whether a node only asks which level a column has.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    node : int
-        The node.
-
-    Returns
-    -------
-    bool
-        Whether it is a set of levels, or a hyperplane over the scores of one column.
-    """
+    """Say whether a node only asks which level a column has."""
     kind, plane = tree.kind[node], int(tree.plane_ptr[node])
     if kind != NodeKind.HYPERPLANE:
         return bool(kind == NodeKind.LEVELS)
@@ -232,20 +136,7 @@ class LevelSets:
 
 
 def level_sets(tree: Tree, node: int) -> LevelSets:
-    """Read which codes take which branch.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    node : int
-        A node that asks for the level of a column.
-
-    Returns
-    -------
-    LevelSets
-        The branches.
-    """
+    """Read which codes take which branch."""
     plane = int(tree.plane_ptr[node])
     k = int(tree.coef_ptr[plane])
     column, table, fill = int(tree.coef_idx[k]), table_of(tree, k), float(tree.fill[k])
@@ -264,22 +155,7 @@ def level_sets(tree: Tree, node: int) -> LevelSets:
 
 
 def level_branches(tree: Tree, node: int, encoding: Encoding) -> list[LevelBranch]:
-    """Read which levels take which branch of a node.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    node : int
-        A node that asks for the level of a column.
-    encoding : Encoding
-        What the columns are.
-
-    Returns
-    -------
-    list of LevelBranch
-        One per child.
-    """
+    """Read which levels take which branch of a node."""
     sets = level_sets(tree, node)
     column = encoding.columns[sets.column]
     names = written_levels(column, len(sets.branch))
@@ -302,23 +178,7 @@ def level_branches(tree: Tree, node: int, encoding: Encoding) -> list[LevelBranc
 
 
 def written_levels(column: Column, n_codes: int = 0) -> tuple[str, ...]:
-    """Write the levels of a qualitative column so that no two read alike.
-
-    Parameters
-    ----------
-    column : Column
-        The column.
-    n_codes : int, default=0
-        How many codes must have a name; those that the column does not know are ``code 3``.
-
-    Returns
-    -------
-    tuple of str
-        A name per code, at least one per level, each on one line. A comma or a brace in a level
-        stands in backquotes, as does a level that reads like one of the words beside it, and a
-        number. Text that reads like a number stands in quotation marks: `` `1` `` is the number,
-        ``"1"`` is text.
-    """
+    """Write the levels of a qualitative column so that no two read alike."""
     known = _written(column.levels, tuple(map(type, column.levels)))
     return known + tuple(f"code {code}" for code in range(len(known), n_codes))
 

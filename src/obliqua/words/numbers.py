@@ -15,21 +15,6 @@ ALL_DIGITS = 17
 def write_number(value: float, digits: int = 4, step: float = math.nan) -> str:
     """Write a number for a person: rounded, without an exponent where that can be read.
 
-    Parameters
-    ----------
-    value : float
-        The number.
-    digits : int, default=4
-        How many significant digits to show at least. Digits before the point are never
-        dropped. With 17 the text is the number itself.
-    step : float, default=nan
-        A difference that must be visible; more digits are shown where it takes them.
-
-    Returns
-    -------
-    str
-        The number.
-
     Examples
     --------
     >>> from obliqua.words.numbers import write_number

@@ -20,20 +20,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?|True|False")
 
 
 def written_label(name: str) -> str:
-    """Write the name of a class on one line.
-
-    Parameters
-    ----------
-    name : str
-        Any string.
-
-    Returns
-    -------
-    str
-        The name, with characters that are not printed as escapes; in backquotes if it is empty,
-        has blanks at its ends, or a comma, which would divide it in a list. A bare number
-        becomes ``class 3``.
-    """
+    """Write the name of a class on one line."""
     if _NUMBER.fullmatch(name):
         return f"class {name}"
     shown = on_one_line(name)
@@ -41,33 +28,12 @@ def written_label(name: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """Write what is not printed (newlines, tabs) as escapes.
-
-    Parameters
-    ----------
-    text : str
-        Any string.
-
-    Returns
-    -------
-    str
-        The text.
-    """
+    """Write what is not printed (newlines, tabs) as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def written_share(share: float) -> str:
     """Write a share in percent; only what is whole reads 100 %, and only what is none reads 0 %.
-
-    Parameters
-    ----------
-    share : float
-        A number from 0 to 1.
-
-    Returns
-    -------
-    str
-        The share.
 
     Examples
     --------
@@ -88,21 +54,7 @@ def written_share(share: float) -> str:
 
 
 def written_rows(subject: Subject, node: int) -> str:
-    """Write how many training rows a node holds, and their weight where it is another number.
-
-    Parameters
-    ----------
-    subject : Subject
-        The tree.
-    node : int
-        The node.
-
-    Returns
-    -------
-    str
-        ``12 rows``, ``1 row, weight 2.5`` or ``no rows``; for a tree whose stats are no counts,
-        but values that may be negative, ``values a: -1.2, b: 2.2``.
-    """
+    """Write how many training rows a node holds, and their weight where it is another number."""
     if holds_values(subject):
         return _written_values(subject, node)
     weight = float(subject.tree.weighted_n_node_samples[node])
@@ -110,18 +62,7 @@ def written_rows(subject: Subject, node: int) -> str:
 
 
 def holds_values(subject: Subject) -> bool:
-    """Say whether the stats of a tree are values of a function, as those of a component.
-
-    Parameters
-    ----------
-    subject : Subject
-        The tree.
-
-    Returns
-    -------
-    bool
-        True if some are negative.
-    """
+    """Say whether the stats of a tree are values of a function, as those of a component."""
     return bool((subject.tree.stats < 0).any())
 
 
@@ -136,20 +77,7 @@ def _written_values(subject: Subject, node: int) -> str:
 
 
 def written_number_of_rows(rows: int, weight: float) -> str:
-    """Write a number of rows, and their weight where it is another number.
-
-    Parameters
-    ----------
-    rows : int
-        The number.
-    weight : float
-        Their weight.
-
-    Returns
-    -------
-    str
-        ``12 rows``, ``1 row, weight 2.5`` or ``no rows``.
-    """
+    """Write a number of rows, and their weight where it is another number."""
     if rows == 0:
         return f"weight {write_number(weight)}" if weight else "no rows"
     counted = f"{rows:,} row{'' if rows == 1 else 's'}"
@@ -159,20 +87,7 @@ def written_number_of_rows(rows: int, weight: float) -> str:
 
 
 def written_classes(subject: Subject, node: int) -> str:
-    """Write the share of the largest class of a node, and the next ones if there are several.
-
-    Parameters
-    ----------
-    subject : Subject
-        The tree.
-    node : int
-        The node.
-
-    Returns
-    -------
-    str
-        ``97 %``, or ``80 %; b: 15 %, c: 5 %``; empty if the node holds nothing, or values.
-    """
+    """Write the share of the largest class of a node, and the next ones if there are several."""
     tree = subject.tree
     if holds_values(subject) or not tree.stats[node].any():
         return ""
@@ -193,41 +108,12 @@ def written_classes(subject: Subject, node: int) -> str:
 
 
 def written_class(subject: Subject, node: int) -> str:
-    """Write the class that a node predicts.
-
-    Parameters
-    ----------
-    subject : Subject
-        The tree.
-    node : int
-        The node.
-
-    Returns
-    -------
-    str
-        The name of the class.
-    """
+    """Write the class that a node predicts."""
     return written_label(subject.class_names[int(subject.tree.leaf_label[node])])
 
 
 def written_gain(subject: Subject, node: int, oblique: bool) -> str:
-    """Write what a split gained, and what the best axis-parallel one would have gained.
-
-    Parameters
-    ----------
-    subject : Subject
-        The tree.
-    node : int
-        An inner node.
-    oblique : bool
-        Whether its split is about several features; if not, there is nothing to compare.
-
-    Returns
-    -------
-    str
-        ``gain 0.19, 19 % above the best axis-parallel split (0.16)``; empty if nothing is
-        known.
-    """
+    """Write what a split gained, and what the best axis-parallel one would have gained."""
     gain, axis = float(subject.tree.gain[node]), float(subject.tree.axis_gain[node])
     if gain == 0 and math.isnan(axis):
         return ""
@@ -245,18 +131,7 @@ def written_gain(subject: Subject, node: int, oblique: bool) -> str:
 
 
 def cells(text: str) -> int:
-    """Count the columns that a text takes in a terminal.
-
-    Parameters
-    ----------
-    text : str
-        Any text on one line.
-
-    Returns
-    -------
-    int
-        Two for a wide character, none for one that combines with the one before it.
-    """
+    """Count the columns that a text takes in a terminal."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
@@ -265,18 +140,6 @@ def cells(text: str) -> int:
 
 def parts_of(text: str, between: str = " +") -> list[str]:
     """Divide a text, but not what stands in backquotes.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-    between : str, default=" +"
-        A regular expression without groups: where to divide. What it finds is left out.
-
-    Returns
-    -------
-    list of str
-        The parts that are not empty.
 
     Examples
     --------
@@ -293,21 +156,7 @@ def parts_of(text: str, between: str = " +") -> list[str]:
 
 
 def fill_lines(pieces: Sequence[str], width: int) -> list[str]:
-    """Put pieces of a text into lines.
-
-    Parameters
-    ----------
-    pieces : sequence of str
-        What stays together where it can; a blank comes between two pieces.
-    width : int
-        The columns that a line may take. A piece that is wider is broken at its blanks, but for
-        those in backquotes. A word that is wider stands alone.
-
-    Returns
-    -------
-    list of str
-        The lines, at least one.
-    """
+    """Put pieces of a text into lines."""
     words = [
         word
         for piece in pieces
@@ -327,53 +176,18 @@ def fill_lines(pieces: Sequence[str], width: int) -> list[str]:
 
 
 def in_brackets(notes: Sequence[Sequence[str]]) -> str:
-    """Write notes behind what they explain.
-
-    Parameters
-    ----------
-    notes : sequence of sequence of str
-        The notes, each in pieces.
-
-    Returns
-    -------
-    str
-        Each note in brackets, with a blank before it; empty if there are none.
-    """
+    """Write notes behind what they explain."""
     return "".join(f" [{' '.join(note)}]" for note in notes)
 
 
 def written_counted(number: int, what: str) -> str:
-    """Write a number of things.
-
-    Parameters
-    ----------
-    number : int
-        How many.
-    what : str
-        What one of them is called.
-
-    Returns
-    -------
-    str
-        ``1 leaf``, ``3 leaves``, ``20 questions``.
-    """
+    """Write a number of things."""
     plural = {"leaf": "leaves"}.get(what, f"{what}s")
     return f"{number:,} {what if number == 1 else plural}"
 
 
 def leaves_below(subject: Subject) -> Int64Array:
-    """Count the leaves below each node.
-
-    Parameters
-    ----------
-    subject : Subject
-        The tree.
-
-    Returns
-    -------
-    ndarray of int64
-        The counts; 1 for a leaf.
-    """
+    """Count the leaves below each node."""
     counts = subject.tree.is_leaf.astype(np.int64).tolist()
     parent = subject.tree.parent.tolist()
     for node in range(len(counts) - 1, 0, -1):  # children stand after their parents

@@ -41,25 +41,7 @@ SMALLEST_UNIT = 1e-3
 
 
 def question_of(tree: Tree, node: int, encoding: Encoding, scaled: bool = True) -> Question:
-    """Read what a hyperplane asks.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    node : int
-        A node that is a hyperplane.
-    encoding : Encoding
-        What the columns are.
-    scaled : bool, default=True
-        Whether to divide by the leading coefficient. If not, coefficients, their order and the
-        threshold are the tree's own.
-
-    Returns
-    -------
-    Question
-        The question.
-    """
+    """Read what a hyperplane asks."""
     node = check_node(tree, node)
     if tree.kind[node] != NodeKind.HYPERPLANE:
         raise TreeError(f"Node {node} is no hyperplane, so it asks about no sum of features.")
@@ -69,27 +51,7 @@ def question_of(tree: Tree, node: int, encoding: Encoding, scaled: bool = True) 
 def read_plane(
     tree: Tree, plane: int, encoding: Encoding, scaled: bool = True, ranked: bool = True
 ) -> Question:
-    """Read one plane of a tree.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    plane : int
-        The plane.
-    encoding : Encoding
-        What the columns are.
-    scaled : bool, default=True
-        Whether to divide by the leading coefficient.
-    ranked : bool, default=True
-        Whether the term that moves rows most comes first. If not, terms stand in the order in
-        which the tree adds them up.
-
-    Returns
-    -------
-    Question
-        The plane, as if it were a hyperplane's.
-    """
+    """Read one plane of a tree."""
     part = slice(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1]))
     coef, spread = tree.coef[part], tree.spread[part]
     order = np.arange(len(coef))
@@ -145,26 +107,7 @@ def _term(tree: Tree, k: int, encoding: Encoding, divisor: float, scaled: bool) 
 def conditions(
     tree: Tree, node: int, encoding: Encoding, digits: int = 4, max_terms: int | None = None
 ) -> list[str]:
-    """Write the condition of each branch of a node, whatever its kind.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    node : int
-        An inner node.
-    encoding : Encoding
-        What the columns are.
-    digits : int, default=4
-        How many significant digits to show.
-    max_terms : int, default=None
-        How many terms of a sum to show.
-
-    Returns
-    -------
-    list of str
-        A condition per child.
-    """
+    """Write the condition of each branch of a node, whatever its kind."""
     node = check_node(tree, node)
     kind = NodeKind(tree.kind[node])
     if kind == NodeKind.LEAF:
@@ -186,28 +129,7 @@ def scores(
     max_terms: int | None = None,
     ranked: bool = True,
 ) -> list[str]:
-    """Write what the branches of a linear machine compare.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    node : int
-        A linear machine.
-    encoding : Encoding
-        What the columns are.
-    digits : int, default=4
-        How many significant digits to show.
-    max_terms : int, default=None
-        How many terms of a sum to show.
-    ranked : bool, default=True
-        As in `read_plane`.
-
-    Returns
-    -------
-    list of str
-        A sum minus its threshold per child, ``2*size - 1`` for instance.
-    """
+    """Write what the branches of a linear machine compare."""
     written = []
     for plane in range(int(tree.plane_ptr[node]), int(tree.plane_ptr[node + 1])):
         score = read_plane(tree, plane, encoding, scaled=False, ranked=ranked)
@@ -230,29 +152,7 @@ def stand_ins(
     max_terms: int | None = None,
     missing: bool = True,
 ) -> list[list[str]]:
-    """Write what levels and missing values count in the sums of a linear machine.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    node : int
-        A linear machine.
-    encoding : Encoding
-        What the columns are.
-    digits : int, default=4
-        How many significant digits to show.
-    max_terms : int, default=None
-        How many terms of a sum are shown; of a column twice as many levels are named.
-    missing : bool, default=True
-        Whether to say what stands in for missing numbers too.
-
-    Returns
-    -------
-    list of list of str
-        Notes, each in pieces: ``score(colour):``, ``red 1,``, ``blue 2``; and ``missing counts
-        as:``, ``age 40``. None if no such column is shown.
-    """
+    """Write what levels and missing values count in the sums of a linear machine."""
     terms: dict[int, Term] = {}  # the branches share columns
     for plane in range(int(tree.plane_ptr[node]), int(tree.plane_ptr[node + 1])):
         for term in read_plane(tree, plane, encoding, scaled=False).shown(max_terms):
@@ -362,36 +262,13 @@ class Question:
         return min(known, default=math.nan)
 
     def shown(self, max_terms: int | None = None) -> tuple[Term, ...]:
-        """Return the terms that are shown.
-
-        Parameters
-        ----------
-        max_terms : int, default=None
-            How many; all if None.
-
-        Returns
-        -------
-        tuple of Term
-            The first terms.
-        """
+        """Return the terms that are shown."""
         return self.terms if max_terms is None else self.terms[: max(max_terms, 0)]
 
     def written_coefficient(self, term: Term, digits: int) -> str:
         """Write the size of a coefficient, with enough digits for the values that it multiplies.
 
         A feature far from 0, such as a year or a time in seconds, makes much of a small error.
-
-        Parameters
-        ----------
-        term : Term
-            One of the terms.
-        digits : int
-            How many significant digits to show at least.
-
-        Returns
-        -------
-        str
-            The number.
         """
         size = abs(term.coefficient)
         reach = size * (abs(term.centre) + 2 * term.spread)
@@ -401,37 +278,11 @@ class Question:
         return write_number(size, min(digits, ALL_DIGITS))
 
     def formula(self, digits: int = 4, max_terms: int | None = None) -> str:
-        """Write the sum of the terms.
-
-        Parameters
-        ----------
-        digits : int, default=4
-            How many significant digits of a coefficient to show.
-        max_terms : int, default=None
-            How many terms to show; the others are counted.
-
-        Returns
-        -------
-        str
-            The formula.
-        """
+        """Write the sum of the terms."""
         return " ".join(self.pieces(digits, max_terms))
 
     def pieces(self, digits: int = 4, max_terms: int | None = None) -> list[str]:
-        """Write the sum as pieces between which a line may be broken.
-
-        Parameters
-        ----------
-        digits : int, default=4
-            How many significant digits of a coefficient to show.
-        max_terms : int, default=None
-            How many terms to show; the others are counted.
-
-        Returns
-        -------
-        list of str
-            A piece per term, with its sign, and one that counts those left out.
-        """
+        """Write the sum as pieces between which a line may be broken."""
         shown = self.shown(max_terms)
         written: list[str] = []
         for term in shown:
@@ -448,35 +299,11 @@ class Question:
         return written
 
     def cut(self, digits: int = 4) -> str:
-        """Write the threshold, with enough digits to tell rows apart.
-
-        Parameters
-        ----------
-        digits : int, default=4
-            How many significant digits to show at least.
-
-        Returns
-        -------
-        str
-            The number.
-        """
+        """Write the threshold, with enough digits to tell rows apart."""
         return self.write(self.threshold, digits)
 
     def write(self, value: float, digits: int = 4) -> str:
-        """Write a value along the normal, with enough digits to tell rows apart.
-
-        Parameters
-        ----------
-        value : float
-            The value.
-        digits : int, default=4
-            How many significant digits to show at least.
-
-        Returns
-        -------
-        str
-            The number.
-        """
+        """Write a value along the normal, with enough digits to tell rows apart."""
         step = self.step
         if not self.is_oblique and math.isfinite(value) and digits < ALL_DIGITS:
             # A cut between two values of a feature has a digit more than they have. Rounded,
@@ -487,41 +314,12 @@ class Question:
         return write_number(value, digits, step)
 
     def sentence(self, left: bool = True, digits: int = 4, max_terms: int | None = None) -> str:
-        """Write the condition of a side.
-
-        Parameters
-        ----------
-        left : bool, default=True
-            Whether the condition for going left is wanted, or that for going right.
-        digits : int, default=4
-            How many significant digits to show.
-        max_terms : int, default=None
-            How many terms to show.
-
-        Returns
-        -------
-        str
-            The condition, ``age + 0.37*bmi <= 45`` for instance.
-        """
+        """Write the condition of a side."""
         relation = self.relation if left else self.opposite
         return f"{self.formula(digits, max_terms)} {relation} {self.cut(digits)}"
 
     def rates(self, digits: int = 4, max_terms: int | None = None) -> list[str]:
-        """Write what a unit of each further number counts in units of the leading one.
-
-        Parameters
-        ----------
-        digits : int, default=4
-            How many significant digits to show at least; as many as in the formula.
-        max_terms : int, default=None
-            How many terms of the sum are shown.
-
-        Returns
-        -------
-        list of str
-            A sentence per shown number after the first: ``1 unit of bmi counts as 0.37 of age``,
-            or ``offsets`` if it works the other way.
-        """
+        """Write what a unit of each further number counts in units of the leading one."""
         # Scores are in units of the leading number from the start.
         numbers = [term for term in self.shown(max_terms) if term.scores is None]
         written: list[str] = []
@@ -540,19 +338,7 @@ class Question:
         return written
 
     def effects(self, digits: int = 3) -> list[str]:
-        """Write how far one standard deviation of each feature moves a row.
-
-        Parameters
-        ----------
-        digits : int, default=3
-            How many significant digits to show.
-
-        Returns
-        -------
-        list of str
-            ``age 10.2``, ``bmi 1.85``, in the units of the threshold, the largest first; empty
-            if the standard deviations are not known.
-        """
+        """Write how far one standard deviation of each feature moves a row."""
         if any(math.isnan(term.spread) for term in self.terms):
             return []
         ranked = sorted(self.terms, key=lambda term: -abs(term.effect))
@@ -561,23 +347,7 @@ class Question:
     def scores(
         self, digits: int = 4, max_terms: int | None = None, max_levels: int | None = None
     ) -> list[list[str]]:
-        """Write what the levels of each qualitative feature count.
-
-        Parameters
-        ----------
-        digits : int, default=4
-            How many significant digits to show at least.
-        max_terms : int, default=None
-            How many terms of the sum are shown.
-        max_levels : int, default=None
-            How many levels of a feature to name; the others are counted.
-
-        Returns
-        -------
-        list of list of str
-            A note per such term that is shown, in pieces: ``score(town):``, ``Bonn 3,``,
-            ``any other level 0,``, ``missing 0``.
-        """
+        """Write what the levels of each qualitative feature count."""
         return [
             term.scores.pieces(digits, self.step, max_levels)
             for term in self.shown(max_terms)
@@ -585,21 +355,7 @@ class Question:
         ]
 
     def missing(self, digits: int = 4, max_terms: int | None = None) -> list[list[str]]:
-        """Write what stands in for missing numbers.
-
-        Parameters
-        ----------
-        digits : int, default=4
-            How many significant digits to show.
-        max_terms : int, default=None
-            How many terms of the sum are shown.
-
-        Returns
-        -------
-        list of list of str
-            One note in pieces, ``missing counts as:``, ``age 40``, in the order of the columns;
-            empty if nothing is known.
-        """
+        """Write what stands in for missing numbers."""
         numbers = [term for term in self.shown(max_terms) if term.scores is None]
         if digits < ALL_DIGITS:
             numbers.sort(key=lambda term: term.column)
@@ -633,21 +389,7 @@ class Scores:
         return f"score({self.name})"
 
     def ranked(self, digits: int = 4, step: float = math.nan) -> list[str]:
-        """Write each level with its score, the largest first.
-
-        Parameters
-        ----------
-        digits : int, default=4
-            How many significant digits to show at least.
-        step : float, default=nan
-            A difference that must be visible.
-
-        Returns
-        -------
-        list of str
-            ``red 1.2``, ``blue -0.4``; levels that count 0 are left out, as those are that
-            the node does not know.
-        """
+        """Write each level with its score, the largest first."""
         order = np.argsort(-self.numbers, kind="stable").tolist()
         return [
             f"{self.levels[code]} {write_number(float(self.numbers[code]), digits, step)}"
@@ -658,24 +400,7 @@ class Scores:
     def pieces(
         self, digits: int = 4, step: float = math.nan, max_levels: int | None = None
     ) -> list[str]:
-        """Write all scores as pieces between which a line may be broken.
-
-        Parameters
-        ----------
-        digits : int, default=4
-            How many significant digits to show at least.
-        step : float, default=nan
-            A difference that must be visible.
-        max_levels : int, default=None
-            How many levels to name, those with the largest and the smallest scores; the others
-            are counted.
-
-        Returns
-        -------
-        list of str
-            ``score(colour):``, ``red 1.2,``, ``blue -0.4,``, ``any other level 0,``,
-            ``missing 0``.
-        """
+        """Write all scores as pieces between which a line may be broken."""
         words = self.ranked(digits, step)
         if max_levels is not None and len(words) > max_levels:
             first = (max(max_levels, 0) + 1) // 2
@@ -689,41 +414,13 @@ class Scores:
 
 
 def written_number_column(column: Column) -> str:
-    """Write the name of a numeric column so that it cannot be mistaken for a score.
-
-    Parameters
-    ----------
-    column : Column
-        The column.
-
-    Returns
-    -------
-    str
-        Its name, as it stands in a formula.
-    """
+    """Write the name of a numeric column so that it cannot be mistaken for a score."""
     name = written_name(column.name)
     return f"`{name}`" if re.search(r"^score\(| \[(score|missing)", name) else name
 
 
 def scores_of(tree: Tree, k: int, encoding: Encoding, factor: float = 1.0) -> Scores | None:
-    """Read what the levels of a column count in a sum.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    k : int
-        The coefficient of the column.
-    encoding : Encoding
-        What the columns are.
-    factor : float, default=1.0
-        What the scores are multiplied with.
-
-    Returns
-    -------
-    Scores or None
-        The scores; None if the coefficient has no level table.
-    """
+    """Read what the levels of a column count in a sum."""
     table = table_of(tree, k)
     if not len(table):
         return None
@@ -735,20 +432,7 @@ def scores_of(tree: Tree, k: int, encoding: Encoding, factor: float = 1.0) -> Sc
 
 
 def missing_note(fills: dict[str, float], digits: int = 4) -> list[list[str]]:
-    """Write what missing numbers count.
-
-    Parameters
-    ----------
-    fills : dict
-        What stands in for each feature, by its name as it is written; NaN if nothing does.
-    digits : int, default=4
-        How many significant digits to show.
-
-    Returns
-    -------
-    list of list of str
-        One note in pieces, ``missing counts as:``, ``age 40``; empty if nothing stands in.
-    """
+    """Write what missing numbers count."""
     words = [
         f"{name} {write_number(fill, digits)}"
         for name, fill in fills.items()

@@ -53,23 +53,7 @@ class Subject:
     note: str = ""
 
     def codes(self, y: Any) -> AnyArray:
-        """Return the number of each label's class.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_rows,)
-            Labels out of `classes`.
-
-        Returns
-        -------
-        ndarray of int64
-            Positions in `classes`.
-
-        Raises
-        ------
-        ValueError
-            If a label is none of the classes.
-        """
+        """Return the number of each label's class."""
         labels = np.asarray(y)
         if labels.ndim != 1:
             raise ValueError(
@@ -86,23 +70,7 @@ class Subject:
         return np.array(found, dtype=np.int64)
 
     def own_rows(self, codes: AnyArray) -> BoolArray:
-        """Say which rows are of classes that the tree tells apart.
-
-        Parameters
-        ----------
-        codes : ndarray of int64, of shape (n_rows,)
-            Their classes, as positions in `classes`.
-
-        Returns
-        -------
-        ndarray of bool, of shape (n_rows,)
-            Whether a row is of such a class.
-
-        Raises
-        ------
-        ValueError
-            If none is.
-        """
+        """Say which rows are of classes that the tree tells apart."""
         rows: BoolArray = self.own[codes]
         if len(rows) and not rows.any():
             names = np.array(self.class_names, dtype=object)[self.own]
@@ -119,25 +87,7 @@ def subject_of(
     class_names: Sequence[Any] | None = None,
     tree: int | None = None,
 ) -> Subject:
-    """See anything that holds a tree as a `Subject`.
-
-    Parameters
-    ----------
-    model : estimator, Model or Tree
-        A fitted estimator of this library, what `load` returned, or a tree.
-    feature_names : sequence of str or Encoding, default=None
-        Names of the columns instead of those that the model knows. An encoding says what their
-        levels are too, which a bare tree does not know.
-    class_names : sequence of str, default=None
-        Names of the classes, in the order of `classes_`, instead of the labels.
-    tree : int, default=None
-        Which tree of a model with several.
-
-    Returns
-    -------
-    Subject
-        The tree and its names.
-    """
+    """See anything that holds a tree as a `Subject`."""
     container, rows = container_of(model)
     chosen = _chosen(container, tree)
     encoding, classes = container.encoding, container.classes
@@ -161,23 +111,7 @@ def subject_of(
 
 
 def read_column(tree: Tree, k: int, Z: AnyArray) -> FloatArray:
-    """Return what a coefficient is multiplied with in each row.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    k : int
-        The coefficient.
-    Z : ndarray of shape (n_rows, n_features)
-        The rows, as the tree walks them.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        The numbers in its column; those that its table gives to levels, 0 to one outside; and
-        what stands in for missing values.
-    """
+    """Return what a coefficient is multiplied with in each row."""
     column = np.asarray(Z[:, tree.coef_idx[k]], dtype=np.float64)
     table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
     missing = np.isnan(column)
@@ -188,41 +122,13 @@ def read_column(tree: Tree, k: int, Z: AnyArray) -> FloatArray:
 
 
 def read_values(tree: Tree, plane: int, Z: AnyArray) -> FloatArray:
-    """Return the value of rows along a normal: term after term, as the tree's walk adds them.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    plane : int
-        The plane.
-    Z : ndarray of shape (n_rows, n_features)
-        The rows, as the tree walks them.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        The values; NaN where a value is missing for which nothing stands in.
-    """
+    """Return the value of rows along a normal: term after term, as the tree's walk adds them."""
     terms = range(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1]))
     return added_up(len(Z), ((tree.coef[k], read_column(tree, k, Z)) for k in terms))
 
 
 def added_up(n_rows: int, terms: Iterable[tuple[float, AnyArray]]) -> FloatArray:
-    """Return a sum in each row: term after term, as the tree's walk adds them.
-
-    Parameters
-    ----------
-    n_rows : int
-        The number of rows.
-    terms : iterable of (float, ndarray of shape (n_rows,))
-        Coefficients, and what each is multiplied with.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        The sums.
-    """
+    """Return a sum in each row: term after term, as the tree's walk adds them."""
     value = np.zeros(n_rows)
     # Products beyond the largest number are infinite for the walk too.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -243,16 +149,6 @@ def _same_columns(given: Encoding, known: Encoding) -> Encoding:
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
     """Tell equal names apart by their numbers.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Any names.
-
-    Returns
-    -------
-    tuple of str
-        The names; those that occur more than once have their number in brackets after them.
-
     Examples
     --------
     >>> from obliqua.words.subject import distinct
@@ -269,18 +165,7 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def subjects_of(model: Any) -> tuple[Subject, ...]:
-    """See each tree of anything that holds trees as a `Subject`.
-
-    Parameters
-    ----------
-    model : estimator, Model or Tree
-        A fitted estimator of this library, what `load` returned, or a tree.
-
-    Returns
-    -------
-    tuple of Subject
-        One per tree, in their order.
-    """
+    """See each tree of anything that holds trees as a `Subject`."""
     container, _ = container_of(model)
     return tuple(subject_of(model, tree=number) for number in range(len(container.trees)))
 
