@@ -24,7 +24,7 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
     #: Whether the method takes qualitative columns and missing values.
     _takes_odd: bool = False
     #: Fitted attributes beside the model: what a fit has noted, kept in files too.
-    _notes: ClassVar[tuple[str, ...]] = ()
+    _notes: ClassVar[dict[str, type]] = {}
 
     #: Whether its model may have several trees.
     _several: ClassVar[bool] = False

@@ -38,7 +38,7 @@ once, and so does each random start. Axis-parallel splits are not counted.""",
 class SearchingTreeClassifier(BaseTreeClassifier):
     """Base of the classifiers that count what they try, and may be cut short by the clock."""
 
-    _notes: ClassVar[tuple[str, ...]] = ("n_hyperplanes_", "timed_out_")
+    _notes: ClassVar[dict[str, type]] = {"n_hyperplanes_": int, "timed_out_": bool}
     _journal: "Journal"
 
     def _open_journal(self, time_limit: float | None) -> "Journal":

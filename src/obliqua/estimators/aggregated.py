@@ -100,7 +100,11 @@ class AggregatedTreeClassifier(SpectralClassifier):
     (1.0, 1.0)
     """
 
-    _notes: ClassVar[tuple[str, ...]] = ("fidelity_", "agreement_", "_takes_odd")
+    _notes: ClassVar[dict[str, type]] = {
+        "fidelity_": object,
+        "agreement_": object,
+        "_takes_odd": bool,
+    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **SPECTRAL_CONSTRAINTS,
         "merge": [StrOptions({"value", "class"})],

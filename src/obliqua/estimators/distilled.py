@@ -165,7 +165,7 @@ class DistilledClassifier(TreesClassifier):
 
     _takes_odd = True
     _several = True
-    _notes: ClassVar[tuple[str, ...]] = ("fidelity_",)
+    _notes: ClassVar[dict[str, type]] = {"fidelity_": object}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": "no_validation",  # teacher_of says more
         "prefit": ["boolean"],

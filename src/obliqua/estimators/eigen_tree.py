@@ -185,7 +185,7 @@ class EigenTreeClassifier(TrainedTreesClassifier):
 
     _takes_odd = True
     _several = True
-    _notes: ClassVar[tuple[str, ...]] = ("_found",)
+    _notes: ClassVar[dict[str, type]] = {"_found": list}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "transformations": "no_validation",  # _chosen says more
         "n_divisions": [Interval(Integral, 1, 1000, closed="both")],

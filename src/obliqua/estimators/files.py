@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
+import obliqua
 from obliqua.data.encoding import Encoding
 from obliqua.errors import ModelFileError
 from obliqua.estimators._fitted import TreesClassifier
@@ -19,42 +19,8 @@ from obliqua.tree.tree import Tree
 
 __all__ = ["NotSaved", "load", "save"]
 
-# The estimators that files name, and where they are. Nothing else in a file is ever imported.
-# A name stays here for ever; a class that gets another one is listed under both.
-_CLASSES = {
-    "AggregatedTreeClassifier": "obliqua.estimators.aggregated",
-    "C45Classifier": "obliqua.estimators.c45",
-    "CartClassifier": "obliqua.estimators.cart",
-    "CartLCClassifier": "obliqua.estimators.cart_lc",
-    "DistilledClassifier": "obliqua.estimators.distilled",
-    "EigenTreeClassifier": "obliqua.estimators.eigen_tree",
-    "FisherTreeClassifier": "obliqua.estimators.fdt",
-    "HHCartClassifier": "obliqua.estimators.hhcart",
-    "LMDTClassifier": "obliqua.estimators.lmdt",
-    "OC1Classifier": "obliqua.estimators.oc1",
-    "ObliqueTreeClassifier": "obliqua.estimators.oblique",
-    "OrthogonalTreesClassifier": "obliqua.estimators.orthogonal",
-    "QuestClassifier": "obliqua.estimators.quest",
-    "RefinedTreeClassifier": "obliqua.estimators.refined",
-    "RepeatedTreesClassifier": "obliqua.estimators.repeated",
-    "SADTClassifier": "obliqua.estimators.sadt",
-}
-
 _NOT_SAVED = "not_saved"
 
-_KINDS = {
-    "n_hyperplanes_": int,
-    "timed_out_": bool,
-    "_found": list,
-    "_takes_odd": bool,
-    "_told": dict,
-    "_vectors": list,
-    "chosen_": str,
-    "cv_scores_": np.ndarray,
-    "cv_sizes_": np.ndarray,
-    "greedy_score_": float,
-    "loss_curve_": np.ndarray,
-}  # of what a fit has noted
 _ESTIMATOR = "estimator"
 
 
@@ -210,12 +176,13 @@ def _checked_class(model: Any) -> str:
 
 
 def _is_our_own(model: Any) -> bool:
-    name = type(model).__name__
-    return name in _CLASSES and type(model) is _class_called(name)
+    return type(model) is _class_called(type(model).__name__)
 
 
-def _class_called(name: str) -> Any:
-    return getattr(import_module(_CLASSES[name]), name)
+def _class_called(name: Any) -> Any:
+    """Return the public estimator of a name, or None: nothing else that a file names is loaded."""
+    known = getattr(obliqua, name) if name in obliqua.__all__ else None
+    return known if isinstance(known, type) and issubclass(known, TreesClassifier) else None
 
 
 def _parameters_to_json(model: Any) -> dict[str, Any]:
@@ -251,12 +218,11 @@ def _estimator(model: Model, about: dict[str, Any]) -> Any:
     names = np.array(model.encoding.names, dtype=object) if about["named"] is True else None
     estimator._hold(model, names)
     notes = about.get("notes", {})
-    for note in estimator._notes:
+    for note, kind in estimator._notes.items():
         if note in notes:
             value = from_json(notes[note])
-            if type(value) is not _KINDS.get(note, type(value)) or (
-                type(value) is int and value < 0
-            ):
+            # exactly: a bool is no number here
+            if kind not in (object, type(value)) or (type(value) is int and value < 0):
                 raise TypeError(f"{note} is {value!r:.60}")
             setattr(estimator, note, value)
     estimator._check_notes()
@@ -266,14 +232,12 @@ def _estimator(model: Model, about: dict[str, Any]) -> Any:
 def _unfitted(about: dict[str, Any], inside: bool = False) -> Any:
     """Make an estimator again; one that is the parameter of another has no such parameter."""
     name = about["class"]
-    if name not in _CLASSES or (
-        inside and not issubclass(_class_called(name), BaseTreeClassifier)
-    ):
+    Estimator = _class_called(name)
+    if Estimator is None or (inside and not issubclass(Estimator, BaseTreeClassifier)):
         raise _Unknown(
             f"holds an estimator of the class {str(name)[:60]!r}, which this version does not "
             "know. Upgrade obliqua"
         )
-    Estimator = _class_called(name)
     known = set(Estimator().get_params(deep=False))
     unknown = sorted(set(about["parameters"]) - known)
     if unknown:

@@ -148,16 +148,16 @@ class OrthogonalTreesClassifier(FoundComponents):
     Tree(7 nodes, 4 leaves, depth 3, 5 columns, 2 stats)
     """
 
-    _notes: ClassVar[tuple[str, ...]] = (
-        "ensemble_weights_",
-        "eigenvalues_",
-        "explained_energy_",
-        "component_weights_",
-        "_vectors",
-        "_means",
-        "_told",
-        "_takes_odd",
-    )
+    _notes: ClassVar[dict[str, type]] = {
+        "ensemble_weights_": object,
+        "eigenvalues_": object,
+        "explained_energy_": object,
+        "component_weights_": object,
+        "_vectors": list,
+        "_means": object,
+        "_told": dict,
+        "_takes_odd": bool,
+    }
     _several = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **SPECTRAL_CONSTRAINTS,

@@ -174,14 +174,14 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
     """
 
     _takes_odd = True
-    _notes: ClassVar[tuple[str, ...]] = (
-        "chosen_",
-        "loss_curve_",
-        "cv_sizes_",
-        "cv_scores_",
-        "greedy_score_",
-        "timed_out_",
-    )
+    _notes: ClassVar[dict[str, type]] = {
+        "chosen_": str,
+        "loss_curve_": np.ndarray,
+        "cv_sizes_": np.ndarray,
+        "cv_scores_": np.ndarray,
+        "greedy_score_": float,
+        "timed_out_": bool,
+    }
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,
         **TABLE_CONSTRAINTS,

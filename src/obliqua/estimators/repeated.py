@@ -167,13 +167,13 @@ class RepeatedTreesClassifier(TreesClassifier):
     3
     """
 
-    _notes: ClassVar[tuple[str, ...]] = (
-        "tree_seeds_",
-        "best_index_",
-        "selection_errors_",
-        "n_hyperplanes_",
-        "timed_out_",
-    )
+    _notes: ClassVar[dict[str, type]] = {
+        "tree_seeds_": object,
+        "best_index_": object,
+        "selection_errors_": object,
+        "n_hyperplanes_": int,
+        "timed_out_": bool,
+    }
     _several = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": "no_validation",  # _method says more
