@@ -1,6 +1,7 @@
 """Imports run one way: each room knows the rooms that it rests on, and no other.
 
-A room that the table does not know fails the test: whoever adds it says what it rests on.
+A room that docs/develop/rooms.toml does not know fails the test: whoever adds it says there what
+it rests on.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import pickle
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,40 +22,8 @@ from obliqua import CartClassifier
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "obliqua"
 
-# What stands in the root of the package, and may be imported everywhere above.
-ROOT_MODULES = {"_typing", "errors", "_extras", "_sklearn_compat", "criteria"}
-
-# What each room rests on; it may also import what those rest on.
-RESTS_ON: dict[str, set[str]] = {
-    "_typing": set(),
-    "errors": set(),
-    "_extras": {"errors"},
-    "_sklearn_compat": set(),
-    "criteria": {"_typing", "errors"},
-    "_core": {"_typing"},
-    "data": {"_core", *ROOT_MODULES},
-    "tree": {"data"},
-    # what makes trees
-    "engine": {"tree"},
-    "prune": {"engine"},
-    "methods": {"prune", "stats"},
-    "refine": {"prune"},
-    "testing": {"engine"},
-    # what reads them
-    "io": {"tree"},
-    "words": {"tree"},
-    "stats": {"words"},
-    "datasets": {"io"},
-    "explain": {"words"},
-    "export": {"words", "io"},
-    "spectrum": {"words"},
-    "plot": {"explain", "export", "spectrum", "stats"},
-    # what people use
-    "estimators": {"methods", "refine", "plot", "datasets"},
-    "experiments": {"estimators"},
-    "cli": {"experiments"},
-    "__main__": {"cli"},
-}
+# What each room rests on, by docs/develop/rooms.toml.
+ROOMS = tomllib.loads((ROOT / "docs" / "develop" / "rooms.toml").read_text("utf-8"))
 
 # Tree.to_frame is a method of convenience; what it does lives with the words. Files name
 # estimators, and the table of public names says where they are.
@@ -62,7 +32,7 @@ UPWARDS = {("tree/tree.py", "words"), ("estimators/files.py", "")}
 
 def below(room: str) -> set[str]:
     """Return all rooms that a room may import from: itself, and all that it rests on."""
-    return {room}.union(*(below(other) for other in RESTS_ON[room]))
+    return {room}.union(*(below(other) for other in ROOMS[room]["rests_on"]))
 
 
 GROWERS = {"engine", "methods", "prune", "refine"}
@@ -112,7 +82,7 @@ def test_imports_run_one_way() -> None:
         if path.parent == PACKAGE and path.stem == "__init__":
             continue
         here = path.relative_to(PACKAGE).parts[0].partition(".")[0]
-        assert here in RESTS_ON, f"say in RESTS_ON what obliqua.{here} rests on"
+        assert here in ROOMS, f"say in docs/develop/rooms.toml what obliqua.{here} rests on"
         wrong += [
             f"{name_of(path)} imports {module}"
             for module in python_imports(path)
