@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from cli_tools import Run, Shell, table
+from interrupts import ctrl_c_means
 from obliqua.cli import main
 
 BLOCKER = """
@@ -76,15 +76,24 @@ def test_a_reader_that_leaves_early(shell: Shell, model: Path, unbuffered: str) 
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ there")
-def test_ctrl_c() -> None:
-    words = [sys.executable, "-m", "obliqua", "compare", "-", "-t", "y"]
-    pipe = subprocess.PIPE  # nothing comes out of it, so that the command waits
-    process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
-    time.sleep(3)
+@pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN])
+def test_ctrl_c(handler: Any, folder: Path) -> None:
+    """It ends the command in a terminal; in the background, where it is ignored, it stays so."""
+    words = [sys.executable, "-m", "obliqua", "fit", "-", "-t", "y"]
+    pipe = subprocess.PIPE
+    with ctrl_c_means(handler):
+        process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    assert process.stdin is not None
+    # More than a pipe holds: when all is written, the command is reading, and waits for more.
+    process.stdin.write(table(8000))
+    process.stdin.flush()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert (out, err) == ("", "Interrupted.\n")
+    if handler is signal.SIG_IGN:
+        assert (process.returncode, err) == (0, "")
+        assert (folder / "model.obliqua").exists()
+    else:
+        assert (process.returncode, out, err) == (130, "", "Interrupted.\n")
 
 
 def test_main_returns_the_exit_code(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

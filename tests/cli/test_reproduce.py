@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from cli_tools import Run
+from interrupts import ctrl_c_means
 from obliqua.cli import reproduce as command
 from obliqua.errors import DatasetMissing
 from obliqua.experiments import catalogue
@@ -190,15 +191,14 @@ def test_ctrl_c_keeps_what_is_finished(folder: Path, jobs: str) -> None:
     words = ["hhcart-table-2", "--sets", "WINE", "--methods", "A,D,AP", "--jobs", jobs]
     words += ["--repeats", "60"]
     program = [sys.executable, "-m", "obliqua", "reproduce", *words]
-    # Programs that a shell starts in the background ignore Ctrl-C; this one does not.
-    process = subprocess.Popen(
-        program,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        start_new_session=True,
-    )
+    with ctrl_c_means(signal.default_int_handler):
+        process = subprocess.Popen(
+            program,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
     assert process.stderr is not None
     lines = [process.stderr.readline() for _ in range(3)]
     os.killpg(process.pid, signal.SIGINT)

@@ -17,7 +17,6 @@ from obliqua.datasets import load_oc1_figure5
 from obliqua.experiments.oc1 import DATA_SETS_1, DATA_SETS_2, PROGRAM_1, PROGRAM_2
 from obliqua.experiments.protocol import Method, Summary, run_cell, summarise
 from obliqua.experiments.tables import Figure
-from problems import data_folder
 from reference.cart_lc import GAMMAS, Options, Walk
 from reference.criteria import CODES
 from reference.search import Limits
@@ -64,7 +63,6 @@ def check_table_1(name: str) -> None:
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["cancer", "housing", "diabetes"])
 def test_pruned_trees_are_those_of_the_program(name: str) -> None:
-    data_folder()
     check_table_1(name)
 
 

@@ -15,7 +15,6 @@ import pytest
 
 from obliqua.experiments.distil import DISTIL, DISTIL_FRESH, DISTIL_LETTER, LEAVES
 from obliqua.experiments.protocol import run_cell
-from problems import data_folder
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results" / "forest"
 TABLES = {table.name: table for table in (DISTIL, DISTIL_LETTER, DISTIL_FRESH)}
@@ -70,7 +69,6 @@ def test_the_kept_tables_are_complete(name: str) -> None:
 @pytest.mark.parametrize("method", ["cart@16", "residual@64", "hhcart@64", "aggregated@16"])
 def test_the_kept_figures_are_those_of_this_code(method: str) -> None:
     """Of two repeats; two values lie within two deviations of the mean of five."""
-    data_folder()
     (chosen,) = DISTIL.choose_methods([method])
     (wine,) = DISTIL.choose_sets(["wine"])
     rows = wine.load()

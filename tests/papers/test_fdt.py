@@ -18,14 +18,12 @@ from obliqua.experiments.hhcart import PUBLISHED_5, TABLE_5
 from obliqua.experiments.store import Store
 from obliqua.experiments.tables import Comparison, run_table
 from obliqua.prune import prune_pessimistic
-from problems import data_folder
 
 WIDTH = 3.0
 
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
-    data_folder()
     store = Store(tmp_path_factory.mktemp("table") / "table-5.json", TABLE_5.name, seed=0)
     return run_table(TABLE_5, store, methods=["FDT"], repeats=2, progress=lambda line: None)
 

@@ -27,7 +27,6 @@ from obliqua.experiments.hhcart import (
 from obliqua.experiments.protocol import run_cell, summarise
 from obliqua.experiments.store import Store
 from obliqua.experiments.tables import Comparison, run_table
-from problems import data_folder
 
 # Without HRT: the prototype was measured on a damaged copy of it. Without SHUT and LET: they
 # take too long. BS and WINE can be had without a file.
@@ -50,7 +49,6 @@ def anywhere(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
 
 @pytest.fixture(scope="module")
 def filed(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
-    data_folder()
     return reduced(tmp_path_factory.mktemp("filed"), FILED)
 
 
@@ -141,7 +139,6 @@ def test_the_kept_f_measures_are_near() -> None:
 @pytest.mark.parametrize("method", ["A", "D"])
 def test_the_kept_f_measures_are_those_of_this_code(method: str) -> None:
     """Ten repeats again, on a small set: whoever changes trees must run table 2 anew."""
-    data_folder()
     (data_set,) = TABLE_4.choose_sets(["WINE"])
     (chosen,) = TABLE_4.choose_methods([method])
     rows = data_set.load()

@@ -18,7 +18,6 @@ from obliqua.experiments.hhcart import METHODS_7, PROTOTYPE_7, PUBLISHED_7, TABL
 from obliqua.experiments.protocol import Cell, run_cell, summarise
 from obliqua.experiments.store import Store
 from obliqua.experiments.tables import LIMIT, Comparison, run_table
-from problems import data_folder
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
 WIDTH = 3.0
@@ -33,7 +32,6 @@ CELLS = [(name, method) for name, (methods, _) in CHOSEN.items() for method in m
 
 @pytest.fixture(scope="module")
 def reduced(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Comparison]:
-    data_folder()
     folder = tmp_path_factory.mktemp("table-7")
     return {
         name: run_table(
@@ -133,7 +131,6 @@ def test_the_kept_results_are_of_the_whole_protocol() -> None:
 @pytest.mark.parametrize("method", TABLE_7.standard)
 def test_the_kept_results_are_those_of_this_code(method: str) -> None:
     """One repeat again: whoever changes trees must run table 7 anew, and say so."""
-    data_folder()
     (data_set,) = TABLE_7.choose_sets(["StatLog"])
     (chosen,) = TABLE_7.choose_methods([method])
     cell = run_cell("StatLog", data_set.load(), chosen, 0, 0, TABLE_7.n_folds)

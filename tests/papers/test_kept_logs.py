@@ -25,7 +25,6 @@ from benchmarks import reproduction
 from obliqua.experiments.protocol import Cell, Rows, mean_and_sd, run_cell, summarise
 from obliqua.experiments.store import Kept
 from obliqua.experiments.tables import Table
-from problems import data_folder
 
 FRESH = 2
 WIDTH = 4.0
@@ -85,7 +84,6 @@ def accuracies(cells: list[Cell]) -> list[float]:
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "method"), cases())
 def test_accuracy_stays_in_its_band(name: str, method: str) -> None:
-    data_folder()
     log = LOGS[name]
     data_set = quickest(TABLES[name], log, method)
     kept = accuracies([Cell(**cell) for cell in log.cells(data_set, method).values()])
@@ -101,7 +99,6 @@ def test_accuracy_stays_in_its_band(name: str, method: str) -> None:
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "method"), cases(SOME))
 def test_kept_cells_come_out_the_same(name: str, method: str) -> None:
-    data_folder()
     log = LOGS[name]
     data_set = quickest(TABLES[name], log, method)
     cells = log.cells(data_set, method)

@@ -21,7 +21,6 @@ from obliqua.experiments.oc1 import PROGRAM_1, PROGRAM_2, PUBLISHED_1, TABLE_1, 
 from obliqua.experiments.protocol import Method, Rows, Summary, run_cell, summarise
 from obliqua.experiments.store import Store
 from obliqua.experiments.tables import Figure, run_table
-from problems import data_folder
 
 WIDTH = 2.0
 REPEATS = 10
@@ -94,7 +93,6 @@ def test_the_row_of_table_1(name: str, tmp_path: Path) -> None:
 @pytest.mark.data
 @pytest.mark.parametrize("name", FILED)
 def test_the_row_of_table_1_on_files(name: str, tmp_path: Path) -> None:
-    data_folder()
     check_table_1(name, tmp_path)
 
 

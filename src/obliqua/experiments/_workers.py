@@ -18,7 +18,8 @@ def leave_interrupts_to(parent: int) -> None:
     Parameters
     ----------
     parent : int
-        The number of that process. In the process itself, nothing is done.
+        The number of that process. In the process itself, nothing is done: one that a shell has
+        started in the background ignores Ctrl-C, and goes on to do so.
     """
     if os.getpid() != parent and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
