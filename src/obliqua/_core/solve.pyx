@@ -1,6 +1,6 @@
-"""Small symmetric systems of equations, the same bits on every machine.
+"""Products of matrices and small symmetric systems of equations, the same bits on every machine.
 
-Cholesky's factorisation in plain loops and a fixed order, for the same reason as in eigen.pyx.
+Plain loops in a fixed order, and Cholesky's factorisation, for the same reason as in eigen.pyx.
 """
 
 from libc.math cimport sqrt
@@ -85,3 +85,21 @@ def py_solve(matrix, vector, bint lower=True, bint upper=True):
     if upper:
         solve_upper(&factor_[0, 0], factor_.shape[0], &result_[0])
     return result
+
+
+def product(left, right):
+    """Returns ``left @ right`` of vectors or matrices; each sum is in the order of its terms."""
+    cdef const double[:, ::1] a = np.ascontiguousarray(np.atleast_2d(left), dtype=np.float64)
+    cdef const double[:, ::1] b = np.ascontiguousarray(
+        right if right.ndim == 2 else right[:, None], dtype=np.float64)
+    cdef i64 i, j, k
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"shapes {left.shape} and {right.shape} cannot be multiplied")
+    total = np.zeros((a.shape[0], b.shape[1]))
+    cdef double[:, ::1] c = total
+    with nogil:
+        for i in range(c.shape[0]):
+            for k in range(b.shape[0]):
+                for j in range(c.shape[1]):
+                    c[i, j] += a[i, k] * b[k, j]
+    return total.reshape(left.shape[:left.ndim - 1] + right.shape[1:])

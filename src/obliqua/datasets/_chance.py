@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from obliqua._core.solve import product
+from obliqua._typing import FloatArray
+
 
 def generator(random_state: Any, for_none: str) -> np.random.Generator:
     """Make a generator of anything but None; `for_none` says what None is for."""
@@ -27,3 +30,31 @@ def whole_number(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}.")
     return int(value)
+
+
+def orthonormal(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Make the columns of a square matrix perpendicular, each to those before it.
+
+    Householder reflections, as in LAPACK, but with sums in a fixed order.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n, n)
+        The columns; none is a sum of others.
+
+    Returns
+    -------
+    directions : ndarray of shape (n, n)
+        Columns of length 1.
+    along : ndarray of shape (n,)
+        How far each given column goes along its direction; it may be below 0.
+    """
+    n = len(columns)
+    rest, directions = columns.copy(), np.eye(n)
+    for k in range(n - 1):
+        mirror = rest[k:, k].copy()
+        mirror[0] += np.copysign(np.sqrt((mirror * mirror).sum()), mirror[0])
+        twice = 2.0 / (mirror * mirror).sum() * mirror
+        rest[k:] -= twice[:, None] * product(mirror, rest[k:])
+        directions[:, k:] -= product(directions[:, k:], mirror)[:, None] * twice
+    return directions, rest.diagonal().copy()

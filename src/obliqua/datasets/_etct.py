@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray
-from obliqua.datasets._chance import generator, whole_number
+from obliqua.datasets._chance import generator, orthonormal, whole_number
 from obliqua.datasets._facts import DataPart, Facts
 from obliqua.datasets._loaders import as_bunch
 from obliqua.datasets._sources import SourceTable
@@ -240,8 +240,8 @@ def _offsets(n_features: int, step: float, layout: str, rng: np.random.Generator
     """Return how far the clusters are from the mean of their main group."""
     columns = rng.standard_normal((n_features, n_features))
     columns[:, 0] = 1.0  # along the difference of the means, where no cluster lies
-    directions, signs = np.linalg.qr(columns)
-    directions = (directions * np.sign(np.diag(signs))).T[1:]
+    directions, along = orthonormal(columns)
+    directions = (directions * np.sign(along)).T[1:]
     steps = step * np.concatenate([directions, -directions[:1]])
     return np.cumsum(steps, axis=0) if layout == "chain" else steps
 

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from obliqua._core.solve import product
 from obliqua._typing import AnyArray, FloatArray
-from obliqua.datasets._chance import generator, whole_number
+from obliqua.data.weights import round_significant
+from obliqua.datasets._chance import generator, orthonormal, whole_number
 from obliqua.tree.builder import TreeBuilder
 from obliqua.tree.tree import Tree
 
@@ -70,11 +72,11 @@ def make_planted_tree(
     if random_state is None:
         random_state = np.random.default_rng()
     chance = generator(random_state, "another one each time")
-    turned, _ = np.linalg.qr(chance.normal(size=(n_features, n_features)))
-    form = chance.uniform(0.5, 2.0, size=n_features)[:, None] * turned.T
-    probe = chance.normal(size=(max(_PROBE, 64 << depth), n_features)) @ form
+    turned, _ = orthonormal(_normal(chance, n_features, n_features))
+    form = round_significant(chance.uniform(0.5, 2.0, size=n_features))[:, None] * turned.T
+    probe = product(_normal(chance, max(_PROBE, 64 << depth), n_features), form)
     tree = _planted(probe, depth, n_classes, chance)
-    data: FloatArray = chance.normal(size=(n_rows, n_features)) @ form
+    data = product(_normal(chance, n_rows, n_features), form)
     target: AnyArray = tree.leaf_label[tree.apply(data)]
     if return_X_y:
         return data, target
@@ -87,6 +89,11 @@ def make_planted_tree(
     )
 
 
+def _normal(chance: np.random.Generator, *shape: int) -> FloatArray:
+    """Draw normal numbers of 24 bits: the last ones are those of a C library's logarithm."""
+    return round_significant(chance.normal(size=shape))
+
+
 def _planted(probe: FloatArray, depth: int, n_classes: int, chance: np.random.Generator) -> Tree:
     """Draw a tree; the rows of `probe` say where half of the rows of a node lie."""
     builder = TreeBuilder(n_features=probe.shape[1], n_stats=n_classes)
@@ -95,9 +102,9 @@ def _planted(probe: FloatArray, depth: int, n_classes: int, chance: np.random.Ge
         path, rows, level = waiting.pop()
         if level == depth:
             continue
-        normal: FloatArray = np.asarray(chance.normal(size=probe.shape[1]))
-        heights = rows @ normal
-        border = float(np.quantile(heights, chance.uniform(0.3, 0.7)))
+        normal = _normal(chance, probe.shape[1])
+        heights = product(rows, normal)
+        border = float(round_significant(np.quantile(heights, chance.uniform(0.3, 0.7))))
         sides = (path + "l", path + "r")
         builder.add_split(path, normal, border, sides)
         if level + 1 == depth:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from obliqua._core.solve import product
 from obliqua._sklearn_compat import validate_parameter_constraints
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.estimators._coding import CODINGS, Coding
@@ -171,7 +172,7 @@ class FoundComponents(SpectralClassifier):
 
     def _component(self, number: int, functions: Functions) -> Any:
         vector = self.components_[number]
-        shift = -(vector @ np.array(self._means)) if self._told["centred"] else None
+        shift = -product(vector, np.array(self._means)) if self._told["centred"] else None
         return functions.sum(vector, shift)
 
     def _rebuilt(self) -> list[Rebuilt]:

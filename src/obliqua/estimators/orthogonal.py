@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from obliqua._core.solve import product
 from obliqua._sklearn_compat import Interval, RealNotInt, StrOptions, fit_context
 from obliqua._typing import AnyArray, FloatArray, Rows
 from obliqua.estimators._coding import shares_of
@@ -241,7 +242,7 @@ class OrthogonalTreesClassifier(FoundComponents):
         functions = Functions.of(ensemble, domain, coding, self.spectrum_energy, most)
         means, gram = functions.means(), functions.gram()
         if self.centred:
-            gram = gram - means @ means.T
+            gram = gram - product(means, means.T)
         found = principal_components(gram, ensemble.weights, self.n_components)
         told = {name: getattr(self, name) for name in TOLD}
         told |= {"coding": coding.name, "domain": domain.to_dict()}
@@ -315,21 +316,21 @@ class OrthogonalTreesClassifier(FoundComponents):
         check_is_fitted(self)
         Z = self._check_rows(X)
         vectors = self.components_
-        shift = -(vectors @ np.array(self._means)) if self._told["centred"] else 0.0
+        shift = -product(vectors, np.array(self._means)) if self._told["centred"] else 0.0
         return np.asarray(self._sums(Z, vectors) + shift)
 
     def _scores(self, Z: Rows) -> FloatArray:
         counts, vectors = self.component_weights_, self.components_
-        effective = counts @ vectors
+        effective = product(counts, vectors)
         means = np.array(self._means)
         if self._told["predict_with"] == "trees":
             total = np.zeros((len(Z), means.shape[1]))
             for count, tree in zip(counts.tolist(), self.trees_, strict=True):
                 total += count * self._coding.values_in(tree.stats)[tree.apply(Z)]
-            shift = self.ensemble_weights_ @ means
+            shift = product(self.ensemble_weights_, means)
         else:
             total = self._sums(Z, effective[None, :])[:, 0]
-            shift = (self.ensemble_weights_ - effective) @ means
+            shift = product(self.ensemble_weights_ - effective, means)
         return self._coding.scores(total + shift if self._told["centred"] else total)
 
     def _sums(self, Z: Rows, weights: FloatArray) -> FloatArray:

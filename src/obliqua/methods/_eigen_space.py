@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from obliqua._core.solve import product
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.data.weights import round_significant
@@ -129,7 +130,7 @@ def _directions(
     rows = np.where(part > part.max(axis=1, keepdims=True) * 2.0**-BITS, rows, 0.0)
     with np.errstate(over="ignore", under="ignore"):
         coef = round_significant(rows * factor, BITS)
-        size = np.abs(coef) @ reach
+        size = product(np.abs(coef), reach)
     used = coef != 0
     n_terms = used.sum(axis=1)
     nothing = np.where(n_terms == 1, 0.0, ROUNDING * n_terms * size)

@@ -22,6 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from obliqua._core.eigen import py_eigen
+from obliqua._core.solve import product
 from obliqua._typing import FloatArray
 
 __all__ = ["DEFAULT", "TRANSFORMATIONS", "PairMoments", "directions_of"]
@@ -56,7 +57,8 @@ class PairMoments:
     @cached_property
     def within(self) -> FloatArray:
         """The mean covariance within the classes."""
-        return np.asarray(np.tensordot(self.weights / self.weights.sum(), self.covariances, 1))
+        share = self.weights / self.weights.sum()
+        return np.asarray(share[0] * self.covariances[0] + share[1] * self.covariances[1])
 
     @cached_property
     def total(self) -> FloatArray:
@@ -104,7 +106,7 @@ class Complement:
 
     def matrix(self, M: FloatArray) -> FloatArray:
         """Project a matrix of second moments."""
-        along = M @ self.mirror
+        along = product(M, self.mirror)
         twice = np.outer(self.mirror, along)
         square = float((self.mirror * along).sum())
         turned = M - 2.0 * (twice + twice.T) + 4.0 * square * np.outer(self.mirror, self.mirror)
@@ -123,7 +125,7 @@ class Complement:
         """Turn directions of the hyperplane into directions of the whole space."""
         whole = np.zeros((len(rows), rows.shape[1] + 1))
         whole[:, 1:] = rows
-        return np.asarray(whole - 2.0 * np.outer(whole @ self.mirror, self.mirror))
+        return np.asarray(whole - 2.0 * np.outer(product(whole, self.mirror), self.mirror))
 
 
 def eigenvectors(matrix: FloatArray) -> FloatArray:
@@ -177,9 +179,9 @@ def fisher_direction(moments: PairMoments) -> FloatArray:
     values = np.maximum(values, 0.0)
     if values[-1] <= NO_SPREAD * values[0]:
         values = values + RIDGE
-    along = (vectors @ (moments.apart[used] / scale)) / values
+    along = product(vectors, moments.apart[used] / scale) / values
     direction = np.zeros(len(size))
-    direction[used] = (along @ vectors) / scale
+    direction[used] = product(along, vectors) / scale
     return unit(direction)
 
 
@@ -215,8 +217,8 @@ def directions_of(name: str, moments: PairMoments, first: FloatArray | None = No
 def in_order(rows: FloatArray, total: FloatArray) -> FloatArray:
     """Leave out directions along which nothing varies, and settle the signs of the others."""
     spread = np.maximum(total.diagonal(), 0.0)
-    along = ((rows @ total) * rows).sum(axis=1)
-    rows = rows[along > NO_SPREAD * ((rows * rows) @ spread)]
+    along = (product(rows, total) * rows).sum(axis=1)
+    rows = rows[along > NO_SPREAD * product(rows * rows, spread)]
     part = np.abs(rows) * np.sqrt(spread)
     # What differs by rounding alone must not decide.
     leading = np.argmax(part >= part.max(axis=1, keepdims=True) * (1 - 1e-9), axis=1)

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from obliqua._core.eigen import py_eigen
 from obliqua._core.rng import row_hashes
-from obliqua._core.solve import py_solve
+from obliqua._core.solve import product, py_solve
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import encode
 from obliqua.engine.assemble import AXIS_LABEL
@@ -115,8 +115,8 @@ def fisher_direction(node: NodeView) -> Directions:
     normal /= np.abs(normal).max()
     with np.errstate(under="ignore"):
         normal = np.ldexp(normal, -exponent)
-    reach = np.abs(node.X).max(axis=0) @ np.abs(normal)
-    if np.ptp(node.X @ normal) <= NO_WIDTH * reach:
+    reach = product(np.abs(node.X).max(axis=0), np.abs(normal))
+    if np.ptp(product(node.X, normal)) <= NO_WIDTH * reach:
         return every_feature(node)
     return Directions(normal, labels=[label])
 
@@ -159,9 +159,9 @@ def class_moments(node: NodeView) -> tuple[Int64Array, GroupMoments, Int32Array]
 
 def total_scatter(moments: GroupMoments) -> FloatArray:
     """Return the scatter of all rows about their common mean."""
-    mean = moments.weights @ moments.means / moments.weights.sum()
+    mean = product(moments.weights, moments.means) / moments.weights.sum()
     apart = moments.means - mean
-    return np.asarray(moments.within + (apart.T * moments.weights) @ apart)
+    return np.asarray(moments.within + product(apart.T * moments.weights, apart))
 
 
 def with_ridge(moments: GroupMoments) -> GroupMoments:
@@ -173,7 +173,7 @@ def with_ridge(moments: GroupMoments) -> GroupMoments:
 
 def without_noise(w: FloatArray, total: FloatArray) -> FloatArray:
     """Leave out features whose part in a direction is nothing beside the spread along it."""
-    along = np.sqrt(max(float(w @ total @ w), 0.0))
+    along = np.sqrt(max(float(product(product(w, total), w)), 0.0))
     part = np.abs(w) * np.sqrt(total.diagonal())
     return np.asarray(np.where(part > NO_PART * along, w, 0.0))
 
@@ -186,7 +186,7 @@ def merged(moments: GroupMoments, second: BoolArray) -> GroupMoments:
     ]
     return GroupMoments(
         np.array([group.weights.sum() for group in groups]),
-        np.array([group.weights @ group.means / group.weights.sum() for group in groups]),
+        np.array([product(g.weights, g.means) / g.weights.sum() for g in groups]),
         moments.within + sum(total_scatter(group) for group in groups),
     )
 
@@ -200,16 +200,16 @@ def two_groups(moments: GroupMoments) -> BoolArray:
     """
     weights = moments.weights
     values, vectors = py_eigen(moments.within)
-    apart = moments.means - weights @ moments.means / weights.sum()
-    along = apart @ vectors.T
+    apart = moments.means - product(weights, moments.means) / weights.sum()
+    along = product(apart, vectors.T)
     flat = values <= NO_SPREAD * values[0]
     along[:, flat] = np.where(
         np.abs(along[:, flat]) > NO_DISTANCE * np.abs(apart).max(), along[:, flat], 0.0
     )
     # Where the rows do not vary, means that differ are as good as infinitely far apart.
     along /= np.sqrt(np.maximum(values, NO_SPREAD * values[0] if values[0] > 0 else 1.0))
-    _, axes = py_eigen((along.T * weights) @ along)
-    place = along @ axes[0]
+    _, axes = py_eigen(product(along.T * weights, along))
+    place = product(along, axes[0])
     order = np.argsort(place, kind="stable")
     before = np.cumsum(weights[order])[:-1]
     moment = np.cumsum((weights * place)[order])[:-1]
@@ -232,9 +232,9 @@ def separating(
     varies there for want of rows: as many rows as features always lie apart somewhere.
     """
     values, vectors = py_eigen(within)
-    along = vectors @ apart
+    along = product(vectors, apart)
     flat = values <= NO_SPREAD * values[0]
-    certain = flat & (np.abs(along) > NO_DISTANCE * np.sqrt(apart @ apart))
+    certain = flat & (np.abs(along) > NO_DISTANCE * np.sqrt((apart * apart).sum()))
     if certain.any() and (flat.all() or enough_rows()):
-        return np.asarray(along[certain] @ vectors[certain])
-    return np.asarray((along[~flat] / values[~flat]) @ vectors[~flat])
+        return product(along[certain], vectors[certain])
+    return product(along[~flat] / values[~flat], vectors[~flat])

@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from obliqua._core.eigen import py_eigen
 from obliqua._core.node import threshold_between
 from obliqua._core.rng import row_hashes
+from obliqua._core.solve import product
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.data.weights import round_significant
 from obliqua.engine.proposals import SIGNIFICANT_BITS, Directions
@@ -303,29 +305,36 @@ def discriminant(rows: _OrderedRows) -> tuple[BoolArray, FloatArray]:
     parts them, it is that direction. Principal components that hardly vary are left out.
     """
     share = rows.weight / rows.mass.sum()
-    centre = share @ rows.values
+    centre = product(share, rows.values)
     centred = rows.values - centre
-    spread = np.maximum(np.sqrt(share @ centred**2), CLOSE)
+    spread = np.maximum(np.sqrt(product(share, centred**2)), CLOSE)
     centred *= np.sqrt(share)[:, None] / spread
     means = (rows.means - centre) / spread
     groups = two_groups(means, rows.mass)
     between = np.average(means[groups], axis=0, weights=rows.mass[groups])
     between -= np.average(means[~groups], axis=0, weights=rows.mass[~groups])
-    if len(centred) < centred.shape[1]:
-        _, lengths, rotation = np.linalg.svd(centred, full_matrices=False)
-        values, vectors = lengths**2, rotation.T
-    else:
-        values, vectors = np.linalg.eigh(centred.T @ centred)
-    keep = values > NEGLIGIBLE * values.max()
-    inside = vectors[:, keep] @ ((vectors[:, keep].T @ between) / values[keep])
+    values, components = _principal(centred)
+    inside = product(product(components, between) / values, components)
     largest = np.abs(inside).max(initial=0.0)
     if np.abs(between).max(initial=0.0) <= 1e-9 or largest == 0:
         return groups, np.zeros(len(spread))
     # What varies by less than a millionth of the spread along the direction is rounding.
-    along = float(np.linalg.norm(centred @ inside))
+    along = float(np.sqrt((product(centred, inside) ** 2).sum()))
     inside[np.abs(inside) <= max(1e-6 * along, 1e-9 * largest)] = 0.0
     inside /= spread
     return groups, np.asarray(inside / np.abs(inside).max())
+
+
+def _principal(centred: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the variances of the principal components that vary, and these as rows."""
+    few_rows = len(centred) < centred.shape[1]
+    factor = centred.T if few_rows else centred  # the smaller matrix has the same variances
+    values, vectors = py_eigen(product(factor.T, factor))
+    keep = values > NEGLIGIBLE * values[0]
+    values, vectors = values[keep], vectors[keep]
+    if few_rows:
+        vectors = product(vectors, centred) / np.sqrt(values)[:, None]
+    return values, vectors
 
 
 # --- split points --------------------------------------------------------------------------------

@@ -267,7 +267,7 @@ def _table(
     start, count = int(columns.levels[column]), int(columns.n_levels[column])
     values, share = normal[start : start + count], columns.share[start : start + count]
     total = float(share.sum())
-    middle = float(values @ share) / total if total > 0.0 else 0.0
+    middle = float((values * share).sum()) / total if total > 0.0 else 0.0
     absent = int(columns.missing[column])
     gap = float(normal[absent]) - middle if absent >= 0 else 0.0
     numbers = round_significant(np.append(values - middle, gap), _BITS)

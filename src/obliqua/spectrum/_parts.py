@@ -9,11 +9,12 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from obliqua._core.solve import product
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.spectrum import _keys
 from obliqua.spectrum.boxes import LeafSum, Narrow, mass_of, narrow_of, products_of
 from obliqua.spectrum.domain import Domain
-from obliqua.spectrum.function import Spectrum, to_levels
+from obliqua.spectrum.function import Spectrum, squared, to_levels
 
 
 class BoxedFunction(Protocol):
@@ -91,7 +92,7 @@ class SpectrumPart:
     @property
     def variance(self) -> float:
         there = self._spectrum.keys.any(axis=1)
-        return float((np.abs(self._spectrum.coefficients[there]) ** 2).sum())
+        return float(squared(self._spectrum.coefficients[there]).sum())
 
     @property
     def features(self) -> tuple[int, ...]:
@@ -119,7 +120,7 @@ class SpectrumPart:
     def without(self, feature: int) -> float:
         spectrum = self._spectrum
         left = _keys.digit(spectrum.domain, spectrum.keys, feature) == 0
-        return float((np.abs(spectrum.coefficients[left]) ** 2).sum())
+        return float(squared(spectrum.coefficients[left]).sum())
 
     def taken(self, feature: int, chosen: Int64Array) -> SpectrumPart:
         box = {**self._box, feature: self.levels(feature)[chosen]}
@@ -202,7 +203,7 @@ class LeavesPart:
         for feature in features:
             boxes = self._narrow[feature]
             means = self._means[boxes.rows]
-            at_levels = boxes.inside.T.astype(np.float64) @ (means / boxes.shares[:, None])
+            at_levels = product(boxes.inside.T.astype(np.float64), means / boxes.shares[:, None])
             found.append(np.asarray(self.mean - means.sum(axis=0) + at_levels))
         return found
 

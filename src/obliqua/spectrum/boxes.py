@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from obliqua._core.solve import product
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.spectrum import _checks
 from obliqua.spectrum._branches import branches_of
@@ -78,7 +79,7 @@ class LeafSum:
     @property
     def mean(self) -> FloatArray:
         """The mean of the function over the domain, one number per output."""
-        return np.asarray(mass_of(narrow_of(self.sets), len(self.values)) @ self.values)
+        return product(mass_of(narrow_of(self.sets), len(self.values)), self.values)
 
     @property
     def energy(self) -> float:
@@ -125,7 +126,7 @@ class LeafSum:
             inside = np.ones((len(block), len(self.values)))
             for column, share in enumerate(shares):
                 inside *= share[block[:, column]]
-            return np.asarray(inside @ self.values)
+            return product(inside, self.values)
 
         rows = _checks.points_of(self.domain, codes)[:, used]
         return at_points(rows, len(self.values), self.values.shape[1], of_block)
@@ -292,7 +293,7 @@ def products_of(means: FloatArray, narrow: Iterable[Narrow]) -> Iterator[tuple[i
     known = [(boxes.rows, boxes.inside.astype(np.float64), boxes.shares) for boxes in narrow]
     step = max(1, _BLOCK // max(1, len(means)))
     for start in range(0, len(means), step):
-        products = means[start : start + step] @ means[start:].T
+        products = product(means[start : start + step], means[start:].T)
         for rows, levels, shares in known:
             begin, end = np.searchsorted(rows, [start, start + step])
             factor = levels[begin:end] @ levels[begin:].T

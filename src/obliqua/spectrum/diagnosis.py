@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from obliqua._core.solve import product
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.spectrum._packed import packed
 from obliqua.spectrum.energies import Energy, How, Known, energy_of, percent
@@ -74,7 +75,7 @@ class Diagnosis:
     @cached_property
     def gram(self) -> FloatArray:
         """The inner products of the trees, as `gram` returns them but for rounding."""
-        return np.asarray(self.covariance + self.means @ self.means.T)
+        return np.asarray(self.covariance + product(self.means, self.means.T))
 
     @cached_property
     def correlation(self) -> FloatArray:

@@ -131,7 +131,7 @@ class Spectrum:
     @property
     def energy(self) -> float:
         """The sum of the squared coefficients: the mean square of the function."""
-        return float(np.vdot(self.coefficients, self.coefficients).real)
+        return float(squared(self.coefficients).sum())
 
     @property
     def mean(self) -> FloatArray:
@@ -231,7 +231,8 @@ class Spectrum:
         """
         self._check_kin(other)
         mine, its = _keys.shared(self.keys, other.keys)
-        return float(np.vdot(other.coefficients[its], self.coefficients[mine]).real)
+        a, b = self.coefficients[mine], other.coefficients[its]
+        return float((a.real * b.real + a.imag * b.imag).sum())
 
     def truncate(self, energy: float = 1.0, max_order: int | None = None) -> Spectrum:
         """Keep the largest coefficients.
@@ -269,7 +270,7 @@ class Spectrum:
             later |= undecided & (its < mine)
             undecided &= its == mine
         pair_keys, pair = _keys.group(np.where(later[:, None], turned, self.keys))
-        squares = (np.abs(self.coefficients) ** 2).sum(axis=1) * allowed
+        squares = squared(self.coefficients).sum(axis=1) * allowed
         together = np.bincount(pair, weights=squares, minlength=len(pair_keys))
         pair_order = _keys.orders(self.domain, pair_keys)
         # What differs by rounding only is equal.
@@ -305,7 +306,7 @@ class Spectrum:
         # The last bit of a turn does not matter, but quarters of a turn must be just that.
         turn = to_levels(np.eye(1, cardinality, level)[0])
         turn = turn[entry] if cardinality > 2 else turn.real[entry]
-        return gathered(self.domain, rest, self.coefficients * turn[:, None])
+        return gathered(self.domain, rest, _times(self.coefficients, turn[:, None]))
 
     def narrowed(self, feature: int, levels: Int64Array) -> Spectrum:
         """Leave some levels of a feature out of the domain.
@@ -398,6 +399,21 @@ def to_entries(at_levels: NDArray[Any]) -> NDArray[Any]:
 def to_levels(at_entries: NDArray[Any]) -> NDArray[Any]:
     """Return what functions of one feature are at each level, along the first axis."""
     return np.fft.fft(at_entries, axis=0)
+
+
+def squared(values: NDArray[Any]) -> FloatArray:
+    """Return the squares of absolute values."""
+    return np.asarray(values.real**2 + values.imag**2)
+
+
+def _times(values: NDArray[Any], turn: NDArray[Any]) -> NDArray[Any]:
+    """Return products of complex numbers; NumPy's own differ from processor to processor."""
+    if not (np.iscomplexobj(values) or np.iscomplexobj(turn)):
+        return np.asarray(values * turn)
+    found = np.empty(np.broadcast_shapes(values.shape, turn.shape), dtype=np.complex128)
+    found.real = values.real * turn.real - values.imag * turn.imag
+    found.imag = values.real * turn.imag + values.imag * turn.real
+    return found
 
 
 def gathered(

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from obliqua._core.eigen import py_eigen
+from obliqua._core.solve import product
 from obliqua._typing import FloatArray
 from obliqua.spectrum import _checks, _keys
 from obliqua.spectrum.function import Spectrum
@@ -54,7 +56,7 @@ class Components:
     @property
     def tree_weights(self) -> FloatArray:
         """What each tree counts in the sum of weights times components."""
-        return np.asarray(self.vectors.T @ self.weights)
+        return product(self.weights, self.vectors)
 
 
 def gram_of_spectra(spectra: Sequence[Spectrum]) -> FloatArray:
@@ -122,17 +124,17 @@ def components_of(
     matrix = _checks.floats_of("The inner products", gram)
     alpha = _checks.floats_of("The weights", weights)
     _check(matrix, alpha, n_components)
-    values, vectors = np.linalg.eigh(matrix)
-    if values[0] < -(_NEGATIVE * np.abs(values).max() + rounding):
+    values, vectors = py_eigen(matrix)
+    if values[-1] < -(_NEGATIVE * np.abs(values).max() + rounding):
         raise ValueError(
             "The matrix of inner products must be positive semi-definite, as those of functions "
-            f"are; this one has the eigenvalue {values[0]:g} beside {values[-1]:g}. Make it with "
+            f"are; this one has the eigenvalue {values[-1]:g} beside {values[0]:g}. Make it with "
             "gram_of_spectra or gram_of_leaves."
         )
-    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1].T
+    values = np.maximum(values, 0.0)
     total = float(values.sum())
     explained = values / total if total > 0 else np.zeros_like(values)
-    counts = vectors @ alpha
+    counts = product(vectors, alpha)
     largest = vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)]
     # Where the ensemble does not decide, the largest entry does.
     sign = np.where(np.abs(counts) > 1e-12 * np.abs(alpha).sum(), counts, largest)
@@ -145,7 +147,9 @@ def components_of(
         enough = float(n_components) * (1.0 - 1e-12)
         kept = int(np.searchsorted(np.cumsum(explained), enough)) + 1
     kept = min(kept, len(values))
-    return Components(vectors[:kept], values[:kept], explained[:kept], vectors[:kept] @ alpha)
+    return Components(
+        vectors[:kept], values[:kept], explained[:kept], product(vectors[:kept], alpha)
+    )
 
 
 def _check(matrix: FloatArray, weights: FloatArray, n_components: int | float | None) -> None:

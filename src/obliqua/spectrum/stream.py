@@ -8,6 +8,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
+from obliqua._core.solve import product
 from obliqua._typing import FloatArray
 from obliqua.spectrum import _checks
 from obliqua.spectrum.domain import Domain
@@ -213,7 +214,7 @@ class SpectralEnsemble:
         gram = self._gram
         if centred:
             means = np.array([spectrum.mean for spectrum in self.spectra])
-            gram = gram - means @ means.T
+            gram = gram - product(means, means.T)
         # What is left without large means has the rounding errors of these.
         rounding = _ROUNDING * float(np.abs(self._gram).max())
         return components_of(gram, self.weights, n_components, rounding)
