@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from hypothesis import settings
 
 from obliqua.data import Column, Encoding
 from obliqua.spectrum import Domain, Feature, Measure, TreeSum
 from obliqua.tree import Tree, TreeBuilder
+from problems import examples
 
 #: Enumerating domains takes time.
-few = settings(max_examples=40, deadline=None)
+few = examples(60)
 
 
 def random_domain(rng: Any, n_features: int | None = None) -> Domain:
