@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from hypothesis import settings
 
 from obliqua.data.encoding import Column, Encoding
 from obliqua.spectrum import Domain, Feature, Measure, TreeSum
-from obliqua.tree.builder import TreeBuilder
 from obliqua.tree.tree import Tree
+from obliqua.tree.builder import TreeBuilder
+from problems import examples
 
 #: Enumerating domains takes time.
-few = settings(max_examples=40, deadline=None)
+few = examples(60)
 
 
 def random_domain(rng: Any, n_features: int | None = None) -> Domain:

@@ -40,16 +40,16 @@ class Case:
 
 
 def examples(count: int) -> Any:
-    """Settings of a property test: ``count`` fixed examples, or as many new ones as asked for.
+    """Settings of a property test: a part of ``count`` fixed examples, or new ones if asked for.
 
-    Without the environment variable the examples are the same in every run, so a change that
-    passes once passes always; whoever sets it searches further. Sanitizers, which are slow, are
-    content with fewer: another variable says by what the count is divided.
+    Without the first environment variable the examples are the same in every run, so a change
+    that passes once passes always; whoever sets it searches further. The second one says by what
+    the count is divided: 1 in long runs, more under sanitizers, which are slow.
     """
     asked = os.environ.get(EXAMPLES)
-    count = max(count // int(os.environ.get(FEWER, "1")), min(count, 5))
+    part = max(count // int(os.environ.get(FEWER, "4")), min(count, 10))
     return settings(
-        max_examples=max(count, int(asked)) if asked else count,
+        max_examples=max(count, int(asked)) if asked else part,
         derandomize=asked is None,
         deadline=None,
         # drawing a whole table takes more choices than the health check expects

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from obliqua.data.encoding import Column, Encoding
 from obliqua.data.problem import encode
 from obliqua.data.table import encoded_rows, read_table
+from problems import examples
 
 NAN = float("nan")
 
@@ -393,6 +394,7 @@ entry = st.one_of(
 )
 
 
+@examples(100)
 @given(st.lists(entry, min_size=1, max_size=12), st.randoms(use_true_random=False))
 def test_codes_stand_for_their_levels(entries: list[Any], random: Any) -> None:
     table = read_table(column_of(entries), [0])
@@ -414,6 +416,7 @@ def test_codes_stand_for_their_levels(entries: list[Any], random: Any) -> None:
     np.testing.assert_array_equal(encoded_rows(column_of(entries), table.encoding), table.Z)
 
 
+@examples(100)
 @given(st.lists(st.text("abc", max_size=2), min_size=1, max_size=12))
 def test_relabelled_levels_are_the_same_rows(entries: list[str]) -> None:
     """A one-to-one change of names that keeps the order changes nothing but the names."""

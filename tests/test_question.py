@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from obliqua import HHCartClassifier, Tree, TreeBuilder, TreeError
-from obliqua.data.encoding import Column, Encoding, written_name
 from obliqua.words.numbers import write_number
 from obliqua.words.question import Question, Term, conditions, question_of
+from obliqua.data.encoding import Column, Encoding, written_name
+from problems import examples
 
 AGE_BMI = Encoding.identity(2, ["age", "bmi"])
 
@@ -181,11 +182,13 @@ def test_names_cannot_be_mistaken(name: str, written: str) -> None:
     assert written_name(name) == written
 
 
+@examples(100)
 @given(st.text())
 def test_any_name_stays_on_one_line(name: str) -> None:
     assert len(written_name(name).splitlines()) == 1
 
 
+@examples(100)
 @given(st.floats(-1e307, 1e307), st.integers(1, 17))
 def test_numbers_keep_their_digits(value: float, digits: int) -> None:
     shown = float(write_number(value, digits))

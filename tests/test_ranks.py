@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from obliqua import rank_methods
-from obliqua.stats.ranks import MOST_EXACT, Ranks
+from obliqua.stats.ranks import MOST_EXACT
+from obliqua.stats.ranks import Ranks
+from problems import examples
 from reference import ranks as twin
 
 # Table 6 of Demšar (2006): ranks of C4.5 and of three ways to set its parameters on 14 data sets.
@@ -61,7 +63,7 @@ def test_the_published_example() -> None:
     assert all(not {"C4.5", "C4.5+m+cf"} <= set(group) for group in tenth.groups)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(TABLES)
 def test_ranks_and_tests_are_the_twins(table: list[list[int]]) -> None:
     exact = fractions(table)

@@ -6,12 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from obliqua import CartClassifier, HHCartClassifier, Tree, TreeBuilder, TreeError, measure_spread
 from obliqua.data.problem import encode
 from obliqua.tree.fold import fold
+from problems import examples
 from reference.spread import spread
 
 
@@ -23,7 +24,7 @@ def grown(rng: np.random.Generator, n: int = 60, p: int = 4) -> tuple[Tree, np.n
     return fitted.tree_, X
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans(), single=st.booleans())
 def test_it_is_the_standard_deviation(seed: int, weighted: bool, single: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -171,7 +172,7 @@ def test_level_tables_are_passed_over() -> None:
     np.testing.assert_array_equal(found, [1.0, np.nan])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans())
 def test_means_of_columns(seed: int, weighted: bool) -> None:
     """What stands in for a missing value: exact to rounding, and no order of rows shows."""

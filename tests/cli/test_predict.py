@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import obliqua
-from cli_tools import Run, Shell, table
+from cli_tools import Run, table
 
 
 def read(text: str) -> pl.DataFrame:
@@ -153,14 +153,3 @@ def test_a_tree_without_names(run: Run, data: Path) -> None:
         frame.rename({"a": "x0", "b": "x1"}).write_csv("named.csv")
         got = read(run("predict", f"{number}.obliqua", "named.csv").stdout)
         assert got.height == 60
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk(shell: Shell, model: Path, data: Path) -> None:
-    done = shell("obliqua predict m.obliqua data.csv > /dev/full")
-    assert done.returncode == 1
-    assert "No space left" in done.stderr
-    Path("full.csv").symlink_to("/dev/full")
-    done = shell("obliqua predict m.obliqua data.csv -o full.csv")
-    assert done.returncode == 1
-    assert "full.csv cannot be written: No space left" in done.stderr

@@ -48,18 +48,52 @@ def test_help_needs_no_tables(data: Path) -> None:
     assert blocked("polars", "fit", "--help").returncode == 0
 
 
-def test_exit_codes(shell: Shell, data: Path) -> None:
-    assert shell("obliqua --version").returncode == 0
-    done = shell("obliqua fit data.csv -t y && obliqua predict model.obliqua data.csv -q")
-    assert done.returncode == 0
-    assert done.stderr == ""
-    assert shell("obliqua fit data.csv -t nothing -o x").returncode == 1
-    assert shell("obliqua fit").returncode == 2
+# --- what is written ---------------------------------------------------------------------------
+
+
+def test_the_data_are_not_replaced_by_the_model(run: Run, data: Path, folder: Path) -> None:
+    before = data.read_bytes()
+    (folder / "link.csv").symlink_to(data)
+    for output in ("data.csv", "./data.csv", "link.csv"):
+        result = run("fit", "data.csv", "-t", "y", "-o", output, code=1)
+        assert "is the file that is read" in result.stderr
+    assert data.read_bytes() == before
+
+
+def test_nor_by_predictions_or_pictures(run: Run, data: Path, model: Path) -> None:
+    kept = data.read_bytes(), model.read_bytes()
+    run("predict", "m.obliqua", "data.csv", "-o", "data.csv", code=1)
+    run("show", "m.obliqua", "--dot", "m.obliqua", code=1)
+    assert (data.read_bytes(), model.read_bytes()) == kept
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("obliqua fit --help > /dev/full", "No space left"),
+        ("obliqua fit data.csv -t y -o x.obliqua > /dev/full", "No space left"),
+        ("obliqua fit data.csv -t y -o /dev/full", "room"),
+        ("obliqua predict m.obliqua data.csv -q -o full.csv", "full.csv cannot be written"),
+    ],
+)
+def test_a_full_disk_is_told(shell: Shell, model: Path, line: str, said: str) -> None:
+    Path("full.csv").symlink_to("/dev/full")
+    done = shell(line)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: ") and said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert Path("/dev/full").is_char_device()
+
+
+# --- pipes and signals -------------------------------------------------------------------------
 
 
 def test_commands_work_in_a_pipe(shell: Shell, data: Path) -> None:
     line = "cat data.csv | obliqua fit - -t y > /dev/null && obliqua predict model.obliqua - -q"
     done = shell(f"{line} < data.csv | sort | uniq -c")
+    assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split()[1::2] == ["no", "prediction", "yes"]
 
 
@@ -71,6 +105,8 @@ def test_a_reader_that_leaves_early(shell: Shell, model: Path, unbuffered: str) 
     done = shell("{ obliqua predict m.obliqua many.csv -q; echo $? >&2; } | head -2")
     assert done.stdout.splitlines()[0] == "prediction"
     assert done.stderr == "141\n"
+    if unbuffered:
+        return
     done = shell("{ obliqua compare data.csv -t y -m cart --folds 2; echo $? >&2; } | true")
     assert done.stderr == "141\n"
 
@@ -101,6 +137,10 @@ def test_main_returns_the_exit_code(data: Path, capsys: pytest.CaptureFixture[st
     assert main(["fit", "data.csv"]) == 2
     assert main(["fit", "nothing.csv", "-t", "y"]) == 1
     assert "nothing.csv is not there" in capsys.readouterr().err
+    assert main(["fit", "data.csv", "-t", "nothing", "-o", "x", "--debug"]) == 1
+    told = capsys.readouterr().err
+    assert "Traceback" in told
+    assert told.splitlines()[-1].startswith("Error: --target")
 
 
 def test_what_nobody_expected(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,13 +152,6 @@ def test_what_nobody_expected(run: Run, data: Path, monkeypatch: pytest.MonkeyPa
     assert result.stderr.startswith("Error: This should not have happened: KeyError: 'gone'")
     assert "report" in result.stderr
     assert len(result.stderr.splitlines()) == 1
-
-
-def test_debug_shows_where(data: Path, shell: Shell) -> None:
-    done = shell("obliqua fit data.csv -t nothing -o x --debug")
-    assert done.returncode == 1
-    assert "Traceback" in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("Error: --target")
 
 
 def test_a_panic_of_the_reader_is_one_line(

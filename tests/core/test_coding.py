@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from obliqua._core.coding import code_columns
+from problems import examples
 from reference.crimcoord import by_definition, distinct_top, from_counts
 
 
@@ -60,7 +61,7 @@ def clear_sign(counts: np.ndarray) -> bool:
     return bool(v[v > 1e-16][0] > 1e-9)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(tables())
 def test_it_is_the_number_from_counts(counts: np.ndarray) -> None:
     assume(distinct_top(counts))
@@ -68,7 +69,7 @@ def test_it_is_the_number_from_counts(counts: np.ndarray) -> None:
     assert found == near(expected if clear_sign(counts) or found @ expected >= 0 else -expected)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(tables())
 def test_it_is_the_number_by_definition(counts: np.ndarray) -> None:
     levels, classes = rows_of(counts)
@@ -81,7 +82,7 @@ def test_it_is_the_number_by_definition(counts: np.ndarray) -> None:
     assert found == near(expected if found @ expected >= 0 else -expected)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(tables(), st.randoms(use_true_random=False))
 def test_names_of_levels_mean_nothing(counts: np.ndarray, random: object) -> None:
     order = list(range(len(counts)))
@@ -101,7 +102,7 @@ def test_two_classes_follow_the_share_of_the_second() -> None:
     assert (n * (found - mean) ** 2).sum() / n.sum() == pytest.approx(1.0)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(tables(), st.integers(1, 40))
 def test_the_unit_of_weights_means_nothing(counts: np.ndarray, exponent: int) -> None:
     np.testing.assert_array_equal(crimcoord(counts << exponent), crimcoord(counts))

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from obliqua._core.criterion import py_bound, py_goodness
-from obliqua.criteria import CRITERIA, get_criterion, vectorized
 from problems import examples
 from reference import criteria as twin
 
@@ -197,44 +196,3 @@ def test_bound_says_something(code: int, three: tuple[Sums, Sums, Sums]) -> None
 
 
 # --- the NumPy formulas and the table ---------------------------------------------------------
-
-
-@examples(60)
-@given(sides())
-@pytest.mark.parametrize("name", NAMES)
-def test_formulas_agree(name: str, pair: tuple[Sums, Sums]) -> None:
-    left, right = np.array(pair, dtype=np.float64)
-    value = CRITERIA[name].function(left, right)
-    expected = twin.goodness(twin.CODES[name], *pair)
-    assert math.isclose(float(value), expected, rel_tol=1e-12, abs_tol=1e-12)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_formulas_take_stacks(name: str) -> None:
-    rng = np.random.default_rng(1)
-    left = rng.integers(1, 9, size=(2, 3, 4)).astype(np.float64)
-    right = rng.integers(1, 9, size=(2, 3, 4)).astype(np.float64)
-    values = CRITERIA[name].function(left, right)
-    assert values.shape == (2, 3)
-    for place in np.ndindex(2, 3):
-        ints = left[place].astype(int).tolist(), right[place].astype(int).tolist()
-        expected = twin.goodness(twin.CODES[name], *ints)
-        assert math.isclose(values[place], expected, rel_tol=1e-12, abs_tol=1e-12)
-
-
-def test_table_matches_the_twins() -> None:
-    assert {name: c.code for name, c in CRITERIA.items()} == twin.CODES
-    assert {c.code for c in CRITERIA.values() if c.convex} == set(twin.CONVEX)
-
-
-def test_functions_become_criteria() -> None:
-    def own(left: Any, right: Any) -> float:
-        return float(left[0])
-
-    made = get_criterion(own)
-    assert (made.code, made.convex, made.vectorized) == (-1, False, False)
-    assert get_criterion(vectorized(own)).vectorized
-    assert get_criterion(made) is made
-    assert get_criterion("gini") is CRITERIA["gini"]
-    with pytest.raises(ValueError, match="twoing"):
-        get_criterion("ginni")

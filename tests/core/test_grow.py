@@ -131,8 +131,15 @@ def test_nodes_of_several_thousand_rows(criterion: str) -> None:
     check(problems.gaussians(4000, n_columns=3), criterion, {"max_depth": 3})
 
 
-@pytest.mark.parametrize("criterion", ["twoing", "gini", "entropy", "sum_minority"])
-@pytest.mark.parametrize("make", [problems.integers, problems.outliers, problems.gaussians])
+@pytest.mark.parametrize(
+    ("criterion", "make"),
+    [
+        ("twoing", problems.integers),
+        ("gini", problems.outliers),
+        ("entropy", problems.gaussians),
+        ("sum_minority", problems.integers),
+    ],
+)
 def test_large_nodes_of_every_shape(criterion: str, make: Callable[..., Case]) -> None:
     check(make(9000, seed=1), criterion, {"max_depth": 1})
 
@@ -282,7 +289,7 @@ def test_a_criterion_must_not_say_nan() -> None:
 
 
 @pytest.mark.parametrize("criterion", ["twoing", "entropy", "sum_minority"])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_groups_of_equal_values_across_blocks(seed: int, criterion: str) -> None:
     """A group of equal values that reaches over several blocks is of all its rows' classes."""
     rng = np.random.default_rng(seed)

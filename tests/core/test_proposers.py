@@ -194,7 +194,7 @@ def test_no_usable_proposal_makes_a_leaf(nothing: Any) -> None:
     ],
 )
 def test_wrong_shapes_are_errors_of_the_proposer(wrong: Any) -> None:
-    with pytest.raises(ProposerError):
+    with pytest.raises(ProposerError, match=r"shape|must return (real )?numbers"):
         grow_tree(problems.integers(50), proposer=only(lambda node: wrong))
 
 

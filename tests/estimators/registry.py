@@ -27,6 +27,16 @@ ESTIMATORS: list[Any] = [cls for cls in PUBLIC if issubclass(cls, BaseTreeClassi
 each_estimator = pytest.mark.parametrize(
     "Estimator", ESTIMATORS, ids=[cls.__name__ for cls in ESTIMATORS]
 )
+# What all of them share is tested on one of each way to grow: a compiled finder, a proposer in
+# Python, and a grower of its own whose nodes have several children.
+REPRESENTATIVES: list[Any] = [
+    obliqua.HHCartClassifier,
+    obliqua.ObliqueTreeClassifier,
+    obliqua.LMDTClassifier,
+]
+each_representative = pytest.mark.parametrize(
+    "Estimator", REPRESENTATIVES, ids=[cls.__name__ for cls in REPRESENTATIVES]
+)
 each_public_estimator = pytest.mark.parametrize(
     "Estimator", PUBLIC, ids=[cls.__name__ for cls in PUBLIC]
 )

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from estimators.registry import assert_sound, blobs, full_grown
-from obliqua import C45Classifier, export_text, load, save
+from obliqua import C45Classifier, export_text
 from obliqua.criteria import get_criterion
 from obliqua.engine.rules import Rules
 from obliqua.methods.c45 import C45, _C45Growth, _C45Node, grow_c45
@@ -297,14 +297,6 @@ def test_many_different_numbers() -> None:
     column[5] = NAN
     tree = C45Classifier().fit(column, y).tree_
     assert tree.threshold.tolist() == [65_999.5]
-
-
-def test_a_file_keeps_branches(tmp_path: Any) -> None:
-    model = C45Classifier(binary=False).fit(GOLF, PLAY)
-    save(model, tmp_path / "golf.obliqua")
-    again = load(tmp_path / "golf.obliqua")
-    assert again.tree_ == model.tree_
-    assert again.predict(GOLF).tolist() == model.predict(GOLF).tolist()
 
 
 def test_growing_without_an_estimator() -> None:

@@ -84,12 +84,6 @@ def test_stats_are_sums_of_what_the_teacher_says(forest: Any) -> None:
     np.testing.assert_allclose(student.tree_.stats[0], said.sum(axis=0))
 
 
-def test_generated_rows_help_where_a_forest_repeats_its_labels(forest: Any) -> None:
-    alone = distil(forest, X, max_leaves=60, n_generated=0, holdout=0.0, method="cart")
-    more = distil(forest, X, max_leaves=60, holdout=0.0, method="cart", random_state=0)
-    assert fidelity(forest, more, NEW)["difference"] < fidelity(forest, alone, NEW)["difference"]
-
-
 def test_how_many_rows_are_generated(forest: Any) -> None:
     rows = [
         distil(forest, X, max_leaves=4, holdout=0.0, n_generated=n).tree_.n_samples[0]

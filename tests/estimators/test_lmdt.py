@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_wine
 
 import obliqua.methods.lmdt as lmdt
 from estimators.registry import assert_sound, blobs, full_grown
@@ -276,14 +276,6 @@ def test_best_first_growth_stays_within_the_limit(most: int) -> None:
     assert grow_lmdt(encode(X, Y, 4), rules=Rules(max_leaf_nodes=10**6)) == free
 
 
-@pytest.mark.parametrize("n_jobs", [2, 5])
-def test_threads_change_nothing(n_jobs: int) -> None:
-    one = full_grown(LMDTClassifier).fit(X, Y)
-    more = full_grown(LMDTClassifier, n_jobs=n_jobs).fit(X, Y)
-    assert one.tree_ == more.tree_
-    assert one.n_hyperplanes_ == more.n_hyperplanes_
-
-
 # --- weights, seeds and counts --------------------------------------------------------------
 
 
@@ -320,12 +312,6 @@ def test_heavy_rows_are_heeded_more() -> None:
     side = {model: model.tree_.stats.argmax(axis=1) for model in (plain, heavy)}
     share = {model: (side[model][model.apply(X)] == 0)[y == 0].mean() for model in side}
     assert share[heavy] > max(share[plain], 0.97)
-
-
-def test_the_seed_decides() -> None:
-    trees = [full_grown(LMDTClassifier, random_state=seed).fit(X, Y).tree_ for seed in (0, 0, 1)]
-    assert trees[0] == trees[1]
-    assert trees[0] != trees[2]
 
 
 def test_what_is_counted() -> None:
@@ -413,13 +399,6 @@ def machine_of_the_twin(
 
 
 # --- what it learns -------------------------------------------------------------------------
-
-
-def test_iris() -> None:
-    X, y = load_iris(return_X_y=True)
-    model = LMDTClassifier(random_state=0).fit(X, y)
-    assert model.get_n_leaves() <= 5
-    assert model.score(X, y) > 0.95
 
 
 def test_ten_features_at_once() -> None:

@@ -20,7 +20,7 @@ from obliqua import (
     measure_spread,
     save,
 )
-from obliqua.explain import importances, margins, regions, split_stability
+from obliqua.explain import margins, regions, split_stability
 from obliqua.tree.layout import NodeKind
 from trees_to_read import people, strangers
 
@@ -105,13 +105,6 @@ def test_exact_rules_say_what_the_tree_does() -> None:
     assert sum(rule.rows for rule in export_rules(model)) == model.tree_.n_samples[0]
 
 
-def test_importances(fitted: tuple[Any, Any, Any]) -> None:
-    model, _, _ = fitted
-    shares = importances(model)
-    assert shares.sum() == pytest.approx(1.0)
-    np.testing.assert_array_equal(shares, model.feature_importances_)
-
-
 def test_regions_of_numbers() -> None:
     model = LMDTClassifier(random_state=0).fit(X, Y)
     leaf = model.apply(X)
@@ -134,19 +127,6 @@ def test_two_classes_have_margins_and_stability() -> None:
     assert len(margins(model, X[two]).closest()) == two.sum()
     stability = split_stability(model, X[two], Y[two], n_resamples=5)
     assert len(stability.nodes) == (~model.tree_.is_leaf).sum()
-
-
-@pytest.mark.parametrize("raising", [False, True])
-@pytest.mark.parametrize("kind", ["holdout", "cv", "reduced_error", "pessimistic"])
-def test_all_kinds_of_pruning(kind: str, raising: bool) -> None:
-    rng = np.random.default_rng(0)
-    noisy = np.where(rng.random(len(Y)) < 0.2, rng.integers(0, 3, len(Y)), Y)
-    grown = LMDTClassifier(random_state=0, pruning=None).fit(X, noisy)
-    model = LMDTClassifier(random_state=0, pruning=kind, subtree_raising=raising)
-    model.fit(X, noisy).tree_.validate()
-    assert model.get_n_leaves() < grown.get_n_leaves()
-    if kind in ("cv", "pessimistic"):
-        assert_sound(model, X, noisy)
 
 
 def test_rows_with_levels_never_seen_and_holes() -> None:

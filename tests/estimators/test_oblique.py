@@ -1,14 +1,10 @@
 """Trees from proposers: functions, objects, thresholds, randomness, and what goes wrong."""
 
-import pickle
-
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from sklearn.base import clone
 
 from estimators.registry import assert_sound, blobs
-from obliqua import CartClassifier, Directions, NodeViewClosed, ObliqueTreeClassifier
+from obliqua import CartClassifier, Directions, ObliqueTreeClassifier
 from obliqua.methods.means import class_means
 
 X, Y = blobs(300, 4, 3)
@@ -62,33 +58,6 @@ def test_the_default_proposer_is_oblique():
     assert model.get_n_leaves() < cart().fit(SQUARE, SIDE).get_n_leaves()
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        lambda normals: normals,
-        lambda normals: normals.tolist(),
-        lambda normals: Directions(normals),
-        lambda normals: sp.csr_array(normals),
-        lambda normals: Directions(sp.csc_array(normals)),
-        lambda normals: normals.astype(np.float32),
-    ],
-    ids=["array", "list", "Directions", "sparse", "sparse Directions", "float32"],
-)
-def test_directions_may_take_many_forms(form):
-    normals = np.array([[1.0, 1.0], [1.0, -1.0]])
-    model = oblique(lambda node: form(normals)).fit(SQUARE, SIDE)
-    assert model.get_n_leaves() == 2
-
-
-def test_thresholds_given_are_only_scored():
-    def fixed(node):
-        return Directions([[1.0, 1.0]], thresholds=[0.75])
-
-    model = oblique(fixed, axis_parallel=False).fit(SQUARE, SIDE)
-    assert model.tree_.node_threshold[0] == 0.75
-    assert model.get_n_leaves() == 2
-
-
 def test_labels_tell_where_a_split_comes_from():
     def named(node):
         return Directions([[1.0, -1.0], [1.0, 1.0]], labels=["across", "along"])
@@ -113,35 +82,6 @@ def test_without_axis_parallel_splits_only_the_proposals_count():
     tree = model.fit(X, Y).tree_
     assert (tree.feature[~tree.is_leaf] == -3).all()
     assert_sound(model, X, Y)
-
-
-def test_a_node_shows_its_rows():
-    seen = []
-
-    def look(node):
-        assert node.X.shape == (node.n_samples, node.n_features)
-        assert node.X.dtype == np.float64
-        assert node.y.shape == node.sample_weight.shape == (node.n_samples,)
-        assert node.counts.shape == (node.n_classes,)
-        counts = np.bincount(node.y, node.sample_weight, minlength=node.n_classes)
-        np.testing.assert_allclose(node.counts, counts)
-        assert not node.X.flags.writeable
-        seen.append((node.depth, node.n_samples, sorted(map(tuple, node.X.tolist()))))
-
-    weights = RNG.integers(1, 4, len(Y)).astype(float)
-    model = oblique(look).fit(X, Y, sample_weight=weights)
-    assert seen[0] == (0, len(Y), sorted(map(tuple, X.tolist())))
-    tree = model.tree_
-    inner = ~tree.is_leaf
-    pairs = np.column_stack([tree.node_depth[inner], tree.n_samples[inner]])
-    assert sorted([depth, rows] for depth, rows, _ in seen) == sorted(pairs.tolist())
-
-
-def test_a_node_is_dead_after_the_call():
-    kept = []
-    oblique(kept.append, max_depth=1).fit(X, Y)
-    with pytest.raises(NodeViewClosed):
-        _ = kept[0].X
 
 
 # --- randomness -----------------------------------------------------------------------------
@@ -205,29 +145,6 @@ def test_an_interrupted_fit_leaves_the_earlier_one(error):
     assert model.fit(X, Y).tree_ == before["tree_"]
 
 
-@pytest.mark.parametrize(
-    ("result", "text"),
-    [
-        (np.ones(3), "shape"),
-        (np.ones((2, 5)), "shape"),
-        (np.ones((2, 4, 1)), "shape|dim"),
-        ("north", "must return numbers"),
-        (3.0, "shape"),
-    ],
-)
-def test_what_cannot_be_read_as_directions_is_refused(result, text):
-    with pytest.raises(ValueError, match=text):
-        oblique(lambda node: result).fit(X, Y)
-
-
-def test_a_proposer_cannot_write_to_the_rows():
-    def writer(node):
-        node.X[:] = 0.0
-
-    with pytest.raises(ValueError, match="read-only"):
-        oblique(writer).fit(X, Y)
-
-
 @pytest.mark.parametrize("proposer", ["fisher", 3, object()])
 def test_what_is_no_proposer_is_refused(proposer):
     text = "The 'proposer' parameter of ObliqueTreeClassifier must be"
@@ -241,25 +158,6 @@ def test_axis_parallel_is_a_bool():
 
 
 # --- habits ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("proposer", [None, diagonal, Diagonal(2)])
-def test_clone_and_pickle(proposer):
-    model = oblique(proposer, random_state=0).fit(X, Y)
-    assert clone(model).fit(X, Y).tree_ == model.tree_
-    back = pickle.loads(pickle.dumps(model))
-    assert back.tree_ == model.tree_
-    np.testing.assert_array_equal(back.predict(X), model.predict(X))
-
-
-def test_other_criteria_and_functions_of_counts():
-    def purity(left, right):
-        return left.max() + right.max() - (left + right).max()
-
-    for criterion in ("gini", "entropy", purity):
-        model = oblique(criterion=criterion, max_depth=4).fit(X, Y)
-        assert_sound(model, X, Y)
-        assert model.score(X, Y) > 0.8
 
 
 # --- the default proposer -------------------------------------------------------------------

@@ -5,7 +5,7 @@ import pytest
 import sklearn
 from sklearn.exceptions import NotFittedError
 
-from estimators.registry import blobs, each_estimator
+from estimators.registry import blobs, each_estimator, each_representative
 from obliqua.estimators import _fitted, _input
 
 X, Y = blobs(200, 4, 3)
@@ -52,16 +52,15 @@ ROWS = {
 }
 
 
-@each_estimator
+@each_representative
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ROWS)
-def test_both_ways_agree(Estimator, name, method):
-    rows = ROWS[name]
+def test_both_ways_agree(Estimator, method):
     model = Estimator(max_depth=3, random_state=0).fit(X, Y)
-    assert_same_outcome(outcome(model, method, rows), outcome(model, method, rows.view(Array)))
+    for rows in ROWS.values():
+        assert_same_outcome(outcome(model, method, rows), outcome(model, method, rows.view(Array)))
 
 
-@each_estimator
+@each_representative
 @pytest.mark.parametrize("rows", [X, X.view(Array)], ids=["short", "usual"])
 def test_both_ways_know_unfitted_estimators(Estimator, rows):
     for method in METHODS:
@@ -69,7 +68,7 @@ def test_both_ways_know_unfitted_estimators(Estimator, rows):
             getattr(Estimator(), method)(rows)
 
 
-@each_estimator
+@each_representative
 def test_plain_arrays_take_the_short_way(Estimator, monkeypatch):
     model = Estimator(max_depth=3, random_state=0).fit(X, Y)
 
@@ -84,7 +83,7 @@ def test_plain_arrays_take_the_short_way(Estimator, monkeypatch):
             model.predict(rows)
 
 
-@each_estimator
+@each_representative
 def test_names_are_missed_where_there_were_names(Estimator):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=list("abcd"))
@@ -97,7 +96,7 @@ def test_names_are_missed_where_there_were_names(Estimator):
         unnamed.predict(frame)
 
 
-@each_estimator
+@each_representative
 def test_assume_finite_is_heard_by_both_ways(Estimator):
     model = Estimator(max_depth=3, random_state=0).fit(X, Y)
     rows = np.full((2, 4), np.inf)
@@ -107,7 +106,7 @@ def test_assume_finite_is_heard_by_both_ways(Estimator):
         )
 
 
-@each_estimator
+@each_representative
 def test_threads_change_nothing(Estimator):
     rows = np.random.default_rng(3).normal(size=(3 * _fitted.ROWS_WORTH_THREADS, 4))
     model = Estimator(random_state=0).fit(X, Y)
@@ -117,7 +116,7 @@ def test_threads_change_nothing(Estimator):
         np.testing.assert_array_equal(alone, together)
 
 
-@each_estimator
+@each_representative
 def test_predicting_copies_and_changes_nothing(Estimator):
     rows = X.copy()
     rows.flags.writeable = False

@@ -8,7 +8,6 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from estimators.registry import assert_sound, blobs
 from obliqua import QuestClassifier, export_text
-from obliqua.experiments.methods import find_method
 
 X, Y = load_iris(return_X_y=True)
 RNG = np.random.default_rng(0)
@@ -229,10 +228,3 @@ def test_pruned_by_cross_validation():
 def test_wrong_parameters_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         QuestClassifier(**wrong).fit(X, Y)
-
-
-@pytest.mark.parametrize("name", ["quest", "quest-linear"])
-def test_methods_by_name(name):
-    model = find_method(name).make(0).fit(X, Y)
-    assert isinstance(model, QuestClassifier)
-    assert model.score(X, Y) > 0.9

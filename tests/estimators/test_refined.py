@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 import time
 from pathlib import Path
@@ -70,11 +69,6 @@ def test_depth(max_depth: int) -> None:
     model = make(max_depth=max_depth, max_leaf_nodes=9, cycles=2).fit(X, Y)
     assert 1 <= model.get_depth() <= max_depth
     assert_sound(model, X, Y)
-
-
-def test_cycles_err_no_more() -> None:
-    wrong = [int((make(cycles=c).fit(X, Y).predict(X) != Y).sum()) for c in (0, 2)]
-    assert wrong[1] <= wrong[0]
 
 
 @pytest.mark.parametrize("max_leaf_nodes", [None, 6])
@@ -196,10 +190,6 @@ def test_what_does_not_matter(params: dict[str, Any]) -> None:
     assert one.cv_scores_.tolist() == shuffled.cv_scores_.tolist()
 
 
-def test_another_seed_gives_another_tree() -> None:
-    assert not same(make().fit(X, Y), make(random_state=1).fit(X, Y))
-
-
 # --- probabilities ------------------------------------------------------------------------
 
 
@@ -247,15 +237,6 @@ def test_files(tmp_path: Path, suffix: str) -> None:
     assert again.get_params() == model.get_params()
 
 
-def test_a_file_without_a_comparison(tmp_path: Path) -> None:
-    """A score that is NaN, and empty tables."""
-    model = make().fit(X, Y)
-    obliqua.save(model, tmp_path / "model.json")
-    again = obliqua.load(tmp_path / "model.json")
-    assert np.isnan(again.greedy_score_)
-    assert again.cv_sizes_.shape == (0,)
-
-
 def test_a_file_that_says_nonsense_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     model = make().fit(X, Y)
@@ -263,16 +244,6 @@ def test_a_file_that_says_nonsense_is_refused(tmp_path: Path) -> None:
     obliqua.save(model, path)
     with pytest.raises(ModelFileError, match="makes no sense"):
         obliqua.load(path)
-
-
-def test_pickle_and_clone() -> None:
-    model = make().fit(X, Y)
-    again = pickle.loads(pickle.dumps(model))
-    assert same(model, again)
-    np.testing.assert_array_equal(model.loss_curve_, again.loss_curve_)
-    fresh = clone(model)
-    assert fresh.get_params() == model.get_params()
-    assert not hasattr(fresh, "tree_")
 
 
 # --- edges --------------------------------------------------------------------------------
@@ -308,12 +279,6 @@ def test_hardly_any_rows(compare: bool, probabilities: str, n_rows: int) -> None
         model.fit(X[:n_rows], Y[:n_rows])
         assert 1 <= model.get_n_leaves() <= n_rows
         np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
-
-
-def test_a_single_feature() -> None:
-    model = make(max_leaf_nodes=4, cycles=1).fit(X[:, :1], Y)
-    assert_sound(model, X[:, :1], Y)
-    assert 2 <= model.get_n_leaves() <= 4
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-8, 1e8, 1e200])
@@ -384,17 +349,6 @@ def test_it_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bad_parameters_are_refused(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=name):
         make(**{name: value}).fit(X, Y)
-
-
-def test_bad_rows_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"infinity|infinite|finite"):
-        make().fit(np.where(X > 2.0, np.inf, X), Y)
-    with pytest.raises(ValueError, match="negative"):
-        make().fit(X, Y, sample_weight=np.full(400, -1.0))
-    with pytest.raises(ValueError, match="zero"):
-        make().fit(X, Y, sample_weight=np.zeros(400))
-    with pytest.raises(ValueError, match="features"):
-        make().fit(X, Y).predict(X[:, :2])
 
 
 # --- what it is for -----------------------------------------------------------------------

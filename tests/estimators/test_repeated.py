@@ -10,14 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
-from estimators.registry import NumbersOnly, blobs
+from estimators.registry import NumbersOnly
 from obliqua import (
     CartClassifier,
     HHCartClassifier,
@@ -132,12 +131,6 @@ def test_the_method_itself_is_not_changed() -> None:
     assert vars(method) == before
 
 
-def test_a_vote_is_better_than_its_trees() -> None:
-    rows, labels = blobs(400, 6, 3, seed=5)
-    alone = cross_val_score(repeated(n_estimators=1), rows, labels, cv=5).mean()
-    assert cross_val_score(repeated(n_estimators=11), rows, labels, cv=5).mean() > alone
-
-
 # --- the best of several ----------------------------------------------------------------------
 
 
@@ -198,14 +191,6 @@ def test_threads_and_processes_change_no_bit(combine: str, backend: str) -> None
     for other in (configured, explicit):
         assert other.model_ == alone.model_
         assert noted(other) == noted(alone)
-
-
-def test_processes_take_large_data() -> None:
-    rows, labels = blobs(20_000, 8)  # joblib maps arrays of this size from a file
-    method = OC1Classifier(n_restarts=1, n_jumps=1, max_depth=2, pruning=None)
-    with joblib.parallel_config(backend="loky", n_jobs=2):
-        apart = repeated(method, n_estimators=2).fit(rows, labels)
-    assert apart.model_ == repeated(method, n_estimators=2).fit(rows, labels).model_
 
 
 @each_combine
@@ -425,14 +410,6 @@ def test_nothing_has_no_parameters() -> None:
         model.set_params(n_jumps=3)
 
 
-def test_asking_before_fitting() -> None:
-    for name in ("predict", "predict_proba", "apply", "decision_path"):
-        with pytest.raises(NotFittedError):
-            getattr(repeated(), name)(X)
-    with pytest.raises(NotFittedError):
-        _ = repeated().feature_importances_
-
-
 # --- reading ----------------------------------------------------------------------------------
 
 
@@ -455,10 +432,3 @@ def test_readers_read_each_tree() -> None:
         np.testing.assert_array_equal(leaves[:, number], tree.apply(X))
     assert model.get_n_leaves() == sum(tree.n_leaves for tree in model.model_.trees)
     assert model.get_depth() == max(tree.depth for tree in model.model_.trees)
-
-
-def test_the_best_is_read_as_one_tree() -> None:
-    model = repeated(combine="best").fit(X, Y)
-    assert export_text(model) == export_text(model.tree_)
-    assert model.apply(X).shape == (240,)
-    np.testing.assert_array_equal(model.feature_importances_, importances(model.tree_))

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -143,24 +139,3 @@ def test_forged_methods_are_refused(state: Any, message: str) -> None:
         load(file)
     file.seek(0)
     assert len(read_model(file)[0].trees) == 3
-
-
-def test_loading_and_predicting_load_nothing_that_grows(tmp_path: Path) -> None:
-    path = tmp_path / "m.obliqua"
-    save(repeated(None).fit(X, Y), path)
-    program = (
-        "import json, sys, obliqua\n"
-        f"obliqua.load({str(path)!r}).predict({X[:2].tolist()})\n"
-        "print(json.dumps([name for name in sys.modules if name.startswith('obliqua.')]))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], check=True, capture_output=True, text=True
-    )
-    loaded = set(json.loads(done.stdout))
-    assert "obliqua.estimators.repeated" in loaded
-    assert not loaded & {
-        "obliqua.engine.grow",
-        "obliqua.engine.search",
-        "obliqua.prune",
-        "obliqua.methods",
-    }

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_wine
 
 import obliqua
 from estimators.registry import assert_sound, blobs
 from obliqua import SADTClassifier
 from obliqua.datasets import make_ls10, make_pol
-from obliqua.experiments.methods import find_method
-from reference.criteria import entropy
 
 X, Y = load_wine(return_X_y=True)
 
@@ -38,14 +35,6 @@ def test_it_finds_what_axes_cannot() -> None:
     assert_sound(model, rows, classes)
     assert model.score(rows, classes) == 1.0
     assert obliqua.CartClassifier(pruning=None).fit(rows, classes).get_n_leaves() > 20
-
-
-def test_the_same_seed_gives_the_same_tree() -> None:
-    one, again, other = (full(random_state=seed).fit(X, Y) for seed in (3, 3, 4))
-    assert one.tree_ == again.tree_ and one.n_hyperplanes_ == again.n_hyperplanes_
-    assert one.tree_ != other.tree_
-    threads = full(random_state=3, n_jobs=3).fit(X, Y)
-    assert one.tree_ == threads.tree_ and one.n_hyperplanes_ == threads.n_hyperplanes_
 
 
 @pytest.mark.parametrize("moves", ["one", "all"])
@@ -101,14 +90,6 @@ def test_features_of_a_split_are_limited() -> None:
     assert np.diff(single.tree_.coef_ptr).max() == 1 and single.n_hyperplanes_ == 0
 
 
-def test_units_do_not_matter() -> None:
-    """Powers of two change no bit; the paper's scaling is at work."""
-    model = full().fit(X, Y)
-    other = full().fit(X * 2.0 ** np.arange(-6, 7), Y)
-    np.testing.assert_array_equal(model.tree_.stats, other.tree_.stats)
-    np.testing.assert_array_equal(model.tree_.gain, other.tree_.gain)
-
-
 def test_levels_and_missing_values() -> None:
     rng = np.random.default_rng(0)
     n = 300
@@ -124,28 +105,6 @@ def test_levels_and_missing_values() -> None:
     assert set(root.coef_idx[: root.coef_ptr[1]].tolist()) == {0, 1, 2}
     assert np.isfinite(root.spread[: root.coef_ptr[1]]).all()
     np.testing.assert_allclose(root.spread[0], 1.0, rtol=1e-6)  # numbers of levels
-
-
-def test_a_criterion_in_python() -> None:
-    rows, y = load_iris(return_X_y=True)
-
-    def own(left: Any, right: Any) -> float:
-        return entropy([int(k) for k in left], [int(k) for k in right])
-
-    params = {"patience": 100, "cooling": 0.99}
-    model = full(criterion=own, **params).fit(rows, y)
-    assert model.n_hyperplanes_ > 100
-    assert model.score(rows, y) == 1.0
-
-
-def test_what_was_noted_is_saved(tmp_path: Path) -> None:
-    model = full(max_depth=2).fit(X, Y)
-    obliqua.save(model, tmp_path / "wine.obliqua")
-    again = obliqua.load(tmp_path / "wine.obliqua")
-    assert type(again) is SADTClassifier
-    assert again.n_hyperplanes_ == model.n_hyperplanes_ > 0
-    assert again.timed_out_ is False
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 @pytest.mark.parametrize(
@@ -172,8 +131,3 @@ def test_endless_settings_are_refused_or_end() -> None:
             full(temperature=bad).fit(X, Y)
     model = full(patience=10**30, max_depth=1).fit(X[:4], [0, 0, 1, 1])
     assert model.score(X[:4], [0, 0, 1, 1]) == 1.0
-
-
-def test_it_can_be_named() -> None:
-    method = find_method("sadt")
-    assert method.estimator == "obliqua.SADTClassifier"

@@ -235,14 +235,6 @@ def test_without_limits_the_tree_is_the_ensemble(ensemble: Any) -> None:
     assert merged.get_n_leaves() <= model.get_n_leaves()
 
 
-def test_three_classes_on_numbers() -> None:
-    model = AggregatedTreeClassifier(n_estimators=10, max_leaf_nodes=None, random_state=0)
-    model.fit(X3[:, :2], Y3)
-    same = OrthogonalTreesClassifier(n_estimators=10, n_components=None, random_state=0)
-    same.fit(X3[:, :2], Y3)
-    np.testing.assert_array_equal(model.predict(PROBES[:, :2]), same.predict(PROBES[:, :2]))
-
-
 def test_what_is_lost_is_said() -> None:
     model = AggregatedTreeClassifier(n_estimators=10, max_leaf_nodes=3, random_state=0)
     model.fit(BINARY, ANSWER)
@@ -291,12 +283,6 @@ def test_gaps_among_numbers(Estimator: Any) -> None:
     assert model.score(X, Y3) > 0.8
     with pytest.raises(ValueError, match="NaN"):
         Estimator(RandomForestClassifier(3, random_state=0)).fit(X3, Y3).predict(X)
-
-
-def test_the_model_says_how_the_trees_are_combined() -> None:
-    for ensemble, expected in ((None, "vote"), (ExtraTreesClassifier(3), "mean")):
-        model = OrthogonalTreesClassifier(ensemble, n_estimators=3, random_state=0).fit(X3, Y3)
-        assert model.model_.combine == expected
 
 
 @each
@@ -449,14 +435,6 @@ def test_codings_of_labels_need_two_classes(Estimator: Any) -> None:
 def test_parameters_are_checked(Estimator: Any, bad: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"The {next(iter(bad))!r} parameter"):
         Estimator(**bad).fit(X3, Y3)
-
-
-def test_an_error_leaves_an_earlier_fit_untouched() -> None:
-    model = OrthogonalTreesClassifier(n_estimators=3, random_state=0).fit(X3, Y3)
-    before = model.predict(X3)
-    with pytest.raises(ValueError, match="two classes"):
-        model.set_params(coding="0/1").fit(X3, Y3)
-    np.testing.assert_array_equal(model.predict(X3), before)
 
 
 @each

@@ -6,21 +6,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from obliqua.engine import grow as growing
+from obliqua.engine import axis_cuts as sorted_columns
 from obliqua.data.encoding import Column, Encoding
 from obliqua.data.problem import Problem
-from obliqua.engine import axis_cuts as sorted_columns
-from obliqua.engine import grow as growing
-from obliqua.engine.grow import grow
-from obliqua.engine.proposals import Directions, NodeView, Proposals
 from obliqua.engine.rules import Rules
+from obliqua.engine.grow import grow
 from obliqua.methods.axis import AXIS
 from obliqua.methods.discriminants import Discriminants
 from obliqua.methods.hhcart import Householder
 from obliqua.methods.means import class_means
+from obliqua.engine.proposals import Directions, NodeView, Proposals
 from obliqua.tree.tree import Tree
+from problems import examples
 from reference import criteria
 from reference.crimcoord import distinct_top, from_counts
 
@@ -130,7 +131,7 @@ def passes(tree: Tree, Z: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", METHODS)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 10**6), weighted=st.booleans(), n_classes=st.integers(2, 3))
 def test_rows_reach_the_leaves_that_counted_them(
     name: str, seed: int, weighted: bool, n_classes: int
@@ -146,7 +147,7 @@ def test_rows_reach_the_leaves_that_counted_them(
     assert (tree.gain[inner] >= tree.axis_gain[inner] - 1e-12).all()
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 10**6), weighted=st.booleans(), n_classes=st.integers(2, 3))
 def test_the_best_cut_of_all_columns_is_found(seed: int, weighted: bool, n_classes: int) -> None:
     """Every node of a CART gains what a search over all dressed columns gains.
@@ -170,7 +171,7 @@ def test_the_best_cut_of_all_columns_is_found(seed: int, weighted: bool, n_class
 
 
 @pytest.mark.parametrize("name", [*METHODS, "class means"])
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(seed=st.integers(0, 10**6))
 def test_tables_and_stand_ins_are_those_of_the_node(name: str, seed: int) -> None:
     data = problem(seed)
@@ -213,7 +214,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("name", ASKED)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(seed=st.integers(0, 10**6), weighted=st.booleans(), best_first=st.booleans())
 def test_python_sees_numbers(name: str, seed: int, weighted: bool, best_first: bool) -> None:
     data = problem(seed, weighted=weighted)
@@ -228,7 +229,7 @@ def test_python_sees_numbers(name: str, seed: int, weighted: bool, best_first: b
     assert tree.n_leaves > 2
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 10**6), weighted=st.booleans(), zero_gain=st.booleans())
 def test_a_criterion_in_python_grows_the_compiled_tree(
     seed: int, weighted: bool, zero_gain: bool
@@ -258,7 +259,7 @@ def test_threads_change_nothing(
 
 
 @pytest.mark.parametrize("name", METHODS)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=st.integers(0, 10**6), exponent=st.integers(1, 30))
 def test_the_unit_of_weights_means_nothing(name: str, seed: int, exponent: int) -> None:
     data = problem(seed, weighted=True)
@@ -291,7 +292,7 @@ def test_more_classes_than_levels() -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=st.integers(0, 10**6), weighted=st.booleans())
 def test_the_order_of_the_rows_changes_nothing(name: str, seed: int, weighted: bool) -> None:
     data = problem(seed, weighted=weighted)
@@ -302,7 +303,7 @@ def test_the_order_of_the_rows_changes_nothing(name: str, seed: int, weighted: b
 
 
 @pytest.mark.parametrize("name", METHODS)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=st.integers(0, 10**6))
 def test_a_weight_is_a_repeated_row(name: str, seed: int) -> None:
     data = problem(seed, weighted=True)
@@ -315,7 +316,7 @@ def test_a_weight_is_a_repeated_row(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @example(seed=155184)
 @given(seed=st.integers(0, 10**6))
 def test_names_of_levels_change_nothing(name: str, seed: int) -> None:
