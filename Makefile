@@ -19,7 +19,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods reproduce reproduction sanitize clean bench-refined
+.PHONY: help demo test mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods reproduce reproduction sanitize clean bench-refined
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -31,6 +31,9 @@ demo: $(VENV)/.package $(VENV)/.group-cli $(VENV)/.group-plot ## compare methods
 
 test: $(VENV)/.package $(VENV)/.group-test ## run the tests
 	@$(RUN) -m pytest -q -n $(WORKERS) $(ARGS)
+
+mutations: $(VENV)/.package $(VENV)/.group-test ## which tests notice mistakes made on purpose; ARGS='--tests "tests -n 2"'
+	@nice $(RUN) tests/mutate.py $(ARGS)
 
 lint: $(VENV)/.package $(VENV)/.group-lint ## check style and types
 	@$(RUN) -m ruff check --quiet .

@@ -1,0 +1,26 @@
+"""The kept mutations (see mutate.py) still apply to the sources as they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from mutate import COMPILED, mutated, place_of, read_mutations, read_sources
+
+MUTATIONS = read_mutations()
+
+
+@pytest.fixture(scope="module")
+def sources():
+    return read_sources()
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.id)
+def test_it_applies(mutation, sources):
+    assert mutated(mutation, sources) != sources[place_of(mutation, sources)]
+    assert mutation.breaks.endswith(".") and mutation.likely
+
+
+def test_there_are_enough_of_them(sources):
+    assert len({mutation.id for mutation in MUTATIONS}) == len(MUTATIONS) >= 48
+    places = [place_of(mutation, sources) for mutation in MUTATIONS]
+    assert sum(place.suffix in COMPILED for place in places) >= 10
