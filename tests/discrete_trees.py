@@ -9,8 +9,8 @@ import numpy as np
 
 from obliqua.data.encoding import Column, Encoding
 from obliqua.spectrum import Domain, Feature, Measure, TreeSum
-from obliqua.tree.tree import Tree
 from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.tree import Tree
 from problems import examples
 
 #: Enumerating domains takes time.

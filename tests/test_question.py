@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from obliqua import HHCartClassifier, Tree, TreeBuilder, TreeError
+from obliqua.data.encoding import Column, Encoding, written_name
 from obliqua.words.numbers import write_number
 from obliqua.words.question import Question, Term, conditions, question_of
-from obliqua.data.encoding import Column, Encoding, written_name
 from problems import examples
 
 AGE_BMI = Encoding.identity(2, ["age", "bmi"])

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from obliqua import rank_methods
-from obliqua.stats.ranks import MOST_EXACT
-from obliqua.stats.ranks import Ranks
+from obliqua.stats.ranks import MOST_EXACT, Ranks
 from problems import examples
 from reference import ranks as twin
 

@@ -9,14 +9,13 @@ import pytest
 
 from obliqua.criteria import CRITERIA, get_criterion, vectorized
 from obliqua.data.problem import Problem, encode
-from obliqua.engine.proposals import Directions, Proposals
-from obliqua.engine.rules import Rules
 from obliqua.engine.grow import grow
 from obliqua.engine.parts import Part, search_parts
-from obliqua.engine.proposals import Planes, read_directions
+from obliqua.engine.proposals import Directions, Planes, Proposals, read_directions
+from obliqua.engine.rules import Rules
 from obliqua.engine.search import search_node
-from obliqua.tree.tree import Tree
 from obliqua.tree.builder import TreeBuilder
+from obliqua.tree.tree import Tree
 
 CONVEX = [name for name, criterion in CRITERIA.items() if criterion.convex]
 

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from obliqua.engine import grow as growing
-from obliqua.engine import axis_cuts as sorted_columns
 from obliqua.data.encoding import Column, Encoding
 from obliqua.data.problem import Problem
-from obliqua.engine.rules import Rules
+from obliqua.engine import axis_cuts as sorted_columns
+from obliqua.engine import grow as growing
 from obliqua.engine.grow import grow
+from obliqua.engine.proposals import Directions, NodeView, Proposals
+from obliqua.engine.rules import Rules
 from obliqua.methods.axis import AXIS
 from obliqua.methods.discriminants import Discriminants
 from obliqua.methods.hhcart import Householder
 from obliqua.methods.means import class_means
-from obliqua.engine.proposals import Directions, NodeView, Proposals
 from obliqua.tree.tree import Tree
 from problems import examples
 from reference import criteria
