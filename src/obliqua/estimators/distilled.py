@@ -251,7 +251,9 @@ class DistilledClassifier(TreesClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for the fit of the teacher and for `fidelity_` on held-out rows.
             A row with weight 0 counts as absent. The teacher must take weights, unless it is
-            fitted. The student is grown from what the teacher says, in which they are.
+            fitted. The student is grown from what the teacher says, in which they are. A weight
+            of 2 is not the same as a row that is there twice: the default teacher, a random
+            forest, draws rows, and so do holding out and generating.
 
         Returns
         -------
