@@ -1,4 +1,4 @@
-"""Imports run one way: cli -> experiments -> estimators -> stages -> ground -> _core.
+"""Imports run one way: cli -> select -> estimators -> stages -> ground -> _core.
 
 The rooms that are planned but not yet built stand in the table too. A module that the table
 does not know fails the test: whoever adds it says where it belongs.
@@ -37,7 +37,7 @@ FLOORS = [
         },
     ),
     ("estimators", {"estimators", "testing"}),
-    ("experiments", {"experiments"}),
+    ("select", {"select"}),
     ("cli", {"cli", "__main__"}),
 ]
 FLOOR_OF = {room: number for number, (_, rooms) in enumerate(FLOORS) for room in rooms}

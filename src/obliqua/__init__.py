@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from obliqua.estimators.refined import RefinedTreeClassifier
     from obliqua.estimators.repeated import RepeatedTreesClassifier
     from obliqua.estimators.sadt import SADTClassifier
-    from obliqua.experiments.advise import advise
-    from obliqua.experiments.compare import compare
     from obliqua.export.dot import export_graphviz
     from obliqua.export.rules import export_rules
     from obliqua.export.text import export_text
@@ -54,6 +52,8 @@ if TYPE_CHECKING:
     from obliqua.plot.tree import plot_tree
     from obliqua.proposals import Directions
     from obliqua.ranks import rank_methods
+    from obliqua.select.advise import advise
+    from obliqua.select.compare import compare
     from obliqua.spread import measure_spread
     from obliqua.tree import Tree, TreeBuilder, collapse, fold
 
@@ -155,9 +155,9 @@ _HOMES = {
     "Tree": "obliqua.tree",
     "TreeBuilder": "obliqua.tree",
     "TreeError": "obliqua.errors",
-    "advise": "obliqua.experiments.advise",
+    "advise": "obliqua.select.advise",
     "collapse": "obliqua.tree",
-    "compare": "obliqua.experiments.compare",
+    "compare": "obliqua.select.compare",
     "distil": "obliqua.estimators.distilled",
     "export_graphviz": "obliqua.export.dot",
     "export_rules": "obliqua.export.rules",

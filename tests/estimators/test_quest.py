@@ -8,7 +8,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from estimators.registry import assert_sound, blobs
 from obliqua import QuestClassifier, export_text
-from obliqua.experiments.methods import find_method
+from obliqua.select.methods import find_method
 
 X, Y = load_iris(return_X_y=True)
 RNG = np.random.default_rng(0)

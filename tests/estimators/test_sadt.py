@@ -14,7 +14,7 @@ import obliqua
 from estimators.registry import assert_sound, blobs
 from obliqua import SADTClassifier
 from obliqua.datasets import make_ls10, make_pol
-from obliqua.experiments.methods import find_method
+from obliqua.select.methods import find_method
 from reference.criteria import entropy
 
 X, Y = load_wine(return_X_y=True)

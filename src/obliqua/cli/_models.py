@@ -32,7 +32,7 @@ def make_estimator(name: str, settings: Iterable[tuple[str, Any]], seed: int) ->
     seed : int
         The random state.
     """
-    from obliqua.experiments.methods import find_method
+    from obliqua.select.methods import find_method
 
     method = find_method(name)
     estimator = method.make(seed)

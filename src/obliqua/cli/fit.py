@@ -146,7 +146,7 @@ def _features(table: Table, names: list[str], given: dict[str, Any], estimator: 
     """Read the columns to learn from as the method can take them."""
     if takes_tables(estimator):
         return infer(table, names, Choice.of(given))
-    from obliqua.experiments.methods import METHODS
+    from obliqua.select.methods import METHODS
 
     others = [
         name for name in METHODS if name != "sklearn" and takes_tables(make_estimator(name, (), 0))
@@ -214,8 +214,8 @@ def _other_rows(
 
 
 def _summary(estimator: Any, rows: Rows, given: dict[str, Any]) -> list[tuple[str, str]]:
-    from obliqua.experiments.compare import features_per_split
-    from obliqua.experiments.methods import METHODS
+    from obliqua.select.compare import features_per_split
+    from obliqua.select.methods import METHODS
 
     method, n = given["method"], len(rows.y)
     labels, counts = np.unique(rows.y, return_counts=True)
