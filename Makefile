@@ -68,7 +68,7 @@ reproduce: $(VENV)/.package $(VENV)/.group-cli ## make the papers' tables again,
 	@$(RUN) -m obliqua reproduce $(if $(ARGS),$(ARGS),all --jobs -1 --resume)
 
 reproduction: $(VENV)/.package ## write docs/reproduction.md; ARGS="--keep results" takes new logs first
-	@$(RUN) -m benchmarks.reproduction $(ARGS)
+	@$(RUN) -m reproduction.page $(ARGS)
 
 bench-growth: $(VENV)/.package ## how HHCART's time grows with rows, features and classes
 	@$(RUN) -m benchmarks.growth $(ARGS)

@@ -27,9 +27,11 @@ from sklearn.cluster import KMeans
 
 from obliqua import FisherTreeClassifier, datasets
 from obliqua.engine.proposals import Directions, Proposals
-from obliqua.experiments.hhcart import TABLE_5, TABLE_7
-from obliqua.experiments.protocol import Cell, Method, Rows, run_cell, summarise
 from obliqua.methods import fdt
+from obliqua.select.methods import Method
+from reproduction.papers.hhcart import TABLE_5, TABLE_7
+from reproduction.protocol import CellResult, run_cell, summarise
+from reproduction.rows import ExperimentRows
 
 FOLDER = Path(__file__).parents[1] / "docs" / "results" / "fdt"
 Pair = tuple[np.ndarray, np.ndarray]  # a scatter matrix and a difference of means
@@ -219,13 +221,13 @@ WAYS = {
 }
 
 
-def rows_of(load: Callable[[], Any], most: int | None = None) -> Rows:
+def rows_of(load: Callable[[], Any], most: int | None = None) -> ExperimentRows:
     """The first rows of a set, in stratified folds."""
     found = load()
-    return Rows(found.data[:most], found.target[:most], stratified=True)
+    return ExperimentRows(found.data[:most], found.target[:most], stratified=True)
 
 
-def measure(name: str, rows: Rows, method: Method, repeats: int) -> list[Cell]:
+def measure(name: str, rows: ExperimentRows, method: Method, repeats: int) -> list[CellResult]:
     """Repeat a cross-validation."""
     plain = replace(rows, n_folds=5)
     return [run_cell(name, plain, method, repeat, 0) for repeat in range(repeats)]
@@ -262,7 +264,7 @@ def table(found: list[list[Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def compare(sets: dict[str, tuple[Rows, int]], methods: list[Method], stem: str) -> None:
+def compare(sets: dict[str, tuple[ExperimentRows, int]], methods: list[Method], stem: str) -> None:
     """Run everything, and write it anew after each set."""
     found: list[list[Any]] = []
     for name, (rows, repeats) in sets.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import metadata
 
-from obliqua.experiments.machine import facts
+from reproduction.machine import facts
 
 __all__ = ["facts", "versions"]
 

@@ -3,7 +3,7 @@
 ``python -m benchmarks.oc1`` fits the trees of tables 1 and 2 of the OC1 paper (Murthy, Kasif,
 Salzberg, 1994), writes `benchmarks/results/oc1/oc1.json` and the tables in docs/benchmarks.md.
 
-The program's figures are those of `obliqua.experiments.oc1`: version 3, fifty trees each, user
+The program's figures are those of `reproduction.papers.oc1`: version 3, fifty trees each, user
 time on a shared machine of two cores. They come from another day than ours, so small differences
 of speed mean nothing. Trees are fitted to the training rows of a five-fold cross-validation: with
 the program's settings, so that both search in the same way, and with ours.
@@ -27,8 +27,10 @@ from benchmarks import machine
 from benchmarks.growth import exponent
 from benchmarks.report import ROOT, number, table
 from obliqua import OC1Classifier
-from obliqua.experiments.oc1 import PROGRAM_1, PROGRAM_2, TABLE_1, TABLE_2
-from obliqua.experiments.protocol import Method, Rows, folds
+from obliqua.select.methods import Method
+from reproduction.papers.oc1 import PROGRAM_1, PROGRAM_2, TABLE_1, TABLE_2
+from reproduction.protocol import folds
+from reproduction.rows import ExperimentRows
 
 BEGIN, END = "<!-- oc1:begin -->", "<!-- oc1:end -->"
 RESULT = ROOT / "benchmarks" / "results" / "oc1" / "oc1.json"
@@ -53,7 +55,7 @@ SERIES: dict[str, tuple[str, list[int], dict[str, int]]] = {
 }
 
 
-def fit_all(method: Method, rows: Rows, rounds: int) -> dict[str, float]:
+def fit_all(method: Method, rows: ExperimentRows, rounds: int) -> dict[str, float]:
     """Means over five trees: CPU milliseconds of the best round, hyperplanes, leaves."""
     cpu, tried, leaves = [], [], []
     for fold, test in enumerate(folds(len(rows.y), np.random.default_rng(0))):

@@ -290,7 +290,7 @@ def measure_small(run: Run) -> Iterator[Row]:
     """The nine small sets: the mean of five folds; methods choose the number of leaves."""
     from sklearn.model_selection import StratifiedKFold
 
-    from obliqua.experiments.hhcart import DATA_SETS
+    from reproduction.papers.hhcart import DATA_SETS
 
     methods: dict[str, Fit] = {
         SMALL_GREEDY: partial(greedy, pruning="cv", prune_root=True),

@@ -1,15 +1,43 @@
-"""What the tests of the command line share beside fixtures."""
+"""What the tests of the command line share."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from click.testing import Result
+import pytest
+from click.testing import CliRunner, Result
+
+from obliqua.cli._app import app
 
 Run = Callable[..., Result]
 Shell = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Each test works in an empty folder, on a narrow screen without colours."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def run() -> Run:
+    """Runs the command within this process; `code` is the exit code that is expected."""
+
+    def run(*words: str, code: int = 0, **more: Any) -> Result:
+        result = CliRunner().invoke(app, list(words), prog_name="obliqua", **more)
+        assert result.exit_code == code, result.output
+        assert "Traceback" not in result.output
+        return result
+
+    return run
 
 
 def table(n_rows: int = 60, seed: int = 0) -> str:

@@ -37,8 +37,6 @@ from obliqua.estimators.quest import QuestClassifier as QuestClassifier
 from obliqua.estimators.refined import RefinedTreeClassifier as RefinedTreeClassifier
 from obliqua.estimators.repeated import RepeatedTreesClassifier as RepeatedTreesClassifier
 from obliqua.estimators.sadt import SADTClassifier as SADTClassifier
-from obliqua.experiments.advise import advise as advise
-from obliqua.experiments.compare import compare as compare
 from obliqua.export.dot import export_graphviz as export_graphviz
 from obliqua.export.rules import export_rules as export_rules
 from obliqua.export.text import export_text as export_text
@@ -53,6 +51,8 @@ from obliqua.plot.projection import plot_projection as plot_projection
 from obliqua.plot.ranks import plot_critical_difference as plot_critical_difference
 from obliqua.plot.subclasses import plot_subclasses as plot_subclasses
 from obliqua.plot.tree import plot_tree as plot_tree
+from obliqua.select.advise import advise as advise
+from obliqua.select.compare import compare as compare
 from obliqua.stats.ranks import rank_methods as rank_methods
 from obliqua.tree.builder import TreeBuilder as TreeBuilder
 from obliqua.tree.fold import fold as fold

@@ -8,33 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from cli_tools import Run, Shell, table
-from obliqua.cli._app import app
+from cli_tools import Run, Shell, folder, run, table
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Each test works in an empty folder, on a narrow screen without colours."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-    return tmp_path
-
-
-@pytest.fixture
-def run() -> Run:
-    """Runs the command within this process; `code` is the exit code that is expected."""
-
-    def run(*words: str, code: int = 0, **more: Any) -> Result:
-        result = CliRunner().invoke(app, list(words), prog_name="obliqua", **more)
-        assert result.exit_code == code, result.output
-        assert "Traceback" not in result.output
-        return result
-
-    return run
+__all__ = ["folder", "run"]
 
 
 @pytest.fixture

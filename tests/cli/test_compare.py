@@ -10,7 +10,7 @@ import pytest
 
 import obliqua
 from cli_tools import NOT_FOR_FOLDS, Run, people, table
-from obliqua.experiments.methods import BY_DEFAULT
+from obliqua.select.methods import BY_DEFAULT
 
 QUICK = ("compare", "data.csv", "-t", "y", "--folds", "3")
 

@@ -10,7 +10,7 @@ import pytest
 from cli_tools import Run, facts
 from obliqua import datasets
 from obliqua.cli.demo import OF_OC1
-from obliqua.experiments.methods import BY_DEFAULT
+from obliqua.select.methods import BY_DEFAULT
 
 
 def test_the_demo(run: Run) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import obliqua
 from cli_tools import Run, facts, people, table
-from obliqua.experiments.methods import METHODS
+from obliqua.select.methods import METHODS
 
 
 def test_the_model_is_the_one_that_the_library_fits(run: Run, data: Path) -> None:

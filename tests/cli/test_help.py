@@ -8,7 +8,7 @@ import pytest
 import obliqua
 from cli_tools import Run
 from obliqua.cli._app import app
-from obliqua.experiments.methods import METHODS
+from obliqua.select.methods import METHODS
 
 COMMANDS = list(app.commands)
 

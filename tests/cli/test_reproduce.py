@@ -1,222 +1,95 @@
-"""``obliqua reproduce``: tables of the papers, resumed, interrupted and without some data."""
+"""``obliqua reproduce`` where it is installed: a clone has the rest, a stranger's folder not."""
 
 from __future__ import annotations
 
-import csv
-import os
-import signal
-import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from cli_tools import Run
-from interrupts import ctrl_c_means
-from obliqua.cli import reproduce as command
-from obliqua.errors import DatasetMissing
-from obliqua.experiments import catalogue
-from obliqua.experiments.hhcart import TABLE_2
-from obliqua.experiments.protocol import DataSet, Method
-from obliqua.experiments.store import Kept
-from obliqua.experiments.tables import Table
+from cli_tools import Run, Shell
+from obliqua.cli.reproduce import clone
 
-STUMP = Method("AP", "one split", "obliqua.CartClassifier", {"max_depth": 1})
-OTHER = Method("new", "not in the paper", "obliqua.CartClassifier", {"max_depth": 2})
+OURS = '[project]\nname = "obliqua"\n'
+COMMAND = """
+import click
 
-
-def absent() -> Any:
-    raise DatasetMissing("stars are not to be had; put stars.csv into the folder")
+@click.command()
+@click.argument("name")
+@click.option("--sets")
+def reproduce(name, sets):
+    click.echo(f"{name} on {sets}")
+"""
 
 
-QUICK = replace(TABLE_2, methods=(STUMP, OTHER), standard=("AP",))
-#: Shows cells of the other one.
-SHARED = replace(QUICK, name="shared", title="the same cells", cells_of="hhcart-table-2")
-STARS = replace(
-    QUICK,
-    name="stars",
-    title="with data that nobody has",
-    data_sets=(*QUICK.choose_sets(["WINE"]), DataSet("stars", "bright ones", absent)),
+def make_clone(folder: Path, project: str | None, command: str) -> Path:
+    """A folder with a package `reproduction` and perhaps a project file; a folder below it."""
+    package = folder / "reproduction"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "command.py").write_text(command)
+    if project is not None:
+        (folder / "pyproject.toml").write_text(project)
+    below = folder / "some" / "where"
+    below.mkdir(parents=True)
+    return below
+
+
+def test_elsewhere_it_says_where_the_tables_are_made(run: Run) -> None:
+    for words in (["hhcart-table-2", "--sets", "BS", "-q"], ["--list"], []):
+        shown = " ".join(run("reproduce", *words, code=1).stderr.split())
+        assert "stands in its source repository; call this command in a clone of it." in shown
+    assert "clone of obliqua's source repository" in run("reproduce", "--help").stdout
+
+
+def test_the_command_is_found_from_any_folder_of_a_clone(folder: Path, shell: Shell) -> None:
+    below = make_clone(folder / "clone", OURS, COMMAND)
+    done = shell("obliqua reproduce tables --sets BS", cwd=below)
+    assert (done.returncode, done.stdout) == (0, "tables on BS\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    "project",
+    [None, '[project]\nname = "other"\n', "[project", 'project = "obliqua"\n', "[tool]\n"],
 )
-MINE = replace(QUICK, name="mine", title="no paper has it", published={})
-TABLES = {table.name: table for table in (QUICK, SHARED, STARS, MINE)}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> dict[str, Table]:
-    """The command with methods that are quick."""
-    monkeypatch.setattr(catalogue, "TABLES", TABLES)
-    monkeypatch.setattr(catalogue, "OWN_TABLES", frozenset({"mine"}))
-    return TABLES
-
-
-def test_the_command_writes_what_it_prints(run: Run, folder: Path) -> None:
-    words = ["hhcart-table-2", "--sets", "BS,WINE", "--repeats", "2,WINE=1", "--out", "new/folder"]
-    result = run("reproduce", *words)
-    text = (folder / "new/folder/hhcart-table-2.md").read_text("utf-8")
-    assert "| BS | AP | 2 | 78.2 ± 1.3 |" in text
-    assert "| WINE | AP | 1 | 89.2 ± 4.6 |" in text
-    shown = " ".join(result.stdout.split())
-    assert "HHCART, table 2" in shown
-    assert "BS AP accuracy 78.2 ± 1.3" in shown
-    assert "> 2 sd, worse" in shown
-    assert "better and 2 worse by more than two." in shown
-    assert "|" not in shown
-    assert max(map(len, result.stdout.splitlines())) <= 80
-    meaning = "A verdict compares means, the paper's and ours, in standard deviations of single"
-    assert shown.count(meaning) == 1
-    assert "[1/3]" in result.stderr
-    assert "left" in result.stderr
-    with (folder / "new/folder/hhcart-table-2.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [(row["set"], row["repeats"]) for row in rows] == [("BS", "2"), ("WINE", "1")]
-    assert rows[0]["leaves_ours"] == "2.0"
-    assert rows[1]["accuracy_ours_sd"] == ""
-
-    # Again: refused, then completed by another method without repeating anything.
-    assert "--resume" in run("reproduce", *words, code=1).stderr
-    again = run("reproduce", *words, "--resume", "--methods", "AP,new")
-    assert "[3/3] hhcart-table-2 WINE new" in again.stderr
-    assert run("reproduce", *words, "--resume", "-q").stderr == ""
-
-
-def test_files_of_results_are_the_same_for_any_number_of_jobs(run: Run) -> None:
-    words = ["reproduce", "hhcart-table-2", "--sets", "BS,WINE", "--methods", "AP,new"]
-    texts = []
-    for jobs in ("1", "2"):
-        run(*words, "--repeats", "2", "--jobs", jobs, "--out", jobs)
-        texts.append(Path(jobs, "hhcart-table-2.csv").read_text("utf-8"))
-    assert texts[0] == texts[1]
-
-
-def test_all_are_the_tables_of_papers_and_shared_cells_are_computed_once(
-    run: Run, folder: Path
+def test_a_strangers_package_is_not_imported(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, project: str | None
 ) -> None:
-    result = run("reproduce", "all", "--sets", "WINE", "--repeats", "2")
-    assert "[4/4]" in result.stderr  # two of table 2, two of the stars' WINE, none of the shared
-    files = sorted(path.name for path in (folder / "results").iterdir())
-    assert files == [
-        *("hhcart-table-2.csv", "hhcart-table-2.jsonl", "hhcart-table-2.md"),
-        *("shared.csv", "shared.md", "stars.csv", "stars.jsonl", "stars.md"),
-    ]
-    one, other = (
-        (folder / "results" / f"{n}.csv").read_text() for n in ("hhcart-table-2", "shared")
-    )
-    assert one == other
-    assert "mine" not in result.stdout
-    result = run("reproduce", "own", "--sets", "WINE", "--repeats", "1")
-    assert "[1/1]" in result.stderr
-    # The shared table alone makes the cells of the other one.
-    run("reproduce", "shared", "--sets", "WINE", "--repeats", "1", "--out", "alone")
-    assert Kept(folder / "alone" / "hhcart-table-2.jsonl").cells("WINE", "AP")
+    monkeypatch.chdir(make_clone(folder / "other", project, "raise SystemExit('imported')"))
+    assert clone() is None
+    assert "source repository" in run("reproduce", "tables", code=1).stderr
 
 
-def test_data_that_cannot_be_had_do_not_stop_the_others(run: Run) -> None:
-    result = run("reproduce", "stars", "--repeats", "1")
-    assert "Left out: stars of stars. stars are not to be had; put stars.csv" in result.stderr
-    assert "WINE" in result.stdout
-    alone = run("reproduce", "stars", "--sets", "stars", "--out", "x", code=1)
-    assert "none of the data can be had" in alone.stderr
+def test_the_nearest_clone_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_clone(folder, OURS, COMMAND)
+    monkeypatch.chdir(make_clone(folder / "some" / "inner", OURS, COMMAND))
+    assert clone() == folder / "some" / "inner"
+    monkeypatch.chdir(folder / "some")
+    assert clone() == folder
 
 
-def test_sets_can_be_left_out(run: Run) -> None:
-    most = ",".join(s.name for s in TABLE_2.data_sets if s.name != "WINE")
-    result = run("reproduce", "hhcart-table-2", "--without", most, "--repeats", "1")
-    assert "[1/1] hhcart-table-2 WINE AP" in result.stderr
+def test_a_clone_of_another_time_is_told(folder: Path, shell: Shell) -> None:
+    below = make_clone(folder / "clone", OURS, "from obliqua.later import nothing\n")
+    done = shell("obliqua reproduce tables", cwd=below)
+    assert done.returncode == 1
+    assert "does not fit the obliqua that is installed" in " ".join(done.stderr.split())
+    assert "No module named 'obliqua.later'" in " ".join(done.stderr.split())
 
 
-def test_the_list_needs_no_name(run: Run) -> None:
-    shown = run("reproduce", "--list").stdout
-    assert all(f"{name}: " in shown for name in TABLES)
-    assert "Boston Housing" in shown
-    assert "mine: " not in run("reproduce", "hhcart-table-2", "--list").stdout
-
-
-WRONG_WORDS = {
-    "no table": ([], "Name a table, or all"),
-    "unknown table": (["hhcart-table-3"], "no table 'hhcart-table-3'. Did you mean 'hhcart-tab"),
-    "no sets": (["hhcart-table-2", "--sets", ""], "empty name"),
-    "no repeats": (["hhcart-table-2", "--repeats", "x"], "not of the form N[,SET=N]"),
-    "empty repeats": (["hhcart-table-2", "--repeats", ""], "not of the form N[,SET=N]"),
-    "half a repeat": (["hhcart-table-2", "--repeats", "3,BS=1.5"], "not of the form N[,SET=N]"),
-    "a seed below 0": (["hhcart-table-2", "--seed", "-1"], "not a whole number from 0"),
-    "no jobs": (["hhcart-table-2", "--jobs", "0"], "not a whole number other than 0"),
-    "unknown set": (["hhcart-table-2", "--sets", "XX"], "--sets: no data set is called 'XX'; the"),
-    "unknown left out": (["all", "--without", "XX"], "--without: no data set is called 'XX'"),
-    "unknown method": (["all", "--methods", "XX"], "--methods: no method is called 'XX'; there"),
-    "repeats of none": (["all", "--repeats", "1,XX=2"], "--repeats: no data set is called 'XX'"),
-    "0 repeats": (
-        ["all", "--repeats", "0"],
-        "--repeats: there must be at least one repeat, got 0",
-    ),
-    "0 of one": (["all", "--repeats", "1,LET=0", "--sets", "WINE"], "got 0 for LET"),
-    "nothing": (["stars", "--sets", "WINE", "--without", "WINE"], "Nothing is left to do"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG_WORDS)
-def test_wrong_words_are_found_before_the_results_are_looked_at(
-    name: str, run: Run, folder: Path
+def test_another_package_of_the_name_is_refused(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words, message = WRONG_WORDS[name]
-    (folder / "results").mkdir()
-    (folder / "results" / "hhcart-table-2.jsonl").write_text("earlier results", "utf-8")
-    shown = " ".join(run("reproduce", *words, code=2).stderr.split())
-    assert message in shown
+    """One that was there before, so that the clone's cannot be imported."""
+    make_clone(folder / "before", None, COMMAND)
+    for name in [name for name in sys.modules if name.split(".")[0] == "reproduction"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(folder / "before")
+    import reproduction.command
 
-
-def test_a_folder_that_cannot_be_made(run: Run, folder: Path) -> None:
-    (folder / "file").write_text("", "utf-8")
-    for out in ("file", "file/below"):
-        result = run("reproduce", "hhcart-table-2", "--sets", "BS", "--out", out, code=1)
-        assert f"The folder {out} cannot be made" in result.stderr
-
-
-def test_an_interrupted_command_says_how_to_go_on(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(*args: Any, **params: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("obliqua.experiments.reproduce.work_off", interrupt)
-    result = run("reproduce", "hhcart-table-2", "--sets", "WINE", code=130)
-    assert "What is finished is kept in results; the same command with --resume" in result.stderr
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for single processes")
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_keeps_what_is_finished(folder: Path, jobs: str) -> None:
-    words = ["hhcart-table-2", "--sets", "WINE", "--methods", "A,D,AP", "--jobs", jobs]
-    words += ["--repeats", "60"]
-    program = [sys.executable, "-m", "obliqua", "reproduce", *words]
-    with ctrl_c_means(signal.default_int_handler):
-        process = subprocess.Popen(
-            program,
-            stderr=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-    assert process.stderr is not None
-    lines = [process.stderr.readline() for _ in range(3)]
-    os.killpg(process.pid, signal.SIGINT)
-    out, rest = process.communicate(timeout=60)
-    assert process.returncode == 130, "".join(lines) + rest
-    assert out == ""
-    assert "Traceback" not in rest
-    assert rest.splitlines()[-1].startswith("Interrupted. What is finished is kept in results")
-    told = 3 + rest.count(" repeat ")
-    kept = Kept(folder / "results" / "hhcart-table-2.jsonl")
-    assert sum(map(len, kept.all_cells().values())) >= told
-    done = subprocess.run(
-        [*program, "--resume", "--repeats", "1"], capture_output=True, text=True, check=True
-    )
-    assert "WINE" in done.stdout
-
-
-def test_time_left_is_told_no_finer_than_it_is_known() -> None:
-    assert command._left(7) == "less than a minute left"
-    assert command._left(100) == "2 min left"
-    assert command._left(3900) == "1 h 05 min left"
+    found = reproduction.command.__file__
+    monkeypatch.chdir(make_clone(folder / "clone", OURS, COMMAND))
+    shown = run("reproduce", "tables", code=1).stderr
+    assert "Another package is called reproduction" in shown
+    assert found.split("/")[-1] in shown
+    for name in ("reproduction", "reproduction.command"):
+        monkeypatch.delitem(sys.modules, name)

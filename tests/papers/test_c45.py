@@ -1,4 +1,4 @@
-"""C4.5 against figures of Weka's J48 and of the papers that have run C4.5.
+"""C4.5 against figures of Weka's J48.
 
 On SPECT, J48 (default options, 80 training rows) makes 46 errors on the 187 test rows with a tree
 of 11 nodes; without subtree raising, and unpruned, 40 errors with 13 nodes. 46 of 187 is the
@@ -7,9 +7,6 @@ of 11 nodes; without subtree raising, and unpruned, 40 errors with 13 nodes. 46 
 
 from __future__ import annotations
 
-import csv
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,22 +14,7 @@ import pandas as pd
 import pytest
 
 from obliqua import C45Classifier
-from obliqua.experiments.c45 import METHODS, PUBLISHED, TABLE_C45, TABLE_MISSING, TABLE_MORE
-from obliqua.experiments.protocol import Cell, run_cell, summarise
-from obliqua.experiments.store import Store
-from obliqua.experiments.tables import Table, run_table
 from problems import data_folder
-
-RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
-TABLES = (TABLE_C45, TABLE_MORE, TABLE_MISSING)
-each_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-
-
-def kept(table: Table, data_set: str, method: str) -> list[Cell]:
-    """The repeats of the kept run, of which the tables beside it are made."""
-    content = json.loads((RESULTS / f"{table.name}.json").read_text("utf-8"))
-    cells = content["cells"][data_set][method]
-    return [Cell(**cells[str(repeat)]) for repeat in range(len(cells))]
 
 
 def spect(part: str) -> tuple[pd.DataFrame, np.ndarray]:
@@ -58,72 +40,3 @@ def test_j48_on_spect(options: dict[str, Any], n_nodes: int, errors: int, levels
     model = C45Classifier(categorical_features=chosen, **options).fit(X, y)
     assert model.tree_.n_nodes == n_nodes
     assert (model.predict(X_test) != y_test).sum() == errors
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("data_set", ["cancer", "iris", "housing", "diabetes"])
-def test_the_row_of_oc1(data_set: str, tmp_path: Path) -> None:
-    """Two cross-validations; C4.5 as it was when the table was made."""
-    store = Store(tmp_path / "c45.json", TABLE_C45.name, seed=1)
-    compared = run_table(
-        TABLE_C45,
-        store,
-        data_sets=[data_set],
-        methods=["C4.5/93"],
-        repeats=2,
-        progress=lambda line: None,
-    )
-    (row,) = compared.rows
-    assert row.published == PUBLISHED[data_set]["C4.5/93"]
-    assert abs(row.z_accuracy) <= 1.0
-    assert abs(row.z_leaves) <= 2.0
-
-
-@pytest.mark.data
-def test_windows_are_told_from_other_glass() -> None:
-    (windows,) = TABLE_C45.choose_sets(["windows"])
-    rows = windows.load()
-    assert rows.n_folds == 10
-    assert rows.stratified  # as J48's folds are
-    labels, counts = np.unique(rows.y, return_counts=True)
-    assert dict(zip(labels.tolist(), counts.tolist(), strict=True)) == {"other": 51, "window": 163}
-
-
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
-def test_every_variant_can_be_made(method: Any) -> None:
-    assert isinstance(method.make(0), C45Classifier)
-
-
-@each_table
-def test_the_kept_results_are_those_of_the_kept_run(table: Table) -> None:
-    with (RESULTS / f"{table.name}.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    methods = [method.name for method in table.methods]
-    assert len(rows) == len(table.data_sets) * len(methods)
-    for row, (name, method) in zip(
-        rows, ((s.name, m) for s in table.data_sets for m in methods), strict=True
-    ):
-        assert row["set"] == name
-        assert method == row.get("method", f"{row.get('tree')}/{row.get('handling')}")
-        found = summarise(kept(table, name, method))
-        assert found.repeats == (1 if name == "Income" else 10)
-        accuracy = row.get("accuracy_ours") or row["accuracy"]
-        leaves = row.get("leaves_ours") or row["leaves"]
-        assert float(accuracy) == pytest.approx(found.accuracy[0])
-        assert float(leaves) == pytest.approx(found.leaves[0])
-        assert f"| {name} | {method.removesuffix('/branch').removesuffix('/imputed')} |" in (
-            RESULTS / f"{table.name}.md"
-        ).read_text("utf-8")
-
-
-@pytest.mark.data
-@each_table
-def test_the_kept_results_are_those_of_this_code(table: Table) -> None:
-    """One repeat again: whoever changes C4.5 must run the tables anew, and say so."""
-    data_set = table.choose_sets(["wine" if table is TABLE_MISSING else "iris"])[0]
-    method = table.methods[0]
-    cell = run_cell(data_set.name, data_set.load(), method, 0, 0, table.n_folds)
-    before = kept(table, data_set.name, method.name)[0]
-    advice = f"the trees have changed: run `obliqua reproduce {table.name}` again"
-    assert cell.confusion == before.confusion, advice
-    assert cell.leaves == before.leaves, advice

@@ -60,7 +60,7 @@ class Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write methods and examples."""
         if self.methods is not None:
-            from obliqua.experiments.methods import METHODS
+            from obliqua.select.methods import METHODS
 
             listed = [m for m in METHODS.values() if m.estimator.startswith(self.methods)]
             with formatter.section("Methods"):
@@ -175,7 +175,7 @@ class MethodName(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Look the name up."""
-        from obliqua.experiments.methods import METHODS
+        from obliqua.select.methods import METHODS
 
         name = str(value)
         if name in METHODS:

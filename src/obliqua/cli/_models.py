@@ -22,7 +22,7 @@ OWN_OPTIONS = {
 
 def make_estimator(name: str, settings: Iterable[tuple[str, Any]], seed: int) -> Any:
     """Return an unfitted estimator."""
-    from obliqua.experiments.methods import find_method
+    from obliqua.select.methods import find_method
 
     method = find_method(name)
     estimator = method.make(seed)

@@ -12,7 +12,7 @@ from obliqua.cli._output import console, note, print_laid_out, print_text, progr
 from obliqua.cli.compare import print_measures, read_problem, title_of, write_for_programs
 
 if TYPE_CHECKING:
-    from obliqua.experiments.advice import Advice
+    from obliqua.select.advice import Advice
 
 
 @shared.command(
@@ -46,7 +46,7 @@ def advise(data: str, target: str, form: str, **given: Any) -> None:
     Trees are also grown to equal numbers of leaves. Then it says in words what that means. DATA
     is a CSV or Parquet file, or - for standard input.
     """
-    from obliqua.experiments.advise import advise as ask
+    from obliqua.select.advise import advise as ask
 
     table, X, y = read_problem(data, target, given)
     with progress("trying") as step:
@@ -79,7 +79,7 @@ def _print(advice: Advice) -> None:
     from rich import box
     from rich.table import Table as Grid
 
-    from obliqua.experiments.advice import ADVICE_HEADS, advice_cells
+    from obliqua.select.advice import ADVICE_HEADS, advice_cells
 
     found = advice.rows()
     lines = [(advice_cells(row), bool(row["within_noise"])) for row in found]

@@ -21,7 +21,7 @@ from obliqua.cli._types import ColumnChoice, Features, infer
 from obliqua.words.phrases import cells as cells_of
 
 if TYPE_CHECKING:
-    from obliqua.experiments.result import CompareResult
+    from obliqua.select.result import CompareResult
 
 GAP = 2  # between columns
 WIDE = 116  # columns of a terminal that has room for what the methods are
@@ -83,9 +83,9 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
     together) on the rows held out, the number of leaves, the depth, the mean number of features
     in a split, and the time of a fit.
     """
-    from obliqua.experiments.adapt import adapted
-    from obliqua.experiments.compare import compare as cross_validate
-    from obliqua.experiments.methods import BY_DEFAULT
+    from obliqua.select.adapt import adapted
+    from obliqua.select.compare import compare as cross_validate
+    from obliqua.select.methods import BY_DEFAULT
 
     names = given["methods"] or list(BY_DEFAULT)
     estimators = make_estimators(names, given["settings"], given["seed"])
@@ -182,8 +182,8 @@ def write_for_programs(found: dict[str, Any], form: str) -> None:
 
 
 def _print_table(result: CompareResult, title: str) -> None:
-    from obliqua.experiments.methods import METHODS
-    from obliqua.experiments.result import HEADS, cells
+    from obliqua.select.methods import METHODS
+    from obliqua.select.result import HEADS, cells
 
     screen = console()
     screen.print(title, soft_wrap=True)
@@ -227,7 +227,7 @@ def _print_rates(result: CompareResult) -> None:
     from rich import box
     from rich.table import NamedTable as Grid
 
-    from obliqua.experiments.result import RATE_HEADS
+    from obliqua.select.result import RATE_HEADS
 
     grid = Grid(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for k, head in enumerate(RATE_HEADS):

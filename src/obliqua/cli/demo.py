@@ -66,8 +66,8 @@ def demo(data: str, picture: Path, table: Path | None, seed: int) -> None:
     scikit-learn. The methods are cross-validated side by side. Then one tree is grown, printed,
     and drawn if matplotlib is installed.
     """
-    from obliqua.experiments.compare import compare
     from obliqua.export.text import export_text
+    from obliqua.select.compare import compare
 
     check_target(picture)
     if table is not None:

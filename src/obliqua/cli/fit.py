@@ -148,7 +148,7 @@ def _features(
     """Read the columns to learn from as the method can take them."""
     if takes_tables(estimator):
         return infer(table, names, ColumnChoice.of(given))
-    from obliqua.experiments.methods import METHODS
+    from obliqua.select.methods import METHODS
 
     others = [
         name for name in METHODS if name != "sklearn" and takes_tables(make_estimator(name, (), 0))
@@ -216,8 +216,8 @@ def _other_rows(
 
 
 def _summary(estimator: Any, rows: LabelledRows, given: dict[str, Any]) -> list[tuple[str, str]]:
-    from obliqua.experiments.compare import features_per_split
-    from obliqua.experiments.methods import METHODS
+    from obliqua.select.compare import features_per_split
+    from obliqua.select.methods import METHODS
 
     method, n = given["method"], len(rows.y)
     labels, counts = np.unique(rows.y, return_counts=True)

@@ -159,7 +159,7 @@ def _check_tree(container: Model, number: int | None) -> None:
 
 
 def _facts(fitted: Any, container: Model, path: str) -> list[tuple[str, str]]:
-    from obliqua.experiments.compare import features_per_split
+    from obliqua.select.compare import features_per_split
 
     # An estimator's repr names the parameters that differ from the defaults.
     kind = repr(fitted) if hasattr(fitted, "get_params") else type(fitted).__name__

@@ -1,0 +1,1 @@
+"""Tables of our own, in the form of the papers'."""

@@ -1,0 +1,1 @@
+"""Tables of the papers: data, methods, published figures, and how some are shown."""

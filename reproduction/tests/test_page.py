@@ -1,0 +1,114 @@
+"""The page "Reproduction" says what the kept logs say, and what does not hold has a reason."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from reproduction import page
+from reproduction.catalogue import OWN_TABLES, TABLES
+from reproduction.reasons import reason_of
+from reproduction.store import CellKey, Kept, ResultsError, Store
+from reproduction.verdict import far
+
+ADVICE = "write it again: python -m reproduction.page"
+LOGS = page.logs()
+
+
+def test_the_page_is_what_the_logs_say() -> None:
+    assert page.PAGE.read_text("utf-8") == page.page(), ADVICE
+    assert page.main(["--check"]) == 0
+
+
+@pytest.mark.parametrize("table", page.paper_tables(), ids=lambda table: table.name)
+def test_what_is_worse_has_a_reason(table: object) -> None:
+    (found,) = (one for one in TABLES.values() if one is table)
+    compared = page.filled(found, LOGS)
+    if compared is None:
+        assert f"| `{found.name}` | not run yet |" in page.PAGE.read_text("utf-8")
+        return
+    without = [
+        f"{one.data_set} {one.method}, {one.what}: z = {one.z:+.2f}"
+        for one in far(compared.figures())
+        if not one.better and reason_of(found.name, one.data_set, one.method, one.what) is None
+    ]
+    assert without == [], "find out why, and say so in reproduction.reasons"
+
+
+def test_kept_logs_are_small_and_of_tables_of_the_papers() -> None:
+    names = {table.cells_of or table.name for table in page.paper_tables()}
+    assert not names & OWN_TABLES
+    assert set(LOGS) <= names
+    for path in page.LOGS.iterdir():
+        assert path.suffixes in ([".jsonl"], [".jsonl", ".gz"]), path.name
+        assert path.stat().st_size < 1.5 * page.LARGE
+        assert Kept(path).lines.torn == b""
+
+
+# --- with logs that are made up ---------------------------------------------------------------
+
+
+def cell(right: int, leaves: int) -> dict[str, object]:
+    confusion = [[right, 100 - right], [100 - right, right]]
+    return {"classes": ["a", "b"], "confusion": confusion, "leaves": [leaves], "seconds": 36.0}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A log in which diabetes holds, and housing does not."""
+    store = Store(tmp_path / "oc1-table-1.jsonl", "oc1-table-1", 3)
+    with store.open():
+        for repeat in range(2):
+            store.put(CellKey("diabetes", "OC1", repeat), cell(74, 5))
+            store.put(CellKey("housing", "OC1", repeat), cell(60, 8))
+    return tmp_path
+
+
+def test_the_page_has_everything(folder: Path) -> None:
+    text = page.page(folder)
+    assert "| `oc1-table-1` | 4 | 3 | 0 | 0 | 1 | 0 |" in text
+    assert "| `hhcart-table-2` | not run yet |" in text
+    assert "| **all** | " in text
+    # One seed, four cells of 36 seconds, and what they were made with.
+    assert " | 3 | 4 | 0.04 | " in text
+    assert "scikit-learn " in text
+    assert (
+        "`oc1-table-1` housing OC1, accuracy (82.4 in the paper, 60 here). No reason is known."
+        in text
+    )
+    assert "### table 1 of OC1" in text
+    assert "| housing | OC1 | 2 | 82.4 ± 0.8 |" in text
+    assert "> 2 sd, worse" in text
+    for title, misprints in page.PAPERS.values():
+        assert misprints
+        assert all(f"| {title} | {one.where} |" in text for one in misprints)
+    for table in page.paper_tables():
+        for name in table.unavailable:
+            assert f"- {name}: " in text
+
+
+def test_logs_are_kept_and_large_ones_are_packed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "kept"
+    (plain,) = page.keep(folder, target)
+    assert plain.name == "oc1-table-1.jsonl"
+    text = page.page(target)
+    monkeypatch.setattr(page, "LARGE", 10)
+    (packed,) = page.keep(folder, target)
+    assert [path.name for path in target.iterdir()] == ["oc1-table-1.jsonl.gz"]
+    assert gzip.decompress(packed.read_bytes()) == (folder / plain.name).read_bytes()
+    assert page.page(target) == text
+    packed.write_bytes(packed.read_bytes()[:-10])
+    with pytest.raises(ResultsError, match="cannot be read"):
+        Kept(packed)
+
+
+def test_damaged_logs_are_not_kept(folder: Path, tmp_path: Path) -> None:
+    path = folder / "oc1-table-1.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"diabetes", b"diabetez", 1))
+    with pytest.raises(ResultsError, match="damaged"):
+        page.keep(folder, tmp_path / "kept")
+    assert not list((tmp_path / "kept").iterdir())

@@ -1,1 +1,0 @@
-"""The papers' experiments: their protocols, their published figures, and ours beside them."""

@@ -1,0 +1,257 @@
+"""`advise`: which kind of tree suits a table, and whether one does at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from obliqua._sklearn_compat import safe_indexing
+from obliqua._typing import AnyArray, Int64Array
+from obliqua.data.table import read_table
+from obliqua.estimators._fitted import TreesClassifier
+from obliqua.estimators._labels import encode_labels
+from obliqua.select.adapt import adapted
+from obliqua.select.advice import Advice
+from obliqua.select.candidates import CANDIDATES, Candidate
+from obliqua.select.compare import checked_labels, compare
+from obliqua.select.decision import Evidence, Measured, decide
+from obliqua.select.result import MEASURES, CompareResult, paired_p_value
+
+__all__ = ["Advice", "advise"]
+
+#: Numbers of leaves of the trees that are compared size by size.
+SIZES = (2, 4, 8, 16, 32, 64)
+#: So many rows for each leaf there must be at least, or trees of that size are not grown.
+ROWS_PER_LEAF = 5
+#: Below so many rows one cross-validation says too little.
+FEW_ROWS = 2_000
+#: Of a class that is rarer, all rows are kept, so that folds remain possible.
+RARE = 10
+#: A class is rare if it has at most this share of the rows that it would have if all had as many.
+RARE_SHARE = 0.5
+
+
+def advise(
+    X: Any,
+    y: Any,
+    *,
+    categorical_features: Any = "from_dtype",
+    n_folds: int = 10,
+    n_repeats: int | None = None,
+    max_rows: int | None = 20_000,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Advice:
+    """Find out which kind of tree suits a table, and whether oblique splits pay.
+
+    Cross-validated on the same stratified folds are an axis-parallel tree, a sparse, a dense and
+    a refined oblique one, a logistic regression, a random forest, and always giving the most
+    frequent class. The four trees are also grown to the same numbers of leaves, so that one sees
+    what a leaf is worth.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+        The rows, an array or a frame, with categories and missing values too. The linear model
+        and the forest get them through a pipeline, as `compare` does it, and a note says so.
+    y : array-like of shape (n_rows,)
+        The class labels.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which columns are qualitative, by name, place or mask; "from_dtype" finds it out.
+    n_folds : int, default=10
+        Folds of a cross-validation; fewer if the smallest class has fewer rows.
+    n_repeats : int or None, default=None
+        How often to cross-validate, with other folds each time. `None` is twice below 2,000
+        rows, where noise is large and time short, and once otherwise. Trees of given sizes are
+        cross-validated once.
+    max_rows : int or None, default=20000
+        Of a larger table so many rows are drawn, each class with its share; `None` takes all. Of
+        a rare class ten rows are kept, or all if it has fewer, also if that makes more rows.
+    random_state : int, default=0
+        The seed of the draw, of the folds, and of all candidates.
+    n_jobs : int or None, default=None
+        The number of processes, as joblib counts them. Times aside it never changes a result.
+    progress : callable, default=None
+        Called after each fit with the number of finished fits, the number of all, and what was
+        fitted.
+
+    Returns
+    -------
+    Advice
+        What was measured, and what follows from it: `describe` says it in words.
+
+    Raises
+    ------
+    ValueError
+        If the labels cannot be divided into folds, or a parameter makes no sense.
+
+    See Also
+    --------
+    compare : Methods by name, or estimators of your own, side by side.
+
+    Notes
+    -----
+    The rules are those of `obliqua.select.decision`, word for word in its documentation.
+
+    Examples
+    --------
+    >>> from obliqua import advise
+    >>> from obliqua.datasets import make_pol
+    >>> X, y = make_pol(400, random_state=0, return_X_y=True)
+    >>> advice = advise(X, y, n_folds=5)
+    >>> advice.choice, advice.pays
+    ('dense', 'accuracy')
+    """
+    labels = checked_labels(X, y)
+    if max_rows is not None and max_rows < 2:
+        raise ValueError(f"max_rows must be at least 2, or None for all rows; got {max_rows}.")
+    X, labels, notes = _drawn(X, labels, max_rows, random_state)
+    estimators, candidates, more = _candidates(X, categorical_features, random_state)
+    sized = _sized(estimators, candidates, len(labels))
+    n_repeats = _repeats(len(labels)) if n_repeats is None else n_repeats
+    step = None if progress is None else _Steps(progress, len(estimators) * n_repeats, len(sized))
+    how: dict[str, Any] = {"n_folds": n_folds, "random_state": random_state, "n_jobs": n_jobs}
+    result = compare(X, labels, estimators, n_repeats=n_repeats, progress=step, **how)
+    # Nothing is tested about these, so the first division into folds is enough.
+    trees = {f"{name}@{size}": tree for (name, size), tree in sized.items()}
+    grown = compare(X, labels, trees, n_repeats=1, progress=step, **how)
+    curve: dict[str, dict[int, float]] = {}
+    for name, size in sized:
+        accuracy = float(grown.folds[f"{name}@{size}"][:, 0].mean())
+        curve.setdefault(name, {})[size] = accuracy
+    result = replace(result, notes=(*notes, *result.notes, *more))
+    evidence = _evidence(result, candidates)
+    return Advice(result, curve, evidence, decide(evidence), candidates)
+
+
+def _repeats(n_rows: int) -> int:
+    return 2 if n_rows < FEW_ROWS else 1
+
+
+class _Steps:
+    """Count the fits of two comparisons as one, for who is told of progress."""
+
+    def __init__(self, progress: Callable[[int, int, str], None], first: int, second: int) -> None:
+        self.progress = progress
+        self.first, self.second = first, second  # fits for each fold
+        self.before, self.total = 0, 0
+
+    def __call__(self, done: int, n_fits: int, name: str) -> None:
+        if not self.total:  # only now the number of folds is known
+            self.total = n_fits // self.first * (self.first + self.second)
+        self.progress(self.before + done, self.total, name)
+        if done == n_fits:
+            self.before += n_fits
+
+
+def _drawn(
+    X: Any, labels: AnyArray, max_rows: int | None, random_state: int
+) -> tuple[Any, AnyArray, tuple[str, ...]]:
+    """Draw rows of a large table, each class with its share, and say so."""
+    if max_rows is None or len(labels) <= max_rows:
+        return X, labels, ()
+    rng = np.random.default_rng(random_state)
+    codes = encode_labels(labels)[1]
+    kept: list[Int64Array] = []
+    more = False
+    for code in range(int(codes.max()) + 1):
+        rows = rng.permutation(np.flatnonzero(codes == code))
+        share, least = round(max_rows * len(rows) / len(labels)), min(len(rows), RARE)
+        kept.append(rows[: max(share, least)])
+        more |= share < least
+    chosen = np.sort(np.concatenate(kept))
+    note = f"{len(chosen):,} of {len(labels):,} rows were drawn, each class with its share"
+    if more:
+        note += (
+            f", but at least {RARE} of a class, or all if it has fewer; max_rows is {max_rows:,}."
+        )
+    else:
+        note += "; max_rows says how many."
+    return safe_indexing(X, chosen), labels[chosen], (note,)
+
+
+def _candidates(
+    X: Any, categorical_features: Any, random_state: int
+) -> tuple[dict[str, Any], tuple[Candidate, ...], tuple[str, ...]]:
+    """Make the candidates that differ on such a table, ready to take it."""
+    columns = read_table(X, categorical_features).encoding.columns
+    places = [place for place, column in enumerate(columns) if column.kind == "qualitative"]
+    chosen = tuple(each for each in CANDIDATES if len(columns) >= each.least_features)
+    made = {each.name: each.method.make(random_state) for each in chosen}
+    for estimator in made.values():
+        if isinstance(estimator, TreesClassifier):
+            estimator.set_params(categorical_features=places or None)
+    floors = {each.name for each in chosen if each.kind == "floor"}  # these look at no column
+    looking = {name: estimator for name, estimator in made.items() if name not in floors}
+    ready, notes = adapted(looking, X, places or None)
+    return {name: ready.get(name, made[name]) for name in made}, chosen, notes
+
+
+def _sized(
+    estimators: dict[str, Any], candidates: Sequence[Candidate], n_rows: int
+) -> dict[tuple[str, int], Any]:
+    """Make trees of given sizes, not pruned: as many leaves as asked for, and the best ones."""
+    out = {}
+    for candidate in candidates:
+        tree = estimators[candidate.name]
+        if candidate.kind in ("axis", "oblique") and "max_leaf_nodes" in tree.get_params():
+            for size in SIZES:
+                if size == SIZES[0] or size * ROWS_PER_LEAF <= n_rows:
+                    sized = candidate.method.make(None).set_params(**tree.get_params())
+                    sized.set_params(**candidate.sized, max_leaf_nodes=size)
+                    out[candidate.name, size] = sized
+    return out
+
+
+def _evidence(result: CompareResult, candidates: Sequence[Candidate]) -> Evidence:
+    """Gather what the decision rests on."""
+    kinds = {each.name: each.kind for each in candidates}
+    rows = result.rows()
+    measured = [
+        Measured(
+            row["method"],
+            kinds[row["method"]],
+            *(row["accuracy"], row["macro_f"], row["leaves"], row["features_per_split"]),
+        )
+        for row in rows
+    ]
+    return Evidence(
+        measured, _p_values(result, "accuracy"), _p_values(result, "leaves"), _p_rare(result)
+    )
+
+
+def _p_rare(result: CompareResult) -> dict[str, float]:
+    """Return how sure it is that candidates find rare classes better than chance does.
+
+    What says of every row by chance that it is of a class finds the same share of that class and
+    of the others. So the difference of both shares, fold by fold, is compared with 0. Macro F
+    would not do: mere guessing has a larger one than always giving the same answer.
+    """
+    overlap = 1.0 / (result.n_folds - 1)
+    out: dict[str, float] = {}
+    for name, matrices in result.fold_confusion.items():
+        counts = matrices.sum(axis=2)  # of the classes, fold by fold
+        rare = counts.sum(axis=0) <= RARE_SHARE / result.n_classes * counts.sum()
+        if rare.any():
+            found = matrices.diagonal(axis1=1, axis2=2)
+            wrongly = matrices.sum(axis=1) - found
+            others = counts.sum(axis=1, keepdims=True) - counts
+            gain = (found / counts - wrongly / others)[:, rare].mean(axis=1)
+            out[name] = paired_p_value(gain, overlap) if gain.mean() > 0 else 1.0
+    return out
+
+
+def _p_values(result: CompareResult, measure: str) -> dict[tuple[str, str], float]:
+    """Corrected paired t-tests of all pairs; what is not known of both is left out."""
+    place, overlap = MEASURES.index(measure), 1.0 / (result.n_folds - 1)
+    columns = {name: values[:, place] for name, values in result.folds.items()}
+    return {
+        (one, other): paired_p_value(columns[one] - columns[other], overlap)
+        for one, other in combinations(columns, 2)
+        if not np.isnan(columns[one] - columns[other]).any()
+    }

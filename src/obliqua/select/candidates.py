@@ -1,0 +1,164 @@
+"""What `advise` tries: kinds of models, each in one reasonable setting.
+
+A new candidate is one more line in `CANDIDATES`. Whatever is oblique takes part in the question
+whether obliqueness pays, and in the curve of accuracy over leaves if it has `max_leaf_nodes`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from obliqua.select.methods import Method
+
+__all__ = ["CANDIDATES", "Candidate", "SizedForest", "linear"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kind of model to try.
+
+    Parameters
+    ----------
+    kind : {"axis", "oblique", "linear", "forest", "floor"}
+        What it is to the rules of `obliqua.select.decision`.
+    method : Method
+        How it is called and made.
+    words : str
+        What it is, as part of a sentence.
+    command : str
+        The words after ``obliqua fit DATA --target Y`` that make it; "" if there are none.
+    least_features : int
+        It is tried where there are so many features: with fewer it is the same as another.
+    sized : mapping
+        The parameters with which it has as many leaves as `max_leaf_nodes` says, and does not
+        choose by itself.
+    """
+
+    kind: str
+    method: Method
+    words: str
+    command: str = ""
+    least_features: int = 1
+    sized: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.method.name
+
+
+class SizedForest(RandomForestClassifier):
+    """scikit-learn's forest, which also tells the leaves of all its trees together."""
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves of all trees."""
+        return sum(int(tree.get_n_leaves()) for tree in self.estimators_)
+
+    def get_depth(self) -> int:
+        """Return the depth of the deepest tree."""
+        return max(int(tree.get_depth()) for tree in self.estimators_)
+
+
+class _Logistic(LogisticRegression):
+    """scikit-learn's, without a warning for weights that were still moving a little.
+
+    Its accuracy is measured on other rows anyway.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return super().fit(X, y, sample_weight)
+
+
+def linear(random_state: int | None = None) -> Pipeline:
+    """Make a logistic regression on standardised columns."""
+    model = _Logistic(max_iter=500, random_state=random_state)
+    return Pipeline([("scale", StandardScaler()), ("model", model)])
+
+
+_HHCART = "obliqua.HHCartClassifier"
+_OBLIQUE = {"variant": "dominant", "extra_directions": "fisher", "pruning": "cv"}
+_FIT = "-m hhcart-d-fisher --set pruning=cv"
+_NOT_PRUNED = {"pruning": None}
+
+
+def _method(name: str, title: str, estimator: str, **params: Any) -> Method:
+    return Method(name, title, estimator, params)
+
+
+#: What is tried, in the order in which tables show it; each name is unique.
+CANDIDATES: tuple[Candidate, ...] = (
+    Candidate(
+        "axis",
+        _method(
+            "axis", "CART, pruned by cross-validation", "obliqua.CartClassifier", pruning="cv"
+        ),
+        "an axis-parallel tree",
+        "-m cart --set pruning=cv",
+        sized=_NOT_PRUNED,
+    ),
+    Candidate(
+        "oblique",
+        _method(
+            "sparse",
+            "HHCART(D) + Fisher, at most 2 features per split",
+            _HHCART,
+            **_OBLIQUE,
+            max_features_per_split=2,
+        ),
+        "a sparse oblique tree (two features per split)",
+        f"{_FIT} --set max_features_per_split=2",
+        least_features=3,
+        sized=_NOT_PRUNED,
+    ),
+    Candidate(
+        "oblique",
+        _method("dense", "HHCART(D) + Fisher, any number of features", _HHCART, **_OBLIQUE),
+        "a dense oblique tree",
+        _FIT,
+        least_features=2,
+        sized=_NOT_PRUNED,
+    ),
+    Candidate(
+        "oblique",
+        _method(
+            "refined",
+            "refined: all splits moved together",
+            "obliqua.RefinedTreeClassifier",
+        ),
+        "a refined oblique tree",
+        "-m refined",
+        least_features=2,
+        sized={"compare_greedy": False},
+    ),
+    Candidate(
+        "linear",
+        _method(
+            "linear",
+            "logistic regression on standardised columns",
+            "obliqua.select.candidates.linear",
+        ),
+        "a linear model (logistic regression)",
+    ),
+    Candidate(
+        "forest",
+        _method("forest", "a random forest of 100 trees", "obliqua.select.candidates.SizedForest"),
+        "a forest",
+    ),
+    Candidate(
+        "floor",
+        _method("majority", "always the most frequent class", "sklearn.dummy.DummyClassifier"),
+        "the most frequent class",
+    ),
+)

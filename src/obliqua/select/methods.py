@@ -1,0 +1,192 @@
+"""The methods that can be named: on the command line, in `compare`, in whatever comes later.
+
+A new method is one more line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from obliqua.estimators.repeated import RepeatedTreesClassifier
+
+__all__ = ["BY_DEFAULT", "METHODS", "Method", "find_method", "repeated"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """An estimator class and its parameters under a short name.
+
+    The class is named, not given, and is imported when the method is first used: a list
+    may name methods that the program at hand does not need.
+
+    Parameters
+    ----------
+    name : str
+        The name in tables and on the command line.
+    title : str
+        What it is, in a few words.
+    estimator : str
+        Where the class lives, for instance ``"obliqua.CartClassifier"``, or a function that
+        makes the estimator.
+    params : mapping
+        Parameters of its constructor. ``random_state`` is added by `make`.
+    """
+
+    name: str
+    title: str
+    estimator: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def make(self, random_state: int | None) -> Any:
+        """Make an unfitted estimator.
+
+        Parameters
+        ----------
+        random_state : int or None
+            Its seed.
+
+        Returns
+        -------
+        estimator
+            The estimator.
+        """
+        module, _, name = self.estimator.rpartition(".")
+        try:
+            return getattr(import_module(module), name)(**self.params, random_state=random_state)
+        except (ImportError, AttributeError, TypeError) as error:
+            raise ValueError(f"the method {self.name} cannot be made: {error}") from error
+
+
+def _hhcart(name: str, title: str, variant: str, **more: object) -> Method:
+    return Method(name, title, "obliqua.HHCartClassifier", {"variant": variant, **more})
+
+
+#: Methods by name, in the order in which tables show them. Parameters that are not given have
+#: the estimator's own defaults.
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method("cart", "CART: one feature per split", "obliqua.CartClassifier"),
+        Method("c45", "C4.5: gain ratio, pessimistic pruning", "obliqua.C45Classifier"),
+        _hhcart("hhcart-a", "HHCART(A): all eigenvectors", "all"),
+        _hhcart("hhcart-d", "HHCART(D): the dominant eigenvector", "dominant"),
+        _hhcart(
+            "hhcart-d-fisher",
+            "HHCART(D) + Fisher directions",
+            "dominant",
+            extra_directions="fisher",
+        ),
+        _hhcart(
+            "hhcart-3",
+            "HHCART(A) + Fisher, at most 3 features",
+            "all",
+            extra_directions="fisher",
+            max_features_per_split=3,
+        ),
+        Method(
+            "refined",
+            "refined: all splits moved together",
+            "obliqua.RefinedTreeClassifier",
+        ),
+        Method(
+            "fdt", "FDT: Fisher's direction, pessimistic pruning", "obliqua.FisherTreeClassifier"
+        ),
+        Method(
+            "etct",
+            "2C-ETCT: eigen transformations",
+            "obliqua.EigenTreeClassifier",
+        ),
+        Method("quest", "QUEST: one feature per split", "obliqua.QuestClassifier"),
+        Method(
+            "quest-linear",
+            "QUEST: linear combinations",
+            "obliqua.QuestClassifier",
+            {"split": "linear"},
+        ),
+        Method("cart-lc", "CART-LC: linear combinations", "obliqua.CartLCClassifier"),
+        Method(
+            "cart-lc-oc1",
+            "CART-LC as in the OC1 program",
+            "obliqua.CartLCClassifier",
+            {"variant": "oc1"},
+        ),
+        Method("lmdt", "LMDT: linear machines, a branch per class", "obliqua.LMDTClassifier"),
+        Method("oc1", "OC1: climbing, with restarts and jumps", "obliqua.OC1Classifier"),
+        Method(
+            "oc1-vote",
+            "OC1: the vote of several trees",
+            "obliqua.select.methods.repeated",
+            {"method": "oc1", "n_estimators": 11},
+        ),
+        Method(
+            "aft",
+            "AFT: one tree for bagged C4.5 trees",
+            "obliqua.AggregatedTreeClassifier",
+        ),
+        Method(
+            "odt",
+            "ODT: components of bagged C4.5 trees",
+            "obliqua.OrthogonalTreesClassifier",
+        ),
+        Method("sadt", "SADT: simulated annealing", "obliqua.SADTClassifier"),
+        Method("means", "differences of class means", "obliqua.ObliqueTreeClassifier"),
+        Method(
+            "sklearn", "scikit-learn's tree, not pruned", "sklearn.tree.DecisionTreeClassifier"
+        ),
+    )
+}
+
+#: What `compare` runs if it is told no names. A fit of the others grows 40 trees first: both
+#: together take twice as long as all the rest.
+BY_DEFAULT = tuple(name for name in METHODS if name not in ("aft", "odt"))
+
+
+def find_method(name: str) -> Method:
+    """Return the method of a name.
+
+    Parameters
+    ----------
+    name : str
+        One of `METHODS`.
+
+    Returns
+    -------
+    Method
+        The method.
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message names the nearest, and all.
+
+    Examples
+    --------
+    >>> from obliqua.select.methods import find_method
+    >>> find_method("hhcart-d").title
+    'HHCART(D): the dominant eigenvector'
+    """
+    if name not in METHODS:
+        near = get_close_matches(name.lower(), METHODS, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(
+            f"There is no method {name!r}.{hint} The methods are {', '.join(METHODS)}."
+        )
+    return METHODS[name]
+
+
+def repeated(
+    method: str,
+    random_state: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **params: Any,
+) -> RepeatedTreesClassifier:
+    """Make a vote, or a choice, of trees of a method that has a name; `settings` are its own."""
+    from obliqua.estimators.repeated import RepeatedTreesClassifier
+
+    tree = find_method(method).make(None).set_params(**(settings or {}))
+    return RepeatedTreesClassifier(tree, random_state=random_state, **params)
