@@ -132,11 +132,15 @@ def test_the_rule_sees_what_it_should(tmp_path: Path) -> None:
         "obliqua.estimators.base",
     ]
     file.write_text(
-        "from obliqua._core.types cimport i64\n"
+        "from obliqua._core.base.types cimport i64\n"
         "cimport obliqua.tree\n"
         "cdef f():\n    import obliqua.grow\n"
     )
-    assert list(cython_imports(file)) == ["obliqua._core.types", "obliqua.tree", "obliqua.grow"]
+    assert list(cython_imports(file)) == [
+        "obliqua._core.base.types",
+        "obliqua.tree",
+        "obliqua.grow",
+    ]
 
 
 def loaded_after(program: str) -> set[str]:

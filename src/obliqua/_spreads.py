@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from obliqua._core.spread import leaf_ranges, leaf_sums, node_spread
+from obliqua._core.base.spread import leaf_ranges, leaf_sums, node_spread
 from obliqua._sharing import each
 from obliqua._typing import FloatArray, Int32Array, Int64Array, Rows
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._core.spread import column_means
+from obliqua._core.base.spread import column_means
 from obliqua._encoding import QUALITATIVE, Column, Encoding, written_name
 from obliqua._table import (
     MAX_ROWS,

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from obliqua._assemble import AXIS_LABEL, Block, Records, assemble
 from obliqua._best_first import grow_best_first
-from obliqua._core.grow import Subtree
-from obliqua._core.rng import child_key
-from obliqua._core.steps import leaf_without_search
+from obliqua._core.base.rng import child_key
+from obliqua._core.grow.subtree import Subtree, leaf_without_search
 from obliqua._rules import Rules
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion, get_criterion

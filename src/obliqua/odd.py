@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from obliqua._core.coding import code_columns
+from obliqua._core.grow.coding import code_columns
 from obliqua._layout import pointers, ranges
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.data import Problem

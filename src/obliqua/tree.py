@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from obliqua._builder import TreeBuilder
-from obliqua._core.walk import Walker
+from obliqua._core.base.walk import Walker
 from obliqua._fold import fold
 from obliqua._layout import ARRAYS, KIND_NAMES, NodeKind, as_field, pointers, ranges
 from obliqua._surgery import check_node, collapse, graft, subtree

@@ -24,7 +24,7 @@ from core.adapter import (
     twin_data,
 )
 from core.test_householder import blobs
-from obliqua._core.eigen import py_eigen
+from obliqua._core.base.linalg import py_eigen
 from obliqua.data import Problem, encode
 from obliqua.methods.discriminants import Discriminants
 from obliqua.methods.hhcart import Householder

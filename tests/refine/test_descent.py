@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from obliqua._core.soft import Descent
+from obliqua._core.refine.soft import Descent
 from obliqua.data import Problem, encode, read_table
 from obliqua.grow import Proposals, Rules, grow
 from obliqua.methods.discriminants import Discriminants

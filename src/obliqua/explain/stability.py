@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._core.rng import row_hashes
+from obliqua._core.base.rng import row_hashes
 from obliqua._levels import table_of
 from obliqua._subject import Subject, read_values, subject_of
 from obliqua._surgery import check_node

@@ -30,8 +30,8 @@ FirstDirection = Callable[[FloatArray, Int32Array, FloatArray | None], FloatArra
 
 BITS = 24
 # Per term, as a share of the largest that a sum can be: two values that are no further apart may
-# be equal, see `tolerance_for` in `_core/search.pyx`. More would be wrong: with many rows, far
-# from the origin, neighbours are not much further apart.
+# be equal, see `tolerance_for` in `_core/search/direction.pyx`. More would be wrong: with many
+# rows, far from the origin, neighbours are not much further apart.
 ROUNDING = 2.0**-50
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from obliqua._core.machine import Watch, train, winners
-from obliqua._core.rng import child_key, row_hashes
-from obliqua._core.spread import column_means
+from obliqua._core.base.rng import child_key, row_hashes
+from obliqua._core.base.spread import column_means
+from obliqua._core.methods.machine import TrainingWatch, train, winners
 from obliqua._spreads import node_spreads
 from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array
 from obliqua.methods._journal import Journal
@@ -204,7 +204,7 @@ def best_machine(
     weights: Int64Array,
     key: int,
     method: LMDT,
-    watch: Watch,
+    watch: TrainingWatch,
 ) -> tuple[Machine | None, int]:
     """Train a machine, and again with fewer and fewer variables; return the one to use.
 
@@ -222,7 +222,7 @@ def best_machine(
         The node's random key.
     method : LMDT
         How to train.
-    watch : Watch
+    watch : TrainingWatch
         Where it says so, training and elimination end with what they have.
 
     Returns

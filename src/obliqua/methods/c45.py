@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from obliqua._assemble import AXIS_LABEL
-from obliqua._core.node import threshold_between
-from obliqua._core.spread import column_means
-from obliqua._core.steps import leaf_without_search
+from obliqua._core.base.spread import column_means
+from obliqua._core.grow.subtree import leaf_without_search
+from obliqua._core.search.node_search import threshold_between
 from obliqua._rules import Rules
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data import Problem

@@ -20,9 +20,8 @@ import numpy as np
 from scipy import sparse
 
 from obliqua._assemble import AXIS_LABEL
-from obliqua._core.eigen import py_eigen
-from obliqua._core.rng import row_hashes
-from obliqua._core.solve import py_solve
+from obliqua._core.base.linalg import py_eigen, py_solve
+from obliqua._core.base.rng import row_hashes
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data import encode
 from obliqua.proposals import Directions

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from obliqua._core.node import threshold_between
-from obliqua._core.rng import row_hashes
+from obliqua._core.base.rng import row_hashes
+from obliqua._core.search.node_search import threshold_between
 from obliqua._significance import log_chi_square_tail, log_f_tail
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua._weights import round_significant
