@@ -14,9 +14,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from obliqua._core.columns import Columns
-from obliqua._core.node import Node
-from obliqua._core.steps import best_axis_cut, divide_columns, make_axis_cut
+from obliqua._core.grow.subtree import best_axis_cut, divide_columns, make_axis_cut
+from obliqua._core.search.column_lists import ColumnLists
+from obliqua._core.search.node_search import NodeSearch
 from obliqua.criteria import get_criterion
 from obliqua.data.problem import Problem, encode
 from obliqua.engine.proposals import Planes, read_directions
@@ -52,10 +52,10 @@ def columns_time(problem: Problem, counts: np.ndarray, code: int) -> float:
     every = np.array([2**N_FEATURES - 1], dtype=np.uint64)
     times = []
     for _ in range(3):
-        columns = Columns(problem.Z, problem.y, None, problem.n_classes)
+        columns = ColumnLists(problem.Z, problem.y, None, problem.n_classes)
         columns.presort(0, N_FEATURES)
 
-        def task(columns: Columns = columns) -> None:
+        def task(columns: ColumnLists = columns) -> None:
             n = problem.n_rows
             _, col, left, _ = best_axis_cut(columns, every, 0, n, counts, code, 1, 0, False)
             make_axis_cut(columns, col, 0, n, left, counts)
@@ -70,7 +70,7 @@ def measure(n_rows: int, n_classes: int, criterion: str) -> dict[str, float]:
     rows = np.arange(n_rows, dtype=np.int32)
     counts = np.bincount(problem.y, minlength=n_classes)
     rule = get_criterion(criterion)
-    node = Node(problem.Z, rows, problem.y, None, counts, rule.code, n_rows, 1, 0)
+    node = NodeSearch(problem.Z, rows, problem.y, None, counts, rule.code, n_rows, 1, 0)
 
     def search(exhaustive: bool) -> object:
         return search_node(problem, rows, counts, planes, rule, Rules(), exhaustive)

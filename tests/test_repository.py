@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "src" / "obliqua" / "_core"
@@ -64,27 +63,55 @@ def test_versions_agree() -> None:
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
-def source_of(kernel: str) -> str:
-    return (CORE / f"{kernel}.pyx").read_text("utf-8")
+def compiled_modules() -> dict[str, list[str]]:
+    """The table of meson.build: room by room, the names of its modules."""
+    text = (ROOT / "meson.build").read_text("utf-8")
+    table = re.search(r"^core_modules = (\{.*?^\})", text, re.DOTALL | re.MULTILINE)
+    assert table is not None
+    modules: dict[str, list[str]] = ast.literal_eval(table[1])
+    return modules
 
 
 def test_every_kernel_is_compiled_and_typed() -> None:
-    listed = re.search(r"core_modules = \[(.*?)\]", (ROOT / "meson.build").read_text(), re.DOTALL)
-    assert listed is not None
-    names = re.findall(r"'(\w+)'", listed[1])
-    assert names == sorted(path.stem for path in CORE.glob("*.pyx"))
-    for name in names:
+    modules = compiled_modules()
+    listed = [CORE / room / f"{name}.pyx" for room, names in modules.items() for name in names]
+    assert sorted(listed) == sorted(CORE.rglob("*.pyx"))
+    for source in listed:
         # What only other kernels can call needs no stub.
-        visible = re.search(r"^(def|cpdef|class|cdef class) ", source_of(name), re.MULTILINE)
-        assert not visible or (CORE / f"{name}.pyi").exists(), f"_core/{name}.pyi is missing"
+        visible = re.search(
+            r"^(def|cpdef|class|cdef class) ", source.read_text("utf-8"), re.MULTILINE
+        )
+        assert not visible or source.with_suffix(".pyi").exists(), f"{source} has no stub"
 
 
-@pytest.mark.parametrize("suffix", ["py", "pyx", "pxd", "pyi"])
-def test_files_stay_readable(suffix: str) -> None:
-    long = {
-        str(path.relative_to(ROOT)): lines
-        for path in kept_files()
-        if path.suffix == f".{suffix}"
-        and (lines := len(path.read_text("utf-8").splitlines())) > 500
+def test_what_only_the_compiler_reads_is_not_installed() -> None:
+    text = (ROOT / "meson.build").read_text("utf-8")
+    named = re.search(r"^only_to_compile = (\[.*?^\])", text, re.DOTALL | re.MULTILINE)
+    assert named is not None
+    kernels = {f"{room}/{name}" for room, names in compiled_modules().items() for name in names}
+    others = {
+        f"_core/{path.relative_to(CORE).as_posix()}"
+        for path in CORE.rglob("*.[ph]*")
+        if path.suffix in (".pxd", ".h")
+        and path.relative_to(CORE).with_suffix("").as_posix() not in kernels
     }
-    assert long == {}
+    assert set(ast.literal_eval(named[1])) == others
+
+
+# A compiled room may cimport from itself and from those named here.
+BELOW = {
+    "base": set(),
+    "search": {"base"},
+    "grow": {"base", "search"},
+    "methods": {"base", "search", "grow"},
+    "refine": {"base"},
+    "forest": {"base"},
+}
+
+
+def test_compiled_rooms_stand_on_each_other() -> None:
+    assert set(BELOW) == set(compiled_modules())
+    for path in [*CORE.rglob("*.pyx"), *CORE.rglob("*.pxd")]:
+        here = path.parent.name
+        for there in re.findall(r"obliqua\._core\.(\w+)", path.read_text("utf-8")):
+            assert there in BELOW[here] | {here}, f"{path.relative_to(CORE)} uses {there}"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from obliqua._core.solve import py_solve
+from obliqua._core.base.linalg import py_solve
 from obliqua.criteria import get_criterion
 from obliqua.data.problem import Problem, encode
 from obliqua.engine.grow import grow

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from core.adapter import exact_measure, library_solve, twin_data
-from obliqua._core.eigen import py_eigen
+from obliqua._core.base.linalg import py_eigen
 from obliqua.criteria import CRITERIA
 from obliqua.data.problem import Problem, encode
 from obliqua.engine.moments import spread, weight_shift

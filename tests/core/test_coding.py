@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from obliqua._core.coding import code_columns
+from obliqua._core.grow.coding import code_columns
 from problems import examples
 from reference.crimcoord import by_definition, distinct_top, from_counts
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obliqua._core.criterion import py_bound, py_goodness
+from obliqua._core.search.criterion import py_bound, py_goodness
 from problems import examples
 from reference import criteria as twin
 

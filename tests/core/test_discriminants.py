@@ -24,7 +24,7 @@ from core.adapter import (
     twin_data,
 )
 from core.test_householder import blobs
-from obliqua._core.eigen import py_eigen
+from obliqua._core.base.linalg import py_eigen
 from obliqua.data.problem import Problem, encode
 from obliqua.engine.coding import OddColumns
 from obliqua.engine.moments import spread

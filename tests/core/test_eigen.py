@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from obliqua._core.eigen import py_dominant, py_eigen
+from obliqua._core.base.linalg import py_dominant, py_eigen
 
 Matrix = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from core.adapter import (
     threads_everywhere,
     twin_data,
 )
-from obliqua._core.eigen import py_eigen
+from obliqua._core.base.linalg import py_eigen
 from obliqua.data.problem import Problem, encode
 from obliqua.engine.moments import spread
 from obliqua.engine.proposals import Proposals

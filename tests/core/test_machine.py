@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interrupts import ctrl_c
-from obliqua._core.machine import Watch, train, winners
+from obliqua._core.methods.machine import TrainingWatch, train, winners
 from problems import examples
 from reference import lmdt as twin
 
@@ -177,7 +177,7 @@ def endless() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 def test_training_ends_when_time_is_over() -> None:
     Y, classes, times, W = endless()
-    watch = Watch(monotonic() + 0.02)
+    watch = TrainingWatch(monotonic() + 0.02)
     corrections, passes, _ = train(Y, classes, times, W, 0, HOT, 2**62, watch)
     assert watch.late and not watch.stop
     assert corrections > 100 and passes > 10
@@ -186,7 +186,7 @@ def test_training_ends_when_time_is_over() -> None:
 
 def test_nothing_is_corrected_after_the_deadline() -> None:
     Y, classes, times, W = endless()
-    watch = Watch(monotonic() - 1.0)
+    watch = TrainingWatch(monotonic() - 1.0)
     assert not watch.late  # nobody has looked yet
     assert train(Y, classes, times, W, 0, HOT, 2**62, watch)[0] == 0
     assert watch.late and not W.any()
@@ -194,7 +194,7 @@ def test_nothing_is_corrected_after_the_deadline() -> None:
 
 def test_who_sets_stop_ends_it() -> None:
     Y, classes, times, W = endless()
-    watch = Watch()
+    watch = TrainingWatch()
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(train, Y, classes, times, W, 0, HOT, 2**62, watch)
         watch.stop = True
@@ -205,13 +205,13 @@ def test_who_sets_stop_ends_it() -> None:
 def test_ctrl_c_comes_through() -> None:
     Y, classes, times, W = endless()
     with pytest.raises(KeyboardInterrupt), ctrl_c(after=0.05):
-        train(Y, classes, times, W, 0, HOT, 2**62, Watch(monotonic() + 300.0))
+        train(Y, classes, times, W, 0, HOT, 2**62, TrainingWatch(monotonic() + 300.0))
 
 
 def test_a_deadline_that_is_not_reached_changes_nothing() -> None:
     for seed in range(20):
         Y, classes, times, W = problem(seed)
-        watched, watch = W.copy(), Watch(monotonic() + 1e6)
+        watched, watch = W.copy(), TrainingWatch(monotonic() + 1e6)
         alone = train(Y, classes, times, W, 7, SCHEDULES[0], 200)
         assert train(Y, classes, times, watched, 7, SCHEDULES[0], 200, watch) == alone
         np.testing.assert_array_equal(watched, W)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from obliqua._core.raising import leaf_counts, raising_changes
+from obliqua._core.refine.soft import leaf_counts, raising_changes
 from reference import refine as twin
 
 

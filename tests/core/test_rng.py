@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from obliqua._core.rng import child_key, row_hashes
+from obliqua._core.base.rng import child_key, row_hashes
 
 
 def test_hashes_follow_the_rows() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from obliqua._core.soft import Descent, Soft, shuffle
+from obliqua._core.refine.soft import Descent, SoftTree, shuffle
 from reference import refine as twin
 
 FLOOR = 0.2
@@ -35,8 +35,8 @@ class Scene:
         child, w, a = self.tree
         return child, w.astype(float), a[:, : self.n_classes].astype(float)
 
-    def soft(self) -> Soft:
-        return Soft(self.rows, self.tree, self.n_classes, FLOOR)
+    def soft(self) -> SoftTree:
+        return SoftTree(self.rows, self.tree, self.n_classes, FLOOR)
 
     def descent(self, size: int, limits: Any, shares: Any = None, n_blocks: int = 1) -> Descent:
         child, w, _ = self.tree
@@ -301,7 +301,7 @@ def test_the_exponential() -> None:
     rows = (np.ones((1, 8), np.float32), None, None, np.zeros(1, np.int32), np.ones(1, np.float32))
     # Leaves that no tree reaches have shares all the same.
     tree = (np.empty((0, 2), np.int32), np.empty((0, 8), np.float32), a)
-    q = Soft(rows, tree, 2, FLOOR).q.astype(float)
+    q = SoftTree(rows, tree, 2, FLOOR).q.astype(float)
     exact = np.exp(a[:, 1].astype(float))
     assert np.abs(q[:, 1] / q[:, 0] / exact - 1.0).max() < 4 * 2.0**-23
     assert not q[:, 2:].any()
@@ -360,7 +360,7 @@ def test_a_single_leaf() -> None:
     rows = (x, None, None, np.zeros(4, np.int32), np.ones(4, np.float32))
     tree = (np.empty((0, 2), np.int32), np.empty((0, 8), np.float32), np.zeros((1, 8), np.float32))
     leaf = np.full(4, -7, dtype=np.int32)
-    sums = Soft(rows, tree, 2, FLOOR).walk(leaf, 0, 4)
+    sums = SoftTree(rows, tree, 2, FLOOR).walk(leaf, 0, 4)
     assert leaf.tolist() == [0, 0, 0, 0]
     assert sums.shape == (0, 3)
 

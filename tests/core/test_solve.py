@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from obliqua._core.solve import product, py_solve
+from obliqua._core.base.linalg import product, py_solve
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 16, 33, 60])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from obliqua._core.sort import py_sort_order
+from obliqua._core.base.sort import py_sort_order
 
 
 def values(kind: str, n: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from obliqua._core.standard import largest, standardise, weighted_sums
+from obliqua._core.refine.standard import largest, standardise, weighted_sums
 
 
 def case(order: Any, dtype: Any) -> Any:

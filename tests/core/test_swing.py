@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obliqua._core.swing import best_place
+from obliqua._core.search.swing import best_place
 from problems import examples
 from reference.criteria import CODES
 from reference.swing import best_place as count_everywhere

@@ -13,7 +13,7 @@ from sklearn.datasets import load_wine
 import obliqua.methods.lmdt as lmdt
 from estimators.registry import assert_sound, blobs, full_grown
 from obliqua import CartClassifier, LMDTClassifier
-from obliqua._core.machine import Watch
+from obliqua._core.methods.machine import TrainingWatch
 from obliqua.data.problem import encode
 from obliqua.engine.rules import Rules
 from obliqua.methods._machine import (
@@ -60,7 +60,7 @@ def test_planes_say_the_same_in_other_units(seed: int) -> None:
     y[:3] = [0, 1, 2]
     weights = np.ones(30, dtype=np.int64)
     method = LMDT(rows_per_weight=0.0)
-    machine, _ = best_machine(standard.rows(Z), y, weights, seed, method, Watch())
+    machine, _ = best_machine(standard.rows(Z), y, weights, seed, method, TrainingWatch())
     assert machine is not None
     planes = MachinePlanes.of(machine, standard)
     inside = standard.rows(Z)[:, np.r_[0, machine.variables + 1]] @ machine.W.T
@@ -358,7 +358,7 @@ def test_elimination_is_the_twins(seed: int) -> None:
     y[:n_classes] = np.arange(n_classes)
     weights = rng.integers(1, 4, n)
     method = LMDT(max_passes=30, rows_per_weight=float(rng.choice([0.0, 2.0, 4.0])))
-    machine, corrections = best_machine(Y, y, weights, seed, method, Watch())
+    machine, corrections = best_machine(Y, y, weights, seed, method, TrainingWatch())
     assert machine is not None
     expected = machine_of_the_twin(Y, y, weights.tolist(), seed, method)
     assert machine.variables.tolist() == expected[0]
@@ -369,7 +369,7 @@ def test_elimination_is_the_twins(seed: int) -> None:
 def machine_of_the_twin(
     Y: np.ndarray, y: np.ndarray, weights: list[int], key: int, method: LMDT
 ) -> tuple[list[int], list[list[float]], int]:
-    from obliqua._core.rng import child_key
+    from obliqua._core.base.rng import child_key
 
     variables = list(range(Y.shape[1] - 1))
     W = [[0.0] * Y.shape[1] for _ in range(int(y.max()) + 1)]

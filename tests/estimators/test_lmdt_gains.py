@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import entropy
 
 import obliqua.methods.lmdt as lmdt
-from obliqua._core.rng import child_key
+from obliqua._core.base.rng import child_key
 from obliqua.criteria import CRITERIA, get_criterion
 from obliqua.data.problem import encode
 from obliqua.engine.rules import Rules

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import obliqua._core.machine as machine
+import obliqua._core.methods.machine as machine
 from estimators.registry import assert_sound, blobs, full_grown
 from interrupts import ctrl_c
 from obliqua import CartClassifier, LMDTClassifier

@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from obliqua import CartClassifier, HHCartClassifier, TreeBuilder, TreeError
-from obliqua._core.rng import row_hashes
+from obliqua._core.base.rng import row_hashes
 from obliqua.data.encoding import Column, Encoding
 from obliqua.explain import importances, margins, region, regions, split_stability
 from obliqua.tree.model import Model

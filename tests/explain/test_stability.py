@@ -24,7 +24,7 @@ from obliqua import (
     RepeatedTreesClassifier,
     TreeBuilder,
 )
-from obliqua._core.rng import row_hashes
+from obliqua._core.base.rng import row_hashes
 from obliqua.errors import TreeError
 from obliqua.explain import split_stability
 from obliqua.explain.stability import angle_between

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import problems
 import reference.prune as twin
 from core.adapter import grow_tree, problem_of
-from obliqua._core.rng import row_hashes
+from obliqua._core.base.rng import row_hashes
 from obliqua.data.problem import Problem
 from obliqua.prune import (
     cost_complexity_path,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from obliqua._core.soft import Descent
+from obliqua._core.refine.soft import Descent
 from obliqua.data.problem import Problem, encode
 from obliqua.data.table import read_table
 from obliqua.engine.grow import grow

@@ -15,14 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._core.spread import column_means
+from obliqua._core.base.spread import column_means
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, Rows
 from obliqua.data.encoding import QUALITATIVE, Encoding
-from obliqua.data.table import (
-    Table,
-    missing_columns,
-    plain_table,
-)
+from obliqua.data.table import Table, missing_columns, plain_table
 from obliqua.data.weights import put_on_grid, row_counts, row_unit, row_weights
 
 __all__ = ["Problem", "encode"]

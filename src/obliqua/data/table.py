@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._core.walk import all_finite
+from obliqua._core.base.walk import all_finite
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Rows
 from obliqua.data.columns import RawColumn, from_dtype, raw_column, to_levels, to_numbers
 from obliqua.data.encoding import QUALITATIVE, Column, Encoding

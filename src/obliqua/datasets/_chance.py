@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._core.solve import product
+from obliqua._core.base.linalg import product
 from obliqua._typing import FloatArray
 
 

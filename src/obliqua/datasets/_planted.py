@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from obliqua._core.solve import product
+from obliqua._core.base.linalg import product
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.data.weights import round_significant
 from obliqua.datasets._chance import generator, orthonormal, whole_number

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from obliqua._core.columns import Columns
-from obliqua._core.steps import best_axis_cut, divide_columns, make_axis_cut
+from obliqua._core.grow.subtree import best_axis_cut, divide_columns, make_axis_cut
+from obliqua._core.search.column_lists import ColumnLists
 from obliqua._typing import Int64Array
 from obliqua.data.problem import Problem
 from obliqua.engine.assemble import AXIS_LABEL
@@ -44,7 +44,7 @@ class SortedColumns:
     def __init__(self, problem: Problem, n_threads: int, pool: Executor | None) -> None:
         self.pool = pool
         self.n_threads = n_threads
-        self.lists = Columns(problem.Z, problem.y, problem.weights, problem.n_classes)
+        self.lists = ColumnLists(problem.Z, problem.y, problem.weights, problem.n_classes)
         n = problem.n_features
         if problem.odd.any():  # those columns are never looked at here
             plain = np.flatnonzero(~problem.odd).tolist()

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from obliqua._core.coding import code_columns
+from obliqua._core.grow.coding import code_columns
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.engine.moments import spread

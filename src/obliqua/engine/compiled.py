@@ -2,8 +2,8 @@
 
 Such a method is a proposer with two functions of its own: ``finder(...)`` returns the object that
 searches a node in compiled code, and ``label(number, n_features, n_classes)`` says what a
-direction is. Whole subtrees ask a finder without the GIL (`obliqua._core.grow`). The loop in
-`obliqua.engine.grow` comes here: for nodes so large that several threads share one, and for
+direction is. Whole subtrees ask a finder without the GIL (`obliqua._core.grow.subtree`). The loop
+in `obliqua.engine.grow` comes here: for nodes so large that several threads share one, and for
 criteria written in Python, which want to see the directions.
 """
 
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from obliqua._core.columns import Columns
-from obliqua._core.planned import Planned
+from obliqua._core.grow.planning import PlanningFinder
+from obliqua._core.search.column_lists import ColumnLists
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion
 from obliqua.data.problem import Problem
@@ -44,7 +44,7 @@ class OddSplits:
         helper: bool = False,
     ) -> Any:
         """Return the compiled side, which plans no directions of its own."""
-        return Planned(
+        return PlanningFinder(
             problem.n_features,
             problem.n_classes,
             room,
@@ -197,7 +197,7 @@ class CompiledMethod:
         code: int,
         rules: Rules,
         axis: Split | None,
-        columns: Columns,
+        columns: ColumnLists,
         pool: Executor | None,
         n_threads: int,
     ) -> Split | None:

@@ -20,9 +20,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from obliqua._core.grow import Subtree
-from obliqua._core.rng import child_key
-from obliqua._core.steps import leaf_without_search
+from obliqua._core.base.rng import child_key
+from obliqua._core.grow.subtree import Subtree, leaf_without_search
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.problem import Problem

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._core.moments import scatter as _scatter
+from obliqua._core.grow.moments import scatter as _scatter
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import Problem
 

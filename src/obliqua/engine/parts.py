@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from obliqua._core.node import Node, threshold_between
+from obliqua._core.search.node_search import NodeSearch, threshold_between
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion
 from obliqua.data.problem import Problem
@@ -58,7 +58,7 @@ class Part:
     problem: Problem
     rows: Any
 
-    def node(self, counts: Int64Array, n_rows: int, code: int, rules: Any) -> Node:
+    def node(self, counts: Int64Array, n_rows: int, code: int, rules: Any) -> NodeSearch:
         """Return the part as the compiled search sees it, with the whole node's sums.
 
         Parameters
@@ -74,10 +74,10 @@ class Part:
 
         Returns
         -------
-        Node
+        NodeSearch
             The node.
         """
-        return Node(
+        return NodeSearch(
             self.problem.Z,
             self.rows,
             self.problem.y,
@@ -162,7 +162,9 @@ def search_parts(
     return split
 
 
-def _finish(judge: Node, nodes: list[Node], planes: Planes, todo: Intervals, best: _Cut) -> _Cut:
+def _finish(
+    judge: NodeSearch, nodes: list[NodeSearch], planes: Planes, todo: Intervals, best: _Cut
+) -> _Cut:
     if len(todo) == 0:
         return best
     interval, values, classes, weights = _collect(nodes, planes, todo)
@@ -171,7 +173,7 @@ def _finish(judge: Node, nodes: list[Node], planes: Planes, todo: Intervals, bes
     )
 
 
-def _whole_ranges(nodes: list[Node], planes: Planes, n_sums: int) -> Intervals:
+def _whole_ranges(nodes: list[NodeSearch], planes: Planes, n_sums: int) -> Intervals:
     """One interval per direction: from the smallest to the largest value of all parts."""
     found = np.stack([node.ranges(planes.ptr, planes.idx, planes.coef) for node in nodes])
     low, high = found[:, :, 0].min(axis=0), found[:, :, 1].max(axis=0)
@@ -189,7 +191,7 @@ def _whole_ranges(nodes: list[Node], planes: Planes, n_sums: int) -> Intervals:
 
 
 def _histogram(
-    nodes: list[Node], planes: Planes, todo: Intervals, n_bins: int
+    nodes: list[NodeSearch], planes: Planes, todo: Intervals, n_bins: int
 ) -> tuple[Int64Array, FloatArray]:
     answers = [
         node.histogram(
@@ -219,7 +221,7 @@ def _zoom(
 
 
 def _collect(
-    nodes: list[Node], planes: Planes, todo: Intervals
+    nodes: list[NodeSearch], planes: Planes, todo: Intervals
 ) -> tuple[Int64Array, FloatArray, Int32Array, Int64Array]:
     """The values left in the undecided intervals, grouped by interval."""
     answers = [

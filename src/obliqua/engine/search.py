@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from obliqua._core.node import Node, threshold_between
+from obliqua._core.search.node_search import NodeSearch, threshold_between
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion
 from obliqua.data.problem import Problem
@@ -54,7 +54,7 @@ class Split:
         self, problem: Problem, rows: Int32Array, counts: Int64Array
     ) -> tuple[NDArray[np.uint8], Int64Array]:
         """Return which of the rows go right, and the class sums of those that go left."""
-        node = Node(problem.Z, rows, problem.y, problem.weights, counts, 0, len(rows), 1, 0)
+        node = NodeSearch(problem.Z, rows, problem.y, problem.weights, counts, 0, len(rows), 1, 0)
         right, left = node.divide(self.idx, self.coef, self.threshold)
         return right, left
 
@@ -76,7 +76,7 @@ def search_node(
     n_threads: int = 1,
 ) -> Split | None:
     """Find the best legal split of some rows along the given directions."""
-    node = Node(
+    node = NodeSearch(
         problem.Z,
         rows,
         problem.y,
@@ -128,7 +128,7 @@ def _search_both(
 
 
 def _search_compiled(
-    node: Node,
+    node: NodeSearch,
     planes: Planes,
     exhaustive: bool,
     pool: Executor | None,
@@ -155,7 +155,7 @@ def _search_compiled(
 
 
 def _search_function(
-    node: Node,
+    node: NodeSearch,
     problem: Problem,
     planes: Planes,
     counts: Int64Array,
@@ -201,7 +201,7 @@ def by_function(
 
 
 def _score_given(
-    node: Node,
+    node: NodeSearch,
     problem: Problem,
     planes: Planes,
     rows: Int32Array,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from obliqua._core.solve import product
+from obliqua._core.base.linalg import product
 from obliqua._sklearn_compat import validate_parameter_constraints
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.estimators._coding import CODINGS, Coding

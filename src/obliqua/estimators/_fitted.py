@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, hstack
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from obliqua._core.walk import all_finite
+from obliqua._core.base.walk import all_finite
 from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
 from obliqua.estimators._input import FLOATS, read_rows
 from obliqua.io.values import NotSaved

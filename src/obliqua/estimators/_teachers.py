@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 
-from obliqua._core.rng import row_hashes, scattered
+from obliqua._core.base.rng import row_hashes, scattered
 from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
 from obliqua.data.encoding import Encoding
 from obliqua.estimators._input import without_mask

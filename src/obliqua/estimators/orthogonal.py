@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from obliqua._core.solve import product
+from obliqua._core.base.linalg import product
 from obliqua._sklearn_compat import Interval, RealNotInt, StrOptions, fit_context
 from obliqua._typing import AnyArray, FloatArray, Rows
 from obliqua.estimators._coding import shares_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._core.rng import row_hashes
+from obliqua._core.base.rng import row_hashes
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.data.encoding import written_name
 from obliqua.errors import TreeError

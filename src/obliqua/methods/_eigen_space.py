@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from obliqua._core.solve import product
+from obliqua._core.base.linalg import product
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.data.weights import round_significant
@@ -31,8 +31,8 @@ FirstDirection = Callable[[FloatArray, Int32Array, FloatArray | None], FloatArra
 
 BITS = 24
 # Per term, as a share of the largest that a sum can be: two values that are no further apart may
-# be equal, see `tolerance_for` in `_core/search.pyx`. More would be wrong: with many rows, far
-# from the origin, neighbours are not much further apart.
+# be equal, see `tolerance_for` in `_core/search/direction.pyx`. More would be wrong: with many
+# rows, far from the origin, neighbours are not much further apart.
 ROUNDING = 2.0**-50
 
 

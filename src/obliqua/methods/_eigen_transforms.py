@@ -21,8 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from obliqua._core.eigen import py_eigen
-from obliqua._core.solve import product
+from obliqua._core.base.linalg import product, py_eigen
 from obliqua._typing import FloatArray
 
 __all__ = ["DEFAULT", "TRANSFORMATIONS", "PairMoments", "directions_of"]

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from obliqua._core.machine import Watch, train, winners
-from obliqua._core.rng import child_key, row_hashes
-from obliqua._core.spread import column_means
+from obliqua._core.base.rng import child_key, row_hashes
+from obliqua._core.base.spread import column_means
+from obliqua._core.methods.machine import TrainingWatch, train, winners
 from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array
 from obliqua.methods._journal import Journal
 from obliqua.tree.spread import node_spreads
@@ -162,7 +162,7 @@ def best_machine(
     weights: Int64Array,
     key: int,
     method: LMDT,
-    watch: Watch,
+    watch: TrainingWatch,
 ) -> tuple[Machine | None, int]:
     """Train a machine, and again with fewer and fewer variables; return the one to use.
 

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from obliqua._core.node import threshold_between
-from obliqua._core.spread import column_means
-from obliqua._core.steps import leaf_without_search
+from obliqua._core.base.spread import column_means
+from obliqua._core.grow.subtree import leaf_without_search
+from obliqua._core.search.node_search import threshold_between
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.engine.assemble import AXIS_LABEL

@@ -6,7 +6,7 @@ that feature, and the constant by -1/4, 0 or 1/4 times as much. A cycle ends wit
 constant. Cycles are repeated until they change nothing, and features that matter little are left
 out.
 
-The work is compiled (`obliqua._core.lincomb`); what is decided here is what is looked at.
+The work is compiled (`obliqua._core.methods.lincomb`); what is decided here is what is looked at.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from obliqua._core.lincomb import LinearCombination as Finder
+from obliqua._core.methods.lincomb import LinearCombinationFinder
 from obliqua.methods._compiled import CompiledSide, Task
 from obliqua.methods._journal import Journal
 from obliqua.methods._limits import fewest_rows
@@ -57,7 +57,7 @@ class LinearCombination(CompiledSide):
         The number of rows of a node that is never too small; set by `finder`.
     """
 
-    _finder = Finder
+    _finder = LinearCombinationFinder
 
     variant: str = "breiman"
     sign: str = "exact"

@@ -8,7 +8,7 @@ has a direction as a class has one; its best cut says the next superclass, and s
 become better, at most four times.
 
 The parts are old: Fisher's discriminants in trees (Loh and Vanichsetakul 1988), superclasses
-(twoing, Breiman et al. 1984). The work is compiled (`obliqua._core.discriminants`).
+(twoing, Breiman et al. 1984). The work is compiled (`obliqua._core.methods.discriminants`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from obliqua._core.discriminants import Discriminants as Finder
+from obliqua._core.methods.discriminants import DiscriminantFinder
 from obliqua.methods._compiled import CompiledSide, Task
 from obliqua.methods._limits import check_rows, fewest_rows
 
@@ -48,7 +48,7 @@ class Discriminants(CompiledSide):
     4
     """
 
-    _finder = Finder
+    _finder = DiscriminantFinder
     discriminants: ClassVar[bool] = True
 
     superclasses: bool = True

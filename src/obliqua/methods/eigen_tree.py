@@ -5,8 +5,8 @@ k. So all trees of a transformation are cut-back versions of one, and a cross-va
 training rows says how far to cut it back. It also says which transformation is best. The tree that
 is left gets its thresholds from all rows.
 
-Growing, evaluating and cutting back is compiled (`_core/folded.pyx`); here stands what is done in
-which order, and how the result becomes a `Tree`.
+Growing, evaluating and cutting back is compiled (`_core/methods/fold_trees.pyx`); here stands what
+is done in which order, and how the result becomes a `Tree`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from obliqua._core.folded import Levels, Trie
-from obliqua._core.rng import child_key
+from obliqua._core.base.rng import child_key
+from obliqua._core.methods.fold_trees import FoldGrower, FoldTrie
 from obliqua._typing import FloatArray, Int32Array
 from obliqua.data.problem import Problem
 from obliqua.methods._eigen_space import Direction, FirstDirection, Space, read_columns, space_of
@@ -186,10 +186,10 @@ class _Folded:
 
     def top(self, name: str) -> tuple[int, Int32Array]:
         """Grow and evaluate all folds, and cut back: the correct weight, and the children."""
-        trie = Trie()
+        trie = FoldTrie()
         for space, columns, folds in self.groups:
             self._run(
-                Levels(columns, self.y, self.weights, self.numbers, folds, trie),
+                FoldGrower(columns, self.y, self.weights, self.numbers, folds, trie),
                 space.directions[name],
             )
         score, children, _ = trie.prune()
@@ -198,31 +198,33 @@ class _Folded:
     def calibrated(self, name: str, children: Int32Array) -> Calibrated:
         """Find thresholds and class sums from all rows; cut back what says nothing new."""
         numbers = np.zeros((self.whole.n_rows, 1), dtype=np.int32)
-        levels = Levels(
+        levels = FoldGrower(
             self.whole_columns,
             self.whole_y,
             self.whole.weights,
             numbers,
             NO_TESTS,
-            Trie(children),
+            FoldTrie(children),
         )
         self._run(levels, self.space.directions[name])
-        counts, _, threshold, rows, _ = levels.seen()
+        counts, _, threshold, rows, _ = levels.per_fold()
         return Calibrated.of(children, threshold[:, 0], counts[:, 0], rows[:, 0])
 
     def evaluated(self, name: str, children: Int32Array) -> tuple[FloatArray, FloatArray]:
         """Return the correct weight and the whole weight of test rows, by node and fold."""
         correct, total = [], []
         for space, columns, folds in self.groups:
-            levels = Levels(columns, self.y, self.weights, self.numbers, folds, Trie(children))
+            levels = FoldGrower(
+                columns, self.y, self.weights, self.numbers, folds, FoldTrie(children)
+            )
             self._run(levels, space.directions[name])
-            _, test, _, rows, label = levels.seen()
+            _, test, _, rows, label = levels.per_fold()
             right = np.take_along_axis(test, label[:, :, None].astype(np.int64), axis=2)[:, :, 0]
             correct.append(np.where(rows < 0, np.nan, right))
             total.append(np.where(rows < 0, np.nan, test.sum(axis=2)))
         return np.concatenate(correct, axis=1), np.concatenate(total, axis=1)
 
-    def _run(self, levels: Levels, directions: Sequence[Direction]) -> None:
+    def _run(self, levels: FoldGrower, directions: Sequence[Direction]) -> None:
         """Grow level by level, so that Ctrl-C is heard between them."""
         last = len(directions) - 1
         going = levels.begin(last >= 0)

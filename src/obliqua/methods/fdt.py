@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from obliqua._core.eigen import py_eigen
-from obliqua._core.rng import row_hashes
-from obliqua._core.solve import product, py_solve
+from obliqua._core.base.linalg import product, py_eigen, py_solve
+from obliqua._core.base.rng import row_hashes
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import encode
 from obliqua.engine.assemble import AXIS_LABEL

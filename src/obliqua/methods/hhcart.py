@@ -5,7 +5,8 @@ the dominant one (HHCART(D)). For each d the Householder reflection H that carri
 to d. The columns of H are the directions: d itself, and p - 1 others orthogonal to it and to each
 other. An eigenvector closer to an axis than tau is left out, for CART looks along the axes anyway.
 
-The work is compiled (`obliqua._core.householder`); what is decided here is what is looked at.
+The work is compiled (`obliqua._core.methods.householder`); what is decided here is what is looked
+at.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from obliqua._core.householder import Householder as Finder
+from obliqua._core.methods.householder import HouseholderFinder
 from obliqua.methods._compiled import CompiledSide, Task
 from obliqua.methods._limits import check_rows, fewest_rows
 from obliqua.methods.discriminants import name_discriminant
@@ -44,7 +45,7 @@ class Householder(CompiledSide):
         Whether the directions of `obliqua.methods.discriminants.Discriminants` are looked at too.
     """
 
-    _finder = Finder
+    _finder = HouseholderFinder
 
     variant: str = "all"
     tau: float = 0.05

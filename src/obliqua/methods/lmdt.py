@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from obliqua._core.machine import Watch
-from obliqua._core.rng import child_key
-from obliqua._core.steps import leaf_without_search
+from obliqua._core.base.rng import child_key
+from obliqua._core.grow.subtree import leaf_without_search
+from obliqua._core.methods.machine import TrainingWatch
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.problem import Problem
@@ -149,7 +149,7 @@ class _LMDTGrowth:
         self.odd = OddColumns(problem) if problem.odd.any() else None
         self.usual_fill = problem.means if problem.fills is None else problem.fills
         self.builder = TreeBuilder(problem.n_features, problem.n_classes)
-        self.watch = Watch(method.journal.deadline)
+        self.watch = TrainingWatch(method.journal.deadline)
         self.n_nodes = 0
 
     # -- the whole tree ---------------------------------------------------------------------

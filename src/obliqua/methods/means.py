@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from obliqua._core.rng import row_hashes
+from obliqua._core.base.rng import row_hashes
 from obliqua._typing import FloatArray
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ coefficient after the other is set to its best value, all others being fixed. Wh
 one helps, the hyperplane jumps to the best place along a random direction, if that is better. The
 best hyperplane of all starts is the split, if it is better than the axis-parallel one.
 
-The work is compiled (`obliqua._core.climb`); what is decided here is what is looked at.
+The work is compiled (`obliqua._core.methods.climb`); what is decided here is what is looked at.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from obliqua._core.climb import Climb as Finder
+from obliqua._core.methods.climb import ClimbFinder
 from obliqua.criteria import get_criterion
 from obliqua.engine.moments import weight_shift
 from obliqua.engine.scale import feature_scale
@@ -72,7 +72,7 @@ class Climb(CompiledSide):
         Who is told how much was tried.
     """
 
-    _finder = Finder
+    _finder = ClimbFinder
 
     n_restarts: int = 20
     n_jumps: int = 5

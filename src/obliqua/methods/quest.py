@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from obliqua._core.eigen import py_eigen
-from obliqua._core.node import threshold_between
-from obliqua._core.rng import row_hashes
-from obliqua._core.solve import product
+from obliqua._core.base.linalg import product, py_eigen
+from obliqua._core.base.rng import row_hashes
+from obliqua._core.search.node_search import threshold_between
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.data.weights import round_significant
 from obliqua.engine.proposals import SIGNIFICANT_BITS, Directions

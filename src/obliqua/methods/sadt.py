@@ -5,7 +5,7 @@ At a node the features are scaled to lie between 0 and 1. The hyperplane starts 
 always kept, one for the worse with a chance that falls with the loss and with the temperature. The
 best hyperplane that was seen is the split.
 
-The work is compiled (`obliqua._core.anneal`); what is decided here is what is looked at.
+The work is compiled (`obliqua._core.methods.anneal`); what is decided here is what is looked at.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from obliqua._core.anneal import Anneal as Finder
+from obliqua._core.methods.anneal import AnnealFinder
 from obliqua.methods._compiled import CompiledSide
 from obliqua.methods._journal import Journal
 
@@ -41,7 +41,7 @@ class Anneal(CompiledSide):
         Who is told how much was tried.
     """
 
-    _finder = Finder
+    _finder = AnnealFinder
 
     moves: str = "one"
     temperature: float = 0.03

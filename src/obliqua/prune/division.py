@@ -15,7 +15,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
-from obliqua._core.rng import row_hashes, scattered
+from obliqua._core.base.rng import row_hashes, scattered
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.data.weights import MAX_TOTAL

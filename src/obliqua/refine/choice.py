@@ -12,7 +12,7 @@ from math import sqrt
 
 import numpy as np
 
-from obliqua._core.rng import child_key
+from obliqua._core.base.rng import child_key
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.prune.division import folds, hold_out, take

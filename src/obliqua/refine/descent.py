@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from obliqua._core.rng import child_key
-from obliqua._core.soft import Descent, shuffle
+from obliqua._core.base.rng import child_key
+from obliqua._core.refine.soft import Descent, shuffle
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.refine.draft import Draft, class_counts, logits_of
 from obliqua.refine.rows import ENOUGH, Float32Array, SoftRows, robust

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._core.soft import Soft
+from obliqua._core.refine.soft import SoftTree
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.criteria import get_criterion
 from obliqua.data.problem import Problem
@@ -55,11 +55,11 @@ class Draft:
         """The number of leaves."""
         return len(self.child) + 1
 
-    def soft(self, rows: SoftRows, logits: Float32Array | None = None) -> Soft:
+    def soft(self, rows: SoftRows, logits: Float32Array | None = None) -> SoftTree:
         """Return the compiled tree over these rows; it works on this draft's own normals."""
         if logits is None:
             logits = np.zeros((self.n_leaves, padded(rows.n_classes)), dtype=np.float32)
-        return Soft(rows.arrays, (self.child, self.normals, logits), rows.n_classes, FLOOR)
+        return SoftTree(rows.arrays, (self.child, self.normals, logits), rows.n_classes, FLOOR)
 
     def walk(self, rows: SoftRows) -> tuple[Int32Array, FloatArray]:
         """Return each row's leaf; by node the sums of weight, height and its square there."""

@@ -15,7 +15,7 @@ from math import ceil
 
 import numpy as np
 
-from obliqua._core.rng import child_key
+from obliqua._core.base.rng import child_key
 from obliqua.data.problem import Problem
 from obliqua.prune.division import take
 from obliqua.refine.descent import Schedule, Watch, refine

@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from obliqua._core.rng import row_hashes
-from obliqua._core.standard import largest, standardise, weighted_sums
+from obliqua._core.base.rng import row_hashes
+from obliqua._core.refine.standard import largest, standardise, weighted_sums
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.data.threads import over_rows

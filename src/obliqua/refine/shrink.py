@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from obliqua._core.raising import leaf_counts, raising_changes
+from obliqua._core.refine.soft import leaf_counts, raising_changes
 from obliqua._typing import Int64Array
 from obliqua.data.threads import over_rows
 from obliqua.refine.draft import Draft, renumbered

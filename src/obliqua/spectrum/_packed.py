@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from obliqua._core.overlaps import Forest
+from obliqua._core.forest.overlaps import PackedForest
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.errors import TreeError
 from obliqua.spectrum._branches import branches_of, cut_of, split_column
@@ -26,7 +26,7 @@ _NOTHING = np.zeros(1, dtype=np.int32)
 
 
 class Nodes(NamedTuple):
-    """Flat arrays with an entry per node; see `obliqua._core.overlaps.Forest`."""
+    """Flat arrays with an entry per node; see `obliqua._core.forest.overlaps.PackedForest`."""
 
     slot: Int32Array
     cut: Int32Array
@@ -43,7 +43,7 @@ class Packed:
     ----------
     nodes : Nodes
         The splits of all trees.
-    forest : Forest
+    forest : PackedForest
         The compiled side.
     value : ndarray of shape (n_nodes, n_outputs)
         What the trees say in their leaves, and their means in inner nodes.
@@ -54,7 +54,7 @@ class Packed:
     """
 
     nodes: Nodes
-    forest: Forest
+    forest: PackedForest
     value: FloatArray
     mass: FloatArray
     roots: Int64Array
@@ -139,7 +139,7 @@ def packed(trees: TreeSum, measure: Measure) -> Packed:
         np.cumsum(lengths) - lengths,
         np.concatenate([*(table for part in parts for table in part.tables), _NOTHING]),
     )
-    forest = Forest(
+    forest = PackedForest(
         *nodes,
         roots[:-1],
         np.array([tree.depth for tree in trees.trees], dtype=np.int64),
@@ -171,7 +171,7 @@ def _levels(measure: Measure, sets: BoolArray) -> tuple[Int64Array, FloatArray, 
 
 @dataclass(eq=False)
 class _TreeArrays:
-    """The nodes of one tree; see `obliqua._core.overlaps.Forest`."""
+    """The nodes of one tree; see `obliqua._core.forest.overlaps.PackedForest`."""
 
     slot: Int32Array
     cut: Int32Array

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from obliqua._core.solve import product
+from obliqua._core.base.linalg import product
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.spectrum import _keys
 from obliqua.spectrum.boxes import LeafSum, Narrow, mass_of, narrow_of, products_of

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._core.solve import product
+from obliqua._core.base.linalg import product
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.spectrum import _checks
 from obliqua.spectrum._branches import branches_of

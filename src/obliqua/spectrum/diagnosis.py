@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from obliqua._core.solve import product
+from obliqua._core.base.linalg import product
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.spectrum._packed import packed
 from obliqua.spectrum.energies import Energy, How, Known, energy_of, percent

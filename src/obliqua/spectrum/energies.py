@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from obliqua._core.effects import pair_energy
+from obliqua._core.forest.overlaps import pair_energy
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.spectrum._boxes import Boxes, Sides, boxes_of
 from obliqua.spectrum._packed import Packed, packed

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from obliqua._core.eigen import py_eigen
-from obliqua._core.solve import product
+from obliqua._core.base.linalg import product, py_eigen
 from obliqua._typing import FloatArray
 from obliqua.spectrum import _checks, _keys
 from obliqua.spectrum.function import Spectrum

@@ -8,7 +8,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._core.solve import product
+from obliqua._core.base.linalg import product
 from obliqua._typing import FloatArray
 from obliqua.spectrum import _checks
 from obliqua.spectrum.domain import Domain

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._core.spread import leaf_ranges, leaf_sums, node_spread
+from obliqua._core.base.spread import leaf_ranges, leaf_sums, node_spread
 from obliqua._typing import FloatArray, Int32Array, Int64Array, Rows
 from obliqua.data.table import checked_rows, missing_columns
 from obliqua.data.threads import each, over_rows

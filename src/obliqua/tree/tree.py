@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from obliqua._core.walk import Walker
+from obliqua._core.base.walk import Walker
 from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array, UInt8Array
 from obliqua.errors import TreeError
 from obliqua.tree.layout import ARRAYS, KIND_NAMES, NodeKind, as_field, pointers, ranges

@@ -1,0 +1,1 @@
+"""What all kernels stand on: rows as they are, random numbers, sorting, small matrices, sums."""

@@ -1,0 +1,458 @@
+"""Small symmetric matrices, the same bits on every machine: eigenvectors, systems of equations.
+
+Householder reflections bring a matrix to tridiagonal form, then QR steps with Wilkinson's shift
+make it diagonal (Golub and Van Loan, Matrix Computations, sections 8.3.1 to 8.3.3). Systems are
+solved by Cholesky's factorisation. Plain loops in a fixed order, no BLAS: what LAPACK returns
+depends on the processor, and a tree must not.
+"""
+
+from libc.math cimport fabs, frexp, ldexp, sqrt
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+import numpy as np
+
+from obliqua._core.base.types cimport i64
+
+cdef enum:
+    MOST_STEPS = 240
+
+cdef double EPSILON = 2.220446049250313e-16
+cdef double NOTHING = 1.110223024625157e-16      # beside entries near 1: rounding
+cdef double RIDGE = 1e-3         # of each diagonal entry
+cdef double FLOOR = 1e-12        # of the mean of the diagonal, for columns that do not vary
+
+
+cdef void tridiagonalise(double* a, i64 n, double* diagonal, double* off, double* v,
+                         double* w) noexcept nogil:
+    """Reduces a (n x n, row-major) to tridiagonal form; the product of reflections stays in it.
+
+    Afterwards a = Q with A = Q T Q', T = (diagonal, off).
+    """
+    cdef i64 i, k, m
+    cdef double norm, beta, alpha, s
+    # The reflections are kept in the columns that they clear, then multiplied up.
+    for k in range(n - 2):
+        m = n - k - 1                        # length of the part below the diagonal
+        alpha = a[(k + 1) * n + k]
+        s = 0.0
+        for i in range(k + 2, n):
+            s += a[i * n + k] * a[i * n + k]
+        if s == 0.0:
+            off[k] = alpha
+            w[k] = 0.0                       # no reflection
+            continue
+        norm = sqrt(alpha * alpha + s)
+        # v = x + sign(x_1) |x| e_1, scaled so that its first entry is 1
+        beta = alpha + norm if alpha >= 0 else alpha - norm
+        v[0] = 1.0
+        for i in range(1, m):
+            v[i] = a[(k + 1 + i) * n + k] / beta
+        off[k] = -norm if alpha >= 0 else norm
+        s = 1.0
+        for i in range(1, m):
+            s += v[i] * v[i]
+        w[k] = 2.0 / s
+        reflect_both(a, n, k + 1, m, v, w[k], off + n)
+        for i in range(1, m):
+            a[(k + 1 + i) * n + k] = v[i]
+    if n > 1:
+        off[n - 2] = a[(n - 1) * n + n - 2]
+    for i in range(n):
+        diagonal[i] = a[i * n + i]
+    multiply_up(a, n, w, v)
+
+
+cdef void reflect_both(double* a, i64 n, i64 first, i64 m, const double* v, double tau,
+                       double* p) noexcept nogil:
+    """a <- H a H on the trailing m x m block, H = I - tau v v'. One triangle is read."""
+    cdef i64 i, j
+    cdef double s, half = 0.0
+    cdef double* row
+    for i in range(m):
+        s = 0.0
+        row = a + (first + i) * n + first
+        for j in range(i + 1):
+            s += row[j] * v[j]
+        for j in range(i + 1, m):
+            s += a[(first + j) * n + first + i] * v[j]
+        p[i] = tau * s
+        half += p[i] * v[i]
+    half = 0.5 * tau * half
+    for i in range(m):
+        p[i] -= half * v[i]
+    for i in range(m):
+        row = a + (first + i) * n + first
+        for j in range(i + 1):
+            row[j] -= v[i] * p[j] + p[i] * v[j]
+
+
+cdef void multiply_up(double* a, i64 n, const double* tau, double* v) noexcept nogil:
+    """Replaces the stored reflections by their product Q, from the last to the first."""
+    cdef i64 i, j, k, m
+    cdef double s
+    for i in range(max(n - 2, 0), n):
+        for j in range(max(n - 2, 0), n):
+            a[i * n + j] = 1.0 if i == j else 0.0
+    for k in range(n - 3, -1, -1):
+        m = n - k - 1
+        v[0] = 1.0
+        for i in range(1, m):
+            v[i] = a[(k + 1 + i) * n + k]
+        # the block so far has size m - 1 and starts at k + 2: extend it by one unit row
+        for i in range(m):
+            a[(k + 1 + i) * n + k + 1] = 1.0 if i == 0 else 0.0
+            a[(k + 1) * n + k + 1 + i] = 1.0 if i == 0 else 0.0
+        if tau[k] != 0.0:
+            for j in range(m):
+                s = 0.0
+                for i in range(m):
+                    s += v[i] * a[(k + 1 + i) * n + k + 1 + j]
+                s *= tau[k]
+                for i in range(m):
+                    a[(k + 1 + i) * n + k + 1 + j] -= s * v[i]
+    for i in range(n):
+        a[i * n] = 1.0 if i == 0 else 0.0
+        a[i] = 1.0 if i == 0 else 0.0
+
+
+cdef void qr_step(double* d, double* e, double* q, i64 n, i64 low, i64 high) noexcept nogil:
+    """One implicit step on the block low..high; q holds eigenvectors in its rows."""
+    cdef i64 k, i
+    cdef double half = (d[high - 1] - d[high]) / 2
+    cdef double x, z, c, s, r, a, b, g
+    cdef double shift = d[high]
+    cdef double* upper
+    cdef double* lower
+    if half != 0.0 or e[high - 1] != 0.0:
+        r = sqrt(half * half + e[high - 1] * e[high - 1])
+        g = half + r if half >= 0 else half - r
+        shift = d[high] - e[high - 1] * (e[high - 1] / g)
+    x = d[low] - shift
+    z = e[low]
+    for k in range(low, high):
+        r = sqrt(x * x + z * z)
+        if r == 0.0:
+            c = 1.0
+            s = 0.0
+        else:
+            c = x / r
+            s = z / r
+        if k > low:
+            e[k - 1] = r
+        a = d[k]
+        b = d[k + 1]
+        g = e[k]
+        d[k] = c * c * a + 2 * c * s * g + s * s * b
+        d[k + 1] = s * s * a - 2 * c * s * g + c * c * b
+        e[k] = c * s * (b - a) + (c * c - s * s) * g
+        if k < high - 1:
+            z = s * e[k + 1]
+            e[k + 1] = c * e[k + 1]
+        x = e[k]
+        upper = q + k * n
+        lower = q + (k + 1) * n
+        for i in range(n):
+            a = upper[i]
+            b = lower[i]
+            upper[i] = c * a + s * b
+            lower[i] = c * b - s * a
+
+
+cdef int bring_to_one(double* a, i64 n) noexcept nogil:
+    """Divides by a power of two, so that squares neither overflow nor vanish; returns it."""
+    cdef i64 i, j
+    cdef int exponent = 0
+    cdef double first, second, top = 0.0
+    for i in range(n):
+        for j in range(i + 1):
+            top = max(top, fabs(a[i * n + j]))
+    frexp(top, &exponent)
+    # In two steps: one factor could be too large for a float64.
+    first = ldexp(1.0, -(exponent // 2))
+    second = ldexp(1.0, -(exponent - exponent // 2))
+    for i in range(n):
+        for j in range(i + 1):
+            a[i * n + j] = (a[i * n + j] * first) * second
+    return exponent
+
+
+cdef bint eigen_symmetric(double* matrix, i64 n, double* values, double* scratch) noexcept nogil:
+    """Row i of `matrix` becomes the unit eigenvector of values[i], values descending.
+
+    The lower triangle is read. `scratch` has room for 4 n. False if it does not converge.
+    """
+    cdef i64 i, j, k, low, high, steps = 0
+    cdef double* off = scratch               # n, then n for the reflections
+    cdef double* v = scratch + 2 * n
+    cdef double* tau = scratch + 3 * n
+    cdef double held
+    cdef int exponent
+    if n == 1:
+        values[0] = matrix[0]
+        matrix[0] = 1.0
+        return True
+    exponent = bring_to_one(matrix, n)
+    tridiagonalise(matrix, n, values, off, v, tau)
+    for i in range(n):                       # eigenvectors as rows, so that rotations are quick
+        for j in range(i):
+            held = matrix[i * n + j]
+            matrix[i * n + j] = matrix[j * n + i]
+            matrix[j * n + i] = held
+    high = n - 1
+    while high > 0:
+        for k in range(high):
+            if fabs(off[k]) <= max(EPSILON * (fabs(values[k]) + fabs(values[k + 1])), NOTHING):
+                off[k] = 0.0
+        if off[high - 1] == 0.0:
+            high -= 1
+            continue
+        low = high - 1
+        while low > 0 and off[low - 1] != 0.0:
+            low -= 1
+        qr_step(values, off, matrix, n, low, high)
+        steps += 1
+        if steps > 60 * n:
+            return False
+    for i in range(n):
+        values[i] = ldexp(values[i], exponent)
+    for i in range(n - 1):                   # descending; n is small
+        k = i
+        for j in range(i + 1, n):
+            if values[j] > values[k]:
+                k = j
+        if k != i:
+            held = values[i]
+            values[i] = values[k]
+            values[k] = held
+            for j in range(n):
+                held = matrix[i * n + j]
+                matrix[i * n + j] = matrix[k * n + j]
+                matrix[k * n + j] = held
+    return True
+
+
+cdef void multiply_symmetric(const double* a, i64 n, const double* v, double* w) noexcept nogil:
+    """w = A v, from the lower triangle of A."""
+    cdef i64 i, j
+    cdef double s
+    cdef const double* row
+    for i in range(n):
+        w[i] = 0.0
+    for i in range(n):
+        row = a + i * n
+        s = row[i] * v[i]
+        for j in range(i):
+            w[j] += row[j] * v[i]
+        s += dot(row, v, i)
+        w[i] += s
+
+
+cdef double dot(const double* a, const double* b, i64 n) noexcept nogil:
+    """Sum of products in four lanes, always the same ones."""
+    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
+    cdef i64 i = 0
+    while i + 4 <= n:
+        s0 += a[i] * b[i]
+        s1 += a[i + 1] * b[i + 1]
+        s2 += a[i + 2] * b[i + 2]
+        s3 += a[i + 3] * b[i + 3]
+        i += 4
+    while i < n:
+        s0 += a[i] * b[i]
+        i += 1
+    return (s0 + s1) + (s2 + s3)
+
+
+cdef double make_orthogonal(const double* basis, i64 m, double* w, i64 n) noexcept nogil:
+    """Takes off what w shares with m unit vectors, twice over; returns what is left of it."""
+    cdef i64 k, i
+    cdef int _
+    cdef double s
+    for _ in range(2):
+        for k in range(m):
+            s = dot(basis + k * n, w, n)
+            for i in range(n):
+                w[i] -= s * basis[k * n + i]
+    return sqrt(dot(w, w, n))
+
+
+cdef bint dominant_vector(double* matrix, i64 n, double* vector) noexcept nogil:
+    """The unit eigenvector of the largest eigenvalue of a scatter matrix (lower triangle read).
+
+    Lanczos's method with full reorthogonalisation: it ends when the residual is rounding, at the
+    latest when it has spanned the matrix's range, which for few rows is soon. False if it has
+    not converged after MOST_STEPS steps, or if there is no memory.
+    """
+    cdef i64 m = 0, i, k, most = min(n, <i64> MOST_STEPS)
+    cdef double length, top
+    cdef double* basis = <double*> malloc((most + 1) * n * sizeof(double))
+    cdef double* small = <double*> malloc(most * most * sizeof(double))
+    cdef double* numbers = <double*> malloc(7 * most * sizeof(double))
+    cdef double* alpha = numbers
+    cdef double* beta = numbers + most
+    cdef bint done = False
+    if basis != NULL and small != NULL and numbers != NULL:
+        bring_to_one(matrix, n)
+        # Any start will do that is not at right angles to the vector: A times something plain.
+        for i in range(n):
+            vector[i] = 1.0 + 0.5 * ((i * 7919 + 13) % 101) / 101.0
+        multiply_symmetric(matrix, n, vector, basis)
+        length = sqrt(dot(basis, basis, n))
+        if length > 0.0:
+            for i in range(n):
+                basis[i] /= length
+            while m < most and not done:
+                multiply_symmetric(matrix, n, basis + m * n, basis + (m + 1) * n)
+                alpha[m] = dot(basis + m * n, basis + (m + 1) * n, n)
+                m += 1
+                beta[m - 1] = make_orthogonal(basis, m, basis + m * n, n)
+                if beta[m - 1] > NOTHING:
+                    for i in range(n):
+                        basis[m * n + i] /= beta[m - 1]
+                if m % 8 == 0 or m == most or beta[m - 1] <= NOTHING:
+                    memset(small, 0, m * m * sizeof(double))
+                    for k in range(m):
+                        small[k * m + k] = alpha[k]
+                        if k > 0:
+                            small[k * m + k - 1] = beta[k - 1]
+                    if not eigen_symmetric(small, m, numbers + 2 * most, numbers + 3 * most):
+                        break
+                    top = numbers[2 * most]
+                    done = beta[m - 1] * fabs(small[m - 1]) <= 4 * EPSILON * top \
+                        or beta[m - 1] <= NOTHING
+        if done:
+            for i in range(n):
+                vector[i] = 0.0
+            for k in range(m):
+                for i in range(n):
+                    vector[i] += small[k] * basis[k * n + i]
+    free(basis)
+    free(small)
+    free(numbers)
+    return done
+
+
+def py_dominant(matrix):
+    """The dominant eigenvector of a scatter matrix, or None, for tests."""
+    copy = np.array(matrix, dtype=np.float64, order="C")
+    vector = np.empty(len(copy))
+    cdef double[:, ::1] copy_ = copy
+    cdef double[::1] vector_ = vector
+    if not dominant_vector(&copy_[0, 0], copy_.shape[0], &vector_[0]):
+        return None
+    return vector
+
+
+def py_eigen(matrix):
+    """Eigenvalues (descending) and eigenvectors (rows) of a symmetric matrix, for tests."""
+    cdef i64 n = matrix.shape[0]
+    vectors = np.array(matrix, dtype=np.float64, order="C")
+    values = np.empty(n)
+    cdef double[:, ::1] vectors_ = vectors
+    cdef double[::1] values_ = values
+    cdef bint converged
+    cdef double* scratch = <double*> malloc(4 * n * sizeof(double))
+    if scratch == NULL:
+        raise MemoryError
+    with nogil:
+        converged = eigen_symmetric(&vectors_[0, 0], n, &values_[0], scratch)
+    free(scratch)
+    if not converged:
+        raise ArithmeticError("the eigenvalues did not converge")
+    return values, vectors
+
+
+# -- systems of equations ----------------------------------------------------------------------
+
+
+cdef void add_ridge(double* matrix, i64 n) noexcept nogil:
+    """Makes a scatter matrix safe to invert."""
+    cdef i64 i
+    cdef double trace = 0.0
+    for i in range(n):
+        trace += matrix[i * n + i]
+    for i in range(n):
+        matrix[i * n + i] += RIDGE * matrix[i * n + i] + FLOOR * trace / n
+
+
+cdef bint factorise(double* matrix, i64 n) noexcept nogil:
+    """Replaces the lower triangle of A by L, A = L L'; False if A is not positive definite."""
+    cdef i64 i, j, k
+    cdef double s
+    for i in range(n):
+        for j in range(i + 1):
+            s = matrix[i * n + j]
+            for k in range(j):
+                s -= matrix[i * n + k] * matrix[j * n + k]
+            if i == j:
+                if not s > 0.0:
+                    return False
+                matrix[i * n + i] = sqrt(s)
+            else:
+                matrix[i * n + j] = s / matrix[j * n + j]
+    return True
+
+
+cdef void solve_lower(const double* factor, i64 n, double* vector) noexcept nogil:
+    """Replaces a vector b by the solution of L x = b."""
+    cdef i64 i, k
+    cdef double s
+    for i in range(n):
+        s = vector[i]
+        for k in range(i):
+            s -= factor[i * n + k] * vector[k]
+        vector[i] = s / factor[i * n + i]
+
+
+cdef void solve_upper(const double* factor, i64 n, double* vector) noexcept nogil:
+    """Replaces a vector b by the solution of L' x = b."""
+    cdef i64 i, k
+    cdef double s
+    for i in range(n - 1, -1, -1):
+        s = vector[i]
+        for k in range(i + 1, n):
+            s -= factor[k * n + i] * vector[k]
+        vector[i] = s / factor[i * n + i]
+
+
+cdef void solve(const double* factor, i64 n, double* vector) noexcept nogil:
+    """Replaces a vector b by the solution of L L' x = b."""
+    solve_lower(factor, n, vector)
+    solve_upper(factor, n, vector)
+
+
+def py_solve(matrix, vector, bint lower=True, bint upper=True):
+    """Solution of a positive definite system A = L L', or None, for tests.
+
+    Without `upper` that of L x = b, without `lower` that of L' x = b.
+    """
+    factor = np.array(matrix, dtype=np.float64, order="C")
+    result = np.array(vector, dtype=np.float64)
+    cdef double[:, ::1] factor_ = factor
+    cdef double[::1] result_ = result
+    if not factorise(&factor_[0, 0], factor_.shape[0]):
+        return None
+    if lower:
+        solve_lower(&factor_[0, 0], factor_.shape[0], &result_[0])
+    if upper:
+        solve_upper(&factor_[0, 0], factor_.shape[0], &result_[0])
+    return result
+
+
+def product(left, right):
+    """Returns ``left @ right`` of vectors or matrices; each sum is in the order of its terms."""
+    cdef const double[:, ::1] a = np.ascontiguousarray(np.atleast_2d(left), dtype=np.float64)
+    cdef const double[:, ::1] b = np.ascontiguousarray(
+        right if right.ndim == 2 else right[:, None], dtype=np.float64)
+    cdef i64 i, j, k
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"shapes {left.shape} and {right.shape} cannot be multiplied")
+    total = np.zeros((a.shape[0], b.shape[1]))
+    cdef double[:, ::1] c = total
+    with nogil:
+        for i in range(c.shape[0]):
+            for k in range(b.shape[0]):
+                for j in range(c.shape[1]):
+                    c[i, j] += a[i, k] * b[k, j]
+    return total.reshape(left.shape[:left.ndim - 1] + right.shape[1:])

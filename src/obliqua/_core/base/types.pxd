@@ -1,0 +1,85 @@
+"""Words that every compiled file shares: widths, the view of a matrix, the rules of a cut."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+ctypedef int32_t i32
+ctypedef int64_t i64
+ctypedef uint8_t u8
+ctypedef uint32_t u32
+ctypedef uint64_t u64
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef struct View:
+    # A matrix of float32 or float64 with any strides (in elements). Never copied.
+    const void* data
+    i64 row_stride
+    i64 col_stride
+    i64 n_rows
+    i64 n_cols
+    bint single
+
+
+cdef inline double view_at(const View* view, i64 row, i64 col) noexcept nogil:
+    cdef i64 offset = row * view.row_stride + col * view.col_stride
+    if view.single:
+        return (<const float*> view.data)[offset]
+    return (<const double*> view.data)[offset]
+
+
+cdef struct Scorer:
+    # All that decides whether a cut is allowed and how good it is.
+    int code                 # the criterion, see criterion.pxd
+    int n_classes
+    i64 n_rows               # rows in the node
+    i64 weight               # sum of their integer weights
+    const i64* counts        # class sums of the node
+    i64 min_rows             # smallest number of rows on a side
+    i64 min_weight           # smallest weight on a side
+
+
+cdef struct Cut:
+    # The best cut so far. Larger score wins, then the earlier direction, then fewer rows left.
+    double score
+    i64 direction
+    i64 rows_left
+    double below             # the two neighbouring values that the cut separates
+    double above
+
+
+cdef inline double midpoint(double below, double above) noexcept nogil:
+    """The threshold between two neighbours; never equal to the upper one."""
+    cdef double gap = above - below
+    cdef double middle
+    if gap - gap == 0.0:
+        middle = below + gap / 2
+    else:                    # the difference overflows
+        middle = below / 2 + above / 2
+    if middle < above and middle >= below:
+        return middle
+    return below
+
+
+cdef inline bint earlier(i64 direction, i64 rows_left, const Cut* best) noexcept nogil:
+    if direction != best.direction:
+        return direction < best.direction
+    return rows_left < best.rows_left
+
+
+cdef inline bint allowed(const Scorer* scorer, i64 rows_left, i64 weight_left) noexcept nogil:
+    """Whether both sides of a cut are large enough."""
+    return (rows_left >= scorer.min_rows and scorer.n_rows - rows_left >= scorer.min_rows
+            and weight_left >= scorer.min_weight
+            and scorer.weight - weight_left >= scorer.min_weight)
+
+
+cdef inline bint better(double score, i64 direction, i64 rows_left,
+                        const Cut* best) noexcept nogil:
+    """Whether a cut replaces the best one: a larger score, or the same score earlier."""
+    return score > best.score or (score == best.score and earlier(direction, rows_left, best))
+
+
+cdef View make_view(object matrix) except *

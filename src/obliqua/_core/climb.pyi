@@ -1,3 +1,0 @@
-from obliqua._core.selecting import Selecting
-
-class Climb(Selecting): ...

@@ -1,3 +1,0 @@
-from obliqua._core.asking import Asking
-
-class Discriminants(Asking): ...

@@ -1,0 +1,1 @@
+"""Growing: subtrees without the GIL, and what they ask of a method."""

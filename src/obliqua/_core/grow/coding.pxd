@@ -1,0 +1,29 @@
+"""Numbers for levels and for missing values at a node."""
+
+from obliqua._core.base.types cimport i32, i64
+from obliqua._core.search.gathered cimport Gathered
+
+
+cdef struct LevelCoding:
+    # Columns that are not plain numbers: codes of levels, or numbers some of which are missing.
+    i64 n_coded
+    i32* column              # per coded column: its place in the gathered rows
+    i32* n_levels            # its number of levels; 0 for a numeric column
+    i64* begin               # where its numbers stand in `number`; one more for the end
+    double* number           # per level, missing ones last; for a numeric column what stands in
+    double* usual            # per coded column: what stands in where a node knows no value
+    bint by_node             # whether means are those of the node
+    int n_classes
+    i64* tally               # per level and class: weight
+    i32* here                # levels that are there
+    i64* share               # per class: weight
+    double* matrix           # of the classes
+    double* values
+    double* scratch
+
+
+cdef bint coding_init(LevelCoding* coding, i64 n_coded, const i32* column, const i32* n_levels,
+                      const double* usual, bint by_node, int n_classes) noexcept nogil
+cdef void coding_free(LevelCoding* coding) noexcept nogil
+cdef void coding_apply(LevelCoding* coding, Gathered* gathered) noexcept nogil
+cdef double column_spread(const Gathered* gathered, i64 k) noexcept nogil

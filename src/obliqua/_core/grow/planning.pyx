@@ -1,0 +1,561 @@
+"""A finder that plans the directions of a node first and then looks along each of them.
+
+A plan is a list of tasks: a mirror, given by its normal u, stands for the p columns
+h_j = e_j - 2 u_j u of a Householder matrix; any other direction is a task of its own. When all
+tasks have been looked at, a plan may be extended once, by tasks that start from the best cuts.
+
+A method may look along values that round differently from the canonical dot product. A winner's
+normal is therefore rounded to 24 bits and searched again with canonical values, which decide the
+threshold and the sides of the rows. Normals that are made one by one are canonical from the start.
+"""
+
+from libc.math cimport NAN, fabs, frexp, ldexp
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+from obliqua._core.base.rounding cimport round_significant
+from obliqua._core.base.types cimport Cut, Scorer, better, i32, i64, make_view, midpoint, u8, u64
+from obliqua._core.grow.coding cimport coding_apply, coding_free, coding_init, column_spread
+from obliqua._core.grow.finder cimport FitData, found_terms
+from obliqua._core.grow.moments cimport grid_set, moments_free, moments_init
+from obliqua._core.search.column_lists cimport ColumnLists
+from obliqua._core.search.criterion cimport SUM_VARIANCES
+from obliqua._core.search.direction cimport tolerance_for
+from obliqua._core.search.gathered cimport (
+    Gathered, gathered_fill, gathered_free, gathered_init, memory_free, memory_init, memory_read,
+    search_gathered,
+)
+
+cdef extern from "loops.h" nogil:
+    double ob_project(double* sum, const double* columns, i64 n, const i32* idx,
+                      const double* coef, const double* scale, i64 n_coef)
+
+cdef i64 NEVER = (<i64> 1) << 62     # more rows than there can be
+
+
+cdef i64 most_important(const double* normal, const double* spread, i64 n_features,
+                               i64 most, i32* idx) noexcept nogil:
+    """Puts the features that matter most into idx, ascending; returns how many there are.
+
+    An entry of a normal matters as its size times the feature's spread; of equals the later one
+    is left out.
+    """
+    cdef i64 k, i, worst, n = 0
+    cdef double size, least
+    for k in range(n_features):
+        if normal[k] == 0.0:
+            continue
+        if n == most:
+            worst = -1
+            least = fabs(normal[k]) * spread[k]
+            for i in range(n):
+                size = fabs(normal[idx[i]]) * spread[idx[i]]
+                if size < least or (size == least and worst >= 0):
+                    least = size
+                    worst = i
+            if worst < 0:
+                continue
+            for i in range(worst, n - 1):
+                idx[i] = idx[i + 1]
+            n -= 1
+        idx[n] = <i32> k
+        n += 1
+    return n
+
+
+cdef class PlanningFinder(Finder):
+    """Looks along planned directions; one object per thread.
+
+    A `helper` has no room for a node of its own: it only looks at the tasks of another object.
+    """
+
+    def __cinit__(self, i64 n_features, int n_classes, i64 capacity, bint weighted,
+                  int weight_shift, const double[::1] scale, settings, max_features,
+                  bint helper=False):
+        cdef i64 p = n_features
+        self.held = scale
+        self.n_features = p
+        self.n_classes = n_classes
+        self.max_features = p if max_features is None else max_features
+        self.grid.weight_shift = weight_shift
+        self.grid.shift = <double*> malloc(p * sizeof(double))
+        self.grid.exponent = <i32*> malloc(p * sizeof(i32))
+        self.scale = &scale[0]
+        self.factor = <double*> malloc(p * sizeof(double))
+        self.spread = <double*> malloc(p * sizeof(double))
+        self.normal = <double*> malloc(p * sizeof(double))
+        self.along = <double*> malloc(capacity * sizeof(double))
+        if (self.grid.shift == NULL or self.grid.exponent == NULL or self.factor == NULL
+                or self.spread == NULL or self.normal == NULL or self.along == NULL
+                or not gathered_init(&self.gathered, 1 if helper else capacity, p, n_classes,
+                                     weighted)
+                or not memory_init(&self.memory, capacity, n_classes, weighted)
+                or (settings is not None       # without settings no directions are planned
+                    and not moments_init(&self.sums, p, n_classes + 2))):
+            raise MemoryError("no room to look for oblique splits")
+
+    def __dealloc__(self):
+        free(self.tasks)
+        free(self.vectors)
+        free(self.grid.shift)
+        free(self.grid.exponent)
+        free(self.factor)
+        free(self.spread)
+        free(self.normal)
+        free(self.along)
+        free(self.coded)
+        free(self.coded_place)
+        coding_free(&self.coding)
+        gathered_free(&self.gathered)
+        memory_free(&self.memory)
+        moments_free(&self.sums)
+
+    def set_coding(self, const i32[::1] columns, const i32[::1] n_levels,
+                   const double[::1] usual, bint by_node, bint only):
+        """Says which columns are coded: codes of levels, or numbers some of which are missing.
+
+        `usual` is what stands in for a missing number where a node knows none, or always, unless
+        `by_node`. `only`: nothing but these columns will be looked at.
+        """
+        cdef i64 k
+        self.coded = <u8*> calloc(self.n_features, sizeof(u8))
+        self.coded_place = <i64*> malloc(self.n_features * sizeof(i64))
+        if (self.coded == NULL or self.coded_place == NULL
+                or not coding_init(&self.coding, columns.shape[0], &columns[0], &n_levels[0],
+                                   &usual[0], by_node, self.n_classes)):
+            raise MemoryError("no room to number levels")
+        for k in range(columns.shape[0]):
+            self.coded[columns[k]] = True
+            self.coded_place[columns[k]] = k
+        if only:
+            self.gathered.wanted = self.coded
+            self.min_rows = NEVER
+
+    def set_row_counts(self, const i64[::1] counts):
+        """Says as how many rows each row counts where nodes must have enough of them."""
+        self.counted = counts
+        self.row_counts = &counts[0]
+
+    cdef bint is_small(self, const i32* rows, i64 n) noexcept nogil:
+        """Whether a node has too few rows for oblique splits."""
+        cdef i64 i, count = 0
+        if self.row_counts == NULL or n >= self.min_rows:
+            return n < self.min_rows
+        for i in range(n):
+            count += self.row_counts[rows[i]]
+            if count >= self.min_rows:
+                return False
+        return True
+
+    # -- planning ----------------------------------------------------------------------------
+
+    cdef int reserve(self, i64 most) except -1:
+        """Makes room for so many tasks."""
+        cdef void* tasks = realloc(self.tasks, most * sizeof(PlanTask))
+        cdef void* vectors = NULL
+        if tasks != NULL:
+            self.tasks = <PlanTask*> tasks
+            vectors = realloc(self.vectors, most * self.n_features * sizeof(double))
+        if vectors == NULL:
+            raise MemoryError(f"no room for {most} starts or classes; ask for fewer starts")
+        self.vectors = <double*> vectors
+        return 0
+
+    cdef void add_task(self, i64 first, bint mirror) noexcept nogil:
+        """Adds a task whose vector stands at its place in `vectors` already."""
+        self.tasks[self.n_tasks].first = first
+        self.tasks[self.n_tasks].mirror = mirror
+        self.n_tasks += 1
+
+    cdef void clear_tasks(self) noexcept nogil:
+        """Forgets the tasks of the last node."""
+        self.n_tasks = 0
+
+    cdef void plan(self) noexcept nogil:
+        """Adds the tasks of the node that was read; what a method is."""
+        pass
+
+    cdef void extend(self, const Cut* axis) noexcept nogil:
+        """Adds tasks that start from the best cuts of those so far, and of the axes."""
+
+    cdef void read(self, const FitData* data, const i32* rows, i64 n,
+                   const Scorer* scorer) noexcept nogil:
+        """Gathers the node's rows; classes that are absent are left out."""
+        cdef i64 i
+        gathered_fill(&self.gathered, &data.view, rows, n, data.classes, data.weights,
+                      data.n_classes)
+        if self.coding.n_coded:
+            coding_apply(&self.coding, &self.gathered)
+        memory_read(&self.memory, &self.gathered)
+        if not self.is_small(rows, n):
+            self.set_grid()
+        self.scorer = scorer[0]
+        self.scorer.counts = self.gathered.counts
+        self.scorer.n_classes = self.gathered.n_present
+        # It numbers the classes, absent ones too; and a criterion in Python sees them all.
+        if scorer.code == SUM_VARIANCES or scorer.code < 0:
+            self.scorer.counts = scorer.counts
+            self.scorer.n_classes = scorer.n_classes
+            for i in range(n):
+                self.memory.work.classes[i] = self.gathered.present[self.gathered.classes[i]]
+
+    cdef void set_grid(self) noexcept nogil:
+        """Whole numbers for the ranges of this node: far rows elsewhere take no digits away.
+
+        `factor` turns units of the grid into scaled features, all divided by one power of two.
+        """
+        cdef i64 k
+        cdef int exponent = 0, largest = -5000
+        for k in range(self.n_features):
+            grid_set(&self.grid, k, self.gathered.low[k], self.gathered.high[k])
+            frexp(self.scale[k], &exponent)
+            largest = max(largest, exponent + self.grid.exponent[k])
+        for k in range(self.n_features):
+            self.factor[k] = ldexp(self.scale[k], self.grid.exponent[k] - largest)
+
+    cdef void borrow(self, PlanningFinder owner) noexcept nogil:
+        """Takes over what `owner` knows of the tasks so far, before a search."""
+
+    cdef void give_back(self, PlanningFinder owner) noexcept nogil:
+        """Tells `owner` what was found. Threads come one after the other, in any order."""
+
+    # -- looking -----------------------------------------------------------------------------
+
+    cdef void make_normal(self, PlanningFinder owner, i64 task, i64 j) noexcept nogil:
+        """The normal of a direction, rounded, sparse if it must be: in idx, coef and n_coef."""
+        cdef i64 k
+        cdef const double* vector = owner.vectors + task * self.n_features
+        cdef double f = -2.0 * vector[j]
+        cdef double entry
+        for k in range(self.n_features):
+            entry = vector[k]
+            if owner.tasks[task].mirror:
+                entry = f * vector[k] + (1.0 if k == j else 0.0)
+            self.normal[k] = round_significant(entry * self.scale[k])
+        self.n_coef = most_important(self.normal, owner.spread, self.n_features,
+                                     self.max_features, self.idx)
+        for k in range(self.n_coef):
+            self.coef[k] = self.normal[self.idx[k]]
+
+    cdef double project(self, const Gathered* gathered) noexcept nogil:
+        """Canonical values in memory.work.values; returns the largest sum of |terms|."""
+        return ob_project(self.memory.work.values, gathered.columns, gathered.n, self.idx,
+                          self.coef, NULL, self.n_coef)
+
+    cdef void search(self, PlanningFinder owner, i64 first, i64 last, Cut* best) noexcept nogil:
+        """Offers some directions of a node that `owner` has read: j of task t is t * p + j."""
+        cdef i64 p = self.n_features
+        cdef i64 t, end
+        t = first // p
+        while t * p < last:
+            end = min(last - t * p, p if owner.tasks[t].mirror else 1)
+            self.search_task(owner, t, max(first - t * p, 0), end, best)
+            t += 1
+            if self.columns is not None:
+                self.columns.mind_signals(p * owner.gathered.n)
+                if self.columns.stop:
+                    return
+
+    cdef void search_task(self, PlanningFinder owner, i64 task, i64 first, i64 last,
+                          Cut* best) noexcept nogil:
+        """Offers some directions of a task, whose normals are made one by one."""
+        cdef i64 j
+        cdef double largest
+        for j in range(first, last):
+            if owner.tasks[task].mirror and owner.vectors[task * self.n_features + j] == 0.0:
+                continue
+            self.make_normal(owner, task, j)
+            if self.n_coef < 2:
+                continue                     # searched with the axes
+            largest = self.project(&owner.gathered)
+            if largest - largest != 0.0:
+                continue
+            self.offer(owner, tolerance_for(largest, self.n_coef), owner.tasks[task].first + j,
+                       best)
+
+    cdef void offer(self, PlanningFinder owner, double tolerance, i64 direction,
+                    Cut* best) noexcept nogil:
+        """Offers the best cut of the values in memory.work.values."""
+        search_gathered(&self.memory, &owner.gathered, tolerance, &owner.scorer, direction, best)
+
+    cdef void measure_spread(self) noexcept nogil:
+        """Puts the standard deviations of the features at the node into `spread`."""
+        pass
+
+    cdef void search_coded(self, Cut* best) noexcept nogil:
+        """Offers the coded columns alone: their numbers are the directions."""
+        cdef i64 k, j
+        for k in range(self.coding.n_coded):
+            j = self.coding.column[k]
+            if self.gathered.low[j] < self.gathered.high[j]:
+                memcpy(self.memory.work.values, self.gathered.columns + j * self.gathered.n,
+                       self.gathered.n * sizeof(double))
+                search_gathered(&self.memory, &self.gathered, 0.0, &self.scorer, j, best)
+
+    cdef void describe_terms(self) noexcept nogil:
+        """What the coefficients of the winner stand for: numbers of levels, stand-ins."""
+        cdef i64 i, k
+        if self.coding.n_coded and self.n_coef > 1:
+            self.measure_spread()
+        for i in range(self.n_coef):
+            self.fill[i] = NAN
+            if self.n_coef > 1:
+                self.width[i] = self.spread[self.idx[i]]
+            else:
+                self.width[i] = column_spread(&self.gathered, self.idx[i])
+            self.table[i] = NULL
+            self.table_size[i] = 0
+            if not self.coded[self.idx[i]]:
+                continue
+            k = self.coded_place[self.idx[i]]
+            self.fill[i] = self.coding.number[self.coding.begin[k + 1] - 1]
+            self.table_size[i] = self.coding.n_levels[k]
+            if self.table_size[i]:
+                self.table[i] = self.coding.number + self.coding.begin[k]
+
+    cdef void choose_direction(self, i64 direction) noexcept nogil:
+        """Puts the normal of a direction of the node into idx, coef and n_coef."""
+        cdef i64 t = 0
+        if direction < self.n_features:              # an coded column
+            self.n_coef = 1
+            self.idx[0] = <i32> direction
+            self.coef[0] = 1.0
+            return
+        while direction >= self.tasks[t].first + (
+                self.n_features if self.tasks[t].mirror else 1):
+            t += 1
+        self.make_normal(self, t, direction - self.tasks[t].first)
+
+    cdef bint confirm(self, Cut rough, Cut* best, u8* side) noexcept nogil:
+        """Searches the winner once more with canonical values, and marks the sides."""
+        cdef i64 i
+        cdef Cut exact
+        cdef double largest
+        self.choose_direction(rough.direction)
+        if self.n_coef == 0 or (self.n_coef == 1 and (self.coded == NULL
+                                                      or not self.coded[self.idx[0]])):
+            return False
+        largest = self.project(&self.gathered)
+        if largest - largest != 0.0:
+            return False
+        exact.score = -1.0 if rough.score == 0.0 else 0.0     # a cut without gain was asked for
+        exact.direction = -1
+        exact.rows_left = 0
+        search_gathered(&self.memory, &self.gathered, tolerance_for(largest, self.n_coef),
+                        &self.scorer, rough.direction, &exact)
+        if exact.direction < 0 or not better(exact.score, exact.direction, exact.rows_left, best):
+            return False
+        best[0] = exact
+        self.threshold = midpoint(exact.below, exact.above)
+        if self.coding.n_coded:
+            self.describe_terms()
+        for i in range(self.gathered.n):
+            side[self.gathered.rows[i]] = self.memory.work.values[i] > self.threshold
+        return True
+
+    cdef bint find(self, const FitData* data, const i32* rows, i64 n, const Scorer* scorer,
+                   Cut* best, u8* side) noexcept nogil:
+        cdef Cut coded = best[0]                       # and of the coded columns
+        cdef Cut rough, exact
+        cdef i64 first
+        self.axis_score = best.score
+        if self.coding.n_coded == 0 and self.is_small(rows, n):
+            return False
+        self.read(data, rows, n, scorer)
+        if self.coding.n_coded:
+            self.search_coded(&coded)
+            self.axis_score = coded.score
+        if not self.is_small(rows, n):
+            rough = coded
+            rough.score = self.bias * coded.score
+            exact = rough
+            self.clear_tasks()
+            self.plan()
+            self.borrow(self)
+            self.search(self, 0, self.n_tasks * self.n_features, &rough)
+            self.give_back(self)
+            first = self.n_tasks
+            self.extend(&coded)
+            self.search(self, first * self.n_features, self.n_tasks * self.n_features, &rough)
+            if rough.direction != coded.direction:
+                if self.confirm(rough, &exact, side):
+                    best[0] = exact
+                    return True
+        return coded.direction != best.direction and self.confirm(coded, best, side)
+
+    cdef bint find_any(self, const FitData* data, const i32* rows, i64 n, const Scorer* scorer,
+                       Cut* best, u8* side) noexcept nogil:
+        cdef Cut rough = best[0]
+        if self.coding.n_coded == 0:
+            return False
+        if rough.direction < 0:
+            rough.score = -1.0
+        self.read(data, rows, n, scorer)
+        self.search_coded(&rough)
+        if rough.direction < 0 or rough.direction == best.direction:
+            return False
+        if best.direction < 0:
+            best.score = -1.0
+        return self.confirm(rough, best, side)
+
+    # -- for the growth loop in Python -------------------------------------------------------
+
+    def load(self, Z, const i32[::1] rows, const i32[::1] classes, weights,
+             const i64[::1] counts, limits, u64 key=0):
+        """Reads a node and plans; returns the number of tasks.
+
+        `limits`: (criterion code, fewest rows on a side, least weight); `key`: for randomness.
+        """
+        cdef FitData data
+        cdef Scorer scorer
+        cdef const i64[::1] w
+        cdef i64 c
+        data.view = make_view(Z)
+        data.classes = &classes[0]
+        data.weights = NULL
+        data.n_classes = self.n_classes
+        if weights is not None:
+            w = weights
+            data.weights = &w[0]
+        scorer.code = limits[0]
+        scorer.n_classes = self.n_classes
+        scorer.n_rows = rows.shape[0]
+        scorer.min_rows = limits[1]
+        scorer.min_weight = limits[2]
+        scorer.counts = &counts[0]
+        self.held_counts = counts            # the scorer may keep looking at them
+        scorer.weight = 0
+        for c in range(counts.shape[0]):
+            scorer.weight += counts[c]
+        self.key = key
+        self.clear_tasks()
+        if self.coding.n_coded == 0 and self.is_small(&rows[0], rows.shape[0]):
+            return 0
+        with nogil:
+            self.read(&data, &rows[0], rows.shape[0], &scorer)
+            if not self.is_small(&rows[0], rows.shape[0]):
+                self.plan()
+        return self.n_tasks
+
+    def look(self, PlanningFinder owner, i64 first, i64 last, bar, ColumnLists columns=None):
+        """The best cut of some directions that `owner` planned: (score, direction, rows left).
+
+        It is `bar`, such a cut itself, if none is better. No directions at all (first = last):
+        of the coded columns.
+        """
+        cdef Cut best
+        best.score, best.direction, best.rows_left = bar
+        self.columns = columns
+        self.borrow(owner)
+        if self is not owner:
+            memory_read(&self.memory, &owner.gathered)
+            if owner.scorer.code == SUM_VARIANCES or owner.scorer.code < 0:
+                memcpy(self.memory.work.classes, owner.memory.work.classes,
+                       owner.gathered.n * sizeof(i32))
+        with nogil:
+            if first < last:
+                self.search(owner, first, last, &best)
+            else:
+                self.search_coded(&best)
+        self.give_back(owner)
+        if columns is not None and columns.reason is not None:
+            raise columns.reason
+        return best.score, best.direction, best.rows_left
+
+    def continued(self, axis):
+        """Plans the second round, after all tasks of the first; returns the number of tasks.
+
+        `axis` is the best cut along one column: (score, direction, rows left).
+        """
+        cdef Cut cut
+        cut.score, cut.direction, cut.rows_left = axis
+        with nogil:
+            self.extend(&cut)
+        return self.n_tasks
+
+    def decide(self, i64 direction, bar, ColumnLists columns):
+        """Confirms the winner among the tasks: (score, rows left, threshold, terms), or None.
+
+        `bar` is the cut that it must beat. The rows' sides are marked in `columns`. The terms are
+        arrays: idx, coef, fill, width, table_size and table.
+        """
+        cdef Cut rough, best
+        cdef bint found
+        rough.direction = direction
+        rough.score = 1.0
+        best.score, best.direction, best.rows_left = bar
+        with nogil:
+            found = self.confirm(rough, &best, columns.side)
+        if not found:
+            return None
+        return best.score, best.rows_left, self.threshold, found_terms(self)
+
+    cdef object plane(self):
+        cdef i64 i
+        idx = np.empty(self.n_coef, dtype=np.int32)
+        coef = np.empty(self.n_coef, dtype=np.float64)
+        cdef i32[::1] idx_ = idx
+        cdef double[::1] coef_ = coef
+        for i in range(self.n_coef):
+            idx_[i] = self.idx[i]
+            coef_[i] = self.coef[i]
+        return idx, coef
+
+    def directions(self):
+        """All directions of the node that was loaded: lists of numbers, idx and coef."""
+        cdef i64 t, j
+        numbers, planes = [], []
+        for t in range(self.n_tasks):
+            for j in range(self.n_features if self.tasks[t].mirror else 1):
+                if self.tasks[t].mirror and self.vectors[t * self.n_features + j] == 0.0:
+                    continue
+                self.make_normal(self, t, j)
+                if self.n_coef >= 2:
+                    numbers.append(self.tasks[t].first + j)
+                    planes.append(self.plane())
+        return numbers, planes
+
+    # -- asking a criterion in Python --------------------------------------------------------
+
+    def set_measure(self, measure):
+        """Takes a criterion in Python: an `obliqua.finders.Measure`."""
+        self.measure = measure
+
+    cdef int raise_trouble(self) except -1:
+        """Raises what the criterion has raised, once."""
+        if self.trouble is not None:
+            trouble = self.trouble
+            self.trouble = None
+            raise trouble
+        return 0
+
+    cdef void ask_best(self, PlanningFinder owner, u8* leaves, i64 direction, double tolerance,
+                       bint right, Cut* cut) noexcept nogil:
+        """Asks the criterion in Python for the best place between memory.work.values."""
+        cdef i64 n = owner.gathered.n
+        cdef double score, below, above
+        if owner.trouble is not None:
+            return
+        with gil:
+            try:
+                found = owner.measure.best(
+                    np.asarray(<double[:n]> self.memory.work.values),
+                    None if leaves == NULL else np.asarray(<u8[:n]> leaves),
+                    np.asarray(<i32[:n]> self.memory.work.classes),
+                    (np.asarray(<i64[:n]> owner.gathered.weights) if owner.gathered.weighted
+                     else None),
+                    tolerance,
+                    right,
+                    cut.score,
+                )
+                # A tie goes to the first direction, as in the compiled search.
+                if found is not None and (found[0] > cut.score or direction < cut.direction):
+                    score, below, above = found
+                    cut.score = score
+                    cut.direction = direction
+                    cut.below = below
+                    cut.above = above
+            except BaseException as error:
+                owner.trouble = error

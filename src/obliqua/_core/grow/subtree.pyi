@@ -1,0 +1,72 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from obliqua._core.grow.finder import Finder
+from obliqua._core.search.column_lists import ColumnLists
+from obliqua._typing import FloatArray, Int32Array, Int64Array
+
+_ColumnSet = NDArray[np.uint64]
+
+class Subtree:
+    def __init__(
+        self,
+        columns: ColumnLists,
+        rules: Any,
+        code: int,
+        n_classes: int,
+        total_weight: int,
+        largest: int,
+        finder: Finder | None = None,
+        row_numbers: Int32Array | None = None,
+    ) -> None: ...
+    def grow(
+        self,
+        start: int,
+        end: int,
+        depth: int,
+        counts: Int64Array,
+        active: _ColumnSet,
+        best_first: bool,
+        key: int = 0,
+    ) -> tuple[
+        Int64Array,
+        Int64Array,
+        Int32Array,
+        Int32Array,
+        Int32Array,
+        FloatArray,
+        FloatArray,
+        Int64Array,
+        FloatArray,
+        Int64Array,
+        Int64Array,
+        Int32Array,
+        FloatArray,
+        FloatArray,
+        FloatArray,
+        Int64Array,
+        FloatArray,
+    ]: ...
+
+_ColumnSet = NDArray[np.uint64]
+
+def leaf_without_search(rules: Any, counts: Int64Array, rows: int, depth: int) -> bool: ...
+def best_axis_cut(
+    columns: ColumnLists,
+    active: _ColumnSet,
+    start: int,
+    end: int,
+    counts: Int64Array,
+    code: int,
+    min_rows: int,
+    min_weight: int,
+    exhaustive: bool,
+) -> tuple[float, int, int, _ColumnSet]: ...
+def make_axis_cut(
+    columns: ColumnLists, col: int, start: int, end: int, rows_left: int, counts: Int64Array
+) -> tuple[Int64Array, float]: ...
+def divide_columns(
+    columns: ColumnLists, active: _ColumnSet, skip: int, start: int, end: int
+) -> None: ...

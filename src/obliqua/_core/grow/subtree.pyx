@@ -1,0 +1,608 @@
+"""Growing without the GIL: the rules, the single steps of a node, whole subtrees.
+
+Axis-parallel cuts come from the sorted columns. A method with a compiled `Finder` looks for
+oblique cuts beside them; its nodes are windows on an array of row numbers too.
+
+`Subtree` strings the steps together, depth first or best first. The growth loop in Python calls
+them one by one for large nodes with several threads, and beside proposers and criteria written in
+Python.
+"""
+
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+from obliqua._core.base.rng cimport key_of_child
+from obliqua._core.base.types cimport Cut, Scorer, i32, i64, midpoint, u64
+from obliqua._core.grow.finder cimport (
+    FitData, Finder, PlaneStore, store_export, store_free, store_keep,
+)
+from obliqua._core.search.column_lists cimport ColumnLists
+
+cdef enum:
+    OBLIQUE = -3
+
+cdef i64 NOWHERE = (<i64> 1) << 62       # "no direction yet" that every direction precedes
+
+
+cdef struct GrowthLimits:
+    int code
+    int n_classes
+    i64 total_weight
+    i64 max_depth
+    i64 max_leaves
+    i64 min_split
+    i64 min_rows
+    i64 min_weight
+    double min_gain
+    double max_leaf_error
+    bint zero_gain
+
+
+cdef GrowthLimits read_limits(object rules, int code, int n_classes, i64 total_weight) except *:
+    cdef GrowthLimits limits
+    limits.code = code
+    limits.n_classes = n_classes
+    limits.total_weight = total_weight
+    limits.max_depth = NOWHERE if rules.max_depth is None else rules.max_depth
+    limits.max_leaves = NOWHERE if rules.max_leaf_nodes is None else rules.max_leaf_nodes
+    limits.min_split = rules.min_samples_split
+    limits.min_rows = max(rules.min_samples_leaf, 1)
+    limits.min_weight = rules.min_weight_leaf
+    limits.min_gain = rules.min_gain
+    limits.max_leaf_error = rules.max_leaf_error
+    limits.zero_gain = rules.zero_gain
+    return limits
+
+
+cdef bint must_be_leaf(const GrowthLimits* limits, const i64* counts, i64 rows, i64 weight,
+                       i64 depth) noexcept nogil:
+    """The rules that end growth before any search."""
+    cdef int c
+    cdef i64 top = 0
+    if (rows < limits.min_split or depth >= limits.max_depth or rows < 2 * limits.min_rows
+            or weight < 2 * limits.min_weight):
+        return True
+    for c in range(limits.n_classes):
+        if counts[c] > top:
+            top = counts[c]
+    return (<double> (weight - top)) / (<double> weight) <= limits.max_leaf_error
+
+
+cdef void search_columns(ColumnLists columns, const u64* active, i64 start, i64 end,
+                         const Scorer* scorer, bint exhaustive, i64* scratch, Cut* best,
+                         u64* varying) noexcept nogil:
+    """Best cut over the active columns; `varying` loses the columns that are constant here."""
+    cdef i64 col, word
+    cdef u64 bits
+    cdef bint constant
+    for word in range((columns.n_cols + 63) // 64):
+        bits = active[word]
+        col = 64 * word
+        while bits:
+            if bits & 1:
+                columns.scan(col, start, end, scorer, exhaustive, scratch, best, &constant)
+                if constant and varying != NULL:
+                    varying[word] &= ~((<u64> 1) << (col & 63))
+            bits >>= 1
+            col += 1
+
+
+# -- single steps, for the loop in Python -------------------------------------------------------
+
+
+def leaf_without_search(rules, const i64[::1] counts, i64 rows, i64 depth):
+    """Whether the growth rules make this node a leaf before any search."""
+    cdef GrowthLimits limits = read_limits(rules, 0, counts.shape[0], 1)
+    cdef i64 c, weight = 0
+    for c in range(counts.shape[0]):
+        weight += counts[c]
+    return must_be_leaf(&limits, &counts[0], rows, weight, depth)
+
+
+def best_axis_cut(ColumnLists columns, const u64[::1] active, i64 start, i64 end,
+                  const i64[::1] counts, int code, i64 min_rows, i64 min_weight,
+                  bint exhaustive):
+    """Best cut over some columns: (score, column, rows left, columns that vary).
+
+    Column -1: no cut has a positive score (with `exhaustive`: a score of at least zero).
+    """
+    cdef Scorer scorer
+    cdef Cut best
+    cdef i64 c
+    varying = np.array(active, dtype=np.uint64)
+    cdef u64[::1] varying_ = varying
+    cdef i64* scratch = <i64*> malloc(4 * counts.shape[0] * sizeof(i64))
+    if scratch == NULL:
+        raise MemoryError
+    scorer.code = code
+    scorer.n_classes = counts.shape[0]
+    scorer.n_rows = end - start
+    scorer.weight = 0
+    for c in range(counts.shape[0]):
+        scorer.weight += counts[c]
+    scorer.counts = &counts[0]
+    scorer.min_rows = min_rows
+    scorer.min_weight = min_weight
+    best.score = 0.0
+    best.direction = NOWHERE if exhaustive else -1
+    best.rows_left = 0
+    with nogil:
+        search_columns(columns, &active[0], start, end, &scorer, exhaustive, scratch, &best,
+                       &varying_[0])
+    free(scratch)
+    return best.score, -1 if best.direction == NOWHERE else best.direction, best.rows_left, varying
+
+
+def make_axis_cut(ColumnLists columns, i64 col, i64 start, i64 end, i64 rows_left,
+                  const i64[::1] counts):
+    """Marks the sides of a cut of a column: (left class sums, threshold)."""
+    cdef Scorer scorer
+    cdef double below = 0.0, above = 0.0
+    left = np.empty(counts.shape[0], dtype=np.int64)
+    cdef i64[::1] left_ = left
+    scorer.n_classes = counts.shape[0]
+    scorer.counts = &counts[0]
+    with nogil:
+        columns.neighbours(col, start + rows_left, &below, &above)
+        columns.mark_sides(col, start, start + rows_left, end, &scorer, &left_[0])
+    return left, midpoint(below, above)
+
+
+def divide_columns(ColumnLists columns, const u64[::1] active, i64 skip, i64 start, i64 end):
+    """Divides the windows of some columns by the marked sides; `skip` is divided already."""
+    cdef i64 word, col
+    cdef u64 bits
+    cdef void* spare = malloc((end - start) * columns.entry_size())
+    if spare == NULL:
+        raise MemoryError
+    with nogil:
+        for word in range((columns.n_cols + 63) // 64):
+            bits = active[word]
+            col = 64 * word
+            while bits:
+                if bits & 1 and col != skip:
+                    columns.divide(col, start, end, spare)
+                bits >>= 1
+                col += 1
+    free(spare)
+
+
+# -- whole subtrees ----------------------------------------------------------------------------
+
+
+cdef struct SubtreeNode:
+    i64 start
+    i64 end
+    i64 weight
+    i64 rows_left
+    i64 slot                 # its set of columns that still vary
+    i32 parent
+    i32 depth
+    i32 feature              # -1: no split, OBLIQUE: a hyperplane
+    i32 n_coef
+    i64 plane                # where its coefficients begin
+    i64 direction            # the finder's number of its direction
+    double threshold
+    double gain
+    double axis_gain         # of the best axis-parallel split
+    u64 key                  # of its random numbers
+
+
+cdef class Subtree:
+    """A subtree in the making: its nodes, their class sums, and scratch memory."""
+
+    cdef ColumnLists columns
+    cdef GrowthLimits limits
+    cdef SubtreeNode* nodes
+    cdef i64* counts
+    cdef i64 n_nodes
+    cdef i64 capacity
+    cdef u64* slots
+    cdef i64* free_slots
+    cdef i64 n_free
+    cdef i64 slot_capacity
+    cdef i64 set_words
+    cdef i64* scratch
+    cdef void* spare
+    cdef i64* pending        # a stack, or a heap by gain
+    cdef i64 n_pending
+    cdef i64 pending_capacity
+    cdef bint failed
+    cdef Finder finder       # None: axis-parallel cuts only
+    cdef FitData data
+    cdef object held         # the array behind `rows`
+    cdef i32* rows
+    cdef i32* row_spare
+    cdef PlaneStore planes   # coefficients of all hyperplanes
+
+    def __cinit__(self, ColumnLists columns, rules, int code, int n_classes, i64 total_weight,
+                  i64 largest, Finder finder=None, i32[::1] row_numbers=None):
+        self.columns = columns
+        self.limits = read_limits(rules, code, n_classes, total_weight)
+        self.set_words = (columns.n_cols + 63) // 64
+        self.scratch = <i64*> malloc(4 * n_classes * sizeof(i64))
+        self.spare = malloc(largest * columns.entry_size())
+        if self.scratch == NULL or self.spare == NULL:
+            raise MemoryError("no room to grow a tree")
+        self.finder = finder
+        if finder is None:
+            return
+        self.held = row_numbers
+        finder.columns = columns
+        self.rows = &row_numbers[0]
+        self.data.view = columns.view
+        self.data.classes = columns.classes
+        self.data.weights = columns.weights
+        self.data.n_classes = n_classes
+        self.row_spare = <i32*> malloc(largest * sizeof(i32))
+        if self.row_spare == NULL:
+            raise MemoryError("no room to grow a tree")
+
+    def __dealloc__(self):
+        free(self.row_spare)
+        store_free(&self.planes)
+        free(self.nodes)
+        free(self.counts)
+        free(self.slots)
+        free(self.free_slots)
+        free(self.scratch)
+        free(self.spare)
+        free(self.pending)
+
+    # -- memory ------------------------------------------------------------------------------
+
+    cdef i64 add_node(self, i64 start, i64 end, i32 parent, i32 depth) noexcept nogil:
+        """A new node with zero class sums; -1 if there is no memory."""
+        cdef i64 capacity
+        cdef void* grown
+        cdef SubtreeNode* node
+        if self.n_nodes == self.capacity:
+            capacity = max(2 * self.capacity, 64)
+            grown = realloc(self.nodes, capacity * sizeof(SubtreeNode))
+            if grown == NULL:
+                self.failed = True
+                return -1
+            self.nodes = <SubtreeNode*> grown
+            grown = realloc(self.counts, capacity * self.limits.n_classes * sizeof(i64))
+            if grown == NULL:
+                self.failed = True
+                return -1
+            self.counts = <i64*> grown
+            self.capacity = capacity
+        node = &self.nodes[self.n_nodes]
+        node.start = start
+        node.end = end
+        node.parent = parent
+        node.depth = depth
+        node.feature = -1
+        node.slot = -1
+        node.weight = 0
+        node.rows_left = 0
+        node.threshold = 0.0
+        node.gain = 0.0
+        node.axis_gain = 0.0
+        node.n_coef = 0
+        node.plane = 0
+        node.direction = -1
+        node.key = 0
+        self.n_nodes += 1
+        return self.n_nodes - 1
+
+    cdef i64 take_slot(self, const u64* active) noexcept nogil:
+        cdef i64 capacity, k
+        cdef void* grown
+        if self.n_free == 0:
+            capacity = max(2 * self.slot_capacity, 64)
+            grown = realloc(self.slots, capacity * self.set_words * sizeof(u64))
+            if grown == NULL:
+                self.failed = True
+                return -1
+            self.slots = <u64*> grown
+            grown = realloc(self.free_slots, capacity * sizeof(i64))
+            if grown == NULL:
+                self.failed = True
+                return -1
+            self.free_slots = <i64*> grown
+            for k in range(self.slot_capacity, capacity):
+                self.free_slots[self.n_free] = k
+                self.n_free += 1
+            self.slot_capacity = capacity
+        self.n_free -= 1
+        k = self.free_slots[self.n_free]
+        if active != NULL:
+            memcpy(self.slots + k * self.set_words, active, self.set_words * sizeof(u64))
+        return k
+
+    cdef void give_slot(self, i64 slot) noexcept nogil:
+        self.free_slots[self.n_free] = slot
+        self.n_free += 1
+
+    cdef void push(self, i64 node) noexcept nogil:
+        cdef i64 capacity
+        cdef void* grown
+        if self.n_pending == self.pending_capacity:
+            capacity = max(2 * self.pending_capacity, 64)
+            grown = realloc(self.pending, capacity * sizeof(i64))
+            if grown == NULL:
+                self.failed = True
+                return
+            self.pending = <i64*> grown
+            self.pending_capacity = capacity
+        self.pending[self.n_pending] = node
+        self.n_pending += 1
+
+    # -- one node ----------------------------------------------------------------------------
+
+    cdef i64* sums(self, i64 node) noexcept nogil:
+        return self.counts + node * self.limits.n_classes
+
+    cdef Scorer scorer(self, i64 node) noexcept nogil:
+        cdef Scorer scorer
+        scorer.code = self.limits.code
+        scorer.n_classes = self.limits.n_classes
+        scorer.n_rows = self.nodes[node].end - self.nodes[node].start
+        scorer.weight = self.nodes[node].weight
+        scorer.counts = self.sums(node)
+        scorer.min_rows = self.limits.min_rows
+        scorer.min_weight = self.limits.min_weight
+        return scorer
+
+    cdef bint is_leaf(self, i64 node) noexcept nogil:
+        cdef SubtreeNode* here = &self.nodes[node]
+        return must_be_leaf(&self.limits, self.sums(node), here.end - here.start, here.weight,
+                            here.depth)
+
+    cdef bint find_split(self, i64 node) noexcept nogil:
+        """Finds the best cut of a node; False if it has none."""
+        cdef SubtreeNode* here = &self.nodes[node]
+        cdef Scorer scorer = self.scorer(node)
+        cdef u64* active = self.slots + here.slot * self.set_words
+        cdef Cut best
+        cdef double share = (<double> here.weight) / (<double> self.limits.total_weight)
+        cdef double axis_score
+        cdef bint oblique = False
+        best.score = 0.0
+        best.direction = -1
+        search_columns(self.columns, active, here.start, here.end, &scorer, False, self.scratch,
+                       &best, active)
+        axis_score = best.score
+        if self.rows != NULL:
+            self.finder.key = here.key
+            oblique = self.finder.find(&self.data, self.rows + here.start, here.end - here.start,
+                                       &scorer, &best, self.columns.side)
+            axis_score = self.finder.axis_score
+        if best.direction < 0 and self.limits.zero_gain:
+            best.direction = NOWHERE
+            best.rows_left = 0
+            search_columns(self.columns, active, here.start, here.end, &scorer, True,
+                           self.scratch, &best, NULL)
+            if best.direction == NOWHERE:
+                best.direction = -1
+            if self.rows != NULL:
+                oblique = self.finder.find_any(&self.data, self.rows + here.start,
+                                               here.end - here.start, &scorer, &best,
+                                               self.columns.side)
+        self.columns.mind_signals((here.end - here.start) * self.columns.n_cols)
+        if best.direction < 0:
+            return False
+        here.gain = share * best.score
+        here.axis_gain = share * axis_score
+        if here.gain < self.limits.min_gain:
+            here.gain = 0.0
+            return False
+        here.feature = OBLIQUE if oblique else <i32> best.direction
+        if oblique:
+            here.direction = best.direction
+            here.plane = self.planes.n_terms
+            here.n_coef = <i32> self.finder.n_coef
+            here.threshold = self.finder.threshold
+            if not store_keep(&self.planes, self.finder):
+                self.failed = True
+        here.rows_left = best.rows_left
+        return True
+
+    cdef void split(self, i64 node, i64* left, i64* right) noexcept nogil:
+        """Makes the two children of a node and divides the columns between them."""
+        cdef SubtreeNode here = self.nodes[node]
+        cdef Scorer scorer = self.scorer(node)
+        cdef i64 cut = here.start + here.rows_left
+        cdef i64 c, weight = 0, word, col
+        cdef double below = 0.0, above = 0.0
+        cdef u64 bits
+        left[0] = self.add_node(here.start, cut, <i32> node, here.depth + 1)
+        right[0] = self.add_node(cut, here.end, <i32> node, here.depth + 1)
+        if self.failed:
+            return
+        self.nodes[left[0]].key = key_of_child(here.key, 0)
+        self.nodes[right[0]].key = key_of_child(here.key, 1)
+        scorer.counts = self.sums(node)          # adding nodes may have moved the sums
+        if here.feature == OBLIQUE:              # the finder has marked the sides
+            self.columns.sum_left(self.rows + here.start, here.end - here.start, &scorer,
+                                  self.sums(left[0]))
+        else:
+            self.columns.neighbours(here.feature, cut, &below, &above)
+            self.nodes[node].threshold = midpoint(below, above)
+            self.columns.mark_sides(here.feature, here.start, cut, here.end, &scorer,
+                                    self.sums(left[0]))
+        for c in range(self.limits.n_classes):
+            weight += self.sums(left[0])[c]
+            self.sums(right[0])[c] = self.sums(node)[c] - self.sums(left[0])[c]
+        self.nodes[left[0]].weight = weight
+        self.nodes[right[0]].weight = here.weight - weight
+        if self.is_leaf(left[0]) and self.is_leaf(right[0]):
+            return                               # nobody will read the columns here again
+        if self.rows != NULL:
+            self.columns.divide_rows(self.rows + here.start, here.end - here.start,
+                                     self.row_spare)
+        for word in range(self.set_words):
+            bits = self.slots[here.slot * self.set_words + word]
+            col = 64 * word
+            while bits:
+                if bits & 1 and col != here.feature:
+                    self.columns.divide(col, here.start, here.end, self.spare)
+                bits >>= 1
+                col += 1
+
+    cdef void inherit(self, i64 parent_slot, i64 node) noexcept nogil:
+        cdef i64 slot = self.take_slot(NULL)
+        if self.failed:
+            return
+        memcpy(self.slots + slot * self.set_words, self.slots + parent_slot * self.set_words,
+               self.set_words * sizeof(u64))
+        self.nodes[node].slot = slot
+
+    # -- both orders of growth ---------------------------------------------------------------
+
+    cdef void grow_depth_first(self) noexcept nogil:
+        cdef i64 node, slot, left = 0, right = 0
+        while self.n_pending and not self.failed and not self.columns.stop:
+            self.n_pending -= 1
+            node = self.pending[self.n_pending]
+            slot = self.nodes[node].slot
+            if self.find_split(node):
+                self.split(node, &left, &right)
+                if not self.failed and not self.is_leaf(right):
+                    self.inherit(slot, right)
+                    self.push(right)
+                if not self.failed and not self.is_leaf(left):
+                    self.inherit(slot, left)
+                    self.push(left)
+            self.give_slot(slot)
+
+    cdef bint before(self, i64 a, i64 b) noexcept nogil:
+        """Larger gain first, then path order: windows of waiting nodes never overlap."""
+        if self.nodes[a].gain != self.nodes[b].gain:
+            return self.nodes[a].gain > self.nodes[b].gain
+        return self.nodes[a].start < self.nodes[b].start
+
+    cdef void sift_up(self, i64 k) noexcept nogil:
+        cdef i64 node = self.pending[k]
+        while k > 0 and self.before(node, self.pending[(k - 1) // 2]):
+            self.pending[k] = self.pending[(k - 1) // 2]
+            k = (k - 1) // 2
+        self.pending[k] = node
+
+    cdef i64 pop_best(self) noexcept nogil:
+        cdef i64 best = self.pending[0]
+        cdef i64 node, child, k = 0
+        self.n_pending -= 1
+        if self.n_pending == 0:
+            return best
+        node = self.pending[self.n_pending]
+        while True:
+            child = 2 * k + 1
+            if child >= self.n_pending:
+                break
+            if (child + 1 < self.n_pending
+                    and self.before(self.pending[child + 1], self.pending[child])):
+                child += 1
+            if not self.before(self.pending[child], node):
+                break
+            self.pending[k] = self.pending[child]
+            k = child
+        self.pending[k] = node
+        return best
+
+    cdef void consider(self, i64 node) noexcept nogil:
+        """Puts a node on the heap if it can be split."""
+        if self.find_split(node):
+            self.push(node)
+            if not self.failed:
+                self.sift_up(self.n_pending - 1)
+        else:
+            self.give_slot(self.nodes[node].slot)
+
+    cdef void grow_best_first(self) noexcept nogil:
+        cdef i64 node, slot, left = 0, right = 0, leaves = 1, k
+        while (self.n_pending and leaves < self.limits.max_leaves and not self.failed
+               and not self.columns.stop):
+            node = self.pop_best()
+            slot = self.nodes[node].slot
+            self.split(node, &left, &right)
+            leaves += 1
+            if not self.failed and not self.is_leaf(left):
+                self.inherit(slot, left)
+                if not self.failed:
+                    self.consider(left)
+            if not self.failed and not self.is_leaf(right):
+                self.inherit(slot, right)
+                if not self.failed:
+                    self.consider(right)
+            self.give_slot(slot)
+        # What still waits stays a leaf.
+        for k in range(self.n_pending):
+            self.nodes[self.pending[k]].feature = -1
+            self.nodes[self.pending[k]].gain = 0.0
+
+    def grow(self, i64 start, i64 end, i32 depth, const i64[::1] counts, const u64[::1] active,
+             bint best_first, u64 key=0):
+        """Grows the window [start, end) and returns its nodes as arrays (see `Grown`)."""
+        cdef i64 root, c
+        with nogil:
+            root = self.add_node(start, end, -1, depth)
+            if root >= 0:
+                self.nodes[root].key = key
+                for c in range(self.limits.n_classes):
+                    self.sums(root)[c] = counts[c]
+                    self.nodes[root].weight += counts[c]
+                if not self.is_leaf(root):
+                    self.nodes[root].slot = self.take_slot(&active[0])
+                    if not self.failed:
+                        if best_first:
+                            self.consider(root)
+                            self.grow_best_first()
+                        else:
+                            self.push(root)
+                            self.grow_depth_first()
+        if self.finder is not None:
+            self.finder.finished()
+        if self.columns.reason is not None:
+            raise self.columns.reason
+        if self.failed:
+            raise MemoryError("no room to grow a tree")
+        return self.export()
+
+    cdef object export(self):
+        cdef i64 k, c, n = self.n_nodes
+        cdef int n_classes = self.limits.n_classes
+        start = np.empty(n, dtype=np.int64)
+        end = np.empty(n, dtype=np.int64)
+        parent = np.empty(n, dtype=np.int32)
+        depth = np.empty(n, dtype=np.int32)
+        feature = np.empty(n, dtype=np.int32)
+        threshold = np.empty(n, dtype=np.float64)
+        gain = np.empty(n, dtype=np.float64)
+        axis_gain = np.empty(n, dtype=np.float64)
+        direction = np.empty(n, dtype=np.int64)
+        plane = np.empty(n, dtype=np.int64)
+        n_coef = np.empty(n, dtype=np.int64)
+        counts = np.empty((n, n_classes), dtype=np.int64)
+        cdef double[::1] axis_gain_ = axis_gain
+        cdef i64[::1] direction_ = direction, plane_ = plane, n_coef_ = n_coef
+        cdef i64[::1] start_ = start, end_ = end
+        cdef i32[::1] parent_ = parent, depth_ = depth, feature_ = feature
+        cdef double[::1] threshold_ = threshold, gain_ = gain
+        cdef i64[:, ::1] counts_ = counts
+        for k in range(n):
+            start_[k] = self.nodes[k].start
+            end_[k] = self.nodes[k].end
+            parent_[k] = self.nodes[k].parent
+            depth_[k] = self.nodes[k].depth
+            feature_[k] = self.nodes[k].feature
+            threshold_[k] = self.nodes[k].threshold
+            gain_[k] = self.nodes[k].gain
+            axis_gain_[k] = self.nodes[k].axis_gain
+            direction_[k] = self.nodes[k].direction
+            plane_[k] = self.nodes[k].plane
+            n_coef_[k] = self.nodes[k].n_coef if self.nodes[k].feature == OBLIQUE else 0
+            for c in range(n_classes):
+                counts_[k, c] = self.counts[k * n_classes + c]
+        coef_ptr = np.concatenate([[0], np.cumsum(n_coef)])
+        # Of nodes that became leaves after all, the hyperplanes are left out.
+        used = feature == OBLIQUE
+        planes = store_export(&self.planes, plane[used], n_coef[used])
+        store_free(&self.planes)                 # tables of many levels are large
+        return (start, end, parent, depth, feature, threshold, gain, counts, axis_gain, direction,
+                coef_ptr, *planes)

@@ -1,3 +1,0 @@
-from obliqua._core.discriminants import Discriminants
-
-class Householder(Discriminants): ...

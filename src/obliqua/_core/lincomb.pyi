@@ -1,3 +1,0 @@
-from obliqua._core.position import Position
-
-class LinearCombination(Position): ...

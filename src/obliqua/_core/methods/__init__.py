@@ -1,0 +1,1 @@
+"""One file per method: where it looks for hyperplanes."""

@@ -1,0 +1,3 @@
+from obliqua._core.methods.position import SelectingPosition
+
+class ClimbFinder(SelectingPosition): ...

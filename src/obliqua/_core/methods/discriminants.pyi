@@ -1,0 +1,3 @@
+from obliqua._core.grow.planning import PlanningFinder
+
+class DiscriminantFinder(PlanningFinder): ...

@@ -1,0 +1,284 @@
+"""HHCART's directions (Wickramarachchi et al. 2015).
+
+For each class of a node: eigenvectors d of its covariance matrix; for each d the reflection H that
+carries e_1 to d, given by its mirror's normal u = (e_1 - d) / |e_1 - d|. H is never formed: all
+columns of X H are X_j - 2 u_j (X u), one projection and one multiple of it added to each column.
+Beside the reflections, if wanted: Fisher's direction of each class against the rest, or the
+discriminants.
+"""
+
+from libc.math cimport fabs, ldexp, sqrt
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from obliqua._core.base.linalg cimport (
+    add_ridge, dominant_vector, eigen_symmetric, factorise, solve,
+)
+from obliqua._core.base.sort cimport sort_order
+from obliqua._core.base.types cimport Cut, i32, i64, u8
+from obliqua._core.grow.moments cimport (
+    moments_add, moments_clear, moments_combine, moments_mean, moments_scatter, moments_spread,
+)
+from obliqua._core.grow.planning cimport PlanningFinder
+from obliqua._core.methods.discriminants cimport DiscriminantFinder
+from obliqua._core.search.direction cimport tolerance_for
+from obliqua._core.search.gathered cimport Gathered
+
+cdef extern from "loops.h" nogil:
+    double ob_project(double* sum, const double* columns, i64 n, const i32* idx,
+                      const double* coef, const double* scale, i64 n_coef)
+    void ob_reflect(double* z, const double* x, const double* along, double scale, double factor,
+                    i64 n)
+
+cdef enum:
+    MANY_FEATURES = 40       # measured: from here on one eigenvector is cheaper than all
+
+cdef double NO_SPREAD = 1e-10        # of the largest eigenvalue: the direction is arbitrary
+cdef double NO_MIRROR = 1e-12        # an eigenvector that is the axis itself
+cdef i64 MIRRORED = 4        # as many terms more for what it takes to reflect a row
+
+
+cdef class HouseholderFinder(DiscriminantFinder):
+    """Plans the mirrors of a node; `settings` is an `obliqua.methods.hhcart.Householder`."""
+
+    def __cinit__(self, i64 n_features, int n_classes, i64 capacity, bint weighted,
+                  int weight_shift, const double[::1] scale, settings, max_features,
+                  bint helper=False):
+        cdef i64 p = n_features
+        self.settings.every = settings.variant == "all"
+        self.settings.nearest = settings.target == "nearest"
+        self.settings.tau = settings.tau
+        self.settings.fisher = settings.fisher
+        self.settings.trim = settings.trim
+        self.min_rows = settings.min_rows
+        self.base = n_classes * p * p + n_classes
+        self.reserve(n_classes * (p if self.settings.every else 1) + n_classes
+                     + self.most_directions())
+        self.matrix = <double*> malloc(p * p * sizeof(double))
+        self.other = <double*> malloc(p * p * sizeof(double))
+        self.values = <double*> malloc(p * sizeof(double))
+        self.scratch = <double*> malloc(4 * p * sizeof(double))
+        self.chosen = <i32*> malloc(capacity * sizeof(i32))
+        self.still = <u8*> malloc(p * sizeof(u8))
+        if (self.matrix == NULL or self.other == NULL or self.values == NULL
+                or self.scratch == NULL or self.chosen == NULL or self.still == NULL):
+            raise MemoryError("no room to look for oblique splits")
+
+    def __dealloc__(self):
+        free(self.matrix)
+        free(self.other)
+        free(self.values)
+        free(self.scratch)
+        free(self.chosen)
+        free(self.still)
+
+    cdef void plan(self) noexcept nogil:
+        """Finds the mirrors and directions of the node that was read."""
+        cdef int k
+        for k in range(self.gathered.n_present):
+            moments_clear(&self.sums, k)
+            moments_add(&self.sums, &self.gathered, k, k, &self.grid, NULL, 0)
+        if self.settings.fisher or self.wanted or self.max_features < self.n_features:
+            self.measure_spread()
+        for k in range(self.gathered.n_present):
+            self.plan_mirrors(k)
+        if self.settings.fisher and self.gathered.n_present > 1:
+            self.plan_fisher()
+        if self.wanted:
+            self.plan_discriminants()
+
+    cdef void measure_spread(self) noexcept nogil:
+        """Sums over all classes, and the standard deviations of the features."""
+        cdef i64 total = self.n_classes
+        cdef i64 i
+        cdef int k
+        moments_clear(&self.sums, total)
+        for k in range(self.gathered.n_present):
+            moments_combine(&self.sums, total, k, 1)
+        for i in range(self.n_features):
+            self.spread[i] = moments_spread(&self.sums, total, &self.grid, i)
+
+    cdef void plan_mirrors(self, int k) noexcept nogil:
+        cdef i64 p = self.n_features
+        cdef i64 e, slot = k
+        if self.settings.trim > 0.0:
+            slot = self.trimmed(k)
+        if not moments_scatter(&self.sums, slot, self.factor, self.matrix):
+            return
+        for e in range(p):
+            self.still[e] = self.matrix[e * p + e] == 0.0
+        if self.columns is not None:
+            self.columns.mind_signals(p * p * (p if self.settings.every else 1))
+            if self.columns.stop:
+                return
+        if p >= MANY_FEATURES and not self.settings.every:
+            memcpy(self.other, self.matrix, p * p * sizeof(double))
+            if dominant_vector(self.other, p, self.values):
+                if self.set_mirror(self.values, self.vectors + self.n_tasks * p):
+                    self.add_task(p + self.gathered.present[k] * p * p, True)
+                return
+        if not eigen_symmetric(self.matrix, p, self.values, self.scratch):
+            return
+        for e in range(p):
+            if self.values[e] <= NO_SPREAD * self.values[0]:
+                break
+            if self.set_mirror(self.matrix + e * p, self.vectors + self.n_tasks * p):
+                self.add_task(p + (self.gathered.present[k] * p + e) * p, True)
+            if not self.settings.every:
+                break
+
+    cdef bint set_mirror(self, double* d, double* mirror) noexcept nogil:
+        """The mirror's normal for an eigenvector; False if the eigenvector is (nearly) an axis."""
+        cdef i64 p = self.n_features
+        cdef i64 k, axis = 0
+        cdef double size = 0.0, top = 0.0
+        for k in range(p):
+            if self.still[k]:                # the class does not vary there: only noise does
+                d[k] = 0.0
+            if fabs(d[k]) > top:
+                top = fabs(d[k])
+                if self.settings.nearest:
+                    axis = k
+        if 2.0 - 2.0 * top <= self.settings.tau * self.settings.tau:
+            return False
+        # The sign of an eigenvector is an accident; the axis's own entry is made positive.
+        k = axis
+        if d[k] == 0.0:
+            k = 0
+            while d[k] == 0.0:
+                k += 1
+        if d[k] < 0.0:
+            for k in range(p):
+                d[k] = -d[k]
+        for k in range(p):
+            mirror[k] = (1.0 if k == axis else 0.0) - d[k]
+            size += mirror[k] * mirror[k]
+        size = sqrt(size)
+        if size < NO_MIRROR:
+            return False
+        for k in range(p):
+            mirror[k] /= size
+        return True
+
+    cdef void plan_fisher(self) noexcept nogil:
+        """One class against the rest: (W_class + W_rest + ridge)^-1 (mean - mean of the rest)."""
+        cdef i64 p = self.n_features
+        cdef i64 total = self.n_classes, rest = self.n_classes + 1
+        cdef i64 i, j
+        cdef int k, last = 1 if self.gathered.n_present == 2 else self.gathered.n_present
+        cdef double* w
+        cdef double top
+        cdef bint varies
+        for k in range(last):
+            moments_clear(&self.sums, rest)
+            moments_combine(&self.sums, rest, total, 1)
+            moments_combine(&self.sums, rest, k, -1)
+            if self.sums.weights[k] == 0 or self.sums.weights[rest] == 0:
+                continue                     # weights too small beside the others to be summed
+            varies = moments_scatter(&self.sums, k, NULL, self.matrix)
+            varies |= moments_scatter(&self.sums, rest, NULL, self.other)
+            if not varies:
+                continue
+            for i in range(p):
+                for j in range(i + 1):
+                    self.matrix[i * p + j] = ((self.matrix[i * p + j] + self.other[i * p + j])
+                                              * (self.factor[i] * self.factor[j]))
+            add_ridge(self.matrix, p)
+            if not factorise(self.matrix, p):
+                continue
+            w = self.vectors + self.n_tasks * p
+            for i in range(p):
+                w[i] = (moments_mean(&self.sums, k, i)
+                        - moments_mean(&self.sums, rest, i)) * self.factor[i]
+            solve(self.matrix, p, w)
+            # The length has no meaning, but it would tell a weight of 2 from a repeated row.
+            top = 0.0
+            for i in range(p):
+                top = max(top, fabs(w[i]))
+            if top == 0.0 or top - top != 0.0:
+                continue
+            for i in range(p):
+                w[i] /= top
+            self.add_task(p + self.n_classes * p * p + self.gathered.present[k], False)
+
+    cdef i64 trimmed(self, int k) noexcept nogil:
+        """Sums of a class without its farthest rows, by Mahalanobis distance; returns the slot."""
+        cdef i64 p = self.n_features
+        cdef i64 slot = self.n_classes + 1
+        cdef i64 start = self.gathered.starts[k], n = self.gathered.starts[k + 1] - start
+        cdef i64 i, j, n_chosen = 0
+        cdef double* distance = self.along
+        cdef double* x = self.scratch
+        cdef double* y = self.scratch + p
+        cdef double limit = 0.0, enough, weight = 0.0
+        if not moments_scatter(&self.sums, k, self.factor, self.matrix):
+            return k
+        add_ridge(self.matrix, p)
+        if not factorise(self.matrix, p):
+            return k
+        for i in range(n):
+            for j in range(p):
+                x[j] = (self.gathered.columns[j * self.gathered.n + start + i]
+                        - self.grid.shift[j])
+                x[j] = (ldexp(x[j], -self.grid.exponent[j])
+                        - moments_mean(&self.sums, k, j)) * self.factor[j]
+                y[j] = x[j]
+            solve(self.matrix, p, y)
+            distance[i] = 0.0
+            for j in range(p):
+                distance[i] += x[j] * y[j]
+        sort_order(distance, self.memory.work.order, n, &self.memory.work.buffers)
+        enough = (1.0 - self.settings.trim) * (<double> self.gathered.counts[k])
+        for i in range(n):
+            j = self.memory.work.order[i] & 0x7FFFFFFF
+            limit = distance[j]
+            weight += (<double> self.gathered.weights[start + j] if self.gathered.weighted
+                       else 1.0)
+            if weight >= enough:
+                break
+        for i in range(n):
+            if distance[i] <= limit:
+                self.chosen[n_chosen] = <i32> (start + i)
+                n_chosen += 1
+        moments_clear(&self.sums, slot)
+        moments_add(&self.sums, &self.gathered, k, slot, &self.grid, self.chosen, n_chosen)
+        return slot
+
+    # -- looking -----------------------------------------------------------------------------
+
+    cdef double look_along(self, PlanningFinder owner, i64 task) noexcept nogil:
+        """Projections on a mirror's normal in `along`; returns the largest sum of |terms|."""
+        cdef const double* mirror = owner.vectors + task * self.n_features
+        cdef i64 k
+        self.n_coef = 0
+        for k in range(self.n_features):
+            if mirror[k] != 0.0:
+                self.idx[self.n_coef] = <i32> k
+                self.coef[self.n_coef] = mirror[k]
+                self.n_coef += 1
+        return ob_project(self.along, owner.gathered.columns, owner.gathered.n, self.idx,
+                          self.coef, self.scale, self.n_coef)
+
+    cdef void search_task(self, PlanningFinder owner, i64 task, i64 first, i64 last,
+                          Cut* best) noexcept nogil:
+        if owner.tasks[task].mirror and self.max_features >= self.n_features:
+            self.search_mirror(owner, task, first, last, best)
+        else:
+            DiscriminantFinder.search_task(self, owner, task, first, last, best)
+
+    cdef void search_mirror(self, PlanningFinder owner, i64 task, i64 first, i64 last,
+                            Cut* best) noexcept nogil:
+        """Columns first .. last - 1 of X H."""
+        cdef Gathered* gathered = &owner.gathered
+        cdef i64 j
+        cdef double f, tolerance
+        cdef double largest = self.look_along(owner, task)
+        for j in range(first, last):
+            f = -2.0 * owner.vectors[task * self.n_features + j]
+            tolerance = self.scale[j] * max(fabs(gathered.low[j]), fabs(gathered.high[j]))
+            tolerance = tolerance_for(tolerance + fabs(f) * largest, self.n_features + MIRRORED)
+            if f == 0.0 or tolerance - tolerance != 0.0:
+                continue                     # h_j = e_j: searched with the axes; or overflow
+            ob_reflect(self.memory.work.values, gathered.columns + j * gathered.n, self.along,
+                       self.scale[j], f, gathered.n)
+            self.offer(owner, tolerance, owner.tasks[task].first + j, best)

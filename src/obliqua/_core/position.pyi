@@ -1,6 +1,0 @@
-from obliqua._core.asking import Asking
-from obliqua._typing import FloatArray
-
-class Position(Asking):
-    def last_direction(self) -> int: ...
-    def follow(self, task: int) -> list[tuple[FloatArray, float, float]]: ...

@@ -1,0 +1,1 @@
+"""The best cut of one node: criteria, sorted columns, any direction, planes that move."""

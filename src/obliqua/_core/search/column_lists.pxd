@@ -1,0 +1,36 @@
+"""Axis-parallel columns, sorted once and kept sorted while nodes are divided."""
+
+from obliqua._core.base.types cimport Cut, Scorer, View, i32, i64, u8, u64
+
+
+cdef class ColumnLists:
+    cdef readonly i64 n_rows
+    cdef readonly i64 n_cols
+    cdef readonly bint wide
+    cdef int row_bits
+    cdef u64 row_mask
+    cdef u64 class_mask
+    cdef void* entries
+    cdef u8* side
+    cdef View view
+    cdef const i32* classes
+    cdef const i64* weights
+    cdef object held
+    # Set by one thread to make the others give up; a moment later is soon enough for them.
+    cdef public bint stop
+    cdef public object reason        # the exception to raise then
+
+    cdef i64 work                    # since signals were looked for; threads may lose some
+
+    cpdef int entry_size(self)
+    cdef void mind_signals(self, i64 work) noexcept nogil
+
+    cdef void scan(self, i64 col, i64 start, i64 end, const Scorer* scorer, bint exhaustive,
+                   i64* scratch, Cut* best, bint* constant) noexcept nogil
+    cdef void neighbours(self, i64 col, i64 cut, double* below, double* above) noexcept nogil
+    cdef void mark_sides(self, i64 col, i64 start, i64 cut, i64 end, const Scorer* scorer,
+                         i64* left) noexcept nogil
+    cdef void divide(self, i64 col, i64 start, i64 end, void* scratch) noexcept nogil
+    cdef void sum_left(self, const i32* rows, i64 n, const Scorer* scorer,
+                       i64* left) noexcept nogil
+    cdef void divide_rows(self, i32* rows, i64 n, i32* scratch) noexcept nogil

@@ -1,0 +1,499 @@
+"""Axis-parallel columns, sorted once and kept sorted while nodes are divided.
+
+Each column is a list of entries in order of value; a node is the same window [start, end) of
+every list:
+
+    column 0   | node A           | node B      | node C |
+    column 1   | node A           | node B      | node C |      start and end are shared
+
+An entry packs what a scan needs, so that a scan reads one stream of 4 bytes a row:
+
+    | new value : 1 bit | class | row |
+
+"New value" says that the value differs from the entry before it *in the same window*: dividing a
+window carries the bit on, so the values themselves are read only for the winner's threshold.
+Entries are 32 bits where row and class fit in 31, else 64.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from obliqua._core.base.sort cimport SortBuffers, buffers_free, buffers_reserve, sort_order
+from obliqua._core.base.types cimport (
+    Cut, Scorer, allowed, better, i32, i64, make_view, u8, u32, u64, view_at,
+)
+from obliqua._core.search.criterion cimport GINI, TWOING, bin_bound, goodness, is_convex, is_narrow
+
+ctypedef fused entry:
+    u32
+    u64
+
+cdef struct Layout:
+    # Where an entry keeps its row and class, and the rows' weights (NULL: each weighs 1).
+    int row_bits
+    u64 row_mask
+    u64 class_mask
+    const i64* weights
+
+cdef enum:
+    COLUMNS_AT_ONCE = 4      # columns gathered in one pass over row-major data
+    MANY_ROWS = 384          # measured: from here on, bounds on blocks pay
+    BLOCK = 64               # rows in a block; with more classes, as many rows as classes
+
+cdef i64 WORK_BETWEEN_SIGNALS = (<i64> 1) << 24
+
+# A filter may only reject what is worse beyond doubt; the exact score decides the rest.
+cdef double SLACK = 1.0 - 1e-12
+
+
+cdef int bits_for(u64 largest) noexcept nogil:
+    cdef int bits = 0
+    while largest >> bits:
+        bits += 1
+    return bits
+
+
+cdef inline void offer(const Scorer* scorer, const i64* left, i64 weight_left, i64 col,
+                       i64 rows_left, i64* scratch, Cut* best) noexcept nogil:
+    """Scores a cut exactly and keeps it if it is better, or as good and earlier."""
+    cdef double score = goodness(scorer.code, left, scorer.counts, scorer.n_classes, weight_left,
+                                 scorer.weight, scratch)
+    if better(score, col, rows_left, best):
+        best.score = score
+        best.direction = col
+        best.rows_left = rows_left
+
+
+cdef void scan_two_classes(const entry* list, i64 n, const Layout* layout, const Scorer* scorer,
+                           i64 col, Cut* best) noexcept nogil:
+    """Gini and twoing of two classes order cuts alike: by d^2 / (i (n - i)), d = excess left.
+
+    The filter needs no division; d changes by a constant with each row.
+    """
+    cdef int top = 8 * sizeof(entry) - 1
+    cdef i64 k, w, d = 0, weight = 0, class_one = 0
+    cdef i64 first = max(scorer.min_rows, 1)
+    cdef i64 last = n - scorer.min_rows
+    cdef i64 n_weight = scorer.weight
+    cdef i64 up = scorer.counts[0]           # d falls by this with a row of class 1
+    cdef i64 down = scorer.counts[1]         # and rises by this with a row of class 0
+    cdef i64 min_weight = scorer.min_weight
+    cdef i64[2] left
+    cdef int row_bits = layout.row_bits
+    cdef u64 row_mask = layout.row_mask
+    cdef const i64* weights = layout.weights
+    cdef double unit = (<double> n_weight) * (<double> n_weight)
+    cdef double bar, dd, sides
+    cdef u64 e, c
+    if scorer.code == GINI:
+        unit = unit / 2
+    bar = best.score * unit * SLACK
+    for k in range(n):
+        e = list[k]
+        c = (e >> row_bits) & 1
+        if (e >> top) and k >= first and k <= last:
+            dd = <double> d
+            sides = (<double> weight) * (<double> (n_weight - weight))
+            if (dd * dd >= bar * sides and weight >= min_weight
+                    and n_weight - weight >= min_weight):
+                left[1] = class_one
+                left[0] = weight - class_one
+                offer(scorer, left, weight, col, k, NULL, best)
+                bar = best.score * unit * SLACK
+        if weights == NULL:
+            weight += 1
+            class_one += <i64> c
+            d += -up if c else down
+        else:
+            w = weights[e & row_mask]
+            weight += w
+            if c:
+                class_one += w
+                d -= up * w
+            else:
+                d += down * w
+
+
+cdef void scan_gini(const entry* list, i64 n, const Layout* layout, const Scorer* scorer, i64 col,
+                    i64* left, Cut* best) noexcept nogil:
+    """Gini of unit weights: sums of squares change by one term with each row."""
+    cdef int top = 8 * sizeof(entry) - 1
+    cdef i64 k, c, squares_left = 0, squares_right = 0
+    cdef i64 first = max(scorer.min_rows, 1)
+    cdef i64 last = n - scorer.min_rows
+    cdef i64 min_weight = scorer.min_weight
+    cdef int row_bits = layout.row_bits
+    cdef u64 class_mask = layout.class_mask
+    cdef double m = <double> n
+    cdef double base, bar, i, r
+    cdef u64 e
+    memset(left, 0, scorer.n_classes * sizeof(i64))
+    for k in range(scorer.n_classes):
+        squares_right += scorer.counts[k] * scorer.counts[k]
+    base = (<double> squares_right) / m
+    bar = (best.score * m + base) * SLACK
+    for k in range(n):
+        e = list[k]
+        if (e >> top) and k >= first and k <= last and k >= min_weight and n - k >= min_weight:
+            i = <double> k
+            r = <double> (n - k)
+            if (<double> squares_left) * r + (<double> squares_right) * i >= bar * i * r:
+                offer(scorer, left, k, col, k, NULL, best)
+                bar = (best.score * m + base) * SLACK
+        c = <i64> ((e >> row_bits) & class_mask)
+        squares_left += 2 * left[c] + 1
+        squares_right -= 2 * (scorer.counts[c] - left[c]) - 1
+        left[c] += 1
+
+
+cdef void scan_range(const entry* list, i64 n, i64 begin, i64 end, const Layout* layout,
+                     const Scorer* scorer, bint skip_runs, i64 col, i64 weight, i64* left,
+                     i64* scratch, Cut* best) noexcept nogil:
+    """Any criterion, any weights: offers the cuts in front of entries begin .. end - 1.
+
+    `left` and `weight` are the sums of the entries before `begin`. Convex criteria skip cuts
+    inside a run of one class.
+    """
+    cdef int top = 8 * sizeof(entry) - 1
+    cdef i64 k = begin, c, w, ahead, next_class, group = -1
+    cdef bint mixed
+    cdef u64 e
+    while k < end:
+        # [k, ahead) is a group of equal values; `next_class` its class, -1 if mixed
+        next_class = <i64> ((list[k] >> layout.row_bits) & layout.class_mask)
+        ahead = k + 1
+        # The part of a group in front of `begin` is not looked at: it may be of other classes.
+        mixed = k == begin and k > 0 and not list[k] >> top
+        while ahead < n and not list[ahead] >> top:
+            if <i64> ((list[ahead] >> layout.row_bits) & layout.class_mask) != next_class:
+                mixed = True
+            ahead += 1
+        if mixed:
+            next_class = -1
+        if (k > 0 and list[k] >> top and allowed(scorer, k, weight)
+                and not (skip_runs and next_class >= 0 and next_class == group)):
+            offer(scorer, left, weight, col, k, scratch, best)
+        group = next_class
+        while k < ahead:
+            e = list[k]
+            c = <i64> ((e >> layout.row_bits) & layout.class_mask)
+            w = 1 if layout.weights == NULL else layout.weights[e & layout.row_mask]
+            left[c] += w
+            weight += w
+            k += 1
+
+
+cdef i64 add_block(const entry* list, i64 begin, i64 end, const Layout* layout,
+                   i64* sums) noexcept nogil:
+    """Adds the class sums of some entries; returns their weight."""
+    cdef i64 k, w, weight = 0
+    cdef u64 e
+    for k in range(begin, end):
+        e = list[k]
+        w = 1 if layout.weights == NULL else layout.weights[e & layout.row_mask]
+        sums[(e >> layout.row_bits) & layout.class_mask] += w
+        weight += w
+    return weight
+
+
+cdef void scan_blocks(const entry* list, i64 n, i64 block, const Layout* layout,
+                      const Scorer* scorer, bint skip_runs, i64 col, i64* scratch,
+                      Cut* best) noexcept nogil:
+    """A convex criterion that costs a loop over the classes: bounds first, cuts where needed.
+
+    One pass scores the cuts between blocks, a second looks into the blocks whose bound promises
+    more than the best cut so far.
+    """
+    cdef int c, n_classes = scorer.n_classes
+    cdef int top = 8 * sizeof(entry) - 1
+    cdef i64 begin, end, inside_weight, weight = 0
+    cdef i64* left = scratch
+    cdef i64* inside = scratch + n_classes
+    cdef i64* inner = scratch + 2 * n_classes
+    cdef i64* spare = scratch + 3 * n_classes
+    cdef double bound
+    memset(left, 0, n_classes * sizeof(i64))
+    begin = 0
+    while begin < n:
+        if begin > 0 and list[begin] >> top and allowed(scorer, begin, weight):
+            offer(scorer, left, weight, col, begin, spare, best)
+        end = min(begin + block, n)
+        weight += add_block(list, begin, end, layout, left)
+        begin = end
+    memset(left, 0, n_classes * sizeof(i64))
+    weight = 0
+    begin = 0
+    while begin < n:
+        end = min(begin + block, n)
+        memset(inside, 0, n_classes * sizeof(i64))
+        inside_weight = add_block(list, begin, end, layout, inside)
+        bound = bin_bound(scorer.code, left, inside, scorer.counts, n_classes, weight,
+                          inside_weight, scorer.weight)
+        if better(bound, col, begin, best):
+            memcpy(inner, left, n_classes * sizeof(i64))
+            scan_range(list, n, begin, end, layout, scorer, skip_runs, col, weight, inner, spare,
+                       best)
+        for c in range(n_classes):
+            left[c] += inside[c]
+        weight += inside_weight
+        begin = end
+
+
+cdef void divide_list(entry* list, i64 n, const u8* side, u64 row_mask,
+                      entry* scratch) noexcept nogil:
+    """Stable division of a window: left rows stay in front, right rows follow.
+
+    Written without branches: each entry is stored on both sides and only one index moves on.
+    A "new value" bit that was passed over belongs to the next entry of each side.
+    """
+    cdef int top = 8 * sizeof(entry) - 1
+    cdef entry bit = <entry> ((<u64> 1) << top)
+    cdef entry owed_left = 0, owed_right = 0, e, flag, go
+    cdef entry rows = <entry> row_mask
+    cdef i64 k, n_left = 0, n_right = 0
+    for k in range(n):
+        e = list[k]
+        flag = e & bit
+        go = side[e & rows]                       # 0 left, 1 right
+        owed_left |= flag
+        owed_right |= flag
+        go = -go                                  # all ones for right
+        e = (e & ~bit) | (owed_left & ~go) | (owed_right & go)
+        owed_left &= go
+        owed_right &= ~go
+        list[n_left] = e
+        scratch[n_right] = e
+        n_right += go & 1
+        n_left += 1 - (go & 1)
+    memcpy(list + n_left, scratch, n_right * sizeof(entry))
+
+
+cdef void fill_entries(entry* list, const u32* order, i64 n, int row_bits, int top,
+                       const i32* classes) noexcept nogil:
+    cdef i64 k
+    cdef u32 row
+    for k in range(n):
+        row = order[k] & 0x7FFFFFFF
+        list[k] = <entry> (((<u64> (order[k] >> 31)) << top)
+                           | ((<u64> classes[row]) << row_bits) | <u64> row)
+
+
+cdef class ColumnLists:
+    """All columns of a problem as sorted lists of entries."""
+
+    def __cinit__(self, Z, const i32[::1] classes, weights, int n_classes):
+        cdef const i64[::1] w
+        self.entries = NULL
+        self.side = NULL
+        self.view = make_view(Z)
+        self.held = (Z, classes, weights)
+        self.n_rows = self.view.n_rows
+        self.n_cols = self.view.n_cols
+        self.classes = &classes[0]
+        self.weights = NULL
+        if weights is not None:
+            w = weights
+            self.weights = &w[0]
+        self.row_bits = bits_for(<u64> max(self.n_rows - 1, 1))
+        cdef int class_bits = bits_for(<u64> max(n_classes - 1, 1))
+        self.wide = self.row_bits + class_bits > 31
+        if self.wide:
+            self.row_bits = 32
+        self.row_mask = ((<u64> 1) << self.row_bits) - 1
+        self.class_mask = ((<u64> 1) << class_bits) - 1
+        self.entries = malloc(self.n_rows * self.n_cols * self.entry_size())
+        self.side = <u8*> calloc(self.n_rows, 1)
+        if self.entries == NULL or self.side == NULL:
+            raise MemoryError("no room for the sorted columns")
+
+    def __dealloc__(self):
+        free(self.entries)
+        free(self.side)
+
+    cpdef int entry_size(self):
+        return sizeof(u64) if self.wide else sizeof(u32)
+
+    cdef void mind_signals(self, i64 work) noexcept nogil:
+        """Lets Ctrl-C through now and then (on the main thread); work: rows x directions."""
+        self.work += work
+        if self.work < WORK_BETWEEN_SIGNALS:
+            return
+        self.work = 0
+        with gil:
+            try:
+                PyErr_CheckSignals()
+            except BaseException as error:
+                self.stop = True
+                self.reason = error
+
+    def presort(self, i64 first, i64 last):
+        """Sorts the columns first..last-1. Threads may sort different columns at once."""
+        cdef i64 n = self.n_rows
+        cdef SortBuffers buffers
+        cdef double* values = <double*> malloc(COLUMNS_AT_ONCE * n * sizeof(double))
+        cdef u32* order = <u32*> malloc(n * sizeof(u32))
+        cdef i64 col, k, group, count
+        memset(&buffers, 0, sizeof(buffers))
+        if values == NULL or order == NULL or not buffers_reserve(&buffers, n):
+            free(values)
+            free(order)
+            buffers_free(&buffers)
+            raise MemoryError("no room to sort the columns")
+        try:
+            group = first
+            while group < last and not self.stop:
+                count = min(COLUMNS_AT_ONCE, last - group)
+                with nogil:
+                    for k in range(n):
+                        for col in range(count):
+                            values[col * n + k] = view_at(&self.view, k, group + col)
+                    for col in range(count):
+                        sort_order(values + col * n, order, n, &buffers)
+                        if self.wide:
+                            fill_entries(<u64*> self.entries + (group + col) * n, order, n,
+                                         self.row_bits, 63, self.classes)
+                        else:
+                            fill_entries(<u32*> self.entries + (group + col) * n, order, n,
+                                         self.row_bits, 31, self.classes)
+                PyErr_CheckSignals()         # lets Ctrl-C through
+                group += count
+        finally:
+            free(values)
+            free(order)
+            buffers_free(&buffers)
+
+    cdef void scan(self, i64 col, i64 start, i64 end, const Scorer* scorer, bint exhaustive,
+                   i64* scratch, Cut* best, bint* constant) noexcept nogil:
+        """Offers every legal cut of the column in the window to `best`.
+
+        `scratch`: room for four vectors of class sums. `exhaustive`: also cuts without gain.
+        """
+        cdef Layout layout
+        layout.row_bits = self.row_bits
+        layout.row_mask = self.row_mask
+        layout.class_mask = self.class_mask
+        layout.weights = self.weights
+        if self.wide:
+            scan_list(<const u64*> self.entries + col * self.n_rows + start, end - start, &layout,
+                      scorer, exhaustive, col, scratch, best, constant)
+        else:
+            scan_list(<const u32*> self.entries + col * self.n_rows + start, end - start, &layout,
+                      scorer, exhaustive, col, scratch, best, constant)
+
+    cdef void neighbours(self, i64 col, i64 cut, double* below, double* above) noexcept nogil:
+        """The values on both sides of position `cut` of a column."""
+        cdef u64 a, b
+        if self.wide:
+            a = (<u64*> self.entries)[col * self.n_rows + cut - 1]
+            b = (<u64*> self.entries)[col * self.n_rows + cut]
+        else:
+            a = (<u32*> self.entries)[col * self.n_rows + cut - 1]
+            b = (<u32*> self.entries)[col * self.n_rows + cut]
+        below[0] = view_at(&self.view, a & self.row_mask, col)
+        above[0] = view_at(&self.view, b & self.row_mask, col)
+
+    cdef void mark_sides(self, i64 col, i64 start, i64 cut, i64 end, const Scorer* scorer,
+                         i64* left) noexcept nogil:
+        """Marks each row of the window as left or right of a cut, and sums the left classes."""
+        cdef i64 k
+        cdef u64 e
+        memset(left, 0, scorer.n_classes * sizeof(i64))
+        for k in range(start, end):
+            if self.wide:
+                e = (<u64*> self.entries)[col * self.n_rows + k]
+            else:
+                e = (<u32*> self.entries)[col * self.n_rows + k]
+            self.side[e & self.row_mask] = k >= cut
+            if k < cut:
+                left[(e >> self.row_bits) & self.class_mask] += (
+                    1 if self.weights == NULL else self.weights[e & self.row_mask])
+
+    def mark(self, const i32[::1] rows, const u8[::1] right):
+        """Marks rows as left (0) or right (1) of a split that is not a column's."""
+        cdef i64 k
+        with nogil:
+            for k in range(rows.shape[0]):
+                self.side[rows[k]] = right[k]
+
+    def divide_window(self, i32[::1] rows, int n_classes):
+        """Divides row numbers by the marked sides; returns the class sums of the left ones."""
+        cdef i64 n = rows.shape[0]
+        cdef Scorer scorer
+        cdef i32* spare = <i32*> malloc(n * sizeof(i32))
+        if spare == NULL:
+            raise MemoryError("no room to divide a node")
+        left = np.empty(n_classes, dtype=np.int64)
+        cdef i64[::1] left_ = left
+        scorer.n_classes = n_classes
+        with nogil:
+            self.sum_left(&rows[0], n, &scorer, &left_[0])
+            self.divide_rows(&rows[0], n, spare)
+        free(spare)
+        return left
+
+    cdef void sum_left(self, const i32* rows, i64 n, const Scorer* scorer,
+                       i64* left) noexcept nogil:
+        """Sums the classes of the rows that are marked as left."""
+        cdef i64 k
+        memset(left, 0, scorer.n_classes * sizeof(i64))
+        for k in range(n):
+            if not self.side[rows[k]]:
+                left[self.classes[rows[k]]] += (
+                    1 if self.weights == NULL else self.weights[rows[k]])
+
+    cdef void divide_rows(self, i32* rows, i64 n, i32* scratch) noexcept nogil:
+        """Divides a window of row numbers by the marked sides; both keep their order."""
+        cdef i64 k, n_left = 0, n_right = 0
+        cdef i32 row
+        for k in range(n):
+            row = rows[k]
+            rows[n_left] = row
+            scratch[n_right] = row
+            n_left += 1 - self.side[row]
+            n_right += self.side[row]
+        memcpy(rows + n_left, scratch, n_right * sizeof(i32))
+
+    cdef void divide(self, i64 col, i64 start, i64 end, void* scratch) noexcept nogil:
+        """Divides a column's window by the marked sides, keeping the order of values."""
+        if self.wide:
+            divide_list(<u64*> self.entries + col * self.n_rows + start, end - start, self.side,
+                        self.row_mask, <u64*> scratch)
+        else:
+            divide_list(<u32*> self.entries + col * self.n_rows + start, end - start, self.side,
+                        self.row_mask, <u32*> scratch)
+
+
+cdef void scan_list(const entry* list, i64 n, const Layout* layout, const Scorer* scorer,
+                    bint exhaustive, i64 col, i64* scratch, Cut* best,
+                    bint* constant) noexcept nogil:
+    """Chooses the cheapest scan that is exact for this criterion."""
+    cdef int top = 8 * sizeof(entry) - 1
+    cdef i64 k
+    cdef bint plain, skip_runs
+    constant[0] = True
+    for k in range(1, n):
+        if list[k] >> top:
+            constant[0] = False
+            break
+    if constant[0]:
+        return
+    plain = not exhaustive and is_narrow(scorer.weight)
+    if plain and scorer.n_classes == 2 and (scorer.code == GINI or scorer.code == TWOING):
+        scan_two_classes(list, n, layout, scorer, col, best)
+        return
+    if plain and scorer.code == GINI and layout.weights == NULL:
+        scan_gini(list, n, layout, scorer, col, scratch, best)
+        return
+    # With a smallest side, the ends of a run may be forbidden and its inside allowed.
+    skip_runs = (not exhaustive and is_convex(scorer.code) and scorer.min_rows <= 1
+                 and scorer.min_weight <= 1)
+    if n >= MANY_ROWS and is_convex(scorer.code) and not exhaustive:
+        scan_blocks(list, n, max(<i64> BLOCK, <i64> scorer.n_classes), layout, scorer, skip_runs,
+                    col, scratch, best)
+        return
+    memset(scratch, 0, scorer.n_classes * sizeof(i64))
+    scan_range(list, n, 0, n, layout, scorer, skip_runs, col, 0, scratch,
+               scratch + scorer.n_classes, best)

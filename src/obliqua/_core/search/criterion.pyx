@@ -1,0 +1,218 @@
+"""Compiled criteria; the formulas and their codes are listed in obliqua/criteria.py."""
+
+from libc.math cimport fabs, log2
+from libc.stdlib cimport free, malloc
+
+from obliqua._core.base.types cimport i64, u64
+
+cdef double side_variance(const i64* left, const i64* total, int n_classes, i64 n,
+                          bint right, i64* scratch) noexcept nogil:
+    """Sum of squared deviations of the class number; over two classes are numbered by size."""
+    cdef int c, j
+    cdef i64 v
+    cdef double k, first = 0.0, second = 0.0
+    if n == 0:
+        return 0.0
+    for c in range(n_classes):
+        v = total[c] - left[c] if right else left[c]
+        if n_classes > 2:            # insertion into ascending order
+            j = c
+            while j > 0 and scratch[j - 1] > v:
+                scratch[j] = scratch[j - 1]
+                j -= 1
+            scratch[j] = v
+        else:
+            scratch[c] = v
+    for c in range(n_classes):
+        k = <double> (c + 1)
+        first += k * (<double> scratch[c])
+        second += k * k * (<double> scratch[c])
+    return second - first * first / (<double> n)
+
+
+cdef double goodness(int code, const i64* left, const i64* total, int n_classes, i64 n_left,
+                     i64 n, i64* scratch) noexcept nogil:
+    cdef int c
+    cdef i64 n_right = n - n_left
+    cdef i64 whole, d
+    cdef double x, s, a, b
+    cdef u64 high, low, sum_high = 0, sum_low = 0
+    cdef double sides = (<double> n_left) * (<double> n_right)
+    cdef double square = (<double> n) * (<double> n)
+    if n_left <= 0 or n_right <= 0:
+        return 0.0
+    if code == TWOING:
+        s = 0.0
+        if is_narrow(n):
+            whole = 0
+            for c in range(n_classes):
+                d = left[c] * n - total[c] * n_left
+                whole += d if d >= 0 else -d
+            s = <double> whole
+        else:
+            for c in range(n_classes):
+                difference(left[c], total[c], n_left, n, &high, &low)
+                sum_low += low
+                sum_high += high + (sum_low < low)
+            s = nearest_double(sum_high, sum_low)
+        return (s * s) / sides / (4.0 * square)
+    if code == GINI:
+        s = 0.0
+        for c in range(n_classes):
+            x = excess(left[c], total[c], n_left, n)
+            s += x * x
+        return s / sides / square
+    if code == ENTROPY or code == GAIN_RATIO:
+        s = 0.0
+        for c in range(n_classes):
+            s += fabs(excess(left[c], total[c], n_left, n))
+        if s == 0.0:
+            return 0.0
+        a = (<double> n_left) / (<double> n)
+        b = (<double> n_right) / (<double> n)
+        s = side_entropy(total, total, n_classes, n, False)
+        s = s - a * side_entropy(left, total, n_classes, n_left, False)
+        s = s - b * side_entropy(left, total, n_classes, n_right, True)
+        if s <= 0.0:
+            return 0.0
+        if code == ENTROPY:
+            return s
+        return s / -(a * log2(a) + b * log2(b))
+    if code == MAX_MINORITY or code == SUM_MINORITY:
+        whole = side_minority(left, total, n_classes, n_left, False)
+        d = side_minority(left, total, n_classes, n_right, True)
+        if code == SUM_MINORITY:
+            whole += d
+        elif d > whole:
+            whole = d
+        return (<double> (side_minority(total, total, n_classes, n, False) - whole)) / (<double> n)
+    # sum of variances: equal shares save nothing, however the sums below are rounded
+    s = 0.0
+    for c in range(n_classes):
+        s += fabs(excess(left[c], total[c], n_left, n))
+    if s == 0.0:
+        return 0.0
+    a = side_variance(left, total, n_classes, n_left, False, scratch)
+    b = side_variance(left, total, n_classes, n_right, True, scratch)
+    return (side_variance(total, total, n_classes, n, False, scratch) - a - b) / (<double> n)
+
+
+cdef inline double gini_term(double x, double total, double i, double n) noexcept nogil:
+    cdef double t = 0.0
+    if i > 0:
+        t += x * x / i
+    if n - i > 0:
+        t += (total - x) * (total - x) / (n - i)
+    return t
+
+
+cdef inline double entropy_term(double x, double total, double i, double n) noexcept nogil:
+    cdef double t = 0.0
+    if x > 0:
+        t += x * log2(x / i)
+    if total - x > 0:
+        t += (total - x) * log2((total - x) / (n - i))
+    return t
+
+
+cdef inline double corner_term(int code, double x, double total, double i,
+                               double n) noexcept nogil:
+    if code == TWOING:
+        return fabs(x * n - total * i)
+    if code == GINI:
+        return gini_term(x, total, i, n)
+    return entropy_term(x, total, i, n)
+
+
+cdef double two_class_bound(int code, const i64* left, const i64* inside, const i64* total,
+                            i64 n) noexcept nogil:
+    """A convex function on a rectangle is largest at a corner, so this bound is exact there."""
+    cdef int corner
+    cdef i64[2] at
+    cdef i64[2] scratch
+    cdef double best = 0.0
+    for corner in range(4):
+        at[0] = left[0] + (inside[0] if corner & 1 else 0)
+        at[1] = left[1] + (inside[1] if corner & 2 else 0)
+        best = max(best, goodness(code, at, total, 2, at[0] + at[1], n, scratch))
+    return best * (1.0 + 1e-9)
+
+
+cdef double bin_bound(int code, const i64* left, const i64* inside, const i64* total,
+                      int n_classes, i64 n_left, i64 n_inside, i64 n) noexcept nogil:
+    """No cut inside the bin is better than this.
+
+    Goodness is a sum over classes of functions that are convex in (x, i), x = weight of the
+    class on the left and i = weight on the left. Inside the bin (x, i) stays in a parallelogram,
+    so each term is largest at one of its four corners. Twoing divides by i (n - i), which is
+    smallest at an end of the range of i.
+    """
+    cdef int c
+    cdef double x0, x1, h, t, best, s = 0.0, base = 0.0
+    cdef double i0 = <double> n_left
+    cdef double i1 = <double> (n_left + n_inside)
+    cdef double m = <double> n
+    cdef double top_left = 0.0, top_right = 0.0, top = 0.0, low, high
+    if n_classes == 2:
+        return two_class_bound(code, left, inside, total, n)
+    if code == SUM_MINORITY:
+        for c in range(n_classes):
+            if left[c] + inside[c] > top_left:
+                top_left = <double> (left[c] + inside[c])
+            if total[c] - left[c] > top_right:
+                top_right = <double> (total[c] - left[c])
+            if total[c] > top:
+                top = <double> total[c]
+        return (top_left + top_right - top) / m * (1.0 + 1e-9)
+    for c in range(n_classes):
+        x0 = <double> left[c]
+        h = <double> inside[c]
+        x1 = x0 + h
+        t = <double> total[c]
+        best = corner_term(code, x0, t, i0, m)
+        best = max(best, corner_term(code, x0, t, i1 - h, m))
+        best = max(best, corner_term(code, x1, t, i0 + h, m))
+        best = max(best, corner_term(code, x1, t, i1, m))
+        s += best
+        if code == GINI:
+            base += t * t / m
+        elif code == ENTROPY and t > 0:
+            base += t * log2(t / m)
+    if code == TWOING:
+        low = max(i0, 1.0)
+        high = min(i1, m - 1.0)
+        t = min(low * (m - low), high * (m - high))
+        return s * s / t / (4.0 * m * m) * (1.0 + 1e-9)
+    # The terms are of the size of the node's own, so their rounding is too.
+    return (s - base) / m + 1e-9 * (fabs(s) + fabs(base)) / m
+
+
+def py_goodness(int code, const i64[::1] left, const i64[::1] right):
+    """Goodness of the class sums of two sides (for tests and for scoring one cut)."""
+    cdef int c
+    cdef int n_classes = left.shape[0]
+    cdef i64 n_left = 0, n = 0
+    cdef double result
+    cdef i64* total = <i64*> malloc(2 * max(n_classes, 1) * sizeof(i64))
+    if total == NULL:
+        raise MemoryError
+    for c in range(n_classes):
+        total[c] = left[c] + right[c]
+        n_left += left[c]
+        n += total[c]
+    result = goodness(code, &left[0], total, n_classes, n_left, n, total + n_classes)
+    free(total)
+    return result
+
+
+def py_bound(int code, const i64[::1] left, const i64[::1] inside, const i64[::1] total):
+    """Upper bound of the goodness of any cut inside a bin (convex criteria only)."""
+    cdef int c
+    cdef i64 n_left = 0, n_inside = 0, n = 0
+    if not is_convex(code):
+        raise ValueError(f"no bound is known for criterion code {code}: it is not convex")
+    for c in range(left.shape[0]):
+        n_left += left[c]
+        n_inside += inside[c]
+        n += total[c]
+    return bin_bound(code, &left[0], &inside[0], &total[0], left.shape[0], n_left, n_inside, n)

@@ -1,0 +1,78 @@
+from obliqua._typing import FloatArray, Int32Array, Int64Array, Rows, UInt8Array
+
+_Cut = tuple[float, int, int, float, float]
+
+def threshold_between(below: float, above: float) -> float: ...
+
+class NodeSearch:
+    def __init__(
+        self,
+        Z: Rows,
+        rows: Int32Array,
+        classes: Int32Array,
+        weights: Int64Array | None,
+        counts: Int64Array,
+        code: int,
+        n_rows: int,
+        min_rows: int,
+        min_weight: int,
+    ) -> None: ...
+    def search(
+        self,
+        ptr: Int64Array,
+        idx: Int32Array,
+        coef: FloatArray,
+        first: int,
+        last: int,
+        exhaustive: bool = False,
+    ) -> _Cut: ...
+    def score_at(
+        self, ptr: Int64Array, idx: Int32Array, coef: FloatArray, thresholds: FloatArray
+    ) -> FloatArray: ...
+    def cuts(
+        self, idx: Int32Array, coef: FloatArray
+    ) -> tuple[Int64Array, Int64Array, FloatArray, FloatArray]: ...
+    def divide(
+        self, idx: Int32Array, coef: FloatArray, threshold: float
+    ) -> tuple[UInt8Array, Int64Array]: ...
+    def ranges(self, ptr: Int64Array, idx: Int32Array, coef: FloatArray) -> FloatArray: ...
+    def histogram(
+        self,
+        ptr: Int64Array,
+        idx: Int32Array,
+        coef: FloatArray,
+        direction: Int64Array,
+        low: FloatArray,
+        high: FloatArray,
+        n_bins: int,
+    ) -> tuple[Int64Array, FloatArray]: ...
+    def choose(
+        self,
+        sums: Int64Array,
+        ends: FloatArray,
+        direction: Int64Array,
+        before: Int64Array,
+        tolerance: FloatArray,
+        best_so_far: _Cut,
+    ) -> tuple[_Cut, Int64Array, Int64Array]: ...
+    def collect(
+        self,
+        ptr: Int64Array,
+        idx: Int32Array,
+        coef: FloatArray,
+        direction: Int64Array,
+        low: FloatArray,
+        high: FloatArray,
+    ) -> tuple[Int64Array, FloatArray, Int32Array, Int64Array]: ...
+    def values(self, idx: Int32Array, coef: FloatArray) -> FloatArray: ...
+    def finish(
+        self,
+        interval: Int64Array,
+        values: FloatArray,
+        classes: Int32Array,
+        weights: Int64Array,
+        direction: Int64Array,
+        before: Int64Array,
+        tolerance: FloatArray,
+        best_so_far: _Cut,
+    ) -> _Cut: ...
