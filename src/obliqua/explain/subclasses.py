@@ -253,8 +253,8 @@ def subclasses(
         raise ValueError(
             f"X and y must have a row for each label; got {len(Z)} rows and {len(codes)} labels."
         )
-    if not subject.own.all():
-        rows = subject.own_rows(codes)
+    if not subject.told_apart.all():
+        rows = subject.rows_told_apart(codes)
         Z, codes = Z[rows], codes[rows]
     at = subject.tree.apply(Z)
     values, features, units = _values(subject, Z)
