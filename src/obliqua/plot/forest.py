@@ -14,6 +14,7 @@ from obliqua.plot._canvas import (
     Font,
     axes_of,
     check_ax,
+    check_limit,
     mix,
     note_below,
     size_of_axes,
@@ -21,7 +22,6 @@ from obliqua.plot._canvas import (
 )
 from obliqua.spectrum.diagnosis import Diagnosis
 from obliqua.spectrum.energies import Energy, percent
-from obliqua.spectrum.overlaps import checked_count
 
 # Purple and green are told apart by colour-blind readers.
 LOW, HIGH = "#762a83", "#1b7837"
@@ -75,7 +75,8 @@ def plot_eigenvalues(diagnosis: Diagnosis, *, max_components: int = 40, ax: Any 
     'component'
     """
     _check(diagnosis, ax)
-    most = checked_count("max_components", max_components)
+    check_limit("max_components", max_components, 1)
+    most = max_components
     ax = axes_of(ax, (6.0, 3.4), PURPOSE)
     shares = 100.0 * diagnosis.shares[:most]
     collections = require("matplotlib.collections", "plot", PURPOSE)
@@ -215,7 +216,8 @@ def plot_energy(diagnosis: Diagnosis | Energy, *, max_features: int = 20, ax: An
     """
     found = diagnosis if isinstance(diagnosis, Energy) else _energy_in(diagnosis, ax)
     check_ax(ax)
-    most = checked_count("max_features", max_features)
+    check_limit("max_features", max_features, 1)
+    most = max_features
     scale = 100.0 / found.variance if found.variance > 0 else 0.0
     main = scale * found.main
     whole = main if found.total is None else np.maximum(main, scale * found.total)
