@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from obliqua.experiments.protocol import Cell, mean_and_sd
-from obliqua.stats import confusion as measures
+from obliqua.stats import metrics as measures
 
 if TYPE_CHECKING:
     from obliqua.experiments.tables import Row, Table
@@ -130,7 +130,7 @@ def rates(cells: Sequence[Cell], label: str, what: str) -> tuple[float, float]:
     (mean, sd) : tuple of float
         From the pooled confusion matrix of each repeat. NaN if there is no repeat.
     """
-    rate = {POSITIVE: measures.true_positive_rates, NEGATIVE: measures.true_negative_rates}[what]
+    rate = {POSITIVE: measures.positive_rates_of, NEGATIVE: measures.negative_rates_of}[what]
     found = [float(rate(cell.matrix)[cell.classes.index(label)]) for cell in cells]
     return mean_and_sd(found) if found else (math.nan, math.nan)
 

@@ -14,7 +14,7 @@ from obliqua.experiments.figures import PublishedFigure
 from obliqua.experiments.protocol import Cell, mean_and_sd
 from obliqua.experiments.tables import Comparison, Figure, Row
 from obliqua.experiments.verdict import verdict
-from obliqua.stats import confusion as measures
+from obliqua.stats import metrics as measures
 
 __all__ = ["PAPER_SHARES", "Complexity", "ComplexityBySet", "Errors"]
 
@@ -26,12 +26,12 @@ POSITIVE = "1"
 
 def error(cell: Cell) -> float:
     """Return the share of wrong answers, in per cent."""
-    return 100.0 * (1.0 - measures.accuracy(cell.matrix))
+    return 100.0 * (1.0 - measures.accuracy_of(cell.matrix))
 
 
 def balanced(cell: Cell) -> float:
     """Return the mean of the classes' shares of right answers, in per cent."""
-    return 100.0 * float(measures.true_positive_rates(cell.matrix).mean())
+    return 100.0 * float(measures.positive_rates_of(cell.matrix).mean())
 
 
 def positive(cell: Cell) -> float:
