@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from obliqua.select.result import mean_and_sd
-from obliqua.stats import confusion as measures
+from obliqua.stats import metrics as measures
 from reproduction.protocol import CellResult
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class PublishedFigure(NamedTuple):
 
 def rates(cells: Sequence[CellResult], label: str, what: str) -> tuple[float, float]:
     """Return mean and deviation of a rate of a class over repeats; NaN if there is none."""
-    rate = {POSITIVE: measures.true_positive_rates, NEGATIVE: measures.true_negative_rates}[what]
+    rate = {POSITIVE: measures.positive_rates_of, NEGATIVE: measures.negative_rates_of}[what]
     found = [float(rate(cell.matrix)[cell.classes.index(label)]) for cell in cells]
     return mean_and_sd(found) if found else (math.nan, math.nan)
 

@@ -18,7 +18,7 @@ import numpy as np
 from obliqua._typing import AnyArray, Int64Array
 from obliqua.select.methods import Method
 from obliqua.select.result import mean_and_sd
-from obliqua.stats import confusion as measures
+from obliqua.stats import metrics as measures
 from reproduction.rows import ExperimentRows
 
 __all__ = ["CellResult", "DataSet", "Summary", "WholeTreeMethod", "folds", "run_cell", "summarise"]
@@ -168,7 +168,7 @@ def run_cell(
     if isinstance(method, WholeTreeMethod):
         trees = [_tree(method.make(int(rng.integers(2**31))).fit(rows.X, rows.y))]
     classes = np.unique(np.concatenate([rows.y, *true]))
-    matrix = measures.confusion_matrix(np.concatenate(true), np.concatenate(predicted), classes)
+    matrix = measures.pooled_matrix(np.concatenate(true), np.concatenate(predicted), classes)
     seconds = round(time.perf_counter() - started, 3)
     return CellResult(
         [str(label) for label in classes],
@@ -214,9 +214,9 @@ def summarise(cells: Sequence[CellResult]) -> Summary:
     """
     return Summary(
         len(cells),
-        mean_and_sd([100.0 * measures.accuracy(cell.matrix) for cell in cells]),
+        mean_and_sd([100.0 * measures.accuracy_of(cell.matrix) for cell in cells]),
         _known([_mean(cell.leaves) for cell in cells]),
-        mean_and_sd([measures.macro_f(cell.matrix) for cell in cells]),
+        mean_and_sd([measures.macro_f_of(cell.matrix) for cell in cells]),
         _known([_mean(cell.hyperplanes) for cell in cells]),
         _known([_mean(cell.features) for cell in cells]),
         _known([cell.cpu_ms for cell in cells]),

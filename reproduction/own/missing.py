@@ -38,7 +38,7 @@ from obliqua import datasets
 from obliqua._typing import AnyArray
 from obliqua.select.methods import Method
 from obliqua.select.result import Figure, mean_and_sd
-from obliqua.stats import confusion as measures
+from obliqua.stats import metrics as measures
 from reproduction.protocol import DataSet
 from reproduction.rows import ExperimentRows
 from reproduction.tables import Comparison, PaperTable, Row
@@ -278,7 +278,7 @@ def difference(row: Row, other: Row) -> tuple[float, float]:
     pairs = zip(row.cells, other.cells, strict=True)
     return mean_and_sd(
         [
-            100.0 * (measures.accuracy(one.matrix) - measures.accuracy(two.matrix))
+            100.0 * (measures.accuracy_of(one.matrix) - measures.accuracy_of(two.matrix))
             for one, two in pairs
         ]
     )

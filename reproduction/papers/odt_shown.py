@@ -11,7 +11,7 @@ import numpy as np
 
 from obliqua._typing import FloatArray
 from obliqua.select.result import Figure, mean_and_sd
-from obliqua.stats import confusion as measures
+from obliqua.stats import metrics as measures
 from reproduction.figures import PublishedFigure
 from reproduction.protocol import CellResult
 from reproduction.tables import Comparison, Row
@@ -27,12 +27,12 @@ POSITIVE = "1"
 
 def error(cell: CellResult) -> float:
     """Return the share of wrong answers, in per cent."""
-    return 100.0 * (1.0 - measures.accuracy(cell.matrix))
+    return 100.0 * (1.0 - measures.accuracy_of(cell.matrix))
 
 
 def balanced(cell: CellResult) -> float:
     """Return the mean of the classes' shares of right answers, in per cent."""
-    return 100.0 * float(measures.true_positive_rates(cell.matrix).mean())
+    return 100.0 * float(measures.positive_rates_of(cell.matrix).mean())
 
 
 def positive(cell: CellResult) -> float:

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from obliqua.plot._layout import DrawnNode, tidy
+from obliqua.plot.tree import DrawnNode, tidy
 
 GAP = 0.25
 

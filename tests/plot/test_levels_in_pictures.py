@@ -18,8 +18,7 @@ from obliqua import (
     plot_tree,
 )
 from obliqua.data.encoding import Column, Encoding
-from obliqua.plot._rows import Sample, along, histogram
-from obliqua.plot._terms import moves_of
+from obliqua.plot._rows import Sample, along, histogram, moves_of
 from obliqua.tree.model import Model
 from obliqua.words.subject import subject_of
 from plot.pictures import assert_tidy, by_gid, words

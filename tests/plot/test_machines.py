@@ -10,8 +10,8 @@ from sklearn.datasets import load_digits, load_wine
 
 from obliqua import LMDTClassifier
 from obliqua.plot import plot_path, plot_tree
+from obliqua.plot._canvas import Font
 from obliqua.plot._nodes import node_lines
-from obliqua.plot._style import Font
 from obliqua.tree.layout import NodeKind
 from obliqua.words.subject import subject_of
 from plot.pictures import assert_tidy, words

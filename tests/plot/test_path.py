@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 
 from obliqua import CartClassifier, HHCartClassifier, TreeBuilder, plot_path
-from obliqua.plot._rows import Sample, along
-from obliqua.plot._terms import moves_of
+from obliqua.plot._rows import Sample, along, moves_of
 from obliqua.words.subject import subject_of
 from plot.pictures import (
     LONG,

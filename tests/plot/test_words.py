@@ -18,8 +18,8 @@ from obliqua import (
     plot_tree,
 )
 from obliqua.data.encoding import Encoding
+from obliqua.plot._canvas import Font, class_colours
 from obliqua.plot._nodes import Palette, two_sides
-from obliqua.plot._style import Font, class_colours
 from obliqua.plot.tree import shown_nodes
 from obliqua.tree.tree import Tree
 from obliqua.words.question import question_of

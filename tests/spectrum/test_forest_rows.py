@@ -363,7 +363,7 @@ def test_boxes_are_found_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     for fitted, rows in ((bagged, X), forest()):
         whole = energy(fitted, "marginals", rows)
         with monkeypatch.context() as patch:
-            patch.setattr("obliqua.spectrum._boxes.BLOCK", 1)
+            patch.setattr("obliqua.spectrum.energies.BLOCK", 1)
             found = energy(fitted, "marginals", rows)
         np.testing.assert_array_equal(found.main, whole.main)
         np.testing.assert_array_equal(found.pairs, whole.pairs)

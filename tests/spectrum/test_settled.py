@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discrete_trees import few, random_case, random_tree
 from obliqua.spectrum import Domain, Spectrum, building, leaf_sum_of, rebuild, spectrum_of, tree_of
-from obliqua.spectrum._parts import part_of
+from obliqua.spectrum.building import part_of
 from reference import spectrum as twin
 
 seeds = st.integers(0, 2**32 - 1)

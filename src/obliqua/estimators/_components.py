@@ -14,8 +14,7 @@ from obliqua.estimators._ensembles import Ensemble
 from obliqua.estimators._spectral import Functions, SpectralClassifier
 from obliqua.spectrum.building import Rebuilt, rebuild
 from obliqua.spectrum.domain import Domain
-from obliqua.spectrum.function import Spectrum
-from obliqua.spectrum.paths import spectrum_of
+from obliqua.spectrum.function import Spectrum, spectrum_of
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from obliqua._typing import Int64Array
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators.base import BaseTreeClassifier
-from obliqua.spectrum._members import SHARES, VOTES, Ensemble, members_of, put_together
+from obliqua.spectrum.ensembles import SHARES, VOTES, Ensemble, members_of, put_together
 from obliqua.tree.tree import Tree
 
 if TYPE_CHECKING:

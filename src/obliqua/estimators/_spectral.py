@@ -32,8 +32,7 @@ from obliqua.estimators._labels import check_labels
 from obliqua.estimators.base import BaseTreeClassifier
 from obliqua.spectrum.boxes import LeafSum, added, gram_of_leaves, leaf_sum_of
 from obliqua.spectrum.domain import LEVELS, Domain
-from obliqua.spectrum.function import Spectrum
-from obliqua.spectrum.paths import spectrum_of
+from obliqua.spectrum.function import Spectrum, spectrum_of
 from obliqua.spectrum.principal import gram_of_spectra
 from obliqua.spectrum.stream import combined
 

@@ -18,9 +18,9 @@ from obliqua.explain._planes import length_of
 
 # Linear programs are solved to about this much, once rows and columns are scaled.
 TOLERANCE = 1e-7
-# An inequality is dropped only if the others leave this much room before it, so that rounding
+# An inequality is dropped only if the others leave this much before it, so that rounding
 # in a linear program never makes a region larger.
-ROOM = 1e-6
+CLEARANCE = 1e-6
 # The solver takes smaller coefficients for 0, which could turn a true answer into a false one.
 SMALLEST = 1e-8
 # What scipy's linprog says of how it went.
@@ -45,18 +45,18 @@ def direction(normal: FloatArray) -> tuple[tuple[Any, ...], Fraction]:
 
 def opposed(A: FloatArray, b: FloatArray, strict: BoolArray) -> bool:
     """Say whether two parallel inequalities, or one over nothing, exclude each other; exact."""
-    seen: dict[tuple[Any, ...], tuple[Fraction, bool]] = {}
+    limits: dict[tuple[Any, ...], tuple[Fraction, bool]] = {}
     for normal, limit, open_end in zip(A, b.tolist(), strict.tolist(), strict=True):
         key, size = direction(normal)
         if not key and (limit < 0 or (limit == 0 and open_end)):
             return True
         bound = Fraction(limit) / size
-        other = seen.get(tuple((j, -value) for j, value in key))
+        other = limits.get(tuple((j, -value) for j, value in key))
         if key and other is not None:
-            room = bound + other[0]
-            if room < 0 or (room == 0 and (open_end or other[1])):
+            width = bound + other[0]
+            if width < 0 or (width == 0 and (open_end or other[1])):
                 return True
-        seen[key] = (bound, open_end)
+        limits[key] = (bound, open_end)
     return False
 
 
@@ -163,7 +163,7 @@ def needed(A: FloatArray, b: FloatArray) -> Int64Array:
         # The inequality itself, moved away, keeps the program bounded.
         matrix = np.vstack([N[others], N[i : i + 1]])
         found = _solve(-N[i], matrix, np.append(h[others], h[i] + 1.0))
-        if found.status == SOLVED and -found.fun < h[i] - ROOM:
+        if found.status == SOLVED and -found.fun < h[i] - CLEARANCE:
             kept = others
     return np.array(kept, dtype=np.int64)
 

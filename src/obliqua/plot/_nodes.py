@@ -10,9 +10,8 @@ from itertools import pairwise
 import numpy as np
 
 from obliqua._typing import FloatArray
-from obliqua.plot._canvas import Canvas
+from obliqua.plot._canvas import EDGE, GREY, INK, Canvas, Font, class_colours
 from obliqua.plot._rows import Along, Histogram
-from obliqua.plot._style import EDGE, GREY, INK, Font, class_colours
 from obliqua.tree.layout import NodeKind
 from obliqua.words.levels import LevelBranch
 from obliqua.words.numbers import write_number
@@ -295,27 +294,14 @@ def two_sides(
 
 @dataclass(frozen=True)
 class Legend:
-    """The names of the classes with their colours, on lines.
+    """The names of the classes with their colours, on lines."""
 
-    Parameters
-    ----------
-    rows : list of list
-        For each line, (distance from the left, class, shortened name) of each class on it.
-    width : float
-        The width of the longest line, in inches.
-    size : float
-        The size of the text in points.
-    left_out : int
-        How many classes have no room.
-    note : str, default=""
-        What is said below the names.
-    """
-
+    # For each line, (distance from the left, class, shortened name) of each class on it.
     rows: list[list[tuple[float, int, str]]]
-    width: float
-    size: float
-    left_out: int
-    note: str = ""
+    width: float  # of the longest line, in inches
+    size: float  # of the text, in points
+    left_out: int  # classes for which there is no space
+    note: str = ""  # below the names
 
     @classmethod
     def of(cls, palette: Palette, font: Font, width: float, size: float, note: str = "") -> Legend:

@@ -1,16 +1,28 @@
-"""The cells of a tree in a plane of two features, as exact polygons."""
+"""A plane of two features: its cells as exact polygons, rows as points, names at its edges."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
-from obliqua._typing import AnyArray, FloatArray
+from obliqua._extras import require
+from obliqua._typing import AnyArray, BoolArray, FloatArray
+from obliqua.plot._canvas import INK, Font, mark, mix, write
+from obliqua.plot._nodes import Palette
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.tree import Tree
-from obliqua.words.subject import read_column
+from obliqua.words.subject import Subject, read_column
+
+MARGIN = 0.06  # of the range of the rows, on every side
+
 
 # Corners of less than this share of the window's area make no cell.
 SPECK = 1e-12
+MANY = 5000  # rows beyond which points are drawn fainter
+MAX_LEGEND = 42  # classes beyond which they are not named
 
 
 def leaf_cells(
@@ -32,6 +44,61 @@ def leaf_cells(
             return None
         todo += [(first + branch, cell) for branch, cell in enumerate(cells)]
     return sorted(done, key=lambda found: found[0])
+
+
+def window_around(low: Sequence[float], high: Sequence[float]) -> FloatArray:
+    """Return the corners of the picture: what rows lie in, and a margin on every side."""
+    ends = []
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start, end in zip(low, high, strict=True):
+            pad = MARGIN * (end - start) or max(abs(start), 1.0) * 0.5
+            ends.append((start - pad, end + pad))
+        (left, right), (bottom, top) = ends
+        window = np.array([[left, bottom], [right, bottom], [right, top], [left, top]])
+        if not np.isfinite(window[2] - window[0]).all():
+            raise ValueError("The range of the features is too large to be drawn; scale them.")
+    return window
+
+
+def draw_region(ax: Any, corners: FloatArray, colour: str, gid: str) -> None:
+    """Draw a region, given the colour of its class."""
+    patches = require("matplotlib.patches", "plot", "Drawing regions")
+    drawn = patches.Polygon(
+        corners,
+        closed=True,
+        facecolor=region_colour(colour),
+        edgecolor=mix(INK, "#ffffff", 0.35),
+        linewidth=0.7,
+        joinstyle="round",
+        zorder=1,
+    )
+    drawn.set_gid(gid)
+    ax.add_patch(drawn)
+
+
+def show_window(ax: Any, window: FloatArray) -> None:
+    """Let an Axes show a window, with lines at its left and below only."""
+    ax.set(xlim=(window[0, 0], window[2, 0]), ylim=(window[0, 1], window[2, 1]))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=8)
+
+
+def qualitative_columns(subject: Subject, trees: Sequence[Tree]) -> BoolArray:
+    """Say which columns hold levels; of a bare tree only its tables tell."""
+    found = np.array([column.kind == "qualitative" for column in subject.encoding.columns])
+    for tree in trees:
+        found[tree.coef_idx[np.diff(tree.table_ptr) > 0]] = True
+    return found
+
+
+def column_spreads(Z: AnyArray) -> FloatArray:
+    """Return the standard deviation of what is there in each column, also of huge numbers."""
+    spread = np.zeros(Z.shape[1])
+    for place in range(Z.shape[1]):
+        column = Z[~np.isnan(Z[:, place]), place].astype(np.float64)
+        unit = float(np.abs(column).max(initial=0.0)) or 1.0
+        spread[place] = np.std(column / unit) * unit if len(column) else 0.0
+    return spread
 
 
 def _branches(
@@ -121,3 +188,64 @@ def _restricted(
         else:
             threshold -= float(tree.coef[k] * read_column(tree, k, row[None, :])[0])
     return normal, threshold
+
+
+def region_colour(colour: str) -> str:
+    """Return the pale colour of a region, given the colour of its class."""
+    return mix(colour, "#ffffff", 0.78)
+
+
+def draw_rows(
+    ax: Any,
+    points: AnyArray,
+    codes: AnyArray,
+    palette: Palette,
+    font: Font,
+    strength: FloatArray | None = None,
+) -> None:
+    """Draw rows by class, those with a missing coordinate not; `strength` is from 0 to 1."""
+    there = ~np.isnan(points).any(axis=1)
+    present = np.unique(codes[there]).tolist()
+    faint = faintness(len(points))
+    for c in present:
+        rows = np.flatnonzero((codes == c) & there)
+        look = mark(c, palette.colours[c], point_size(len(points)))
+        alpha = faint if strength is None else faint * strength[rows]
+        drawn = ax.scatter(*points[rows].T, alpha=alpha, zorder=3, **look)
+        drawn.set_gid(f"class-{c}")
+    _legend(ax, present, palette, font)
+
+
+def point_size(n_rows: int) -> float:
+    """Return the size of points, given how many there are."""
+    return float(np.clip(3000 / max(n_rows, 1), 7.0, 26.0))
+
+
+def faintness(n_rows: int) -> float:
+    """Return how strong points are: many of them must not hide those of the classes before."""
+    return float(np.clip(MANY / max(n_rows, 1), 0.15, 1.0))
+
+
+def _legend(ax: Any, present: list[int], palette: Palette, font: Font) -> None:
+    """Name the classes: few of them above the picture, more at its right."""
+    if len(present) > MAX_LEGEND:
+        return
+    handles = [ax.scatter([], [], **mark(c, palette.colours[c])) for c in present]
+    if len(present) <= 4:
+        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 4}
+    else:
+        n_columns = math.ceil(len(present) / 14)
+        place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "ncols": n_columns}
+    # Names that begin with an underscore would be taken for private ones; they come later.
+    legend = ax.legend(
+        handles,
+        ["name"] * len(handles),
+        **place,
+        frameon=False,
+        fontsize=8,
+        handletextpad=0.2,
+        columnspacing=1.0,
+        borderaxespad=0.2,
+    )
+    for c, text in zip(present, legend.get_texts(), strict=True):
+        write(text, font.fit(palette.names[c], 1.4, 8))

@@ -1,7 +1,8 @@
-"""The rows of a picture: which of them reach a node, and where they lie along its normal."""
+"""The rows of a picture: which reach a node, where they lie along its normal, what moves one."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from obliqua.words.levels import LevelBranch, asks_for_levels, level_branches
 from obliqua.words.numbers import write_number
 from obliqua.words.phrases import holds_values, written_number_of_rows
 from obliqua.words.question import Question, Term, read_plane
-from obliqua.words.subject import Subject, read_values
+from obliqua.words.subject import Subject, read_column, read_values
 
 # Rows further out than the middle 98 % by this many times its length share the last bin.
 REACH = 0.5
@@ -27,23 +28,7 @@ OFF_CUT = 0.25
 class Sample:
     """Rows with their classes and weights, sent through a tree.
 
-    Parameters
-    ----------
-    subject : Subject
-        The tree.
-    X : array-like of shape (n_rows, n_features)
-        The rows.
-    y : array-like of shape (n_rows,), default=None
-        Their labels.
-    sample_weight : array-like of shape (n_rows,), default=None
-        Their weights.
-    own : bool, default=True
-        Whether rows of classes that the tree does not tell apart are left out.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many labels or weights as rows, or no row is left.
+    Rows of classes that the tree does not tell apart are left out, unless all are asked for.
     """
 
     def __init__(
@@ -53,7 +38,7 @@ class Sample:
         y: Any = None,
         sample_weight: Any = None,
         *,
-        own: bool = True,
+        all_classes: bool = False,
     ) -> None:
         self.tree = subject.tree
         self.Z = subject.rows(X)
@@ -64,8 +49,8 @@ class Sample:
                 f"{len(self.codes)} labels."
             )
         self.weight = _checked_weights(sample_weight, len(self.Z))
-        if own and self.codes is not None and not subject.own.all():
-            rows = subject.own_rows(self.codes)
+        if not (self.codes is None or all_classes or subject.told_apart.all()):
+            rows = subject.rows_told_apart(self.codes)
             self.Z, self.codes, self.weight = self.Z[rows], self.codes[rows], self.weight[rows]
 
     @cached_property
@@ -133,20 +118,13 @@ def _checked_weights(sample_weight: Any, n_rows: int) -> FloatArray:
 class Along:
     """A hyperplane's question, with a scale on which the rows that go left are to the left.
 
-    Parameters
-    ----------
-    question : Question
-        The question, in units of its leading feature. If its divisor is negative, the scale runs
-        against it: it asks whether the sum is at least the threshold.
-    plane : int
-        The plane.
-    levels : LevelBranch, default=None
-        Which levels go left, if the node asks for those of one column only.
+    The question is in units of its leading feature. If its divisor is negative, the scale runs
+    against it: it asks whether the sum is at least the threshold.
     """
 
     question: Question
     plane: int
-    levels: LevelBranch | None = None
+    levels: LevelBranch | None = None  # those that go left, if it asks for one column's only
 
     @property
     def divisor(self) -> float:
@@ -188,23 +166,12 @@ def along(subject: Subject, node: int) -> Along | None:
 class Histogram:
     """Rows at a node along its normal, counted by class.
 
-    Parameters
-    ----------
-    edges : ndarray of shape (n_bins + 1,)
-        The edges of the bins, on the scale of `Along`; the cut is one of them.
-    sums : ndarray of shape (n_bins, n_classes)
-        The weight of each class in each bin; of all rows, if they have no labels.
-    cut : float
-        Where the threshold is.
-    steps : ndarray of shape (n_bins,), default=None
-        At a split on levels there is a bin per score, all of the same width: these scores. A
-        side without rows has an empty bin.
-    names : tuple of str, default=()
-        The levels that have them.
+    At a split on levels there is a bin per score, all of the same width: `steps` are these scores,
+    and `names` the levels that have them. A side without rows has an empty bin.
     """
 
-    edges: FloatArray
-    sums: FloatArray
+    edges: FloatArray  # of the bins, on the scale of `Along`; the cut is one of them
+    sums: FloatArray  # by bin and class; by bin alone if rows have no labels
     cut: float
     steps: FloatArray | None = None
     names: tuple[str, ...] = ()
@@ -319,3 +286,53 @@ def _edges(values: FloatArray, cut: float, n_bins: int) -> FloatArray | None:
         edges = cut + step * np.arange(-left, right + 1)
     edges[left] = cut
     return edges if np.isfinite(edges).all() and (np.diff(edges) > 0).all() else None
+
+
+@dataclass(frozen=True)
+class Moves:
+    """How far each feature moves a row, in the question's units, the farthest first."""
+
+    value: float  # of the row, along the question's direction
+    terms: list[tuple[str, float]]
+    others: float  # how far all other features move it together
+    n_others: int
+
+
+def moves_of(
+    scale: Along, sample: Sample | None, node: int, z: AnyArray, max_terms: int, subject: Subject
+) -> Moves:
+    """Say what moves a row away from the mean of the rows at a node, or from 0."""
+    tree = subject.tree
+    start, end = (int(p) for p in tree.coef_ptr[scale.plane : scale.plane + 2])
+    here, share = None, None
+    if sample is not None:
+        # Rows are taken out once: there may be thousands of features.
+        rows = sample.at(node)
+        weight = sample.weight[rows]
+        if weight.sum() > 0:
+            here, share = sample.Z[rows], weight / weight.sum()
+    moved = np.empty(end - start)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k in range(start, end):
+            value = float(read_column(tree, k, z)[0])
+            if here is not None and share is not None:
+                mean = float(share @ read_column(tree, k, here))
+                # What stands in for a missing value is often the mean itself.
+                value = 0.0 if math.isclose(value, mean, rel_tol=1e-12) else value - mean
+            moved[k - start] = float(tree.coef[k]) * value / scale.divisor
+    order = np.argsort(-np.abs(moved), kind="stable").tolist()
+    # One more bar takes no more room than a bar for "one other".
+    shown = len(order) if len(order) <= max_terms + 1 else max_terms
+    names = {term.column: _name(term, z) for term in scale.question.terms}
+    terms = [(names[int(tree.coef_idx[start + k])], float(moved[k])) for k in order[:shown]]
+    rest = moved[order[shown:]]
+    value = scale.sign * float(scale.values(tree, z)[0])
+    return Moves(value, terms, float(rest.sum()), len(rest))
+
+
+def _name(term: Term, z: AnyArray) -> str:
+    """Name what moves a row: a feature, with the row's level or where its number is missing."""
+    value = float(z[0, term.column])
+    if term.scores is not None:
+        return f"{term.scores.name}: {level_name(term, value)}"
+    return f"{term.name} (missing)" if np.isnan(value) else term.name

@@ -8,14 +8,21 @@ from typing import Any
 import numpy as np
 
 from obliqua._extras import require
-from obliqua._typing import AnyArray, BoolArray, FloatArray
+from obliqua._typing import AnyArray, FloatArray
 from obliqua.data.encoding import Column, written_name
-from obliqua.plot._canvas import check_ax, room_of
+from obliqua.plot._canvas import Font, axes_of, check_ax, note_below, size_of_axes, write
 from obliqua.plot._nodes import Palette, minus
-from obliqua.plot._points import draw_rows, note_below, region_colour, region_style, write
-from obliqua.plot._regions import leaf_cells
+from obliqua.plot._regions import (
+    column_spreads,
+    draw_region,
+    draw_rows,
+    leaf_cells,
+    qualitative_columns,
+    region_colour,
+    show_window,
+    window_around,
+)
 from obliqua.plot._rows import Sample
-from obliqua.plot._style import Font
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
 from obliqua.words.levels import written_levels
@@ -25,7 +32,6 @@ from obliqua.words.subject import Subject, read_column, subject_of
 Pair = tuple[int, int]
 
 GRID = 400  # points per side where cells are no polygons
-MARGIN = 0.06  # of the range of the rows, on every side
 MAX_NAMED = 3  # held features that are named in the caption
 
 
@@ -113,14 +119,11 @@ def plot_boundary(
     several = isinstance(container, Model) and len(container.trees) > 1 and tree is None
     subject = subject_of(model, feature_names, class_names, 0 if several else tree)
     trees = container.trees if several and container is not None else (subject.tree,)
-    sample = Sample(subject, X, y, own=not several)
+    sample = Sample(subject, X, y, all_classes=several)
     pair = _pair(subject, trees, sample.Z, features)
     row, named = _held(subject, trees, sample.Z, pair, fixed or {})
     window = _window(sample.Z, pair)
-    if ax is None:
-        ax = require("matplotlib.pyplot", "plot", "Drawing a boundary").subplots(
-            figsize=(5.6, 4.6), layout="constrained"
-        )[1]
+    ax = axes_of(ax, (5.6, 4.6), "Drawing a boundary")
     palette, font = Palette.of(subject), Font()
     cells = None if several else leaf_cells(subject.tree, row, pair, window)
     if cells is None:
@@ -129,7 +132,9 @@ def plot_boundary(
         )
         _draw_grid(ax, walker, row, pair, window, palette)
     else:
-        _draw_cells(ax, subject.tree, cells, palette)
+        for leaf, corners in cells:
+            colour = palette.colours[int(subject.tree.leaf_label[leaf])]
+            draw_region(ax, corners, colour, f"leaf-{leaf}")
     if sample.codes is not None:
         strength = _strength(subject, trees, sample.Z, row, pair)
         draw_rows(ax, sample.Z[:, pair], sample.codes, palette, font, strength)
@@ -162,7 +167,7 @@ def _pair(
 ) -> tuple[int, int]:
     if subject.encoding.n_columns < 2:
         raise ValueError("A boundary is drawn over two features, and this model has only one.")
-    numeric = np.flatnonzero(~_qualitative(subject, trees))
+    numeric = np.flatnonzero(~qualitative_columns(subject, trees))
     if len(numeric) < 2:
         raise ValueError(
             f"A boundary is drawn over two numeric features, and this model has {len(numeric)}. "
@@ -188,20 +193,14 @@ def _pair(
     return first, second
 
 
-def _qualitative(subject: Subject, trees: Sequence[Tree]) -> BoolArray:
-    """Say which columns hold levels; of a bare tree only its tables tell."""
-    found = np.array([column.kind == "qualitative" for column in subject.encoding.columns])
-    for tree in trees:
-        found[tree.coef_idx[np.diff(tree.table_ptr) > 0]] = True
-    return found
-
-
 def _most_moving(trees: Sequence[Tree], Z: AnyArray) -> AnyArray:
     """Return the rank of each column, 0 for the one that moves rows most."""
     moved = np.zeros(Z.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         for tree in trees:
-            spread = [_spread(read_column(tree, k, Z)[:, None])[0] for k in range(len(tree.coef))]
+            spread = [
+                column_spreads(read_column(tree, k, Z)[:, None])[0] for k in range(len(tree.coef))
+            ]
             effect = np.abs(tree.coef) * np.array(spread)
             # Trees by hand know no gain; then all planes count alike.
             gain = tree.gain[tree.node_of_plane] if tree.gain.any() else np.ones(tree.n_planes)
@@ -213,16 +212,6 @@ def _most_moving(trees: Sequence[Tree], Z: AnyArray) -> AnyArray:
     return np.argsort(order)
 
 
-def _spread(Z: AnyArray) -> FloatArray:
-    """Return the standard deviation of what is there in each column, also of huge numbers."""
-    spread = np.zeros(Z.shape[1])
-    for place in range(Z.shape[1]):
-        column = Z[~np.isnan(Z[:, place]), place].astype(np.float64)
-        unit = float(np.abs(column).max(initial=0.0)) or 1.0
-        spread[place] = np.std(column / unit) * unit if len(column) else 0.0
-    return spread
-
-
 def _used(trees: Sequence[Tree]) -> list[int]:
     return sorted({int(column) for tree in trees for column in np.unique(tree.coef_idx)})
 
@@ -231,7 +220,7 @@ def _held(
     subject: Subject, trees: Sequence[Tree], Z: AnyArray, pair: Pair, fixed: Mapping[Any, Any]
 ) -> tuple[FloatArray, list[int]]:
     """Return the row through which the slice goes, and which of its values were given."""
-    coded = _qualitative(subject, trees)
+    coded = qualitative_columns(subject, trees)
     row = np.array([_middle(Z[:, place], bool(coded[place])) for place in range(Z.shape[1])])
     named = []
     for feature, value in fixed.items():
@@ -288,14 +277,8 @@ def _window(Z: AnyArray, pair: tuple[int, int]) -> FloatArray:
             raise ValueError(
                 f"All values of feature {column} are missing in X, so there is nothing to draw."
             )
-        low, high = float(there.min()), float(there.max())
-        pad = MARGIN * (high - low) or max(abs(low), 1.0) * 0.5
-        ends.append((low - pad, high + pad))
-    (left, right), (bottom, top) = ends
-    window = np.array([[left, bottom], [right, bottom], [right, top], [left, top]])
-    if not np.isfinite(window[2] - window[0]).all():
-        raise ValueError("The range of the features is too large to be drawn; scale them.")
-    return window
+        ends.append((float(there.min()), float(there.max())))
+    return window_around(*zip(*ends, strict=True))
 
 
 def _strength(
@@ -303,7 +286,7 @@ def _strength(
 ) -> FloatArray:
     """Return how strongly each row is drawn: the nearer to the slice, the more."""
     held = [k for k in _used(trees) if k not in pair]
-    spread, coded = _spread(Z), _qualitative(subject, trees)
+    spread, coded = column_spreads(Z), qualitative_columns(subject, trees)
     apart = np.zeros(len(Z))
     for k in held:
         if coded[k]:
@@ -317,17 +300,6 @@ def _strength(
 
 
 # --- drawing ------------------------------------------------------------------------------------
-
-
-def _draw_cells(
-    ax: Any, tree: Tree, cells: list[tuple[int, FloatArray]], palette: Palette
-) -> None:
-    patches = require("matplotlib.patches", "plot", "Drawing a boundary")
-    for leaf, corners in cells:
-        colour = palette.colours[int(tree.leaf_label[leaf])]
-        cell = patches.Polygon(corners, closed=True, **region_style(colour))
-        cell.set_gid(f"leaf-{leaf}")
-        ax.add_patch(cell)
 
 
 def _draw_grid(
@@ -363,11 +335,9 @@ def _draw_grid(
 def _label(
     ax: Any, subject: Subject, pair: tuple[int, int], window: FloatArray, font: Font
 ) -> None:
-    room = room_of(ax)
-    ax.set(xlim=(window[0, 0], window[2, 0]), ylim=(window[0, 1], window[2, 1]))
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=8)
-    for axis, column, length in zip((ax.xaxis, ax.yaxis), pair, room, strict=True):
+    lengths = size_of_axes(ax)
+    show_window(ax, window)
+    for axis, column, length in zip((ax.xaxis, ax.yaxis), pair, lengths, strict=True):
         write(axis.label, font.fit(subject.encoding.names[column], length, 9))
         axis.label.set_fontsize(9)
 

@@ -8,12 +8,20 @@ import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import FloatArray, Int64Array
-from obliqua.plot._canvas import check_ax, room_of
-from obliqua.plot._points import note_below, write
-from obliqua.plot._style import INK, PALE, Font, mix
+from obliqua.plot._canvas import (
+    INK,
+    PALE,
+    Font,
+    axes_of,
+    check_ax,
+    check_limit,
+    mix,
+    note_below,
+    size_of_axes,
+    write,
+)
 from obliqua.spectrum.diagnosis import Diagnosis
 from obliqua.spectrum.energies import Energy, percent
-from obliqua.spectrum.overlaps import checked_count
 
 # Purple and green are told apart by colour-blind readers.
 LOW, HIGH = "#762a83", "#1b7837"
@@ -24,7 +32,7 @@ NAME = 2.0  # inches for the name of a feature
 PURPOSE = "Drawing a diagnosis"
 #: One feature alone, pairs, more together.
 ORDERS = {"1": BLUE, "2": mix(BLUE, "#ffffff", 0.5), "more": PALE}
-SAID = {"1": "single features", "2": "pairs", "more": "more together"}
+IN_WORDS = {"1": "single features", "2": "pairs", "more": "more together"}
 
 
 def plot_eigenvalues(diagnosis: Diagnosis, *, max_components: int = 40, ax: Any = None) -> Any:
@@ -67,8 +75,9 @@ def plot_eigenvalues(diagnosis: Diagnosis, *, max_components: int = 40, ax: Any 
     'component'
     """
     _check(diagnosis, ax)
-    most = checked_count("max_components", max_components)
-    ax = _figure(ax, (6.0, 3.4))
+    check_limit("max_components", max_components, 1)
+    most = max_components
+    ax = axes_of(ax, (6.0, 3.4), PURPOSE)
     shares = 100.0 * diagnosis.shares[:most]
     collections = require("matplotlib.collections", "plot", PURPOSE)
     corners = [
@@ -139,7 +148,7 @@ def plot_overlaps(diagnosis: Diagnosis, *, ordered: bool = True, ax: Any = None)
     10
     """
     _check(diagnosis, ax)
-    ax = _figure(ax, (5.4, 5.0))
+    ax = axes_of(ax, (5.4, 5.0), PURPOSE)
     colours = require("matplotlib.colors", "plot", PURPOSE)
     order = order_of(diagnosis.correlation) if ordered else np.arange(diagnosis.n_trees)
     palette = colours.LinearSegmentedColormap.from_list("overlaps", [LOW, "#ffffff", HIGH])
@@ -148,7 +157,7 @@ def plot_overlaps(diagnosis: Diagnosis, *, ordered: bool = True, ax: Any = None)
     cells.set_gid("overlaps")
     n = diagnosis.n_trees
     if n <= NAMED:
-        size = min(SIZE, 72.0 * room_of(ax)[0] / n / 1.6)
+        size = min(SIZE, 72.0 * size_of_axes(ax)[0] / n / 1.6)
         ax.set_xticks(range(n), order.tolist(), fontsize=size, rotation=90)
         ax.set_yticks(range(n), order.tolist(), fontsize=size)
     else:
@@ -207,13 +216,14 @@ def plot_energy(diagnosis: Diagnosis | Energy, *, max_features: int = 20, ax: An
     """
     found = diagnosis if isinstance(diagnosis, Energy) else _energy_in(diagnosis, ax)
     check_ax(ax)
-    most = checked_count("max_features", max_features)
+    check_limit("max_features", max_features, 1)
+    most = max_features
     scale = 100.0 / found.variance if found.variance > 0 else 0.0
     main = scale * found.main
     whole = main if found.total is None else np.maximum(main, scale * found.total)
     used = np.flatnonzero(whole > 0)
     shown = used[np.lexsort((used, -main[used], -whole[used]))][:most]
-    ax = _figure(ax, (6.4, 1.5 + 0.24 * (len(shown) + 1.4)))
+    ax = axes_of(ax, (6.4, 1.5 + 0.24 * (len(shown) + 1.4)), PURPOSE)
     _bars(ax, found, shown, main, whole)
     font = Font()
     names = ["all", *(font.fit(found.features[f], NAME, SIZE) for f in shown.tolist())]
@@ -230,7 +240,7 @@ def plot_energy(diagnosis: Diagnosis | Energy, *, max_features: int = 20, ax: An
         ax,
         "first bar: "
         + ", ".join(
-            f"{_said(found, name)} {percent(share)}" for name, share in found.orders.items()
+            f"{_in_words(found, name)} {percent(share)}" for name, share in found.orders.items()
         )
         + "; below it, dark: a feature alone"
         + ("" if found.total is None else ", pale: with others")
@@ -272,15 +282,8 @@ def _energy_in(diagnosis: Any, ax: Any) -> Energy:
     return found
 
 
-def _figure(ax: Any, size: tuple[float, float]) -> Any:
-    if ax is not None:
-        return ax
-    pyplot = require("matplotlib.pyplot", "plot", PURPOSE)
-    return pyplot.subplots(figsize=size, layout="constrained")[1]
-
-
-def _said(found: Energy, order: str) -> str:
-    return "several together" if found.pairs is None and order == "more" else SAID[order]
+def _in_words(found: Energy, order: str) -> str:
+    return "several together" if found.pairs is None and order == "more" else IN_WORDS[order]
 
 
 def _bars(ax: Any, found: Energy, shown: Int64Array, main: FloatArray, whole: FloatArray) -> None:

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._extras import require
 from obliqua._typing import FloatArray
-from obliqua.plot._canvas import check_ax
+from obliqua.plot._canvas import axes_of, check_ax
 
 BLUE = "#0072b2"
 SIZE = 8.0  # points
@@ -52,9 +51,7 @@ def plot_loss(curve: Any, *, ax: Any = None) -> Any:
     """
     check_ax(ax)
     values = _checked(getattr(curve, "loss_curve_", curve))
-    if ax is None:
-        pyplot = require("matplotlib.pyplot", "plot", "Drawing a loss")
-        _, ax = pyplot.subplots(figsize=(6.0, 3.0), layout="constrained")
+    ax = axes_of(ax, (6.0, 3.0), "Drawing a loss")
     (line,) = ax.plot(np.arange(1, len(values) + 1), values, color=BLUE, linewidth=1.2)
     line.set_gid("loss")
     ax.set_xlabel("pass over the rows", fontsize=SIZE + 1)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray
-from obliqua.plot._canvas import Canvas, check_ax
+from obliqua.plot._canvas import EDGE, GREY, INK, Canvas, Font, check_ax, check_limit, mix
 from obliqua.plot._nodes import (
     DIGITS,
     FURTHER,
@@ -31,16 +31,16 @@ from obliqua.plot._nodes import (
 from obliqua.plot._rows import (
     Along,
     Histogram,
+    Moves,
     Sample,
     along,
     histogram,
     level_name,
+    moves_of,
     note_on,
     rows_at,
     sums_at,
 )
-from obliqua.plot._style import EDGE, GREY, INK, Font, mix
-from obliqua.plot._terms import Moves, check_limit, moves_of
 from obliqua.words.numbers import write_number
 from obliqua.words.phrases import written_counted
 from obliqua.words.subject import Subject, subject_of

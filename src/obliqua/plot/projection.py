@@ -10,26 +10,35 @@ import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
-from obliqua.plot._canvas import check_ax, room_of
-from obliqua.plot._nodes import DIGITS, Palette, minus
-from obliqua.plot._points import (
-    draw_rows,
-    faintness,
+from obliqua.plot._canvas import (
+    GREY,
+    Font,
+    axes_of,
+    check_ax,
+    mix,
     note_below,
-    region_style,
-    size_of,
+    size_of_axes,
     write,
 )
-from obliqua.plot._regions import clip
+from obliqua.plot._nodes import DIGITS, Palette, minus
+from obliqua.plot._regions import (
+    clip,
+    column_spreads,
+    draw_region,
+    draw_rows,
+    faintness,
+    point_size,
+    qualitative_columns,
+    show_window,
+    window_around,
+)
 from obliqua.plot._rows import Sample
-from obliqua.plot._style import GREY, Font, mix
 from obliqua.tree.builder import TreeBuilder
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.tree import Tree
 from obliqua.words.question import read_plane
 from obliqua.words.subject import Subject, read_values, subject_of
 
-MARGIN = 0.06  # of the range of the rows, on every side
 MAX_TERMS = 3  # of a direction that are named
 RING = 5  # points that a ring covers as much as
 # A normal is along two others if no more than this is left of it; normals have 24 bits.
@@ -122,9 +131,7 @@ def plot_projection(
     points = np.column_stack([axis.values(sample.Z) for axis in axes])
     window = _window(points)
     cells = _cells(subject.tree, axes, window, scale)
-    if ax is None:
-        pyplot = require("matplotlib.pyplot", "plot", "Drawing a projection")
-        ax = pyplot.subplots(figsize=(5.6, 4.6), layout="constrained")[1]
+    ax = axes_of(ax, (5.6, 4.6), "Drawing a projection")
     palette, font = Palette.of(subject), Font()
     _draw_cells(ax, subject.tree, cells, palette)
     n_rings = 0
@@ -149,7 +156,7 @@ class Scale:
     @classmethod
     def of(cls, Z: AnyArray) -> Scale:
         """Measure rows: the standard deviation, or the size of a column that does not vary."""
-        spread = _spread(Z)
+        spread = column_spreads(Z)
         size = np.abs(np.nan_to_num(np.asarray(Z, dtype=np.float64))).max(axis=0, initial=0.0)
         unit = np.where(spread > 0, spread, np.where(size > 0, size, 1.0))
         return cls(unit, np.asarray(np.isnan(Z).any(axis=0)))
@@ -255,7 +262,7 @@ def _by_hand(subject: Subject, Z: AnyArray, direction: FloatArray) -> Axis:
     for leaf in ("left", "right"):
         builder.set_leaf(leaf, [1.0])
     made = builder.build()
-    return _axis(subject, replace(made, spread=_spread(Z)[made.coef_idx]), 0)
+    return _axis(subject, replace(made, spread=column_spreads(Z)[made.coef_idx]), 0)
 
 
 def _means(Z: AnyArray) -> FloatArray:
@@ -264,25 +271,6 @@ def _means(Z: AnyArray) -> FloatArray:
     count = known.sum(axis=0)
     shares = np.where(known, Z, 0.0) / np.maximum(count, 1)
     return np.where(count > 0, shares.sum(axis=0), np.nan)
-
-
-def _spread(Z: AnyArray) -> FloatArray:
-    """Return the standard deviation of what is there in each column; 0 if nothing is."""
-    known = ~np.isnan(Z)
-    largest = np.abs(np.where(known, Z, 0.0)).max(axis=0, initial=0.0)
-    unit = np.where(largest > 0, largest, 1.0)
-    scaled = Z / unit
-    away = np.where(known, scaled - _means(scaled), 0.0)
-    square = np.square(away).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    return np.asarray(np.sqrt(square) * unit, dtype=np.float64)
-
-
-def _numeric(subject: Subject) -> BoolArray:
-    """Say which columns are numbers; of a bare tree only its tables tell."""
-    found = np.array([column.kind != "qualitative" for column in subject.encoding.columns])
-    tree = subject.tree
-    found[tree.coef_idx[np.diff(tree.table_ptr) > 0]] = False
-    return found
 
 
 def _given(subject: Subject, Z: AnyArray, directions: Any) -> tuple[Axis, Axis]:
@@ -298,8 +286,9 @@ def _given(subject: Subject, Z: AnyArray, directions: Any) -> tuple[Axis, Axis]:
         raise ValueError(f"{wanted}; got {rows[~np.isfinite(rows)][0]}.")
     if not rows.any(axis=1).all():
         raise ValueError(f"{wanted}, not all 0; got a line of zeros.")
-    if rows[:, ~_numeric(subject)].any():
-        names = [subject.encoding.names[k] for k in np.flatnonzero(~_numeric(subject))]
+    qualitative = qualitative_columns(subject, (subject.tree,))
+    if rows[:, qualitative].any():
+        names = [subject.encoding.names[k] for k in np.flatnonzero(qualitative)]
         raise ValueError(
             "directions must be 0 for qualitative features, whose levels have no place on a "
             f"line: {', '.join(map(repr, names))}."
@@ -309,9 +298,9 @@ def _given(subject: Subject, Z: AnyArray, directions: Any) -> tuple[Axis, Axis]:
 
 def _widest(subject: Subject, Z: AnyArray, found: list[Axis]) -> Axis:
     """Return the direction in which standardised rows vary most, beside those that are there."""
-    spread = _spread(Z)
+    spread = column_spreads(Z)
     plain = Scale(np.ones(Z.shape[1]), np.zeros(Z.shape[1], dtype=bool))
-    places = np.flatnonzero(_numeric(subject) & (spread > 0))
+    places = np.flatnonzero(~qualitative_columns(subject, (subject.tree,)) & (spread > 0))
     scaled = Z[:, places].astype(np.float64) / spread[places]
     scaled = scaled[~np.isnan(scaled).any(axis=1)]
     if len(scaled) and len(places):
@@ -349,16 +338,7 @@ def _window(points: FloatArray) -> FloatArray:
     there = points[np.isfinite(points).all(axis=1)]
     if not len(there):
         raise ValueError("X has no row with a value along both directions, so nothing is drawn.")
-    low, high = there.min(axis=0), there.max(axis=0)
-    with np.errstate(over="ignore"):
-        pad = MARGIN * (high - low)
-        pad = np.where(pad > 0, pad, np.maximum(np.abs(low), 1.0) * 0.5)
-        (left, bottom), (right, top) = low - pad, high + pad
-    window = np.array([[left, bottom], [right, bottom], [right, top], [left, top]])
-    with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isfinite(window[2] - window[0]).all():
-            raise ValueError("The range of the features is too large to be drawn; scale them.")
-    return window
+    return window_around(there.min(axis=0).tolist(), there.max(axis=0).tolist())
 
 
 def _cells(tree: Tree, axes: Sequence[Axis], window: FloatArray, scale: Scale) -> list[Cell]:
@@ -412,9 +392,7 @@ def _draw_cells(ax: Any, tree: Tree, cells: list[Cell], palette: Palette) -> Non
     patches = require("matplotlib.patches", "plot", "Drawing a projection")
     for cell in cells:
         colour = palette.colours[_colour_of(tree, cell)]
-        drawn = patches.Polygon(cell.corners, closed=True, **region_style(colour))
-        drawn.set_gid(f"node-{cell.node}")
-        ax.add_patch(drawn)
+        draw_region(ax, cell.corners, colour, f"node-{cell.node}")
         if cell.n_splits:
             lines = patches.Polygon(
                 cell.corners,
@@ -443,7 +421,7 @@ def _draw_rings(
         rows = other & (predicted == c)
         drawn = ax.scatter(
             *points[rows].T,
-            s=4.5 * size_of(len(points)),
+            s=4.5 * point_size(len(points)),
             marker="o",
             facecolor="none",
             edgecolor=palette.colours[c],
@@ -456,11 +434,9 @@ def _draw_rings(
 
 
 def _label(ax: Any, axes: Sequence[Axis], window: FloatArray, font: Font) -> None:
-    ax.set(xlim=(window[0, 0], window[2, 0]), ylim=(window[0, 1], window[2, 1]))
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=8)
-    room = room_of(ax)
-    for axis, known, length in zip((ax.xaxis, ax.yaxis), axes, room, strict=True):
+    show_window(ax, window)
+    lengths = size_of_axes(ax)
+    for axis, known, length in zip((ax.xaxis, ax.yaxis), axes, lengths, strict=True):
         write(axis.label, known.label(font, length, 9.0))
         axis.label.set_fontsize(9)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from obliqua.plot._canvas import Canvas, check_ax
-from obliqua.plot._style import GREY, INK, Font
+from obliqua.plot._canvas import GREY, INK, Canvas, Font, check_ax
 from obliqua.stats.ranks import Ranks
 
 BLUE = "#0072b2"

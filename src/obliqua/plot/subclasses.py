@@ -10,10 +10,8 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.explain.subclasses import Subclasses, subclasses
-from obliqua.plot._canvas import check_ax, room_of
+from obliqua.plot._canvas import GREY, INK, Font, axes_of, check_ax, mix, size_of_axes, write
 from obliqua.plot._nodes import Palette, minus
-from obliqua.plot._points import write
-from obliqua.plot._style import GREY, INK, Font, mix
 from obliqua.words.phrases import written_share
 from obliqua.words.subject import subject_of
 
@@ -113,8 +111,9 @@ def plot_subclasses(
     columns = _furthest(found.difference[lines], int(max_features))
     places = _places(found.codes[lines])
     font = Font()
-    if ax is None:
-        ax = _figure(len(columns), float(places[-1] + 1 if len(places) else 1))
+    height = float(places[-1] + 1 if len(places) else 1)
+    size = (LABEL + CELL[0] * max(len(columns), 3), 1.3 + CELL[1] * max(height, 2.0))
+    ax = axes_of(ax, size, "Drawing subclasses")
     _draw(ax, found, lines, columns, places, palette)
     _name_features(ax, found, columns, font)
     _name_lines(ax, found, lines, places, palette, font)
@@ -135,12 +134,6 @@ def _places(codes: Int64Array) -> FloatArray:
     steps = np.ones(len(codes))
     steps[1:] += GAP * (np.diff(codes) != 0)
     return np.cumsum(steps) - 1.0
-
-
-def _figure(n_columns: int, height: float) -> Any:
-    pyplot = require("matplotlib.pyplot", "plot", "Drawing subclasses")
-    size = (LABEL + CELL[0] * max(n_columns, 3), 1.3 + CELL[1] * max(height, 2.0))
-    return pyplot.subplots(figsize=size, layout="constrained")[1]
 
 
 def _colour(difference: float) -> str:
@@ -222,7 +215,7 @@ def _write_numbers(
     ax: Any, found: Subclasses, lines: Int64Array, columns: Int64Array, places: FloatArray
 ) -> None:
     """Write the differences into the cells, if there is room for readable letters."""
-    width, height = room_of(ax)
+    width, height = size_of_axes(ax)
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     cell = (width / (right - left), height / (bottom - top))
     # A letter is about 0.6 of its size wide; "-12.3" has five.
@@ -257,7 +250,7 @@ def _caption(ax: Any, font: Font, hidden: int, gaps: bool) -> None:
         text += "; grey: all missing"
     if hidden:
         text += f"; {hidden} more {'column differs' if hidden == 1 else 'columns differ'} less"
-    lines = font.wrap(map(font.writable, text.split()), room_of(ax)[0], 7.0)
+    lines = font.wrap(map(font.writable, text.split()), size_of_axes(ax)[0], 7.0)
     note = ax.annotate(
         "\n".join(lines),
         xy=(0.0, 0.0),

@@ -10,8 +10,7 @@ import numpy as np
 
 from obliqua._typing import FloatArray
 from obliqua.errors import TreeError
-from obliqua.plot._canvas import Canvas, check_ax, room_of
-from obliqua.plot._layout import DrawnNode, tidy
+from obliqua.plot._canvas import GREY, Canvas, Font, check_ax, check_limit, mix, size_of_axes
 from obliqua.plot._nodes import (
     Legend,
     Palette,
@@ -26,8 +25,6 @@ from obliqua.plot._nodes import (
     two_sides,
 )
 from obliqua.plot._rows import Along, Sample, along, histogram, note_on, rows_at, sums_at
-from obliqua.plot._style import GREY, Font, mix
-from obliqua.plot._terms import check_limit
 from obliqua.words.subject import Subject, subject_of
 
 # A tree with more ends than this is cut to fit, unless max_depth says where.
@@ -201,6 +198,53 @@ def shown_nodes(subject: Subject, max_depth: int | None) -> list[DrawnNode]:
     return shown
 
 
+@dataclass(frozen=True)
+class DrawnNode:
+    """A node of the picture."""
+
+    node: int  # its number in the tree
+    children: tuple[int, ...]  # positions in the list of shown nodes; they stand after it
+    depth: int
+    hidden: int = 0  # the number of leaves below it, if they are not shown
+
+
+def tidy(shown: Sequence[DrawnNode], breadth: Sequence[float], gap: float) -> list[float]:
+    """Place nodes side by side.
+
+    Subtrees are moved together as far as the boxes of each level allow, and a parent stands in
+    the middle of its first and its last child.
+    """
+    n = len(shown)
+    offset = [0.0] * n  # of a node from its parent's middle
+    # For each subtree, the span of each level below its root, relative to the root's middle.
+    spans: list[list[tuple[float, float]]] = [[] for _ in range(n)]
+    for i in range(n - 1, -1, -1):
+        children = shown[i].children
+        places: list[float] = []
+        merged: list[tuple[float, float]] = []
+        for child in children:
+            span = spans[child]
+            common = list(zip(merged, span, strict=False))
+            place = max((done[1] - new[0] + gap for done, new in common), default=0.0)
+            places.append(place)
+            moved = [(low + place, high + place) for low, high in span]
+            merged = [(done[0], new[1]) for done, new in zip(merged, moved, strict=False)] + max(
+                merged, moved, key=len
+            )[len(common) :]
+            spans[child] = []
+        middle = (places[0] + places[-1]) / 2 if places else 0.0
+        for child, place in zip(children, places, strict=True):
+            offset[child] = place - middle
+        half = breadth[i] / 2
+        spans[i] = [(-half, half), *((low - middle, high - middle) for low, high in merged)]
+    start = -min(low for low, _ in spans[0])
+    middles = [start] * n
+    for i in range(n):
+        for child in shown[i].children:
+            middles[child] = middles[i] + offset[child]
+    return middles
+
+
 class _TreeDrawing:
     """One picture of a tree: first it is measured, then drawn."""
 
@@ -267,7 +311,7 @@ class _TreeDrawing:
 
     def _arrange(self, ax: Any) -> None:
         """Choose between top to bottom and left to right: what fits the page or the ax better."""
-        page = (1.5, 1.0) if ax is None else room_of(ax)
+        page = (1.5, 1.0) if ax is None else size_of_axes(ax)
         depth = max(node.depth for node in self.shown)
         found = []
         for upright in (True, False):

@@ -22,7 +22,7 @@ from obliqua.select._workers import leave_interrupts_to
 from obliqua.select.adapt import adapted, fix_types, takes_tables
 from obliqua.select.methods import BY_DEFAULT, METHODS, find_method
 from obliqua.select.result import CompareResult
-from obliqua.stats import confusion as measures
+from obliqua.stats import metrics as measures
 from obliqua.tree.model import Model
 
 __all__ = ["CompareResult", "compare"]
@@ -225,8 +225,8 @@ def _measure(
     except Exception as error:
         error.add_note(_where_from(name, estimator, X))
         raise
-    matrix = measures.confusion_matrix(y[test], predicted, classes)
-    values = [measures.accuracy(matrix), *tree_shape(model), seconds]
+    matrix = measures.pooled_matrix(y[test], predicted, classes)
+    values = [measures.accuracy_of(matrix), *tree_shape(model), seconds]
     return np.array(values), matrix
 
 

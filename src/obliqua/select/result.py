@@ -13,7 +13,7 @@ from scipy import stats
 
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.io.values import text_of
-from obliqua.stats import confusion as measures
+from obliqua.stats import metrics as measures
 
 __all__ = [
     "HEADS",
@@ -92,7 +92,7 @@ class CompareResult:
     def macro_f(self) -> dict[str, FloatArray]:
         """By method, the macro F of each cross-validation, all its folds together."""
         return {
-            name: np.array([measures.macro_f(matrix) for matrix in matrices])
+            name: np.array([measures.macro_f_of(matrix) for matrix in matrices])
             for name, matrices in self.confusion.items()
         }
 
@@ -102,7 +102,7 @@ class CompareResult:
 
         Of shape (n_repeats, 2, n_classes), from all folds together.
         """
-        both = (measures.true_positive_rates, measures.true_negative_rates)
+        both = (measures.positive_rates_of, measures.negative_rates_of)
         return {
             name: np.array([[rates(matrix) for rates in both] for matrix in matrices])
             for name, matrices in self.confusion.items()

@@ -6,10 +6,9 @@ from obliqua.spectrum.diagnosis import Diagnosis, diagnose
 from obliqua.spectrum.domain import Domain, Feature
 from obliqua.spectrum.energies import Energy, energy
 from obliqua.spectrum.ensembles import TreeSum, tree_sum_of
-from obliqua.spectrum.function import Spectrum
+from obliqua.spectrum.function import Spectrum, spectrum_of
 from obliqua.spectrum.measures import Measure, measure_of
 from obliqua.spectrum.overlaps import gram
-from obliqua.spectrum.paths import spectrum_of
 from obliqua.spectrum.principal import Components, gram_of_spectra, principal_components
 from obliqua.spectrum.stream import SpectralEnsemble
 

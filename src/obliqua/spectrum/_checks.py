@@ -1,20 +1,16 @@
-"""What functions on finite domains are given is looked at here first."""
+"""Numbers, trees and tables that functions on finite domains are given, looked at first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data.encoding import QUALITATIVE, Column, Encoding
+from obliqua._typing import AnyArray, FloatArray
+from obliqua.data.encoding import Encoding
 from obliqua.tree.tree import Tree
-
-if TYPE_CHECKING:
-    from obliqua.spectrum.domain import Domain, Feature
 
 #: A column with more different numbers than this is no discrete one.
 MOST_VALUES = 64
@@ -41,6 +37,19 @@ def check_count(name: str, value: Any, least: int, none: bool = False) -> None:
     )
 
 
+def checked_count(name: str, given: Any) -> int:
+    """Return a number of things; raise if it is none."""
+    check_count(name, given, 1)
+    return int(given)
+
+
+def checked_flag(name: str, given: Any) -> bool:
+    """Return a flag; raise if it is none."""
+    if not isinstance(given, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {given!r}.")
+    return bool(given)
+
+
 def check_share(name: str, value: Any) -> None:
     """Refuse what is no share."""
     number = isinstance(value, Real) and not isinstance(value, bool)
@@ -56,10 +65,11 @@ def floats_of(what: str, given: Any) -> FloatArray:
             raise ValueError(f"they have the type {array.dtype}")
         return array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{what} must be numbers; got {_short(given)}: {error}.") from error
+        raise ValueError(f"{what} must be numbers; got {short(given)}: {error}.") from error
 
 
-def _short(given: Any) -> str:
+def short(given: Any) -> str:
+    """Write what was given, cut to fit into a message."""
     text = repr(given)
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -131,18 +141,6 @@ def check_encoding(encoding: Any, n_columns: int, whose: str) -> None:
         )
 
 
-def check_domain(domain: Any) -> None:
-    """Refuse what is no domain."""
-    from obliqua.spectrum.domain import Domain
-
-    if not isinstance(domain, Domain):
-        raise TypeError(
-            f"A Domain is needed; got an object of the class {type(domain).__name__}. "
-            "Domain.of_levels takes the numbers of levels, Domain.of_trees trees and "
-            "Domain.of_table a table."
-        )
-
-
 def check_kind(functions: Any, kind: type, word: str) -> None:
     """Refuse a list of functions that are not all of a kind, and an empty one."""
     if isinstance(functions, kind) or not isinstance(functions, Sequence):
@@ -159,25 +157,6 @@ def check_kind(functions: Any, kind: type, word: str) -> None:
                 f"class {type(function).__name__}. Make all with spectrum_of, or all with "
                 "leaf_sum_of."
             )
-
-
-def encoding_of(domain: Domain, X: Any) -> Encoding:
-    """Return what the columns of a table are whose levels a domain knows."""
-    names = tuple(getattr(X, "columns", ()))
-    if names != domain.names and set(names) == set(domain.names) and len(names):
-        raise ValueError(
-            "The columns of X must be in the order of the domain, "
-            f"{', '.join(domain.names[:10])}; got {', '.join(names[:10])}. "
-            "Use X[list(domain.names)]."
-        )
-    columns = []
-    for feature in domain.features:
-        levels = () if feature.entries == (None,) else feature.entries  # a column of nothing
-        known = feature.kind == "levels"
-        columns.append(
-            Column(feature.name, QUALITATIVE, levels) if known else Column(feature.name)
-        )
-    return Encoding(tuple(columns))
 
 
 def cardinalities_of(given: Any) -> list[int]:
@@ -208,7 +187,7 @@ def tuple_of(what: str, given: Any) -> tuple[Any, ...]:
     try:
         return tuple(given)
     except TypeError as error:
-        raise TypeError(f"{what} must be a list or a tuple; got {_short(given)}.") from error
+        raise TypeError(f"{what} must be a list or a tuple; got {short(given)}.") from error
 
 
 def names_of(given: Any) -> tuple[str, ...]:
@@ -240,28 +219,7 @@ def check_discrete(name: str, numbers: FloatArray) -> None:
     )
 
 
-# --- levels and points -----------------------------------------------------------------------
-
-
-def check_level(feature: Feature, level: Any) -> None:
-    """Refuse what is no number of a level of a feature."""
-    if is_whole(level) and 0 <= level < feature.cardinality:
-        return
-    known = ""
-    if feature.kind != "intervals" and _hashable(level) and level in feature.entries:
-        known = f" {level!r} is its level number {feature.entries.index(level)}."
-    raise ValueError(
-        f"Feature {feature.name!r} has {feature.cardinality} levels, which are given by number, "
-        f"from 0 to {feature.cardinality - 1}; got {level!r}.{known}"
-    )
-
-
-def _hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+# --- columns and rows -----------------------------------------------------------------------
 
 
 def column_of(name: str, column: Any) -> FloatArray:
@@ -276,7 +234,7 @@ def column_of(name: str, column: Any) -> FloatArray:
             return array.astype(np.float64)
     except (TypeError, ValueError):
         found = array.ravel()[:1].tolist()
-    example = f", {_short(found[0])} for instance" if found else ""
+    example = f", {short(found[0])} for instance" if found else ""
     raise ValueError(
         f"Column {name!r} holds what is no number{example}. Here rows are given as a tree walks "
         "them: numbers, and codes of qualitative columns. Domain.codes_of_table reads a table "
@@ -289,100 +247,4 @@ def rows_of(Z: Any) -> AnyArray:
     try:
         return np.asarray(Z)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"Rows must all have the same length; got {_short(Z)}.") from error
-
-
-def points_of(domain: Domain, codes: Any) -> Int64Array:
-    """Return points of a domain as levels, -1 where they are not known."""
-    given = rows_of(codes)
-    if given.dtype == object:
-        try:
-            given = given.astype(np.float64)
-        except (TypeError, ValueError):
-            given = given.astype(str)
-    if given.dtype.kind not in "biuf" or (
-        given.dtype.kind == "f" and not (given == np.rint(given)).all()
-    ):
-        raise ValueError(
-            "Points are given by levels, which are whole numbers; Domain.codes makes them of "
-            "rows, and Domain.codes_of_table of a table with symbols. Use -1 for a level that is "
-            f"not known. Got {_short(codes)}."
-        )
-    if given.ndim != 2 or given.shape[1] != domain.n_features:
-        raise ValueError(
-            f"Points of this domain have {domain.n_features} levels; got an array of "
-            f"shape {given.shape}."
-        )
-    wrong = (given >= np.array(domain.cardinalities, dtype=np.int64)) | (given < -1)
-    if wrong.any():
-        row, feature = np.argwhere(wrong)[0].tolist()
-        raise ValueError(
-            f"Feature {feature} has {domain.cardinalities[feature]} levels, numbered "
-            f"from 0; row {row} has {given[row, feature]}. Use -1 for a level that is not "
-            "known."
-        )
-    return given.astype(np.int64)
-
-
-# --- partitions ------------------------------------------------------------------------------
-
-
-def vectors_of(domain: Domain, coefficients: Any) -> Int64Array:
-    """Return the partitions of a mapping as vectors."""
-    if not isinstance(coefficients, Mapping):
-        raise TypeError(
-            "Coefficients are given as a mapping of partitions to numbers, such as {(): 0.5}; got "
-            f"an object of the class {type(coefficients).__name__}."
-        )
-    vectors = np.zeros((len(coefficients), domain.n_features), dtype=np.int64)
-    seen: dict[bytes, Any] = {}
-    for row, partition in enumerate(coefficients):
-        for feature, entry in _pairs(partition):
-            number = domain.feature_number(feature)
-            high = domain.cardinalities[number] - 1
-            if not (is_whole(entry) and 0 < entry <= high) or vectors[row, number]:
-                raise ValueError(
-                    f"A partition has each feature once, and the entry of feature {feature!r} "
-                    f"is a whole number between 1 and {high}; got {partition}."
-                )
-            vectors[row, number] = entry
-        other = seen.setdefault(vectors[row].tobytes(), partition)
-        if other is not partition:
-            raise ValueError(
-                f"The partitions {other} and {partition} are the same one. Give each once."
-            )
-    return vectors
-
-
-def _pairs(partition: Any) -> list[tuple[Any, Any]]:
-    pairs: list[Any] = list(partition) if isinstance(partition, tuple | frozenset) else [None]
-    if any(not isinstance(pair, tuple) or len(pair) != 2 for pair in pairs):
-        raise ValueError(
-            "A partition is written as pairs of a feature and its entry, such as ((0, 1), (2, "
-            f"1)), with one pair ((0, 1),), and () for the empty one; got {partition!r}."
-        )
-    return pairs
-
-
-def coefficients_of(given: Iterable[Any]) -> NDArray[Any]:
-    """Return coefficients as an array with a row for each."""
-    rows = []
-    for value in given:
-        try:
-            row = np.atleast_1d(value)
-        except ValueError:
-            row = np.array([None])
-        if row.ndim > 1 or row.dtype.kind not in "biufc":
-            raise ValueError(
-                "A coefficient is a number, or a vector with a number for each output; got "
-                f"{_short(value)}."
-            )
-        rows.append(row)
-    if len({len(row) for row in rows}) > 1 or not all(np.isfinite(row).all() for row in rows):
-        raise ValueError(
-            "The coefficients must be finite, and have as many outputs in all partitions."
-        )
-    values = np.array(rows) if rows else np.zeros((0, 1))
-    if values.dtype.kind != "c" or not values.imag.any():
-        values = values.real.astype(np.float64)
-    return values
+        raise ValueError(f"Rows must all have the same length; got {short(Z)}.") from error

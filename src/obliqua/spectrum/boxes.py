@@ -18,10 +18,8 @@ from numpy.typing import ArrayLike
 from obliqua._core.base.linalg import product
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.spectrum import _checks
-from obliqua.spectrum._branches import branches_of
-from obliqua.spectrum._points import at_points
-from obliqua.spectrum.domain import Domain
-from obliqua.spectrum.paths import check_fit, leaf_values
+from obliqua.spectrum.domain import Domain, branches_of, check_domain, points_of
+from obliqua.spectrum.function import at_points, check_fit, leaf_values
 from obliqua.tree.tree import Tree
 
 __all__ = ["LeafSum", "gram_of_leaves", "leaf_sum_of"]
@@ -48,7 +46,7 @@ class LeafSum:
     sets: dict[int, BoolArray]
 
     def __post_init__(self) -> None:
-        _checks.check_domain(self.domain)
+        check_domain(self.domain)
         if not isinstance(self.values, np.ndarray) or not isinstance(self.sets, dict):
             raise TypeError(
                 "values must be an array and sets a dict of arrays, one for each feature that "
@@ -128,7 +126,7 @@ class LeafSum:
                 inside *= share[block[:, column]]
             return product(inside, self.values)
 
-        rows = _checks.points_of(self.domain, codes)[:, used]
+        rows = points_of(self.domain, codes)[:, used]
         return at_points(rows, len(self.values), self.values.shape[1], of_block)
 
     def __mul__(self, factor: float) -> LeafSum:
@@ -228,10 +226,10 @@ def gram_of_leaves(parts: Sequence[LeafSum]) -> FloatArray:
     narrow = narrow_of(whole.sets)
     means = whole.values * mass_of(narrow, len(whole.values))[:, None]
     for start, products in products_of(means, narrow.values()):
-        own = int(owner[start])
-        ends = np.maximum(first[own:] - start, 0)
+        here = int(owner[start])
+        ends = np.maximum(first[here:] - start, 0)
         sums = np.add.reduceat(products, ends, axis=1)
-        np.add.at(found[:, own:], owner[start : start + len(products)], sums)
+        np.add.at(found[:, here:], owner[start : start + len(products)], sums)
     gram = np.zeros((len(parts), len(parts)))
     gram[np.ix_(there, there)] = found + found.T
     return gram
@@ -239,21 +237,11 @@ def gram_of_leaves(parts: Sequence[LeafSum]) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Narrow:
-    """The boxes that are narrow in a feature; usually a small part of them.
+    """The boxes that are narrow in a feature; usually a small part of them."""
 
-    Parameters
-    ----------
-    rows : ndarray of int64, of shape (n_narrow,)
-        Which boxes, ascending.
-    inside : ndarray of bool, of shape (n_narrow, n_levels)
-        The levels that are in each.
-    shares : ndarray of shape (n_narrow,)
-        Their share of all levels.
-    """
-
-    rows: Int64Array
-    inside: BoolArray
-    shares: FloatArray
+    rows: Int64Array  # which boxes, ascending
+    inside: BoolArray  # by box and level
+    shares: FloatArray  # of all levels that are in each
 
     @classmethod
     def of(cls, rows: Int64Array, inside: BoolArray) -> Narrow:

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from obliqua._core.base.linalg import product
 from obliqua._typing import FloatArray, Int64Array
-from obliqua.spectrum._packed import packed
+from obliqua.spectrum import _checks
 from obliqua.spectrum.energies import Energy, How, Known, energy_of, percent
 from obliqua.spectrum.ensembles import tree_sum_of
 from obliqua.spectrum.measures import (
@@ -24,7 +24,7 @@ from obliqua.spectrum.measures import (
     measure_of,
     rows_for,
 )
-from obliqua.spectrum.overlaps import checked_count, checked_flag, empirical_moments, gram_of_boxes
+from obliqua.spectrum.overlaps import empirical_moments, gram_of_boxes, packed
 from obliqua.spectrum.principal import Components, principal_components
 
 __all__ = ["Diagnosis", "diagnose"]
@@ -172,7 +172,7 @@ class Diagnosis:
         list of (int, int, float)
             Two trees and their correlation; the largest first.
         """
-        most = checked_count("most", most)
+        most = _checks.checked_count("most", most)
         one, two = np.triu_indices(self.n_trees, k=1)
         found = self.correlation[one, two]
         order = np.argsort(-found, kind="stable")[:most]
@@ -351,8 +351,11 @@ def diagnose(
     Strongest pairs: x2 and x3 5.3 %.
     """
     trees = tree_sum_of(ensemble, values)
-    n_threads = checked_count("n_threads", n_threads)
-    centred, energy = checked_flag("centred", centred), checked_flag("energy", energy)
+    n_threads = _checks.checked_count("n_threads", n_threads)
+    centred, energy = (
+        _checks.checked_flag("centred", centred),
+        _checks.checked_flag("energy", energy),
+    )
     found = None
     if not isinstance(measure, Measure):
         check_name(measure)

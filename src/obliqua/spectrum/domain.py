@@ -1,22 +1,23 @@
-"""`Domain`: the finite set of points over which a tree is a function."""
+"""`Domain`: the finite set of points over which a tree is a function, and its levels at splits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data.encoding import QUALITATIVE, Encoding
+from obliqua.data.encoding import QUALITATIVE, Column, Encoding
 from obliqua.data.table import encoded_rows, read_table
+from obliqua.errors import TreeError
 from obliqua.spectrum import _checks
-
-if TYPE_CHECKING:
-    from obliqua.tree.tree import Tree
+from obliqua.tree.from_sklearn import BEYOND
+from obliqua.tree.layout import KIND_NAMES, NodeKind
+from obliqua.tree.tree import Tree
 
 __all__ = ["LEVELS", "Domain", "Feature"]
 
@@ -25,6 +26,10 @@ _KINDS = (LEVELS, VALUES, INTERVALS)
 
 # Partitions are packed into 64-bit words; the sign bit stays free.
 _BITS = 62
+
+
+# The place of the largest finite number in the order of all of them.
+_LARGEST = int(np.float64(np.finfo(np.float64).max).view(np.int64))
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,7 @@ class Feature:
         str
             A symbol, a number or an interval.
         """
-        _checks.check_level(self, level)
+        check_level(self, level)
         if self.kind != INTERVALS:
             return str(self.entries[level])
         low = "-inf" if level == 0 else f"{self.entries[level - 1]:g}"
@@ -184,8 +189,8 @@ class Domain:
             The domain.
         """
         counts = _checks.cardinalities_of(cardinalities)
-        told = None if names is None else _checks.names_of(names)
-        known = Encoding.identity(len(counts), told).names
+        given = None if names is None else _checks.names_of(names)
+        known = Encoding.identity(len(counts), given).names
         levels = {n: tuple(range(n)) for n in set(counts)}  # columns alike share them
         pairs = zip(known, counts, strict=True)
         return cls(tuple(Feature(name, LEVELS, levels[n]) for name, n in pairs))
@@ -214,8 +219,6 @@ class Domain:
         TreeError
             If there is a split over several columns, or a linear machine.
         """
-        from obliqua.spectrum._branches import cuts_of
-
         known, encoding = _checks.trees_of(trees, encoding)
         found: list[set[float]] = [set() for _ in encoding.columns]
         for tree in known:
@@ -398,13 +401,13 @@ class Domain:
                [-1,  0],
                [-1, -1]])
         """
-        encoding = _checks.encoding_of(self, X)
+        encoding = encoding_of(self, X)
         try:
             rows = encoded_rows(X, encoding)
         except ValueError as error:
             # It speaks of trees; here it is the domain that knows the columns.
-            said = str(error).replace("when the tree was fitted", "when the domain was made")
-            raise ValueError(said) from error
+            message = str(error).replace("when the tree was fitted", "when the domain was made")
+            raise ValueError(message) from error
         return self.codes(rows)
 
     def feature_number(self, feature: int | str) -> int:
@@ -466,17 +469,211 @@ class Domain:
             The domain.
         """
         try:
-            told = [(e["name"], e["kind"], tuple(e["entries"])) for e in state["features"]]
+            parts = [(e["name"], e["kind"], tuple(e["entries"])) for e in state["features"]]
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(
                 "A domain is read from {'features': [{'name': ..., 'kind': ..., 'entries': [...]},"
                 " ...]}, as to_dict() writes it; reading failed with "
                 f"{type(error).__name__}: {error}."
             ) from error
-        return cls(tuple(Feature(str(name), str(kind), entries) for name, kind, entries in told))
+        return cls(tuple(Feature(str(name), str(kind), entries) for name, kind, entries in parts))
 
     def __repr__(self) -> str:
         return f"Domain({self.n_features} features, cardinalities {self.cardinalities})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.features, self.packing)
+
+
+def check_domain(domain: Any) -> None:
+    """Refuse what is no domain."""
+    if not isinstance(domain, Domain):
+        raise TypeError(
+            f"A Domain is needed; got an object of the class {type(domain).__name__}. "
+            "Domain.of_levels takes the numbers of levels, Domain.of_trees trees and "
+            "Domain.of_table a table."
+        )
+
+
+def encoding_of(domain: Domain, X: Any) -> Encoding:
+    """Return what the columns of a table are whose levels a domain knows."""
+    names = tuple(getattr(X, "columns", ()))
+    if names != domain.names and set(names) == set(domain.names) and len(names):
+        raise ValueError(
+            "The columns of X must be in the order of the domain, "
+            f"{', '.join(domain.names[:10])}; got {', '.join(names[:10])}. "
+            "Use X[list(domain.names)]."
+        )
+    columns = []
+    for feature in domain.features:
+        levels = () if feature.entries == (None,) else feature.entries  # a column of nothing
+        known = feature.kind == "levels"
+        columns.append(
+            Column(feature.name, QUALITATIVE, levels) if known else Column(feature.name)
+        )
+    return Encoding(tuple(columns))
+
+
+def check_level(feature: Feature, level: Any) -> None:
+    """Refuse what is no number of a level of a feature."""
+    if _checks.is_whole(level) and 0 <= level < feature.cardinality:
+        return
+    known = ""
+    if feature.kind != "intervals" and _hashable(level) and level in feature.entries:
+        known = f" {level!r} is its level number {feature.entries.index(level)}."
+    raise ValueError(
+        f"Feature {feature.name!r} has {feature.cardinality} levels, which are given by number, "
+        f"from 0 to {feature.cardinality - 1}; got {level!r}.{known}"
+    )
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def points_of(domain: Domain, codes: Any) -> Int64Array:
+    """Return points of a domain as levels, -1 where they are not known."""
+    given = _checks.rows_of(codes)
+    if given.dtype == object:
+        try:
+            given = given.astype(np.float64)
+        except (TypeError, ValueError):
+            given = given.astype(str)
+    if given.dtype.kind not in "biuf" or (
+        given.dtype.kind == "f" and not (given == np.rint(given)).all()
+    ):
+        raise ValueError(
+            "Points are given by levels, which are whole numbers; Domain.codes makes them of "
+            "rows, and Domain.codes_of_table of a table with symbols. Use -1 for a level that is "
+            f"not known. Got {_checks.short(codes)}."
+        )
+    if given.ndim != 2 or given.shape[1] != domain.n_features:
+        raise ValueError(
+            f"Points of this domain have {domain.n_features} levels; got an array of "
+            f"shape {given.shape}."
+        )
+    wrong = (given >= np.array(domain.cardinalities, dtype=np.int64)) | (given < -1)
+    if wrong.any():
+        row, feature = np.argwhere(wrong)[0].tolist()
+        raise ValueError(
+            f"Feature {feature} has {domain.cardinalities[feature]} levels, numbered "
+            f"from 0; row {row} has {given[row, feature]}. Use -1 for a level that is not "
+            "known."
+        )
+    return given.astype(np.int64)
+
+
+def split_column(tree: Tree, node: int) -> int:
+    """Return the coefficient of the one column that a split asks about."""
+    kind = NodeKind(int(tree.kind[node]))
+    plane = int(tree.plane_ptr[node])
+    start, end = int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1])
+    used = [k for k in range(start, end) if tree.coef[k] != 0.0]
+    if kind == NodeKind.MACHINE or len(used) > 1:
+        what = (
+            KIND_NAMES[kind] if kind == NodeKind.MACHINE else f"a split over {len(used)} columns"
+        )
+        raise TreeError(
+            f"Node {node} is {what}. A spectrum over discrete features can be found of trees "
+            "whose splits ask about one column each: take a method such as C45Classifier or "
+            "CartClassifier, or scikit-learn's trees."
+        )
+    return used[0] if used else start
+
+
+def cut_of(tree: Tree, node: int, k: int) -> float:
+    """Return the largest number that goes to the lower side of a split of one numeric column.
+
+    The walk compares the rounded product of coefficient and number with the threshold. That is
+    monotone, so there is one place where the answer changes; none, and an infinite cut, if all
+    numbers take the same side.
+    """
+    factor = float(tree.coef[k])
+    threshold = float(tree.threshold[tree.plane_ptr[node]])
+    if factor == 0.0:
+        return np.inf if threshold >= 0.0 else -np.inf
+    if factor == 1.0:
+        return np.inf if threshold >= BEYOND else threshold
+    low, high = -_LARGEST - 1, _LARGEST  # all numbers in their order, and what is before them
+    while low < high:
+        middle = (low + high + 1) // 2
+        # Whether the number is on the side of -inf: left for a positive factor.
+        if (factor * _number(middle) <= threshold) == (factor > 0):
+            low = middle
+        else:
+            high = middle - 1
+    if low in (-_LARGEST - 1, _LARGEST):
+        return -np.inf if low < 0 else np.inf
+    return _number(low)
+
+
+def _number(place: int) -> float:
+    """Return the finite number at a place in the order of all; 0 is that of 0."""
+    magnitude = float(np.int64(abs(place)).view(np.float64))
+    return magnitude if place >= 0 else -magnitude
+
+
+def cuts_of(tree: Tree, encoding: Encoding) -> Iterator[tuple[int, float]]:
+    """Yield the column and the cut of every split of a numeric column; some may come twice."""
+    # What most trees are: one numeric column with coefficient 1 against a threshold.
+    one_each = len(tree.coef) == tree.n_planes == np.count_nonzero(~tree.is_leaf)
+    if encoding.numeric and one_each and len(tree.table) == 0 and (tree.coef == 1.0).all():
+        there = tree.threshold < BEYOND
+        yield from zip(tree.coef_idx[there].tolist(), tree.threshold[there].tolist(), strict=True)
+        return
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        k = split_column(tree, node)
+        column = int(tree.coef_idx[k])
+        if encoding.columns[column].kind == QUALITATIVE:
+            continue
+        _check_numeric(tree, node, k, encoding.columns[column].name)
+        cut = cut_of(tree, node, k)
+        if np.isfinite(cut):
+            yield column, cut
+
+
+def _check_numeric(tree: Tree, node: int, k: int, name: str) -> None:
+    if tree.table_ptr[k + 1] > tree.table_ptr[k]:
+        raise TreeError(
+            f"Node {node} asks about levels of the column {name!r}, whose levels are not known. "
+            "Give the estimator or the Model that the tree is of, which knows them, or a Domain "
+            "of your own."
+        )
+
+
+def branches_of(tree: Tree, node: int, domain: Domain) -> tuple[int, Int64Array]:
+    """Return the feature that a split asks about, and the branch that each of its levels takes."""
+    k = split_column(tree, node)
+    column = int(tree.coef_idx[k])
+    feature = domain.features[column]
+    table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
+    threshold = float(tree.threshold[tree.plane_ptr[node]])
+    factor = float(tree.coef[k])
+    if feature.kind == INTERVALS:
+        _check_numeric(tree, node, k, feature.name)
+        return column, _sides_of_intervals(domain, column, cut_of(tree, node, k), factor)
+    numbers = feature.numbers
+    if len(table):
+        inside = (numbers >= 0) & (numbers < len(table))
+        codes = np.where(inside, numbers, 0).astype(np.int64)
+        if tree.kind[node] == NodeKind.LEVELS:
+            return column, np.where(inside, table[codes], threshold).astype(np.int64)
+        numbers = np.where(inside, table[codes], 0.0)
+    return column, (factor * numbers > threshold).astype(np.int64)
+
+
+def _sides_of_intervals(domain: Domain, column: int, cut: float, factor: float) -> Int64Array:
+    feature = domain.features[column]
+    thresholds = feature.numbers
+    n_low = int(np.searchsorted(thresholds, cut)) + (cut > -np.inf)
+    if np.isfinite(cut) and (n_low > len(thresholds) or thresholds[n_low - 1] != cut):
+        raise TreeError(
+            f"A split cuts {feature.name!r} at {cut!r}, inside an interval of the domain. Make "
+            "the domain of all trees that it is for: Domain.of_trees(trees, encoding)."
+        )
+    above = np.arange(feature.cardinality) >= n_low
+    return (above if factor >= 0 else ~above).astype(np.int64)

@@ -1,8 +1,8 @@
-"""`Spectrum`: a real function on a finite domain by its Fourier coefficients."""
+"""`Spectrum`: a real function on a finite domain by its Fourier coefficients; that of a tree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import Any
 
@@ -10,17 +10,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua.errors import SpectrumTooLarge, TreeError
 from obliqua.spectrum import _checks, _keys
-from obliqua.spectrum._points import at_points
-from obliqua.spectrum.domain import Domain
+from obliqua.spectrum.domain import Domain, branches_of, check_domain, check_level, points_of
+from obliqua.tree.tree import Tree
 
-__all__ = ["Partition", "Spectrum"]
+__all__ = ["MAX_COEFFICIENTS", "Partition", "Spectrum", "leaf_values", "spectrum_of"]
 
 #: The entries of a partition that are not 0: pairs of a feature and its entry.
 Partition = tuple[tuple[int, int], ...]
 
 # A coefficient this small beside the largest value is what rounding leaves of 0.
 ROUNDING = 2e-15
+
+
+#: The most coefficients that a spectrum has at any moment, unless one asks for more.
+MAX_COEFFICIENTS = 2**20
+
+_Part = tuple[Int64Array, NDArray[Any]]
+_BLOCK = 2**22  # so many terms of sums are held at a time
 
 
 class Spectrum:
@@ -96,9 +104,9 @@ class Spectrum:
         ValueError
             If a partition is none of this domain, or the function is not real.
         """
-        _checks.check_domain(domain)
-        vectors = _checks.vectors_of(domain, coefficients)
-        values = _checks.coefficients_of(coefficients.values())
+        check_domain(domain)
+        vectors = vectors_of(domain, coefficients)
+        values = coefficients_of(coefficients.values())
         made = gathered(domain, _keys.packed(domain, vectors), values)
         mirrored = gathered(domain, _keys.partners(domain, made.keys), made.coefficients.conj())
         if (made - mirrored).energy > 1e-20 * made.energy:
@@ -192,7 +200,7 @@ class Spectrum:
         used = list(self.features)
         entries = _keys.entries(self.domain, self.keys)[:, used]
         turns = entries / np.array(self.domain.cardinalities)[used]
-        rows = _checks.points_of(self.domain, codes)[:, used]
+        rows = points_of(self.domain, codes)[:, used]
         return at_points(
             rows, len(self.keys), self.n_outputs, lambda block: self._block(block, entries, turns)
         )
@@ -300,7 +308,7 @@ class Spectrum:
         """
         number = self.domain.feature_number(feature)
         cardinality = self.domain.cardinalities[number]
-        _checks.check_level(self.domain.features[number], level)
+        check_level(self.domain.features[number], level)
         entry = _keys.digit(self.domain, self.keys, number)
         rest = _keys.cleared(self.domain, self.keys, number)
         # The last bit of a turn does not matter, but quarters of a turn must be just that.
@@ -390,6 +398,67 @@ class Spectrum:
         )
 
 
+def vectors_of(domain: Domain, coefficients: Any) -> Int64Array:
+    """Return the partitions of a mapping as vectors."""
+    if not isinstance(coefficients, Mapping):
+        raise TypeError(
+            "Coefficients are given as a mapping of partitions to numbers, such as {(): 0.5}; got "
+            f"an object of the class {type(coefficients).__name__}."
+        )
+    vectors = np.zeros((len(coefficients), domain.n_features), dtype=np.int64)
+    seen: dict[bytes, Any] = {}
+    for row, partition in enumerate(coefficients):
+        for feature, entry in _pairs(partition):
+            number = domain.feature_number(feature)
+            high = domain.cardinalities[number] - 1
+            if not (_checks.is_whole(entry) and 0 < entry <= high) or vectors[row, number]:
+                raise ValueError(
+                    f"A partition has each feature once, and the entry of feature {feature!r} "
+                    f"is a whole number between 1 and {high}; got {partition}."
+                )
+            vectors[row, number] = entry
+        other = seen.setdefault(vectors[row].tobytes(), partition)
+        if other is not partition:
+            raise ValueError(
+                f"The partitions {other} and {partition} are the same one. Give each once."
+            )
+    return vectors
+
+
+def _pairs(partition: Any) -> list[tuple[Any, Any]]:
+    pairs: list[Any] = list(partition) if isinstance(partition, tuple | frozenset) else [None]
+    if any(not isinstance(pair, tuple) or len(pair) != 2 for pair in pairs):
+        raise ValueError(
+            "A partition is written as pairs of a feature and its entry, such as ((0, 1), (2, "
+            f"1)), with one pair ((0, 1),), and () for the empty one; got {partition!r}."
+        )
+    return pairs
+
+
+def coefficients_of(given: Iterable[Any]) -> NDArray[Any]:
+    """Return coefficients as an array with a row for each."""
+    rows = []
+    for value in given:
+        try:
+            row = np.atleast_1d(value)
+        except ValueError:
+            row = np.array([None])
+        if row.ndim > 1 or row.dtype.kind not in "biufc":
+            raise ValueError(
+                "A coefficient is a number, or a vector with a number for each output; got "
+                f"{_checks.short(value)}."
+            )
+        rows.append(row)
+    if len({len(row) for row in rows}) > 1 or not all(np.isfinite(row).all() for row in rows):
+        raise ValueError(
+            "The coefficients must be finite, and have as many outputs in all partitions."
+        )
+    values = np.array(rows) if rows else np.zeros((0, 1))
+    if values.dtype.kind != "c" or not values.imag.any():
+        values = values.real.astype(np.float64)
+    return values
+
+
 def to_entries(at_levels: NDArray[Any]) -> NDArray[Any]:
     """Return the coefficients of functions of one feature, along the first axis."""
     found = np.fft.ifft(at_levels, axis=0)
@@ -440,3 +509,226 @@ def cleaned(
     if there.all():
         return keys, values
     return keys[there], values[there]
+
+
+def at_points(
+    rows: Int64Array, n_terms: int, n_outputs: int, of_block: Callable[[Int64Array], FloatArray]
+) -> FloatArray:
+    """Return the values of a sum of terms at points, of shape (n_rows, n_outputs)."""
+    distinct, place = np.unique(rows, axis=0, return_inverse=True)
+    result = np.empty((len(distinct), n_outputs))
+    step = max(1, _BLOCK // max(1, n_terms))
+    for start in range(0, len(distinct), step):
+        block = slice(start, start + step)
+        result[block] = of_block(distinct[block])
+    return np.asarray(result[place.ravel()])
+
+
+def leaf_values(tree: Tree, values: str | ArrayLike) -> FloatArray:
+    """Return what the function of a tree is in each node."""
+    if isinstance(values, str):
+        if values == "shares":
+            return tree.proportion
+        if values == "votes":
+            return np.eye(tree.n_stats)[tree.leaf_label]
+        raise ValueError(
+            f"values must be 'shares', 'votes' or numbers for the nodes; got {values!r}."
+        )
+    table = _checks.floats_of("values", values)
+    table = table[:, None] if table.ndim == 1 else table
+    if table.ndim != 2 or len(table) != tree.n_nodes or not np.isfinite(table).all():
+        raise ValueError(
+            f"values must be finite, a number or a row of numbers for each of the {tree.n_nodes} "
+            f"nodes; got an array of shape {np.shape(values)}."
+        )
+    return table
+
+
+def check_fit(tree: Tree, domain: Domain) -> None:
+    """Refuse what is no tree on a domain."""
+    _checks.check_tree(tree)
+    check_domain(domain)
+    if tree.n_features != domain.n_features:
+        raise TreeError(
+            f"The tree has {tree.n_features} columns and the domain {domain.n_features} features; "
+            "there must be one for each."
+        )
+
+
+def spectrum_of(
+    tree: Tree,
+    domain: Domain,
+    values: str | ArrayLike = "shares",
+    *,
+    max_coefficients: int = MAX_COEFFICIENTS,
+    max_order: int | None = None,
+) -> Spectrum:
+    """Find the Fourier spectrum of a tree.
+
+    The points of the domain are never enumerated: the spectrum of a node is put together from
+    those of its children. What it takes is about the number of coefficients at each node, which
+    is at most the number of leaves below it times the product of the cardinalities of the
+    features that the path to a leaf asks about.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree whose splits ask about one column each: thresholds, sets of levels, several
+        branches.
+    domain : Domain
+        The domain, with a feature for each column of the tree.
+    values : {"shares", "votes"} or array-like, default="shares"
+        The function: the shares of the classes in the leaf, a 1 for its largest class, or numbers
+        of your own per node.
+    max_coefficients : int, default=2**20
+        The most coefficients, of the tree or of a part of it.
+    max_order : int, default=None
+        Leave out all partitions of a higher order. The others are found exactly.
+
+    Returns
+    -------
+    Spectrum
+        The spectrum, exact but for rounding. Coefficients that are 0 but for rounding are left
+        out.
+
+    Raises
+    ------
+    TreeError
+        If a split asks about several columns, or cuts an interval of the domain.
+    SpectrumTooLarge
+        If there would be more than `max_coefficients`.
+
+    Examples
+    --------
+    >>> from obliqua import TreeBuilder
+    >>> from obliqua.spectrum import Domain, spectrum_of
+    >>> builder = TreeBuilder(n_features=2, n_stats=2)
+    >>> builder.add_split("root", {0: 1.0}, 0.5, ("no", "ask"))
+    >>> builder.add_split("ask", {1: 1.0}, 0.5, ("no too", "yes"))
+    >>> for name in ("no", "no too"):
+    ...     builder.set_leaf(name, [1, 0])
+    >>> builder.set_leaf("yes", [0, 1])
+    >>> both = spectrum_of(builder.build(), Domain.of_levels([2, 2]), values=[0, 0, 0, 0, 1])
+    >>> both
+    Spectrum(4 coefficients, order 2, 1 output, energy 0.25)
+    >>> [float(number) for number in both.to_dict().values()]
+    [0.25, -0.25, -0.25, 0.25]
+    """
+    check_fit(tree, domain)
+    # What is left of a limit for several trees may be nothing.
+    _checks.check_count("max_coefficients", max_coefficients, 0)
+    _checks.check_count("max_order", max_order, 0, none=True)
+    table = leaf_values(tree, values)
+    scale = float(np.abs(table[tree.is_leaf]).max(initial=0.0))
+    n_words = domain.layout[3]
+    parts: list[_Part | None] = [None] * tree.n_nodes
+    above = _features_above(tree) if max_order is not None else None
+    for node in range(tree.n_nodes - 1, -1, -1):
+        if tree.is_leaf[node]:
+            parts[node] = (np.zeros((1, n_words), dtype=np.int64), table[node : node + 1])
+            continue
+        feature, branch = branches_of(tree, node, domain)
+        first = int(tree.first_child[node])
+        below = parts[first : first + int(tree.n_children[node])]
+        parts[first : first + len(below)] = [None] * len(below)
+        try:
+            made = _joined_used(domain, feature, branch, below, max_coefficients)
+        except _TooMany as error:
+            raise _too_large(tree, node, domain, error.args[0], max_coefficients) from None
+        parts[node] = cleaned(*made, scale)
+        if above is not None and max_order is not None:
+            parts[node] = _low_orders(domain, parts[node], above[node], max_order)
+    root = parts[0]
+    assert root is not None
+    return gathered(domain, root[0], np.array(root[1]), scale)
+
+
+def _joined_used(
+    domain: Domain, feature: int, branch: Int64Array, below: list[Any], most: int
+) -> _Part:
+    """Put the branches together that some level takes."""
+    used = np.unique(branch)
+    if len(used) == 1:  # no level of the domain goes elsewhere
+        part: _Part = below[used[0]]
+        return part
+    renumbered = np.searchsorted(used, branch)
+    return _joined(domain, feature, renumbered, [below[b] for b in used.tolist()], most)
+
+
+def _joined(
+    domain: Domain,
+    feature: int,
+    branch: Int64Array,
+    parts: list[tuple[Int64Array, NDArray[Any]]],
+    most: int,
+) -> tuple[Int64Array, NDArray[Any]]:
+    """Put functions together: the one of branch b where the feature's level takes branch b.
+
+    Keys come back in no order, each once; `_TooMany` if there would be more than `most`.
+    """
+    cardinality = domain.cardinalities[feature]
+    rests = [_keys.cleared(domain, keys, feature) for keys, _ in parts]
+    union, place = _keys.group(np.concatenate(rests))
+    if len(union) * cardinality > most:
+        raise _TooMany(len(union) * cardinality)
+    shape = (cardinality, len(union), parts[0][1].shape[1])
+    # What each partition of the other features has at each level of this one.
+    total = np.zeros(shape, dtype=np.result_type(*(values for _, values in parts)))
+    start = 0
+    for number, (keys, values) in enumerate(parts):
+        where = place[start : start + len(keys)]
+        start += len(keys)
+        levels = np.flatnonzero(branch == number)
+        entry = _keys.digit(domain, keys, feature)
+        if entry.any():
+            table = np.zeros(shape, dtype=total.dtype)
+            table[entry, where] = values
+            at_levels = to_levels(table)[levels]
+            total[levels] = at_levels if np.iscomplexobj(total) else at_levels.real
+        else:
+            total[np.ix_(levels, where)] = values
+    coefficients = to_entries(total).swapaxes(0, 1).reshape(-1, shape[2])
+    return _keys.spread_out(domain, union, feature), coefficients
+
+
+class _TooMany(Exception):
+    """There would be more coefficients than are allowed."""
+
+
+def _features_above(tree: Tree) -> list[frozenset[int]]:
+    """Return the columns that the splits above each node ask about."""
+    above = [frozenset[int]()] * tree.n_nodes
+    for node in range(1, tree.n_nodes):
+        parent = int(tree.parent[node])
+        start, end = tree.coef_ptr[tree.plane_ptr[parent] : tree.plane_ptr[parent] + 2]
+        above[node] = above[parent] | set(tree.coef_idx[start:end].tolist())
+    return above
+
+
+def _low_orders(domain: Domain, part: Any, above: frozenset[int], max_order: int) -> _Part:
+    """Leave out what no partition of a low order can come from.
+
+    A split further up may take away the entry of its own feature, but no other.
+    """
+    keys, values = part
+    order = _keys.orders(domain, keys)
+    for feature in above:
+        if domain.cardinalities[feature] > 1:
+            order -= _keys.digit(domain, keys, feature) != 0
+    return keys[order <= max_order], values[order <= max_order]
+
+
+def _too_large(
+    tree: Tree, node: int, domain: Domain, n_coefficients: int, most: int
+) -> SpectrumTooLarge:
+    used = sorted(set(tree.coef_idx.tolist()))
+    widest = sorted(used, key=lambda f: -domain.cardinalities[f])[:3]
+    named = ", ".join(f"{domain.names[f]!r} ({domain.cardinalities[f]})" for f in widest)
+    return SpectrumTooLarge(
+        f"The spectrum of node {node} would have {n_coefficients} coefficients, and "
+        f"max_coefficients allows {most}. The number is the product of the cardinalities of the "
+        f"features along a path; the largest are those of {named}. Take smaller trees "
+        "(max_depth) or features with fewer levels, or allow more. A classifier needs no spectra "
+        "with spectrum_energy=None; by hand, spectrum_of(..., max_order=2) leaves out "
+        "interactions of more features, and obliqua.spectrum.LeafSum does without."
+    )

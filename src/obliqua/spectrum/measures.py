@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._typing import AnyArray, FloatArray
+from obliqua.errors import TreeError
 from obliqua.spectrum.domain import LEVELS, Domain
 from obliqua.spectrum.ensembles import TreeSum, tree_sum_of
+from obliqua.tree.layout import KIND_NAMES, NodeKind
 from obliqua.tree.tree import Tree
 
 __all__ = ["EMPIRICAL", "MARGINALS", "UNIFORM", "Measure", "measure_of"]
@@ -69,12 +71,12 @@ class Measure:
                 "A measure needs a sequence of weights for each feature; got an object of class "
                 f"{type(weights).__name__}."
             )
-        own = self.__dict__  # frozen: fields are set here and nowhere else
-        own["domain"] = domain
-        own["weights"] = tuple(_numbers("weights", w) for w in weights)
+        fields = self.__dict__  # frozen: fields are set here and nowhere else
+        fields["domain"] = domain
+        fields["weights"] = tuple(_numbers("weights", w) for w in weights)
         for name, given in (("missing", missing), ("unseen", unseen)):
             beside = np.zeros(domain.n_features) if given is None else given
-            own[name] = _numbers(name, beside)
+            fields[name] = _numbers(name, beside)
         self._check()
 
     def _check(self) -> None:
@@ -246,8 +248,6 @@ def measure_of(ensemble: Any, measure: str | Measure = UNIFORM, X: Any = None) -
     >>> gram(one, both).shape, gram(two, both).shape
     ((3, 3), (3, 3))
     """
-    from obliqua.spectrum._packed import check_axis_parallel
-
     every = _several(ensemble)
     trees = _named_first(every)
     for one in every:
@@ -316,3 +316,28 @@ def rows_for(trees: TreeSum, measure: str, X: Any) -> AnyArray:
     if X is None:
         raise ValueError(f"measure={measure!r} is taken from rows: give them as X; got None.")
     return trees.rows(X)
+
+
+def check_axis_parallel(trees: TreeSum) -> None:
+    """Raise for the first split that asks about several columns."""
+    for number, tree in enumerate(trees.trees):
+        if len(tree.coef) == tree.n_planes and not (tree.kind == NodeKind.MACHINE).any():
+            continue
+        used = np.bincount(tree.plane_of_coef, tree.coef != 0.0, minlength=tree.n_planes)
+        most = np.zeros(tree.n_nodes)
+        np.maximum.at(most, tree.node_of_plane, used)
+        machine = tree.kind == NodeKind.MACHINE
+        wrong = np.flatnonzero((most > 1) | machine)
+        if len(wrong) == 0:
+            continue
+        node = int(wrong[0])
+        what = (
+            KIND_NAMES[NodeKind.MACHINE]
+            if machine[node]
+            else f"a split over {int(most[node])} columns"
+        )
+        raise TreeError(
+            f"Node {node} of tree {number} is {what}, so the leaves of that tree are no boxes, "
+            "which need splits that ask about one column each. gram and diagnose take any tree "
+            "with measure='empirical' and rows X."
+        )

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from obliqua._core.base.linalg import product
 from obliqua._typing import FloatArray
 from obliqua.spectrum import _checks
-from obliqua.spectrum.domain import Domain
-from obliqua.spectrum.function import Spectrum, gathered
-from obliqua.spectrum.paths import MAX_COEFFICIENTS, spectrum_of
+from obliqua.spectrum.domain import Domain, check_domain
+from obliqua.spectrum.function import MAX_COEFFICIENTS, Spectrum, gathered, spectrum_of
 from obliqua.spectrum.principal import Components, components_of
 from obliqua.tree.tree import Tree
 
@@ -70,7 +69,7 @@ class SpectralEnsemble:
         energy: float = 1.0,
         max_coefficients: int = MAX_COEFFICIENTS,
     ) -> None:
-        _checks.check_domain(domain)
+        check_domain(domain)
         if not callable(values) and not (isinstance(values, str) and values in _VALUES):
             raise ValueError(
                 "values must be 'votes', 'shares', or a function that makes numbers for the nodes "

@@ -25,32 +25,17 @@ from obliqua.tree.tree import Tree
 class Subject:
     """One tree, what its columns and classes are called, and how rows are given to it.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    encoding : Encoding
-        What the columns are, with their names.
-    class_names : tuple of str
-        What the classes are called.
-    classes : ndarray
-        The labels of the classes, as they are in `y`.
-    rows : callable
-        Makes the matrix that the tree walks of rows as a user has them; raises for rows that
-        the tree cannot take.
-    own : ndarray of bool, of shape (n_classes,)
-        Which classes the tree tells apart: all but for a tree about a pair of them.
-    note : str, default=""
-        What a reader of this tree must know about the others, in a sentence.
+    `rows` makes the matrix that the tree walks of rows as a user has them, and raises for rows
+    that the tree cannot take.
     """
 
     tree: Tree
     encoding: Encoding
     class_names: tuple[str, ...]
-    classes: AnyArray
+    classes: AnyArray  # the labels, as they are in `y`
     rows: Callable[[Any], AnyArray]
-    own: BoolArray
-    note: str = ""
+    told_apart: BoolArray  # by class: all, but for a tree about a pair of classes
+    note: str = ""  # what a reader of this tree must know about the others
 
     def codes(self, y: Any) -> AnyArray:
         """Return the number of each label's class."""
@@ -69,11 +54,11 @@ class Subject:
             )
         return np.array(found, dtype=np.int64)
 
-    def own_rows(self, codes: AnyArray) -> BoolArray:
+    def rows_told_apart(self, codes: AnyArray) -> BoolArray:
         """Say which rows are of classes that the tree tells apart."""
-        rows: BoolArray = self.own[codes]
+        rows: BoolArray = self.told_apart[codes]
         if len(rows) and not rows.any():
-            names = np.array(self.class_names, dtype=object)[self.own]
+            names = np.array(self.class_names, dtype=object)[self.told_apart]
             raise ValueError(
                 f"This tree is about the classes {' and '.join(names)}, and y has none of them. "
                 "Give rows of these classes, or the number of another tree."
@@ -105,9 +90,9 @@ def subject_of(
     else:
         called = _names(class_names, len(classes), "class_names", "classes")
     paired = container.combine == "pairs"
-    own = chosen.stats[0] > 0 if paired else np.ones(len(classes), dtype=bool)
+    told_apart = chosen.stats[0] > 0 if paired else np.ones(len(classes), dtype=bool)
     note = _note(container, tree)
-    return Subject(chosen, encoding, distinct(called), classes, rows, own, note)
+    return Subject(chosen, encoding, distinct(called), classes, rows, told_apart, note)
 
 
 def read_column(tree: Tree, k: int, Z: AnyArray) -> FloatArray:
