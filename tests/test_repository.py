@@ -85,6 +85,6 @@ def test_files_stay_readable(suffix: str) -> None:
         str(path.relative_to(ROOT)): lines
         for path in kept_files()
         if path.suffix == f".{suffix}"
-        and (lines := len(path.read_text("utf-8").splitlines())) > 500
+        and (lines := len(path.read_text("utf-8").splitlines())) > 850
     }
     assert long == {}
