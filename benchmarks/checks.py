@@ -15,8 +15,8 @@ def same_trees(problem: Problem) -> dict[str, bool]:
     from obliqua.criteria import get_criterion
     from obliqua.data.problem import encode
     from obliqua.engine.grow import grow
+    from obliqua.engine.proposals import AXIS
     from obliqua.engine.rules import Rules
-    from obliqua.methods.axis import AXIS
 
     def fitted(X: Any, y: Any, n_jobs: int) -> Any:
         from benchmarks.adapters.bench_obliqua import ADAPTERS

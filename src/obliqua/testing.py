@@ -13,7 +13,7 @@ from obliqua._typing import AnyArray, FloatArray
 from obliqua.criteria import get_criterion
 from obliqua.data.problem import Problem, encode
 from obliqua.engine.grow import grow
-from obliqua.engine.proposals import Directions, NodeView, Proposals, read_directions
+from obliqua.engine.proposals import Directions, NodeView, Proposals, function_of, read_directions
 from obliqua.engine.rules import Rules
 from obliqua.errors import ProposerError
 
@@ -148,7 +148,7 @@ def find_call(proposer: Any) -> Callable[[NodeView], Any]:
             f"A proposer is a function of a node or an object with a method 'propose'. Got the "
             f"class {proposer.__name__}: give an object of it, {proposer.__name__}()."
         )
-    call = getattr(proposer, "propose", proposer)
+    call = function_of(proposer)
     if not callable(call):
         raise ProposerError(
             "A proposer is a function of a node or an object with a method 'propose'. Got "

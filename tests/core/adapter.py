@@ -17,9 +17,8 @@ from obliqua.data.problem import Problem, encode
 from obliqua.engine.grow import grow
 from obliqua.engine.moments import FixedPoint, class_sums
 from obliqua.engine.parts import Part, search_parts
-from obliqua.engine.proposals import Directions, Proposals, read_directions
+from obliqua.engine.proposals import AXIS, Directions, Proposals, read_directions
 from obliqua.engine.rules import Rules
-from obliqua.methods.axis import AXIS
 from obliqua.tree.tree import Tree
 from problems import Case
 from reference import grow as reference_grow

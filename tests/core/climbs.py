@@ -10,6 +10,7 @@ from core.adapter import exact_measure, library_solve, twin_data
 from obliqua._core.base.linalg import py_eigen
 from obliqua.criteria import CRITERIA
 from obliqua.data.problem import Problem, encode
+from obliqua.engine.compiled import Task
 from obliqua.engine.moments import spread, weight_shift
 from obliqua.methods.oc1 import Climb
 from reference import hhcart, search
@@ -52,7 +53,7 @@ def load(
     """The compiled climb, with all rows of a problem in one node."""
     scale = np.ones(problem.n_features) if scale is None else scale
     shift = weight_shift(problem.total_weight)
-    finder = climb.finder(problem, problem.n_rows, shift, scale, max_features)
+    finder = climb.finder(Task(problem, problem.n_rows, shift, scale, max_features))
     weight = np.ones(problem.n_rows) if problem.weights is None else problem.weights
     counts = np.bincount(problem.y, weights=weight, minlength=problem.n_classes)
     rows = np.arange(problem.n_rows, dtype=np.int32)

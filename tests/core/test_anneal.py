@@ -19,9 +19,9 @@ from core.adapter import (
     threads_everywhere,
 )
 from obliqua.data.problem import Problem, encode
+from obliqua.engine.compiled import Journal, Task
 from obliqua.engine.moments import weight_shift
 from obliqua.engine.proposals import Proposals
-from obliqua.methods._journal import Journal
 from obliqua.methods.sadt import Anneal
 from problems import Case, cases, examples, gaussians, integers, weighted
 from reference import criteria
@@ -48,7 +48,7 @@ def searched(
     journal = Journal()
     method = Anneal(**asdict(schedule), journal=journal)
     shift = weight_shift(problem.total_weight)
-    finder = method.finder(problem, problem.n_rows, shift, np.ones(problem.n_features), None)
+    finder = method.finder(Task(problem, problem.n_rows, shift, np.ones(problem.n_features)))
     counts = np.zeros(problem.n_classes, dtype=np.int64)
     np.add.at(counts, problem.y, 1 if problem.weights is None else problem.weights)
     rows = np.arange(problem.n_rows, dtype=np.int32)

@@ -27,9 +27,9 @@ from core.test_householder import blobs
 from obliqua._core.base.linalg import py_eigen
 from obliqua.data.problem import Problem, encode
 from obliqua.engine.coding import OddColumns
-from obliqua.engine.moments import spread
+from obliqua.engine.compiled import Task
+from obliqua.engine.moments import feature_scale, spread
 from obliqua.engine.proposals import Proposals
-from obliqua.engine.scale import feature_scale
 from obliqua.methods.discriminants import Discriminants
 from obliqua.methods.hhcart import Householder
 from problems import cases, examples
@@ -191,7 +191,7 @@ def test_the_directions_of_a_node_are_those_of_the_formulas(seed: int, n_classes
 
 def loaded(problem: Problem, method: Any) -> Any:
     """A finder that has read all rows."""
-    finder = method.finder(problem, problem.n_rows, 0, np.ones(problem.n_features), None)
+    finder = method.finder(Task(problem, problem.n_rows, 0, np.ones(problem.n_features)))
     rows = np.arange(problem.n_rows, dtype=np.int32)
     limits = (CODES["gini"], 1, 0)
     finder.load(problem.Z, rows, problem.y, problem.weights, class_weights(problem), limits)

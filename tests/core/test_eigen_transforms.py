@@ -8,16 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from obliqua.data.problem import encode
-from obliqua.methods._eigen_space import moments_of, space_of
-from obliqua.methods._eigen_transforms import (
+from obliqua.methods.eigen_tree import (
     DEFAULT,
     TRANSFORMATIONS,
     Complement,
+    EigenTree,
     PairMoments,
     directions_of,
+    moments_of,
+    space_of,
     unit,
 )
-from obliqua.methods.eigen_tree import EigenTree
 from problems import examples
 
 

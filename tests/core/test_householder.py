@@ -24,9 +24,8 @@ from core.adapter import (
 )
 from obliqua._core.base.linalg import py_eigen
 from obliqua.data.problem import Problem, encode
-from obliqua.engine.moments import spread
+from obliqua.engine.moments import feature_scale, spread
 from obliqua.engine.proposals import Proposals
-from obliqua.engine.scale import feature_scale
 from obliqua.methods.hhcart import Householder
 from problems import cases, examples
 from reference import grow as reference_grow

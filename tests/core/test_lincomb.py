@@ -17,8 +17,8 @@ from core.adapter import (
     twin_data,
 )
 from obliqua.data.problem import Problem
+from obliqua.engine.moments import feature_scale
 from obliqua.engine.proposals import Proposals
-from obliqua.engine.scale import feature_scale
 from obliqua.methods.cart_lc import LinearCombination
 from problems import (
     ORDINARY,

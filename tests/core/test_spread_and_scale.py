@@ -10,9 +10,8 @@ import pytest
 
 from core.adapter import grow_tree
 from obliqua.data.problem import Problem, encode
-from obliqua.engine.moments import spread
+from obliqua.engine.moments import SCALES, feature_scale, spread
 from obliqua.engine.proposals import Directions, Planes, Proposals, read_directions
-from obliqua.engine.scale import SCALES, feature_scale
 from obliqua.errors import ProposerError
 from obliqua.methods.hhcart import Householder
 

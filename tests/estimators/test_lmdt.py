@@ -16,16 +16,16 @@ from obliqua import CartClassifier, LMDTClassifier
 from obliqua._core.methods.machine import TrainingWatch
 from obliqua.data.problem import encode
 from obliqua.engine.rules import Rules
-from obliqua.methods._machine import (
+from obliqua.methods.lmdt import (
     LMDT,
     MachinePlanes,
     Standard,
     best_machine,
     different_rows,
+    grow_lmdt,
     least_telling,
     times_shown,
 )
-from obliqua.methods.lmdt import grow_lmdt
 from obliqua.tree.layout import NodeKind
 from problems import examples
 from reference import lmdt as twin

@@ -15,8 +15,7 @@ from obliqua._core.base.rng import child_key
 from obliqua.criteria import CRITERIA, get_criterion
 from obliqua.data.problem import encode
 from obliqua.engine.rules import Rules
-from obliqua.methods._machine import Machine
-from obliqua.methods.lmdt import goodness_of_branches, grow_lmdt
+from obliqua.methods.lmdt import Machine, goodness_of_branches, grow_lmdt
 from obliqua.tree.tree import Tree
 from problems import examples
 

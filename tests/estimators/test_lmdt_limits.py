@@ -13,7 +13,7 @@ from estimators.registry import assert_sound, blobs, full_grown
 from interrupts import ctrl_c
 from obliqua import CartClassifier, LMDTClassifier
 from obliqua.data.problem import encode
-from obliqua.methods._journal import Journal
+from obliqua.engine.compiled import Journal
 from obliqua.methods.lmdt import LMDT, grow_lmdt
 from trees_to_read import people
 

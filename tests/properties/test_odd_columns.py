@@ -14,9 +14,8 @@ from obliqua.data.problem import Problem
 from obliqua.engine import axis_cuts as sorted_columns
 from obliqua.engine import grow as growing
 from obliqua.engine.grow import grow
-from obliqua.engine.proposals import Directions, NodeView, Proposals
+from obliqua.engine.proposals import AXIS, Directions, NodeView, Proposals
 from obliqua.engine.rules import Rules
-from obliqua.methods.axis import AXIS
 from obliqua.methods.discriminants import Discriminants
 from obliqua.methods.hhcart import Householder
 from obliqua.methods.means import class_means

@@ -16,7 +16,7 @@ from core.adapter import assert_same_substance, grow_tree, problem_of
 from obliqua.criteria import get_criterion
 from obliqua.data.problem import Problem, encode
 from obliqua.prune import pessimistic_errors, prune_pessimistic
-from obliqua.prune._sums import add_upwards
+from obliqua.prune.reduced_error import add_upwards
 from obliqua.tree.builder import TreeBuilder
 from obliqua.tree.tree import Tree
 from problems import Case, examples

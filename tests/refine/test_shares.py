@@ -8,7 +8,7 @@ import pytest
 from obliqua.data.problem import Problem, encode
 from obliqua.engine.grow import grow
 from obliqua.engine.rules import Rules
-from obliqua.refine.shares import STRENGTHS, best_strength, smoothed
+from obliqua.refine.choice import STRENGTHS, best_strength, smoothed
 from obliqua.tree.builder import TreeBuilder
 from obliqua.tree.tree import Tree
 from problems import gaussians

@@ -11,7 +11,7 @@ from obliqua.data.problem import encode
 from obliqua.data.table import read_table
 from obliqua.refine.draft import Draft
 from obliqua.refine.rows import SoftRows, soft_rows
-from obliqua.refine.sparse import _sizes, masked
+from obliqua.refine.shrink import _sizes, masked
 from reference import refine as twin
 
 

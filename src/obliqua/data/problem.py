@@ -1,8 +1,7 @@
 """What the engine sees of the data: `Problem` and `Encoding`, and the checks on the way there.
 
-This is the only place, beside the estimators' base, that looks at raw columns, labels and
-weights; its private helpers `_columns`, `_encoding`, `_table` and `_weights` stand beside it.
-Everything behind it trusts a `Problem` and checks nothing again.
+This room is the only place, beside the estimators' base, that looks at raw columns, labels and
+weights. Everything behind it trusts a `Problem` and checks nothing again.
 """
 
 from __future__ import annotations

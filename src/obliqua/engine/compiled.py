@@ -1,17 +1,21 @@
 """Methods that have a compiled side: what the growth loop asks of them.
 
-Such a method is a proposer with two functions of its own: ``finder(...)`` returns the object that
-searches a node in compiled code, and ``label(number, n_features, n_classes)`` says what a
-direction is. Whole subtrees ask a finder without the GIL (`obliqua._core.grow.subtree`). The loop
-in `obliqua.engine.grow` comes here: for nodes so large that several threads share one, and for
+Such a method is a `CompiledSide`: ``finder(task)`` returns the object that searches a node in
+compiled code, and ``label(number, n_features, n_classes)`` says what a direction is. Whole
+subtrees ask a finder without the GIL (`obliqua._core.grow.subtree`). The loop in
+`obliqua.engine.grow` comes here: for nodes so large that several threads share one, and for
 criteria written in Python, which want to see the directions.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from concurrent.futures import Executor
 from copy import copy
-from typing import Any
+from dataclasses import dataclass
+from numbers import Real
+from time import monotonic
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,33 +32,159 @@ from obliqua.engine.proposals import Planes, Proposals
 from obliqua.engine.rules import Rules
 from obliqua.engine.search import Split, by_function
 
-__all__ = ["CompiledMethod"]
+__all__ = ["CompiledMethod", "CompiledSide", "Journal", "Task", "check_rows", "fewest_rows"]
 
 
-class OddSplits:
-    """Axis-parallel splits of columns that cannot be sorted once: levels, and missing numbers."""
+@dataclass
+class Journal:
+    """What a search tells about itself: how much it has tried, whether time ran out."""
 
-    def finder(
-        self,
-        problem: Problem,
-        room: int,
-        weight_shift: int,
-        scale: FloatArray,
-        max_features: int | None,
-        helper: bool = False,
-    ) -> Any:
-        """Return the compiled side, which plans no directions of its own."""
-        return PlanningFinder(
+    deadline: float | None = None  # when to stop, on the clock `time.monotonic`
+    tried: int = 0  # hyperplanes so far
+    timed_out: bool = False  # whether a search was cut short
+
+    @classmethod
+    def of(cls, time_limit: float | None) -> Journal:
+        """Open a journal, with a deadline so many seconds from now."""
+        return cls(None if time_limit is None else monotonic() + time_limit)
+
+
+# --- what methods and finders can do -----------------------------------------------------------
+
+
+@runtime_checkable
+class CountsTries(Protocol):
+    """A method that counts what it tries, and so must not try anything in vain."""
+
+    journal: Journal
+
+
+@runtime_checkable
+class AsksCriterion(Protocol):
+    """A finder that moves hyperplanes, and asks a criterion in Python on the way."""
+
+    def set_measure(self, measure: PythonCriterion) -> None:
+        """Take the criterion of a node."""
+
+
+@runtime_checkable
+class StopsEarly(Protocol):
+    """A finder that may have had enough before all directions are tried."""
+
+    def last_direction(self) -> int:
+        """Return the last direction that one thread would have tried."""
+
+
+class Task(NamedTuple):
+    """What a finder is for."""
+
+    problem: Problem
+    room: int  # rows of the largest node
+    weight_shift: int  # by how many bits weights are shortened, see `FixedPoint`
+    scale: FloatArray  # factors of the features
+    max_features: int | None = None  # the most features of a split
+    helper: bool = False  # whether it only works at nodes that another one has read
+
+
+class CompiledSide(ABC):
+    """Base of methods whose work at a node is compiled.
+
+    A method names the compiled class, whose objects read the method's attributes as settings.
+    """
+
+    _finder: ClassVar[Any]
+
+    def finder(self, task: Task) -> Any:
+        """Return what proposes and searches at a node, in compiled code.
+
+        Parameters
+        ----------
+        task : Task
+            The data, the size of the largest node, and how its rows are counted.
+
+        Returns
+        -------
+        Finder
+            The compiled side.
+        """
+        problem, most = task.problem, task.max_features
+        return self._finder(
             problem.n_features,
             problem.n_classes,
-            room,
+            task.room,
             problem.weights is not None,
-            weight_shift,
-            scale,
-            None,
-            None,
-            helper,
+            task.weight_shift,
+            task.scale,
+            self._settings(task),
+            None if most is None else min(most, problem.n_features),
+            task.helper,
         )
+
+    def label(self, number: int, n_features: int, n_classes: int) -> str:
+        """Say what a direction is; classes and the like are counted from 0.
+
+        Parameters
+        ----------
+        number : int
+            The number of the direction; those of the axes come first.
+        n_features, n_classes : int
+            Sizes of the problem.
+
+        Returns
+        -------
+        str
+            The label.
+        """
+        return self._label(number - n_features, n_features, n_classes)
+
+    def _settings(self, task: Task) -> Any:
+        """Return what the compiled side reads: the method, with what depends on the data."""
+        return self
+
+    @abstractmethod
+    def _label(self, number: int, n_features: int, n_classes: int) -> str:
+        """Say what a direction is; axes are not counted."""
+
+    def _check_choices(self, **choices: tuple[str | None, ...]) -> None:
+        """Refuse a setting that is none of its choices."""
+        for name, known in choices.items():
+            got = getattr(self, name)
+            if got not in known:
+                listed = ", ".join(map(repr, known))
+                raise ValueError(f"{name} must be one of {listed}; got {got!r}.")
+
+
+def check_rows(limit: object) -> None:
+    """Refuse what does not say from how many rows on a node gets oblique splits."""
+    number = isinstance(limit, Real) and float(limit) >= 0
+    if not (limit is None or number or (isinstance(limit, str) and limit == "2p")):
+        raise ValueError(f"min_rows must be a number of rows, '2p' or None; got {limit!r}.")
+
+
+def fewest_rows(limit: float | str | None, problem: Problem) -> int:
+    """Return the smallest number of rows of a node with oblique splits."""
+    if limit == "2p":
+        limit = 2.0
+    fewest = float(limit or 0)
+    if isinstance(limit, float):
+        fewest = fewest * problem.n_features + 1
+    counts = problem.row_counts
+    return int(min(fewest, (problem.n_rows if counts is None else int(counts.sum())) + 1))
+
+
+class OddSplits(CompiledSide):
+    """Axis-parallel splits of columns that cannot be sorted once: levels, and missing numbers."""
+
+    _finder = PlanningFinder
+
+    def _settings(self, task: Task) -> None:
+        """Plan no directions of its own."""
+
+    def _label(self, number: int, n_features: int, n_classes: int) -> str:
+        return AXIS_LABEL
+
+
+# --- at work -----------------------------------------------------------------------------------
 
 
 class PythonCriterion:
@@ -130,7 +260,7 @@ class CompiledMethod:
         odd: OddColumns | None = None,
     ) -> None:
         self.problem = problem
-        self.method = proposals.proposer
+        self.method: CompiledSide = proposals.proposer
         self.max_features = proposals.max_features
         self.axis_bias = proposals.axis_bias
         self.weight_shift = weight_shift(problem.total_weight)
@@ -141,9 +271,8 @@ class CompiledMethod:
 
     def finder(self, room: int, helper: bool = False) -> Any:
         """Return a finder for nodes of up to `room` rows; one per thread."""
-        found = self.method.finder(
-            self.problem, room, self.weight_shift, self.scale, self.max_features, helper
-        )
+        task = Task(self.problem, room, self.weight_shift, self.scale, self.max_features, helper)
+        found = self.method.finder(task)
         found.bias = self.axis_bias
         if self.problem.row_counts is not None:
             found.set_row_counts(np.ascontiguousarray(self.problem.row_counts))
@@ -162,7 +291,7 @@ class CompiledMethod:
         """Say what a direction is."""
         if number < self.problem.n_features:
             return AXIS_LABEL
-        return str(self.method.label(number, self.problem.n_features, self.problem.n_classes))
+        return self.method.label(number, self.problem.n_features, self.problem.n_classes)
 
     def close(self) -> None:
         """Give back the memory of the loop's own finders."""
@@ -176,9 +305,10 @@ class CompiledMethod:
         """List the directions of a node, for a criterion in Python."""
         limits = (criterion.code, rules.min_samples_leaf, rules.min_weight_leaf)
         self._load(rows, counts, limits, key, 1)
-        if hasattr(self._loop[0], "set_measure"):
-            self._loop[0].set_measure(PythonCriterion(criterion, counts, self.problem.unit, rules))
-        numbers, planes = self._loop[0].directions()
+        finder = self._loop[0]
+        if isinstance(finder, AsksCriterion):
+            finder.set_measure(PythonCriterion(criterion, counts, self.problem.unit, rules))
+        numbers, planes = finder.directions()
         if not numbers:
             return None
         return Planes(
@@ -226,7 +356,7 @@ class CompiledMethod:
 
         looks = look(0, tasks)
         looks += look(tasks, owner.continued(least))  # the second round starts from what was found
-        if hasattr(owner, "last_direction"):  # the others would not have been tried by one thread
+        if isinstance(owner, StopsEarly):  # the others would not have been tried by one thread
             last = owner.last_direction()
             looks = [cut for cut in looks if cut[1] <= last]
         best = min((bar, *looks), key=lambda cut: (-cut[0], cut[1]))

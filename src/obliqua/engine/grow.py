@@ -10,6 +10,7 @@ may choose another one than its compiled twin.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,25 +28,19 @@ from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.problem import Problem
 from obliqua.engine.assemble import AXIS_LABEL, Block, Records, assemble
 from obliqua.engine.axis_cuts import SERIAL_ROWS, SortedColumns, Words, plain_columns
-from obliqua.engine.best_first import grow_best_first
 from obliqua.engine.coding import CodedNode, OddColumns
-from obliqua.engine.compiled import CompiledMethod, OddSplits
-from obliqua.engine.moments import spread
-from obliqua.engine.proposals import (
-    NodeView,
-    Planes,
-    Proposals,
-    identity_planes,
-    read_directions,
-)
+from obliqua.engine.compiled import CompiledMethod, CompiledSide, CountsTries, OddSplits
+from obliqua.engine.moments import feature_scale, spread
+from obliqua.engine.proposals import NodeView, Planes, Proposals, identity_planes, read_directions
 from obliqua.engine.rules import Rules
-from obliqua.engine.scale import feature_scale
 from obliqua.engine.search import Split, best_split, search_node
 from obliqua.tree.tree import Tree
 
 __all__ = ["grow"]
 
 T = TypeVar("T")
+
+AHEAD = 4  # nodes for each thread: enough to share large and small ones out evenly
 
 
 def grow(
@@ -65,7 +60,7 @@ def grow(
     problem : Problem
         The data.
     proposer : Proposals, proposer or function of a node, or None
-        Where directions come from. None and `obliqua.methods.axis.AXIS` grow axis-parallel
+        Where directions come from. None and `obliqua.engine.proposals.AXIS` grow axis-parallel
         trees. A bare proposer competes with axis-parallel splits; say
         ``Proposals(proposer, axis_parallel=False)`` if it should not.
     criterion : str, Criterion or function
@@ -87,7 +82,7 @@ def grow(
         The grown tree.
     """
     proposals = proposer if isinstance(proposer, Proposals) else Proposals(proposer)
-    has_finder = hasattr(proposals.proposer, "finder")
+    has_finder = isinstance(proposals.proposer, CompiledSide)
     if has_finder and proposals.max_features == 1 and proposals.axis_parallel:
         proposals = Proposals()  # one feature is an axis, and those are looked at anyway
         has_finder = False
@@ -118,6 +113,9 @@ class _Pending:
     @property
     def rows(self) -> int:
         return self.end - self.start
+
+
+_Waiting = list[tuple[float, int, _Pending]]  # in the order of a heap
 
 
 class _Growth:
@@ -162,7 +160,7 @@ class _Growth:
         """Find out what a proposer needs to know of all rows."""
         proposals = self.proposals
         scale = feature_scale(self.problem, proposals.scale)
-        if hasattr(proposals.proposer, "finder"):
+        if isinstance(proposals.proposer, CompiledSide):
             self.method = CompiledMethod(self.problem, proposals, scale, self.odd)
         elif self.odd and not self.has_proposer:
             self.method = CompiledMethod(self.problem, Proposals(OddSplits()), scale, self.odd)
@@ -193,8 +191,7 @@ class _Growth:
     @property
     def can_hurry(self) -> bool:
         """Whether nodes may be divided ahead of need, each by a thread of its own."""
-        # Some methods count what they try, and must not try anything in vain.
-        counts = hasattr(self.proposals.proposer, "journal")
+        counts = isinstance(self.proposals.proposer, CountsTries)
         return self.pool is not None and not self.in_python and not counts
 
     def worker(self, room: int) -> _Growth:
@@ -226,7 +223,7 @@ class _Growth:
         if not self.in_python and self.n_threads == 1:
             self._grow_subtree(root)
         elif self.best_first:
-            grow_best_first(self, root, self.rules.max_leaf_nodes or problem.n_rows)
+            self._best_first(root, self.rules.max_leaf_nodes or problem.n_rows)
         else:
             self._depth_first(root, hand_over=not self.in_python)
         if self.method is not None:
@@ -270,7 +267,45 @@ class _Growth:
         subtrees.sort(key=lambda node: -node.rows)
         self.each(self._grow_subtree, subtrees)
 
+    def _best_first(self, root: _Pending, most: int) -> None:
+        """Divide the node whose split gains most next, up to so many leaves."""
+        waiting: _Waiting = []
+        leaves = 1
+
+        def put(node: _Pending) -> None:
+            if node.split is None:
+                self.records.leaf(node)
+            else:
+                # Equal gains: the node first in path order; windows never overlap.
+                heapq.heappush(waiting, (-node.split.gain, node.start, node))
+
+        self.consider(root)
+        put(root)
+        workers = _Workers(self) if self.can_hurry else None
+        while waiting and leaves < most:
+            if workers is not None and waiting[0][2].children is None:
+                workers.hurry(waiting, most - leaves)
+            node = heapq.heappop(waiting)[2]
+            leaves += 1
+            if node.children is None:
+                self.divide_ahead(node)
+            assert node.children is not None
+            for child in self.keep(node, node.children):
+                put(child)
+            node.children = None
+        for _, _, node in waiting:
+            self.records.leaf(node)
+        if workers is not None:
+            workers.close()
+
     # -- one node ---------------------------------------------------------------------------
+
+    def divide_ahead(self, node: _Pending) -> None:
+        """Divide a node, and look for the splits of its children."""
+        children = self.divide(node)
+        for child in children:
+            self.consider(child)
+        node.children = children
 
     def consider(self, node: _Pending) -> None:
         """Find the node's split, if the rules and its cuts allow one."""
@@ -492,3 +527,57 @@ def _class_sums(problem: Problem) -> Int64Array:
     sums = np.zeros(problem.n_classes, dtype=np.int64)
     np.add.at(sums, problem.y, 1 if problem.weights is None else problem.weights)
     return sums
+
+
+# --- growing best first --------------------------------------------------------------------------
+
+
+class _Workers:
+    """Threads that divide nodes ahead of need: those whose turn is next, one by each thread.
+
+    They also look for the splits of the children. What a node becomes does not depend on when that
+    is done, so the tree is the same; only of the last nodes a few are looked at in vain.
+    """
+
+    def __init__(self, growth: _Growth) -> None:
+        self.growth = growth
+        self.free: list[_Growth] = []
+
+    def hurry(self, waiting: _Waiting, left: int) -> None:
+        """Divide the nodes whose turn is next, if there may be so many more."""
+        n_threads = self.growth.n_threads
+        turn = heapq.nsmallest(min(AHEAD * n_threads, left), waiting)
+        nodes = [node for _, _, node in turn if node.children is None]
+        # The largest first, so that no thread is left with a long task at the end.
+        nodes.sort(key=lambda node: (-node.rows, node.start))
+        if len(nodes) > 1 and 2 * nodes[0].rows * n_threads < 3 * sum(node.rows for node in nodes):
+            self._each(_Growth.divide_ahead, nodes, nodes[0].rows)
+            return
+        # One large node is divided by all threads together, its children one by each.
+        node = nodes[0]
+        node.children = self.growth.divide(node)
+        self._each(_Growth.consider, node.children, max(child.rows for child in node.children))
+
+    def _each(
+        self, task: Callable[[_Growth, _Pending], None], nodes: Iterable[_Pending], room: int
+    ) -> None:
+        """Let workers do something to each node, none of which has more than `room` rows."""
+        growth = self.growth
+        while len(self.free) < growth.n_threads:
+            # The first of these nodes are the children of the root: all others are smaller.
+            self.free.append(growth.worker(room))
+
+        def one(node: _Pending) -> None:
+            worker = self.free.pop()
+            try:
+                task(worker, node)
+            finally:
+                self.free.append(worker)
+
+        growth.each(one, nodes)
+
+    def close(self) -> None:
+        """Give back the memory of the workers."""
+        for worker in self.free:
+            if worker.method is not None:
+                worker.method.close()

@@ -3,6 +3,10 @@
 Methods that look at covariances (Householder, Fisher, discriminants) take them from here, so
 their directions are a pure function of the node's rows: no order of rows, number of threads or
 division into parts can change a bit.
+
+So are the factors that make features comparable, which are found once per fit: a method that looks
+at scaled features finds directions there, and the engine turns them into directions of the
+original features, so a tree never needs the scales again.
 """
 
 from __future__ import annotations
@@ -13,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from obliqua._core.grow.moments import scatter as _scatter
-from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import Problem
 
-__all__ = ["ClassSums", "FixedPoint", "class_sums", "spread"]
+__all__ = ["SCALES", "ClassSums", "FixedPoint", "class_sums", "feature_scale", "spread"]
+
+SCALES = ("standard", "robust", "minmax")
 
 VALUE_BITS = 24
 PIECE_BITS = 26
@@ -253,3 +259,63 @@ def spread(problem: Problem, rows: Int32Array) -> FloatArray:
     # The root first: no square is then too large or too small for float64.
     with np.errstate(under="ignore"):
         return np.asarray(np.ldexp(np.sqrt(central / total), grid.exponent - VALUE_BITS))
+
+
+# --- scales --------------------------------------------------------------------------------------
+
+
+def feature_scale(problem: Problem, kind: str | None) -> FloatArray:
+    """Return the factors by which a method's features are multiplied."""
+    if kind is None:
+        return np.ones(problem.n_features)
+    with np.errstate(over="ignore", divide="ignore"):
+        width = np.ones(problem.n_features)
+        plain = ~problem.odd
+        if plain.any():
+            width[plain] = _width(problem if plain.all() else _columns(problem, plain), kind)
+        for k in np.flatnonzero(~plain).tolist():
+            # Numbers of levels are found at each node and have a standard deviation of 1 there.
+            there = ~np.isnan(problem.Z[:, k])
+            if problem.n_levels[k] == 0 and there.any():
+                this = np.arange(problem.n_features) == k
+                width[k] = _width(_columns(problem, this, there), kind)[0]
+        factor = 1.0 / width
+    return np.where(np.isfinite(factor) & (factor > 0), factor, 1.0)
+
+
+def _columns(problem: Problem, columns: BoolArray, rows: BoolArray | None = None) -> Problem:
+    """Return some columns, and some rows, as plain numbers."""
+    kept = np.ones(problem.n_rows, dtype=bool) if rows is None else rows
+    return Problem(
+        problem.Z[:, columns][kept],
+        problem.y[kept],
+        None if problem.weights is None else problem.weights[kept],
+        problem.unit,
+        problem.n_classes,
+        problem.encoding,
+    )
+
+
+def _width(problem: Problem, kind: str) -> FloatArray:
+    if kind == "minmax":
+        low, high = problem.Z.min(axis=0), problem.Z.max(axis=0)
+        return np.asarray(high.astype(np.float64) - low.astype(np.float64))
+    width = spread(problem, np.arange(problem.n_rows, dtype=np.int32))
+    if kind == "robust":
+        middle = _interquartile_range(problem)
+        width = np.where(middle > 0, middle, width)
+    return width
+
+
+def _interquartile_range(problem: Problem) -> FloatArray:
+    """Difference of the values that a quarter and three quarters of the weight reach."""
+    order = np.argsort(problem.Z, axis=0, kind="stable")
+    values = np.take_along_axis(problem.Z, order, axis=0).astype(np.float64)
+    weights = np.ones(problem.n_rows, np.int64) if problem.weights is None else problem.weights
+    below = np.cumsum(weights[order], axis=0)
+    columns = np.arange(problem.n_features)
+    lower, upper = (
+        values[np.argmax(below * 4 >= quarters * below[-1], axis=0), columns]
+        for quarters in (1, 3)
+    )
+    return np.asarray(upper - lower)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.weights import round_significant
 from obliqua.errors import NodeViewClosed, ProposerError
 
-__all__ = ["Directions", "NodeView", "Planes", "Proposals", "Proposer"]
+__all__ = ["AXIS", "Directions", "NodeView", "Planes", "Proposals", "Proposer"]
 
 SIGNIFICANT_BITS = 24
 
@@ -132,12 +132,17 @@ class NodeView:
         self._made = {}
 
 
+@runtime_checkable
 class Proposer(Protocol):
     """Anything that proposes directions for a node."""
 
     def propose(self, node: NodeView) -> Any:
         """Return `Directions`, an array of normals, or None for no proposal."""
-        ...  # pragma: no cover
+
+
+def function_of(proposer: Proposer | Callable[[NodeView], Any]) -> Callable[[NodeView], Any]:
+    """Return the function of a node that a proposer is, or has."""
+    return proposer.propose if isinstance(proposer, Proposer) else proposer
 
 
 @dataclass(frozen=True)
@@ -203,10 +208,11 @@ class Proposals:
         Directions, array or None
             Whatever the proposer returned.
         """
-        if self.proposer is None:
-            return None
-        propose = getattr(self.proposer, "propose", self.proposer)
-        return propose(node)
+        return None if self.proposer is None else function_of(self.proposer)(node)
+
+
+#: Axis-parallel splits alone, as in CART: the method that needs no proposer.
+AXIS = Proposals()
 
 
 class Planes(NamedTuple):

@@ -8,7 +8,7 @@ from obliqua.estimators.base import BaseTreeClassifier
 
 if TYPE_CHECKING:
     from obliqua.data.problem import Problem
-    from obliqua.methods._journal import Journal
+    from obliqua.engine.compiled import Journal
     from obliqua.tree.tree import Tree
 
 SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
@@ -43,7 +43,7 @@ class SearchingTreeClassifier(BaseTreeClassifier):
 
     def _open_journal(self, time_limit: float | None) -> "Journal":
         """Begin to count, and to look at the clock."""
-        from obliqua.methods._journal import Journal
+        from obliqua.engine.compiled import Journal
 
         self._journal = Journal.of(None if time_limit is None else float(time_limit))
         return self._journal

@@ -179,7 +179,7 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
         kind = self.get_params(deep=False).get("scale")
         if kind is None:
             return None
-        from obliqua.engine.scale import feature_scale
+        from obliqua.engine.moments import feature_scale
 
         n_classes = int(codes.max()) + 1 if class_weight is None else len(class_weight)
         return feature_scale(encode(Z, codes, n_classes, weights, class_weight), kind)

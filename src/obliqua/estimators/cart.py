@@ -99,6 +99,6 @@ class CartClassifier(BaseTreeClassifier):
         self.fill = fill
 
     def _proposer(self) -> object:
-        from obliqua.methods.axis import AXIS
+        from obliqua.engine.proposals import AXIS
 
         return AXIS

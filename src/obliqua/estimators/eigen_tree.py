@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from obliqua._sklearn_compat import Interval, StrOptions, fit_context
 from obliqua._typing import FloatArray
-from obliqua.engine.scale import SCALES
+from obliqua.engine.moments import SCALES
 from obliqua.errors import LeakWarning
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures

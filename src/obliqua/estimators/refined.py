@@ -367,7 +367,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         """Return the tree with what its leaves are to say of the classes."""
         if self.probabilities == "frequencies":
             return tree
-        from obliqua.refine.shares import smoothed
+        from obliqua.refine.choice import smoothed
 
         strength = 1.0
         if self.probabilities == "calibrated" and not watch.is_up:
@@ -377,8 +377,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
     def _strength(self, problem: Problem, choice: "SizeChoice", key: int, watch: "Watch") -> float:
         """Choose how much leaves are drawn to the nodes above: by log loss on held-out rows."""
         from obliqua.refine import Watch
-        from obliqua.refine.choice import divisions
-        from obliqua.refine.shares import best_strength
+        from obliqua.refine.choice import best_strength, divisions
 
         def grown(part: Problem) -> "Tree":
             trial = Watch()  # its loss is nobody's business, but it must mind the clock

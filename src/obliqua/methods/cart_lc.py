@@ -15,9 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from obliqua._core.methods.lincomb import LinearCombinationFinder
-from obliqua.methods._compiled import CompiledSide, Task
-from obliqua.methods._journal import Journal
-from obliqua.methods._limits import fewest_rows
+from obliqua.engine.compiled import CompiledSide, Journal, Task, fewest_rows
 
 if TYPE_CHECKING:
     pass

@@ -17,8 +17,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from obliqua._core.methods.discriminants import DiscriminantFinder
-from obliqua.methods._compiled import CompiledSide, Task
-from obliqua.methods._limits import check_rows, fewest_rows
+from obliqua.engine.compiled import CompiledSide, Task, check_rows, fewest_rows
 
 __all__ = ["Discriminants", "name_discriminant"]
 

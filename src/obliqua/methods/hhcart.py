@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from obliqua._core.methods.householder import HouseholderFinder
-from obliqua.methods._compiled import CompiledSide, Task
-from obliqua.methods._limits import check_rows, fewest_rows
+from obliqua.engine.compiled import CompiledSide, Task, check_rows, fewest_rows
 from obliqua.methods.discriminants import name_discriminant
 
 __all__ = ["Householder"]

@@ -17,11 +17,8 @@ import numpy as np
 
 from obliqua._core.methods.climb import ClimbFinder
 from obliqua.criteria import get_criterion
-from obliqua.engine.moments import weight_shift
-from obliqua.engine.scale import feature_scale
-from obliqua.methods._compiled import CompiledSide, Task
-from obliqua.methods._journal import Journal
-from obliqua.methods._limits import fewest_rows
+from obliqua.engine.compiled import CompiledSide, Journal, Task, fewest_rows
+from obliqua.engine.moments import feature_scale, weight_shift
 from obliqua.methods.hhcart import Householder
 
 if TYPE_CHECKING:
@@ -105,7 +102,7 @@ class Climb(CompiledSide):
             # No mirror is farther from an axis than tau = 2, so Fisher's directions are alone.
             fisher = self.guided == "fisher"
             shown = Householder("dominant", 2.0 if fisher else 0.05, fisher=fisher)
-            guide = shown.finder(*task)
+            guide = shown.finder(task)
         fewest = fewest_rows(self.min_rows, task.problem)
         return _Settings(**vars(replace(self, min_rows=fewest)), guide=guide)
 
@@ -209,7 +206,7 @@ def follow_climb(
     factors = feature_scale(problem, scale)
     counts = np.zeros(problem.n_classes, dtype=np.int64)
     np.add.at(counts, problem.y, 1 if problem.weights is None else problem.weights)
-    finder = climb.finder(problem, problem.n_rows, shift, factors, None)
+    finder = climb.finder(Task(problem, problem.n_rows, shift, factors))
     n_tasks = finder.load(
         problem.Z,
         np.arange(problem.n_rows, dtype=np.int32),

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from obliqua._core.methods.anneal import AnnealFinder
-from obliqua.methods._compiled import CompiledSide
-from obliqua.methods._journal import Journal
+from obliqua.engine.compiled import CompiledSide, Journal
 
 if TYPE_CHECKING:
     pass

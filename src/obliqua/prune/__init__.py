@@ -1,6 +1,5 @@
 """Pruning: a Tree in, a smaller Tree out; and the choice between trees."""
 
-from obliqua.prune.choice import choose_tree
 from obliqua.prune.cost_complexity import (
     PruningPath,
     cost_complexity_path,
@@ -10,7 +9,7 @@ from obliqua.prune.cost_complexity import (
 from obliqua.prune.division import draw, folds, hold_out
 from obliqua.prune.grown import Pruning, grow_pruned
 from obliqua.prune.pessimistic import pessimistic_errors, prune_pessimistic
-from obliqua.prune.reduced_error import prune_reduced_error
+from obliqua.prune.reduced_error import choose_tree, prune_reduced_error
 
 __all__ = [
     "Pruning",

@@ -17,8 +17,8 @@ import numpy as np
 
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.problem import Problem
-from obliqua.prune._sums import node_errors
 from obliqua.prune.division import folds, take
+from obliqua.prune.reduced_error import node_errors
 from obliqua.tree.surgery import collapse
 from obliqua.tree.tree import Tree
 

@@ -1,12 +1,89 @@
-"""Reduced-error pruning (Quinlan 1987): cut every split that held-out rows do not need."""
+"""Errors on rows: reduced-error pruning (Quinlan 1987), and the choice of one tree out of several.
+
+What all pruners share stands here too: sums over the rows that reach each node, and cutting from
+the bottom up.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
+from obliqua._typing import FloatArray
 from obliqua.data.problem import Problem
-from obliqua.prune._sums import cut_upwards, node_errors
+from obliqua.tree.surgery import collapse
 from obliqua.tree.tree import Tree
 
-__all__ = ["prune_reduced_error"]
+__all__ = ["choose_tree", "prune_reduced_error"]
+
+
+def add_upwards(tree: Tree, at_leaves: FloatArray) -> FloatArray:
+    """Sum what stands at the leaves over the subtree of each node."""
+    sums = at_leaves.copy()
+    # Nodes stand level by level, and the children of a level's nodes are the next level.
+    level_of = tree.node_depth
+    starts = np.searchsorted(level_of, np.arange(tree.depth + 1)).tolist()
+    for start, end in zip(starts[-2::-1], starts[:0:-1], strict=True):
+        inner = start + np.flatnonzero(tree.n_children[start:end])
+        children = slice(end, int(tree.first_child[inner[-1]] + tree.n_children[inner[-1]]))
+        first = tree.first_child[inner] - end
+        sums[inner] = np.add.reduceat(sums[children], first, axis=0)
+    return sums
+
+
+def node_errors(tree: Tree, problem: Problem) -> FloatArray:
+    """Return what each node would misclassify as a leaf."""
+    cell = tree.apply(problem.Z) * tree.n_stats + problem.y
+    size = tree.n_nodes * tree.n_stats
+    counts = np.bincount(cell, weights=problem.weights, minlength=size).astype(np.float64)
+    counts = add_upwards(tree, counts.reshape(tree.n_nodes, tree.n_stats))
+    right: FloatArray = counts[np.arange(tree.n_nodes), tree.leaf_label]
+    return np.asarray(counts.sum(axis=1) - right)
+
+
+def cut_upwards(tree: Tree, as_leaf: FloatArray, prune_root: bool, slack: float = 0.0) -> Tree:
+    """Cut, from the bottom up, each split whose leaves together err no less than the node."""
+    errors = as_leaf.tolist()
+    parent, is_leaf = tree.parent.tolist(), tree.is_leaf.tolist()
+    below = [0.0] * tree.n_nodes
+    cut = []
+    # Children have larger numbers than their parent, so they are settled before it.
+    for t in range(tree.n_nodes - 1, -1, -1):
+        if not is_leaf[t] and errors[t] <= below[t] + slack and (t > 0 or prune_root):
+            cut.append(t)
+        elif not is_leaf[t]:
+            errors[t] = below[t]
+        if t > 0:
+            below[parent[t]] += errors[t]
+    return collapse(tree, np.array(cut, dtype=np.int64))
+
+
+def choose_tree(trees: Sequence[Tree], problem: Problem) -> tuple[int, FloatArray]:
+    """Choose the tree with the fewest errors, of equally good ones the smallest.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        The trees, at least one.
+    problem : Problem
+        The rows to judge by, at least one. If the trees were grown from them, this favours trees
+        that have learnt them by heart; among trees without errors, it is the smallest that wins.
+
+    Returns
+    -------
+    number : int
+        The place of the tree: of those with the least weight of rows in the wrong class, that
+        with the fewest leaves, of these the first.
+    errors : ndarray of shape (n_trees,)
+        The share of the weight that each tree puts into a wrong class.
+    """
+    right = [tree.leaf_label.take(tree.apply(problem.Z)) == problem.y for tree in trees]
+    # Weights are whole numbers whose sum a float64 holds, so equal errors are equal.
+    total = np.bincount([0] * problem.n_rows, weights=problem.weights)[0]
+    wrong = [total - np.bincount(kept, weights=problem.weights, minlength=2)[1] for kept in right]
+    number = min(range(len(trees)), key=lambda k: (wrong[k], trees[k].n_leaves, k))
+    return number, np.array(wrong, dtype=np.float64) / total
 
 
 def prune_reduced_error(tree: Tree, problem: Problem, prune_root: bool = False) -> Tree:

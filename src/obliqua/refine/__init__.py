@@ -3,8 +3,8 @@
 - `rows`: the rows as floats, in an order of their own.
 - `draft`: a tree while it is refined, and back.
 - `descent`: all hyperplanes and leaves moved together.
-- `shrink`: subtree raising.
-- `sparse`: few columns per split.
+- `shrink`: subtree raising, and few columns per split.
+- `choice`: what cross-validation decides.
 - `recipe`: the stages put together, and cycles.
 """
 

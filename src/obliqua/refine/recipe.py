@@ -21,8 +21,7 @@ from obliqua.prune.division import take
 from obliqua.refine.descent import Schedule, Watch, refine
 from obliqua.refine.draft import Draft, draft_of, tree_of
 from obliqua.refine.rows import SoftRows, soft_rows
-from obliqua.refine.shrink import raise_to, without_useless
-from obliqua.refine.sparse import masked
+from obliqua.refine.shrink import masked, raise_to, without_useless
 from obliqua.tree.tree import Tree
 
 __all__ = ["LABEL", "Recipe", "refine_only", "refined_tree"]
