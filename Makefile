@@ -19,7 +19,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods reproduce reproduction sanitize clean bench-refined
+.PHONY: help demo test test-long mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods reproduce reproduction sanitize clean bench-refined
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -34,6 +34,9 @@ test: $(VENV)/.package $(VENV)/.group-test ## run the tests
 
 mutations: $(VENV)/.package $(VENV)/.group-test ## which tests notice mistakes made on purpose; ARGS='--tests "tests -n 2"'
 	@nice $(RUN) tests/mutate.py $(ARGS)
+
+test-long: $(VENV)/.package $(VENV)/.group-test ## run all tests, property tests with all of their examples
+	@OBLIQUA_FEWER_EXAMPLES=1 $(RUN) -m pytest -q -n $(WORKERS) -m "" $(ARGS)
 
 lint: $(VENV)/.package $(VENV)/.group-lint ## check style and types
 	@$(RUN) -m ruff check --quiet .
@@ -97,11 +100,12 @@ bench-refined: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers ## refined tr
 # The address and undefined-behaviour sanitizers in an environment of their own. Python
 # itself is not built with them, so their libraries are loaded before it; leaks are not
 # looked for, because the interpreter frees little at its end. Undefined behaviour is fatal.
-# A sanitizer writes its report below Python: --capture=sys lets it through. Property tests
-# draw a quarter of their examples: make sanitize FEWER=1 draws all.
-FEWER ?= 4
-SANITIZE_TESTS ?= tests/core tests/properties tests/test_tree.py tests/test_fold.py \
-	tests/test_spread.py
+# A sanitizer writes its report below Python: --capture=sys lets it through. Of the kernels'
+# tests those run that call most of the compiled code in little time, with few examples; make
+# sanitize FEWER=1 SANITIZE_TESTS="tests/core tests/properties" takes its time.
+FEWER ?= 16
+SANITIZE_TESTS ?= tests/core tests/properties/test_odd_columns.py tests/properties/test_oc1.py \
+	tests/properties/test_overlaps.py tests/test_tree.py tests/test_spread.py
 sanitize: ## run the compiled room's tests with sanitizers (gcc)
 	@$(MAKE) --no-print-directory VENV=.venv-sanitize sanitized
 

@@ -47,7 +47,8 @@ def examples(count: int) -> Any:
     the count is divided: 1 in long runs, more under sanitizers, which are slow.
     """
     asked = os.environ.get(EXAMPLES)
-    part = max(count // int(os.environ.get(FEWER, "4")), min(count, 10))
+    fewer = int(os.environ.get(FEWER, "4"))
+    part = max(count // fewer, min(count, 40 // fewer))
     return settings(
         max_examples=max(count, int(asked)) if asked else part,
         derandomize=asked is None,

@@ -8,8 +8,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from obliqua import errors
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -58,32 +56,23 @@ def own_methods(cls: type) -> list[tuple[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("name", REFERENCE)
-def test_every_parameter_is_described(name: str) -> None:
-    thing = listed(name)
+def test_everything_has_a_docstring_that_describes_every_parameter() -> None:
     wrong = []
-    if inspect.isclass(thing):
-        is_error = issubclass(thing, Exception)
-        if not is_error:
-            wrong += undescribed(name, thing, inspect.getdoc(thing) or "")
-            for method, member in own_methods(thing):
-                wrong += undescribed(f"{name}.{method}", member, inspect.getdoc(member) or "")
-    else:
-        wrong += undescribed(name, thing, inspect.getdoc(thing) or "")
+    for name in REFERENCE:
+        thing = listed(name)
+        things = [(name, thing)]
+        if inspect.isclass(thing):
+            methods = [(f"{name}.{method}", member) for method, member in own_methods(thing)]
+            things = methods if issubclass(thing, Exception) else [*things, *methods]
+            assert inspect.getdoc(thing), name
+        for called, member in things:
+            doc = inspect.getdoc(member)
+            wrong += undescribed(called, member, doc) if doc else [f"{called}: no docstring"]
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("name", REFERENCE)
-def test_everything_has_a_docstring(name: str) -> None:
-    thing = listed(name)
-    assert inspect.getdoc(thing)
-    if inspect.isclass(thing):
-        assert [m for m, member in own_methods(thing) if not inspect.getdoc(member)] == []
-
-
-@pytest.mark.parametrize("name", errors.__all__)
-def test_every_error_is_in_the_reference(name: str) -> None:
-    assert f"obliqua.{name}" in REFERENCE
+def test_every_error_is_in_the_reference() -> None:
+    assert {f"obliqua.{name}" for name in errors.__all__} <= set(REFERENCE)
 
 
 def test_the_readers_of_docstrings_see_what_they_should() -> None:

@@ -106,7 +106,11 @@ def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", OTHERS, ids=lambda model: " ".join(str(model).split()))
+@pytest.mark.parametrize(
+    "estimator",
+    [*OTHERS, *(pytest.param(cls(), marks=pytest.mark.long) for cls in SMALL)],
+    ids=lambda model: " ".join(str(model).split()),
+)
 def test_other_settings_pass_the_same_checks(estimator):
     for model, check in estimator_checks_generator(estimator):
         if name_of(check) != OTHER_ARRAYS:
