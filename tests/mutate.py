@@ -44,6 +44,7 @@ ROOT = TESTS.parent
 PACKAGE = ROOT / "src" / "obliqua"
 COMPILED = (".pyx", ".h")
 KILLED, SURVIVED, LATE, BROKEN = "killed", "survived", "out of time", "not built"
+LIKELY_SECONDS = 300  # after which the whole suite has its turn
 FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/.*?)(?: - .*)?$", re.MULTILINE)
 
 
@@ -233,7 +234,13 @@ class Suite:
             out += [f"{name}::{test}" for name in with_it] if test and with_it else found
         return list(dict.fromkeys(out))
 
-    def run(self, package: Path, tests: Sequence[str], first: bool = True) -> tuple[str, set[str]]:
+    def run(
+        self,
+        package: Path,
+        tests: Sequence[str],
+        first: bool = True,
+        seconds: float | None = None,
+    ) -> tuple[str, set[str]]:
         """Runs tests with a copy of the package: what came of it, and which of them failed."""
         command = [sys.executable, "-m", "pytest", *(["-x"] if first else []), "-q", "--tb=no"]
         command += ["-p", "no:cacheprovider", *self.options, *tests]
@@ -254,7 +261,7 @@ class Suite:
             start_new_session=True,
         )
         try:
-            said, _ = process.communicate(timeout=self.seconds)
+            said, _ = process.communicate(timeout=seconds or self.seconds)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
@@ -278,7 +285,7 @@ class Suite:
             outcome, failed = SURVIVED, set[str]()
             likely = self.likely(mutation)
             if likely:
-                outcome, failed = self.run(package, likely)
+                outcome, failed = self.run(package, likely, seconds=LIKELY_SECONDS)
             if outcome != KILLED:
                 outcome, failed = self.run(package, self.paths)
         finally:
@@ -329,7 +336,7 @@ def main() -> int:
     parser.add_argument("ids", nargs="*", help="the mutations to try; all if none is named")
     parser.add_argument("--tests", default="tests", help="arguments of pytest that name the suite")
     parser.add_argument("--jobs", type=int, default=1, help="mutants at once")
-    parser.add_argument("--seconds", type=float, default=1800, help="limit of each run of pytest")
+    parser.add_argument("--seconds", type=float, default=1800, help="limit of a run of the suite")
     parser.add_argument("--report", type=Path, default=ROOT / "build" / "mutations.md")
     given = parser.parse_args()
     mutations = read_mutations()

@@ -16,6 +16,8 @@ def values(kind: str, n: int) -> np.ndarray:
         return rng.integers(-5, 6, n).astype(float)
     if kind == "clock":  # large, with differences in the lower half of the bits
         return 1.7e9 + rng.random(n)
+    if kind == "pairs":  # of neighbours, which alone share the upper half
+        return np.repeat(rng.normal(size=n), 2)[:n] * rng.choice([1.0, 1.0 + 4e-16], n)
     if kind == "extremes":
         return rng.choice([0.0, -0.0, 5e-324, -5e-324, 1.7e308, -1.7e308, 1.0, 1 + 2e-16], n)
     if kind == "huge range":
@@ -24,7 +26,7 @@ def values(kind: str, n: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    "kind", ["normal", "integers", "clock", "extremes", "huge range", "constant"]
+    "kind", ["normal", "integers", "clock", "pairs", "extremes", "huge range", "constant"]
 )
 @pytest.mark.parametrize("n", [1, 2, 13, 399, 400, 401, 5000])
 def test_order_and_marks(kind: str, n: int) -> None:
