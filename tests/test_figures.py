@@ -17,8 +17,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from problems import data_folder
-
 FIGURES = Path(__file__).resolve().parents[1] / "docs" / "figures"
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
@@ -119,7 +117,6 @@ def test_a_figure_is_what_its_script_draws(kept: Path, drawn: Path) -> None:
 def test_the_figure_of_glass_is_what_its_script_draws(
     of_etct: dict[str, Any], tmp_path: Path
 ) -> None:
-    data_folder()
     of_etct["write"](tmp_path)
     assert_same(geometry(tmp_path / GLASS.name), geometry(GLASS))
     assert len(geometry(GLASS)) >= 6
@@ -129,7 +126,6 @@ def test_the_figure_of_glass_is_what_its_script_draws(
 def test_the_figures_of_spect_are_what_their_script_draws(
     of_odt: dict[str, Any], tmp_path: Path
 ) -> None:
-    data_folder()
     of_odt["write"](tmp_path)
     for kept in SPECT:
         assert_same(geometry(tmp_path / kept.name), geometry(kept))
@@ -139,7 +135,6 @@ def test_the_figures_of_spect_are_what_their_script_draws(
 @pytest.mark.data
 def test_a_component_of_three_nodes_answers_the_same_everywhere(of_odt: dict[str, Any]) -> None:
     """As the text below the figure says; with eight leaves it does not."""
-    data_folder()
     three, eight = (of_odt["fitted"](n) for n in (2, 8))
     shares = [
         model.component_weights_[0] * model.trees_[0].stats[model.trees_[0].is_leaf, 1]
@@ -197,7 +192,6 @@ def test_the_climb_is_what_the_text_says(of_oc1: dict[str, Any]) -> None:
 @pytest.mark.data
 def test_the_tree_of_glass_is_what_the_text_says(of_etct: dict[str, Any]) -> None:
     """A window's main cluster on one side of the first split; one far from it on the other."""
-    data_folder()
     tree, X, y = of_etct["fitted"]()
     assert tree.transformation_ == "first+pca"
     grown = tree.tree_

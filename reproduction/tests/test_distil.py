@@ -129,6 +129,7 @@ def test_the_tables() -> None:
     assert not any("odt" in name for name in DISTIL_LETTER.standard)
 
 
+@pytest.mark.data
 @pytest.mark.parametrize("table", [DISTIL, DISTIL_LETTER, DISTIL_FRESH], ids=lambda one: one.name)
 def test_the_data(table: Any) -> None:
     for data_set in table.data_sets:

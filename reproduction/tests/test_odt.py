@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from obliqua import C45Classifier, OrthogonalTreesClassifier
-from problems import data_folder
 from reproduction.catalogue import TABLES
 from reproduction.papers.odt import (
     METHODS,
@@ -106,7 +105,6 @@ def test_a_tree_that_is_known_is_not_grown_again(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.data
 def test_rows_are_those_of_the_paper() -> None:
-    data_folder()
     (fixed,) = (data_set.load() for data_set in TABLE_1.data_sets)
     assert fixed.X.shape == (80, 22) and fixed.X_test is not None
     assert fixed.X_test.shape == (187, 22)
@@ -118,7 +116,6 @@ def test_rows_are_those_of_the_paper() -> None:
 
 @pytest.mark.data
 def test_what_is_printed_of_errors(tmp_path: Path) -> None:
-    data_folder()
     compared = ran(TABLE_1, tmp_path, ["C4.5", "AFT-3/20", "ODT/20"])
     text, table = compared.markdown(), compared.csv()
     assert "nan" not in text + table
@@ -131,7 +128,6 @@ def test_what_is_printed_of_errors(tmp_path: Path) -> None:
 
 @pytest.mark.data
 def test_what_is_printed_of_sizes(tmp_path: Path) -> None:
-    data_folder()
     compared = ran(TABLE_2, tmp_path, ["C4.5-S", "bagging/20", "ODT-sum3/20", "AFT/20"], 1)
     text, table = compared.markdown(), compared.csv()
     assert "nan" not in text + table
@@ -148,7 +144,6 @@ def test_what_is_printed_of_sizes(tmp_path: Path) -> None:
 
 @pytest.mark.data
 def test_without_figures_of_the_paper_there_is_no_column(tmp_path: Path) -> None:
-    data_folder()
     text = ran(TABLE_CV, tmp_path, ["C4.5"], 1).markdown()
     assert "| set | method | prototype | ours | range |" in text
     assert "|--|--|--:|--:|" in text

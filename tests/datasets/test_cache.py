@@ -54,6 +54,7 @@ class Server:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     monkeypatch.delenv("OBLIQUA_DATA", raising=False)
+    monkeypatch.setattr(_sources, "_reach_openml", lambda facts, role: None)
     found = Server()
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", found.fetch)
     return found

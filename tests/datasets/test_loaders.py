@@ -6,7 +6,10 @@ import gzip
 import json
 import os
 import shutil
+import socket
 import sys
+import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,7 @@ from sklearn.utils import Bunch
 
 from obliqua import DatasetDamaged, DatasetMissing, MissingDependency, datasets
 from obliqua.data import read_table
+from obliqua.datasets import _sources
 from obliqua.datasets._facts import FACTS, fingerprint
 from problems import data_folder
 
@@ -41,14 +45,8 @@ def folder() -> Path:
 
 
 @pytest.fixture
-def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def nowhere(way_out: socket.socket) -> None:
     """No folder and no network."""
-
-    def fail(**params: Any) -> Any:
-        raise OSError("no network")
-
-    monkeypatch.delenv("OBLIQUA_DATA", raising=False)
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fail)
 
 
 def copy_of(name: str, folder: Path, to: Path, *, manifest: bool = True) -> Path:
@@ -156,7 +154,6 @@ def test_a_folder_that_does_not_exist_is_an_error(
 
 
 @pytest.mark.data
-@pytest.mark.usefixtures("folder")
 def test_windows_are_the_rows_of_glass_with_two_classes() -> None:
     X, y = load("glass_windows", return_X_y=True)
     all_X, kind = load("glass", return_X_y=True)
@@ -192,6 +189,53 @@ def test_what_cannot_be_had_says_what_to_do(name: str) -> None:
     with pytest.raises(DatasetMissing, match=rf"{name}.*\.csv.*OBLIQUA_DATA") as caught:
         load(name)
     assert isinstance(caught.value, OSError)
+    assert ("connect to the network" in str(caught.value)) == (name not in IN_A_FOLDER)
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_without_a_network_one_sentence_says_so() -> None:
+    with pytest.raises(DatasetMissing, match=r"heart.*cannot be reached \(.*refused\)") as caught:
+        load("heart")  # scikit-learn would warn, which is an error here, and try again
+    assert "\n" not in str(caught.value)
+    assert "; connect to the network, or put the file heart.csv" in str(caught.value)
+
+
+def test_a_network_that_never_answers(
+    way_out: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_sources, "PATIENCE", 0.2)
+    way_out.listen()
+    started = time.monotonic()
+    with pytest.raises(DatasetMissing, match=r"heart.*cannot be reached \(.*timed out\)"):
+        load("heart")
+    assert time.monotonic() - started < 20.0  # scikit-learn sets no limit
+
+
+def test_an_answer_that_is_an_error_is_scikit_learns_business(
+    way_out: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenML says 412 for a number that it does not have: it was reached."""
+
+    def fetch(**params: Any) -> Any:
+        raise ValueError("Dataset with data_id 53 not found.")
+
+    monkeypatch.setattr(_sources, "OPENML", "http://{}:{}/{{}}".format(*way_out.getsockname()))
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
+    way_out.listen()
+
+    def answer() -> None:
+        asked, _ = way_out.accept()
+        with asked:
+            asked.recv(1000)
+            asked.sendall(b"HTTP/1.1 412 Precondition Failed\r\nContent-Length: 0\r\n\r\n")
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    with pytest.raises(DatasetMissing, match=r"OpenML did not give its number 53 \(.*not found"):
+        load("heart")
+    thread.join(10.0)
 
 
 def as_openml(name: str, X: np.ndarray, y: np.ndarray) -> pd.DataFrame:
@@ -217,13 +261,13 @@ def serve(frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> list[dict[str
         return Bunch(data=frame)
 
     monkeypatch.delenv("OBLIQUA_DATA", raising=False)
+    monkeypatch.setattr(_sources, "_reach_openml", lambda facts, role: None)
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
     shutil.rmtree(os.environ["OBLIQUA_CACHE"], ignore_errors=True)  # what was served before
     return asked
 
 
 @pytest.mark.data
-@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", sorted(set(FETCHED) - set(PARTED)))
 def test_openml_gives_the_same_data_in_any_order(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -242,7 +286,6 @@ def test_openml_gives_the_same_data_in_any_order(
 
 
 @pytest.mark.data
-@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", sorted(set(PARTED) - set(IN_A_FOLDER)))
 def test_openml_has_both_parts_in_one_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = {subset: load(name, subset=subset) for subset in ("train", "test")}
@@ -258,7 +301,6 @@ def test_openml_has_both_parts_in_one_table(name: str, monkeypatch: pytest.Monke
 
 
 @pytest.mark.data
-@pytest.mark.usefixtures("folder")
 def test_openml_has_incomplete_rows_of_adult(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = [load("adult", subset=subset) for subset in ("test", "train")]
     frames = [as_openml("adult", part.data, part.target) for part in parts]
@@ -315,7 +357,6 @@ def test_some_sets_have_two_parts(name: str) -> None:
 
 
 @pytest.mark.data
-@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", MIXED)
 def test_qualitative_columns_are_text_and_categories(name: str) -> None:
     loaded = load(name)
@@ -329,7 +370,6 @@ def test_qualitative_columns_are_text_and_categories(name: str) -> None:
 
 
 @pytest.mark.data
-@pytest.mark.usefixtures("folder")
 def test_arrays_frames_and_positions_mean_the_same_table() -> None:
     loaded = load("australian")
     framed = load("australian", as_frame=True)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from obliqua import C45Classifier
-from problems import data_folder
 from reproduction.own.c45 import METHODS, PUBLISHED, TABLE_C45, TABLE_MISSING, TABLE_MORE
 from reproduction.protocol import CellResult, run_cell, summarise
 from reproduction.store import Store
@@ -89,7 +88,6 @@ def test_the_kept_results_are_those_of_the_kept_run(table: PaperTable) -> None:
 @each_table
 def test_the_kept_results_are_those_of_this_code(table: PaperTable) -> None:
     """One repeat again: whoever changes C4.5 must run the tables anew, and say so."""
-    data_folder()
     data_set = table.choose_sets(["wine" if table is TABLE_MISSING else "iris"])[0]
     method = table.methods[0]
     cell = run_cell(data_set.name, data_set.load(), method, 0, 0, table.n_folds)

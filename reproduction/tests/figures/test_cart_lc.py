@@ -13,7 +13,6 @@ import pytest
 
 from obliqua.select.methods import Method
 from obliqua.select.result import Figure
-from problems import data_folder
 from reproduction.papers.oc1 import DATA_SETS_1, DATA_SETS_2, PROGRAM_1, PROGRAM_2
 from reproduction.protocol import Summary, run_cell, summarise
 
@@ -59,7 +58,6 @@ def check_table_1(name: str) -> None:
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["cancer", "housing", "diabetes"])
 def test_pruned_trees_are_those_of_the_program(name: str) -> None:
-    data_folder()
     check_table_1(name)
 
 

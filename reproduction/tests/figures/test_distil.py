@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from problems import data_folder
 from reproduction.own.distil import DISTIL, DISTIL_FRESH, DISTIL_LETTER, LEAVES
 from reproduction.protocol import run_cell
 
@@ -70,7 +69,6 @@ def test_the_kept_tables_are_complete(name: str) -> None:
 @pytest.mark.parametrize("method", ["cart@16", "residual@64", "hhcart@64", "aggregated@16"])
 def test_the_kept_figures_are_those_of_this_code(method: str) -> None:
     """Of two repeats; two values lie within two deviations of the mean of five."""
-    data_folder()
     (chosen,) = DISTIL.choose_methods([method])
     (wine,) = DISTIL.choose_sets(["wine"])
     rows = wine.load()

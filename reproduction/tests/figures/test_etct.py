@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from problems import data_folder
 from reproduction.papers.etct import PROTOTYPE_2, PROTOTYPE_3, TABLE_1, TABLE_2, TABLE_3
 from reproduction.protocol import Summary, run_cell, summarise
 from reproduction.tables import PaperTable
@@ -87,7 +86,6 @@ def test_the_kept_figures_are_those_of_this_code(number: int, data_set: str) -> 
 @pytest.mark.data
 @pytest.mark.parametrize("method", METHODS)
 def test_the_kept_figures_of_glass_are_those_of_this_code(method: str) -> None:
-    data_folder()
     row = kept("2c-etct-table-3")["windows", method]
     found = measured(3, "windows", method, int(row["repeats"]))
     assert found.accuracy[0] == pytest.approx(row["accuracy_ours"], abs=0.3)
@@ -175,7 +173,6 @@ def test_of_the_variants_only_scaling_and_depth_matter() -> None:
 
 @pytest.mark.data
 def test_what_scaling_and_depth_do_is_what_this_code_does() -> None:
-    data_folder()
     for method in ("2C-ETCT+depth1", "2C-ETCT+standard"):
         found = measured(3, "windows", method, 3).accuracy[0]
         assert found < measured(3, "windows", "2C-ETCT", 3).accuracy[0] - 1.5

@@ -15,7 +15,6 @@ import pytest
 from obliqua import FisherTreeClassifier
 from obliqua.data import encode
 from obliqua.prune import prune_pessimistic
-from problems import data_folder
 from reproduction.papers.hhcart import PUBLISHED_5, TABLE_5
 from reproduction.store import Store
 from reproduction.tables import Comparison, run_table
@@ -25,7 +24,6 @@ WIDTH = 3.0
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
-    data_folder()
     store = Store(tmp_path_factory.mktemp("table") / "table-5.json", TABLE_5.name, seed=0)
     return run_table(TABLE_5, store, methods=["FDT"], repeats=2, progress=lambda line: None)
 

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from obliqua import HHCartClassifier
-from problems import data_folder
 from reproduction.papers.hhcart import (
     METHODS,
     PROTOTYPE_2,
@@ -50,7 +49,6 @@ def anywhere(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
 
 @pytest.fixture(scope="module")
 def filed(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
-    data_folder()
     return reduced(tmp_path_factory.mktemp("filed"), FILED)
 
 
@@ -141,7 +139,6 @@ def test_the_kept_f_measures_are_near() -> None:
 @pytest.mark.parametrize("method", ["A", "D"])
 def test_the_kept_f_measures_are_those_of_this_code(method: str) -> None:
     """Ten repeats again, on a small set: whoever changes trees must run table 2 anew."""
-    data_folder()
     (data_set,) = TABLE_4.choose_sets(["WINE"])
     (chosen,) = TABLE_4.choose_methods([method])
     rows = data_set.load()

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from problems import data_folder
 from reproduction.papers.hhcart import METHODS_7, PROTOTYPE_7, PUBLISHED_7, TABLE_7
 from reproduction.protocol import CellResult, run_cell, summarise
 from reproduction.store import Store
@@ -33,7 +32,6 @@ CELLS = [(name, method) for name, (methods, _) in CHOSEN.items() for method in m
 
 @pytest.fixture(scope="module")
 def reduced(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Comparison]:
-    data_folder()
     folder = tmp_path_factory.mktemp("table-7")
     return {
         name: run_table(
@@ -133,7 +131,6 @@ def test_the_kept_results_are_of_the_whole_protocol() -> None:
 @pytest.mark.parametrize("method", TABLE_7.standard)
 def test_the_kept_results_are_those_of_this_code(method: str) -> None:
     """One repeat again: whoever changes trees must run table 7 anew, and say so."""
-    data_folder()
     (data_set,) = TABLE_7.choose_sets(["StatLog"])
     (chosen,) = TABLE_7.choose_methods([method])
     cell = run_cell("StatLog", data_set.load(), chosen, 0, 0, TABLE_7.n_folds)

@@ -22,7 +22,6 @@ import numpy as np
 import pytest
 
 from obliqua.select.result import mean_and_sd
-from problems import data_folder
 from reproduction import page
 from reproduction.protocol import CellResult, run_cell, summarise
 from reproduction.rows import ExperimentRows
@@ -87,7 +86,6 @@ def accuracies(cells: list[CellResult]) -> list[float]:
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "method"), cases())
 def test_accuracy_stays_in_its_band(name: str, method: str) -> None:
-    data_folder()
     log = LOGS[name]
     data_set = quickest(TABLES[name], log, method)
     kept = accuracies([CellResult(**cell) for cell in log.cells(data_set, method).values()])
@@ -103,7 +101,6 @@ def test_accuracy_stays_in_its_band(name: str, method: str) -> None:
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "method"), cases(SOME))
 def test_kept_cells_come_out_the_same(name: str, method: str) -> None:
-    data_folder()
     log = LOGS[name]
     data_set = quickest(TABLES[name], log, method)
     cells = log.cells(data_set, method)

@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from obliqua.select.result import Figure
-from problems import data_folder
 from reproduction.entries import TableEntry
 from reproduction.own.oc1_hhcart import TABLE as BOTH
 from reproduction.papers.oc1 import (
@@ -125,14 +124,12 @@ def test_iris_is_as_in_the_program_and_in_the_paper() -> None:
 @pytest.mark.data
 @pytest.mark.parametrize("name", FILED)
 def test_others_are_as_in_the_program_and_in_the_paper(name: str) -> None:
-    data_folder()
     check_table_1(name)
 
 
 @pytest.mark.data
 def test_scaling_explains_the_papers_cancer_figure() -> None:
     """The paper has 96.2 ± 0.3; its program 95.4 on the features as they are, 96.25 scaled."""
-    data_folder()
     raw, scaled = ours("1", "cancer", "OC1+program"), ours("1", "cancer", "OC1+blind")
     assert abs(away(scaled.accuracy, PROGRAM_1["cancer"]["OC1+blind"].accuracy)) <= BAND
     assert scaled.accuracy[0] - raw.accuracy[0] > 0.5

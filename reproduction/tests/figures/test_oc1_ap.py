@@ -18,7 +18,6 @@ import pytest
 from obliqua import CartClassifier
 from obliqua.select.methods import Method
 from obliqua.select.result import Figure
-from problems import data_folder
 from reproduction.catalogue import TABLES
 from reproduction.papers.oc1 import PROGRAM_1, PROGRAM_2, PUBLISHED_1, TABLE_1, TABLE_2
 from reproduction.protocol import Summary, run_cell, summarise
@@ -97,7 +96,6 @@ def test_the_row_of_table_1(name: str, tmp_path: Path) -> None:
 @pytest.mark.data
 @pytest.mark.parametrize("name", FILED)
 def test_the_row_of_table_1_on_files(name: str, tmp_path: Path) -> None:
-    data_folder()
     check_table_1(name, tmp_path)
 
 

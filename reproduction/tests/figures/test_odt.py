@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from problems import data_folder
 from reproduction.papers.odt import TABLE_1, TABLE_2, TABLE_CV, of_bagged
 from reproduction.papers.odt_shown import error, nodes
 from reproduction.protocol import run_cell
@@ -57,7 +56,6 @@ def test_the_kept_tables_are_complete(name: str) -> None:
 @pytest.mark.parametrize("method", ["bagging/20", "ODT/all", "ODT-sum/20", "AFT-32/all"])
 def test_the_kept_figures_are_those_of_this_code(method: str) -> None:
     """Of some repeats; the ranges are those of all."""
-    data_folder()
     (chosen,) = TABLE_1.choose_methods([method])
     (spect,) = TABLE_1.choose_sets()
     rows = spect.load()
@@ -68,7 +66,6 @@ def test_the_kept_figures_are_those_of_this_code(method: str) -> None:
 
 @pytest.mark.data
 def test_c45_is_that_of_the_paper() -> None:
-    data_folder()
     rows = TABLE_1.choose_sets()[0].load()
     usual, plain = (
         run_cell("SPECT", rows, method, 0, seed=0)
@@ -80,7 +77,6 @@ def test_c45_is_that_of_the_paper() -> None:
 
 @pytest.mark.data
 def test_the_whole_aggregated_tree_is_the_aggregated_spectrum() -> None:
-    data_folder()
     rows = TABLE_1.choose_sets()[0].load()
     assert rows.X_test is not None
     cut = {"coding": "0/1", "spectrum_energy": 0.99, "max_samples": 20}

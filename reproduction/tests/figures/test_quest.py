@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from problems import data_folder
 from reproduction.papers.hhcart import PUBLISHED_7, TABLE_7
 from reproduction.protocol import CellResult, run_cell, summarise
 from reproduction.tables import LIMIT
@@ -62,7 +61,6 @@ def test_small_nodes_are_pruned_away_on_income() -> None:
 @each_method
 def test_the_kept_results_are_those_of_this_code(method: str) -> None:
     """One repeat again: whoever changes QUEST must run the table anew, and say so."""
-    data_folder()
     (data_set,) = TABLE_7.choose_sets(["StatLog"])
     (chosen,) = TABLE_7.choose_methods([method])
     cell = run_cell("StatLog", data_set.load(), chosen, 0, 0, TABLE_7.n_folds)

@@ -66,11 +66,12 @@ def check(facts: Facts, part: Part, table: Table) -> None:
         raise DatasetDamaged(f"{what}shape and class counts are right, but some values differ")
 
 
-def _advice(facts: Facts, part: Part, reason: str) -> str:
+def _advice(facts: Facts, part: Part, reason: str, instead: str = "") -> str:
     return (
         f"the data set {facts.name!r} ({facts.title}) cannot be had: {_tried(facts, part)}"
-        f"{reason}; put the file {part.file} (header, one line per row, the class in the last "
-        f"column) into a folder and set the environment variable {FOLDER_VARIABLE} to that folder"
+        f"{reason}; {instead}put the file {part.file} (header, one line per row, the class in the "
+        f"last column) into a folder and set the environment variable {FOLDER_VARIABLE} to that "
+        "folder"
     )
 
 
@@ -273,6 +274,8 @@ def _plain(labels: Iterable[Any]) -> list[str]:
 
 def _fetch(facts: Facts, role: str) -> Any:
     """All columns of a data set of OpenML as a frame, the class last."""
+    from http.client import HTTPException
+
     from sklearn import datasets
 
     assert facts.openml is not None
@@ -284,17 +287,44 @@ def _fetch(facts: Facts, role: str) -> Any:
             f"(pip install pandas), or set {FOLDER_VARIABLE} to a folder with "
             f"{facts.parts[role].file}"
         ) from error
+    _reach_openml(facts, role)
     try:
+        # It would keep the files in the home folder; what is read from them is in our cache.
         return datasets.fetch_openml(
             data_id=facts.openml.number,
             target_column=None,
             as_frame=True,
             parser="auto",
+            cache=False,
             n_retries=1,
         ).data
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError, HTTPException) as error:
         reason = f"OpenML did not give its number {facts.openml.number} ({error})"
         raise DatasetMissing(_advice(facts, facts.parts[role], reason)) from error
+
+
+OPENML = "https://www.openml.org/api/v1/json/data/{}"
+PATIENCE = 10.0  # seconds
+
+
+def _reach_openml(facts: Facts, role: str) -> None:
+    """Say at once that there is no network.
+
+    scikit-learn would wait for an answer without end, warn, and try again.
+    """
+    from http.client import HTTPException
+    from urllib.error import HTTPError
+    from urllib.request import urlopen
+
+    assert facts.openml is not None
+    try:
+        urlopen(OPENML.format(facts.openml.number), timeout=PATIENCE).close()
+    except HTTPError as error:  # it is there; what is wrong will be said by scikit-learn
+        error.close()
+    except (OSError, HTTPException) as error:
+        reason = f"OpenML cannot be reached ({getattr(error, 'reason', error)})"
+        advice = _advice(facts, facts.parts[role], reason, "connect to the network, or ")
+        raise DatasetMissing(advice) from error
 
 
 def _labels(facts: Facts, column: Any) -> AnyArray:
