@@ -104,7 +104,7 @@ def test_of_a_tool():
 def test_tests_are_skipped_for_what_is_missing_by_name(
     variables: dict[str, str], expected: set[str], tmp_path: Path
 ) -> None:
-    shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path)
+    shutil.copy(Path(__file__).parents[1] / "conftest.py", tmp_path)
     (tmp_path / "test_it.py").write_text(TESTS, "utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n data\n needs\n", "utf-8")
     others = {k: v for k, v in os.environ.items() if not k.startswith(("OBLIQUA", "PYTEST"))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,23 +37,34 @@ def flipped(y: np.ndarray, share: float, seed: int = 1) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def stripes() -> Advice:
+    """With all candidates; the others are without the slow one, where it is not the point."""
     X, y = make_pol(400, random_state=0, return_X_y=True)
-    return advise(X, y, **QUICK)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asking, "SIZES", (2, 8, 64))
+        return advise(X, y, **QUICK)
 
 
 @pytest.fixture
-def unrefined(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the candidate that takes four fifths of the time, where others are the point."""
-    quick = tuple(each for each in CANDIDATES if each.name != "refined")
-    monkeypatch.setattr(asking, "CANDIDATES", quick)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the candidate that takes most of the time, and with a smaller forest."""
+    chosen = [
+        replace(each, method=replace(each.method, params={"n_estimators": 30}))
+        if each.name == "forest"
+        else each
+        for each in CANDIDATES
+        if each.name != "refined"
+    ]
+    monkeypatch.setattr(asking, "CANDIDATES", tuple(chosen))
 
 
 # --- where the answer is known ----------------------------------------------------------------
 
 
-def test_boxes_need_no_oblique_splits() -> None:
-    X = uniform(400, 5)
-    y = flipped((X[:, 0] > 0.2) & (X[:, 1] < 0.4) | (X[:, 2] > 0.7), 0.05, 0)
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_boxes_need_no_oblique_splits(seed: int) -> None:
+    X = uniform(400, 5, seed)
+    y = flipped((X[:, 0] > 0.2) & (X[:, 1] < 0.4) | (X[:, 2] > 0.7), 0.05, seed)
     advice = advise(X, y, **QUICK)
     assert advice.pays == "no"
     assert advice.choice == advice.tree == "axis"
@@ -71,7 +83,7 @@ def test_stripes_need_oblique_splits(stripes: Advice) -> None:
     assert "The linear model is worse" in stripes.recommendation()
 
 
-@pytest.mark.usefixtures("unrefined")
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_plane_across_two_of_many_features_is_sparse(seed: int) -> None:
     X = uniform(500, 6, seed)
@@ -81,7 +93,7 @@ def test_a_plane_across_two_of_many_features_is_sparse(seed: int) -> None:
     assert advice.tree == "sparse"
 
 
-@pytest.mark.usefixtures("unrefined")
+@pytest.mark.usefixtures("quick")
 def test_a_linear_truth_needs_a_plane() -> None:
     X = np.random.default_rng(3).normal(size=(400, 8))
     y = flipped(X @ np.array([3.0, -2.0, 2.0, 1.0, -1.0, 1.0, 2.0, -3.0]) > 0, 0.02)
@@ -103,7 +115,7 @@ def test_many_clusters_are_for_a_refined_tree(monkeypatch: pytest.MonkeyPatch) -
     assert advice.command() == "-m refined"
 
 
-@pytest.mark.usefixtures("unrefined")
+@pytest.mark.usefixtures("quick")
 def test_a_sphere_is_for_a_forest() -> None:
     X = uniform(500, 8)
     distance = (X[:, :6] ** 2).sum(axis=1)
@@ -113,7 +125,7 @@ def test_a_sphere_is_for_a_forest() -> None:
     assert isinstance(advice.make(), RandomForestClassifier)
 
 
-@pytest.mark.usefixtures("unrefined")
+@pytest.mark.usefixtures("quick")
 def test_where_only_the_forest_learns_no_tree_is_named() -> None:
     X = uniform(400, 16)
     sums = np.abs(X).sum(axis=1)
@@ -124,9 +136,11 @@ def test_where_only_the_forest_learns_no_tree_is_named() -> None:
     assert advice.command() == ""
 
 
-def test_in_noise_nothing_is_found() -> None:
-    X = uniform(200, 4)
-    y = np.random.default_rng(100).integers(0, 2, 200)
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_in_noise_nothing_is_found(seed: int) -> None:
+    X = uniform(200, 4, seed)
+    y = np.random.default_rng(100 + seed).integers(0, 2, 200)
     advice = advise(X, y, **QUICK)
     assert (advice.choice, advice.tree) == ("majority", "majority")
     assert advice.pays in ("no", "unclear")
@@ -137,7 +151,7 @@ def test_in_noise_nothing_is_found() -> None:
     assert advice.command() == ""
 
 
-@pytest.mark.usefixtures("unrefined")
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("seed", [0, 2, 4])
 def test_guessing_a_rare_class_is_not_finding_it(seed: int) -> None:
     """A tree that guesses has a larger macro F than one answer for all rows."""
@@ -148,7 +162,7 @@ def test_guessing_a_rare_class_is_not_finding_it(seed: int) -> None:
     assert "rare classes" not in advice.recommendation()
 
 
-@pytest.mark.usefixtures("unrefined")
+@pytest.mark.usefixtures("quick")
 def test_rare_classes_that_are_found_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of the rows in a corner are of the rare class: to say so costs as much as it gains."""
     monkeypatch.setattr(asking, "SIZES", (2,))
@@ -168,7 +182,7 @@ def test_rare_classes_that_are_found_are_said(monkeypatch: pytest.MonkeyPatch) -
     assert advice.evidence.p_rare[name] == pytest.approx(2 * stats.t.sf(t, 4))
 
 
-@pytest.mark.usefixtures("unrefined")
+@pytest.mark.usefixtures("quick")
 def test_a_class_is_rare_by_its_share() -> None:
     """A quarter of two classes is rare, a third is not."""
     X = uniform(120, 2)
@@ -177,7 +191,7 @@ def test_a_class_is_rare_by_its_share() -> None:
     assert advise(X, third, n_folds=2, n_repeats=1).evidence.p_rare == {}
 
 
-@pytest.mark.usefixtures("unrefined")
+@pytest.mark.usefixtures("quick")
 def test_columns_that_say_nothing() -> None:
     advice = advise(np.ones((30, 3)), np.arange(30) % 2, **QUICK)
     assert advice.choice == "majority"
@@ -188,9 +202,10 @@ def test_columns_that_say_nothing() -> None:
 # --- what is measured -------------------------------------------------------------------------
 
 
-def test_the_figures_are_those_of_compare() -> None:
+def test_the_figures_are_those_of_compare(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "SIZES", (4,))
     X, y = make_pol(150, random_state=1, return_X_y=True)
-    advice = advise(X, y, n_folds=4, n_repeats=2, random_state=3)
+    advice = advise(X, y, n_folds=3, n_repeats=2, random_state=3)
     trees = {
         "axis": CartClassifier(pruning="cv"),
         "dense": HHCartClassifier(variant="dominant", extra_directions="fisher", pruning="cv"),
@@ -198,14 +213,14 @@ def test_the_figures_are_those_of_compare() -> None:
         "four": CartClassifier(pruning=None, max_leaf_nodes=4),
         "refined, four": RefinedTreeClassifier(max_leaf_nodes=4, compare_greedy=False),
     }
-    expected = compare(X, y, trees, n_folds=4, n_repeats=2, random_state=3)
+    expected = compare(X, y, trees, n_folds=3, n_repeats=2, random_state=3)
     for name in ("axis", "dense", "refined"):
         np.testing.assert_array_equal(
             advice.result.folds[name][:, :-1], expected.folds[name][:, :-1]
         )
     # Trees of equal size are cross-validated once, on the first of the two divisions.
-    assert advice.curve["axis"][4] == expected.folds["four"][:4, 0].mean()
-    assert advice.curve["refined"][4] == expected.folds["refined, four"][:4, 0].mean()
+    assert advice.curve["axis"][4] == expected.folds["four"][:3, 0].mean()
+    assert advice.curve["refined"][4] == expected.folds["refined, four"][:3, 0].mean()
     assert advice.result.n_repeats == 2
     row = {row["method"]: row for row in advice.rows()}["axis"]
     assert row["p_axis"] == 1.0
@@ -219,7 +234,7 @@ def test_the_figures_are_those_of_compare() -> None:
             assert row["p_axis"] == advice.result.p_values["axis"]
 
 
-@pytest.mark.usefixtures("unrefined")
+@pytest.mark.usefixtures("quick")
 def test_processes_change_nothing() -> None:
     X, y = make_pol(200, random_state=0, return_X_y=True)
     alone = advise(X, y, **QUICK)
@@ -235,7 +250,7 @@ def test_the_decision_is_that_of_the_rules(stripes: Advice) -> None:
     assert stripes.decision == decide(stripes.evidence)
 
 
-@pytest.mark.usefixtures("unrefined")
+@pytest.mark.usefixtures("quick")
 def test_repeats_by_default() -> None:
     X, y = make_pol(60, random_state=0, return_X_y=True)
     told: list[tuple[int, int]] = []
@@ -263,7 +278,7 @@ def test_the_linear_model_says_nothing_of_its_iterations() -> None:
 # --- tables of all kinds ----------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("unrefined")
+@pytest.mark.usefixtures("quick")
 def test_categories_and_missing_values() -> None:
     frame = pl.read_csv(people(120).encode())
     X, y = frame.drop("y"), frame["y"].to_numpy()
@@ -276,7 +291,7 @@ def test_categories_and_missing_values() -> None:
     assert "p axis" in advice.markdown()
 
 
-@pytest.mark.usefixtures("unrefined")
+@pytest.mark.usefixtures("quick")
 def test_codes_as_categories() -> None:
     """Odd codes are one class: levels need one split, numbers seven."""
     codes = np.tile(np.arange(8.0), 30)
@@ -297,7 +312,7 @@ def test_one_feature_cannot_be_oblique() -> None:
     assert advice.tree == "axis"
 
 
-@pytest.mark.usefixtures("unrefined")
+@pytest.mark.usefixtures("quick")
 def test_large_tables_are_drawn_from() -> None:
     X = uniform(600, 2)
     y = np.where(X[:, 0] > 0, "b", "a")
@@ -312,7 +327,7 @@ def test_large_tables_are_drawn_from() -> None:
     assert advise(X, y, n_folds=3, n_repeats=1, max_rows=None).result.n_rows == 600
 
 
-@pytest.mark.usefixtures("unrefined")
+@pytest.mark.usefixtures("quick")
 def test_few_rows_have_no_large_trees() -> None:
     X = uniform(40, 2)
     advice = advise(X, X[:, 0] > 0, n_folds=3, n_repeats=1)
