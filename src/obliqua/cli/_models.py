@@ -98,8 +98,11 @@ def has_own_names(model: Model) -> bool:
 
 def holds_out(model: Any) -> bool:
     """Say whether an estimator holds rows out to prune its tree."""
-    kind = getattr(model, "pruning", None)
-    return kind in ("holdout", "reduced_error") and model.ccp_alpha is None
+    from obliqua.prune.pruners import PRUNERS, OnHeldOutRows, get_pruner
+
+    name = getattr(model, "pruning", None)
+    known = isinstance(name, str) and name in PRUNERS
+    return known and isinstance(get_pruner(name, ccp_alpha=model.ccp_alpha), OnHeldOutRows)
 
 
 def rows_that_grew(model: Any) -> int:

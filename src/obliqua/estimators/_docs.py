@@ -72,7 +72,7 @@ first split found. This lets a tree get past patterns such as exclusive or, in w
 two splits together help.""",
     ),
     "pruning": (
-        "{'holdout', 'cv', 'reduced_error', 'pessimistic'} or None",
+        "{'holdout', 'cv', 'reduced_error', 'pessimistic'}, Pruner or None",
         """\
 How the tree is cut back after it has been grown. 'holdout': a part of the rows is held
 out, the others grow the tree, and of its cost-complexity sequence the tree with the
@@ -80,7 +80,8 @@ fewest errors on the rows held out is taken. 'cv': all rows grow the tree, and t
 of a leaf is chosen by cross-validation, for which `n_folds` more trees are grown.
 'reduced_error': as 'holdout', but each split is cut that the rows held out do not need.
 'pessimistic': all rows grow the tree, and each split is cut that promises no fewer errors by
-C4.5's estimate, which takes the errors of a leaf for too few. `None`: not at all. Of equally
+C4.5's estimate, which takes the errors of a leaf for too few. A `Pruner` of one's own: see
+:class:`obliqua.prune.Pruner`. `None`: not at all. Of equally
 good trees the smallest is taken. With too few rows to hold one out, all of them grow the tree,
 and it is not pruned.""",
     ),

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from obliqua._sklearn_compat import Interval, StrOptions
-from obliqua.criteria import get_criterion
-from obliqua.data.table import MAX_ROWS
+from obliqua._sklearn_compat import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 
 if TYPE_CHECKING:
-    from obliqua.prune import Pruning
+    from obliqua.prune import Pruner
 
-PRUNING_CONSTRAINTS: dict[str, list[Any]] = {
-    "pruning": [StrOptions({"holdout", "cv", "reduced_error", "pessimistic"}), None],
+PruningLike: TypeAlias = "str | Pruner | None"
+
+PRUNING_CONSTRAINTS: dict[str, Any] = {
+    "pruning": "no_validation",  # by `pruner_of`, for the names stand in the table of pruners
     "prune_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
     "n_folds": [Interval(Integral, 2, None, closed="left")],
     "n_se": [Interval(Real, 0.0, None, closed="left")],
@@ -23,23 +28,16 @@ PRUNING_CONSTRAINTS: dict[str, list[Any]] = {
     "subtree_raising": ["boolean"],
 }
 
-#: Kinds of pruning that divide the rows at random.
-DIVIDING = ("holdout", "cv", "reduced_error")
 
-
-def pruning_of(estimator: Any) -> Pruning:
-    """Return how an estimator's trees are pruned."""
+def pruner_of(estimator: Any) -> Pruner:
+    """Return what prunes an estimator's trees; refuse what is no pruner."""
     # Predicting needs no pruning, hence it is not imported above.
-    from obliqua.prune import Pruning
+    from obliqua.prune import PRUNERS, get_pruner
 
-    return Pruning(
-        kind=estimator.pruning,
-        fraction=float(estimator.prune_fraction),
-        n_folds=min(int(estimator.n_folds), MAX_ROWS),  # more make no difference
-        n_se=float(estimator.n_se),
-        prune_root=bool(estimator.prune_root),
-        ccp_alpha=None if estimator.ccp_alpha is None else float(estimator.ccp_alpha),
-        confidence_factor=float(estimator.confidence_factor),
-        subtree_raising=bool(estimator.subtree_raising),
-        criterion=get_criterion(estimator.criterion),
+    validate_parameter_constraints(
+        {"pruning": [StrOptions(set(PRUNERS)), HasMethods("prune"), None]},
+        {"pruning": estimator.pruning},
+        caller_name=type(estimator).__name__,
     )
+    names = ("criterion", *PRUNING_CONSTRAINTS)
+    return get_pruner(**{name: getattr(estimator, name) for name in names})

@@ -21,7 +21,7 @@ from obliqua._typing import (
 from obliqua.criteria import CRITERIA, Criterion, get_criterion
 from obliqua.data.problem import Problem, encode
 from obliqua.estimators._input import number_of_rows
-from obliqua.estimators._pruning import DIVIDING, PRUNING_CONSTRAINTS, pruning_of
+from obliqua.estimators._pruning import PRUNING_CONSTRAINTS, PruningLike, pruner_of
 from obliqua.estimators._training import (
     TRAINING_CONSTRAINTS,
     Priors,
@@ -46,7 +46,7 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
     from scikit-learn's it overrides :meth:`_rules`.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "criterion": [StrOptions(set(CRITERIA)), callable, Criterion],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
@@ -77,7 +77,7 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
     min_impurity_decrease: float
     max_leaf_error: float
     zero_gain_splits: bool
-    pruning: str | None
+    pruning: PruningLike
     prune_fraction: float
     n_folds: int
     n_se: float
@@ -101,6 +101,11 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
         """Return what proposes the directions at a node."""
 
     # --- fitting -------------------------------------------------------------------------
+
+    def _validate_params(self) -> None:
+        """Check the parameters; scikit-learn calls it before a fit, unless told to skip it."""
+        super()._validate_params()
+        pruner_of(self)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -189,7 +194,7 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
         from obliqua.prune import grow_pruned
 
         key, n_threads = self._key(), effective_n_jobs(self.n_jobs)
-        tree = grow_pruned(problem, self._grower(key), pruning_of(self), key, n_threads)
+        tree = grow_pruned(problem, self._grower(key), pruner_of(self), key, n_threads)
         if not self._refines():
             return tree
         from obliqua.refine import refine_only
@@ -205,8 +210,9 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
 
     def _heeds_seed(self) -> bool:
         """Say whether another seed may give another tree."""
-        divides = self.pruning in DIVIDING and self.ccp_alpha is None
-        return divides or self._refines()
+        from obliqua.prune import Seedless
+
+        return not isinstance(pruner_of(self), Seedless) or self._refines()
 
     def _grower(self, key: int) -> "Callable[[Problem], Tree]":
         """Return what grows a tree from a problem, all of the data or a part of them."""

@@ -11,6 +11,7 @@ from obliqua.estimators._input import (
     CategoricalFeatures,
     with_least_weight,
 )
+from obliqua.estimators._pruning import PruningLike
 from obliqua.estimators.base import BaseTreeClassifier, Priors, SeedLike
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ The most leaves. Nodes are split in order of their gain; `None` grows all of the
 more branches than there is room for is left out, so there may be fewer leaves.""",
     ),
     pruning=(
-        "{'holdout', 'cv', 'reduced_error', 'pessimistic'} or None",
+        PARAMETERS["pruning"][0],
         PARAMETERS["pruning"][1]
         + """
 Whatever it is, subtrees that save no error on the training rows become leaves before; only
@@ -183,7 +184,7 @@ class C45Classifier(BaseTreeClassifier):
         min_impurity_decrease: float = 0.0,
         max_leaf_error: float = 0.0,
         zero_gain_splits: bool = False,
-        pruning: str | None = "pessimistic",
+        pruning: PruningLike = "pessimistic",
         prune_fraction: float = 0.1,
         n_folds: int = 10,
         n_se: float = 0.0,

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from obliqua._sklearn_compat import Interval, RealNotInt, StrOptions
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
+from obliqua.estimators._pruning import PruningLike
 from obliqua.estimators._searching import (
     ATTRIBUTES,
     SEARCH_CONSTRAINTS,
@@ -172,7 +173,7 @@ class CartLCClassifier(SearchingTreeClassifier):
         min_impurity_decrease: float = 0.0,
         max_leaf_error: float = 0.0,
         zero_gain_splits: bool = False,
-        pruning: str | None = "holdout",
+        pruning: PruningLike = "holdout",
         prune_fraction: float = 0.1,
         n_folds: int = 10,
         n_se: float = 0.0,

@@ -10,6 +10,7 @@ from obliqua.estimators._input import (
     CategoricalFeatures,
     with_least_weight,
 )
+from obliqua.estimators._pruning import PruningLike
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class FisherTreeClassifier(BaseTreeClassifier):
         min_impurity_decrease: float = 0.0,
         max_leaf_error: float = 0.0,
         zero_gain_splits: bool = False,
-        pruning: str | None = "pessimistic",
+        pruning: PruningLike = "pessimistic",
         prune_fraction: float = 0.1,
         n_folds: int = 10,
         n_se: float = 0.0,

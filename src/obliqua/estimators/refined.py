@@ -312,14 +312,14 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
     def _greedy(self, key: int, n_threads: int) -> Any:
         """Return what grows the greedy tree that is compared with: pruned by cross-validation."""
-        from obliqua.prune import Pruning, grow_pruned
+        from obliqua.prune import get_pruner, grow_pruned
 
         grower = self._grower(key, n_threads)
 
         def grown(problem: Problem, n_leaves: int | None) -> "Tree":
-            pruning = Pruning("cv", prune_root=True)
+            pruner = get_pruner("cv", prune_root=True)
             return grow_pruned(
-                problem, lambda part: grower(part, n_leaves), pruning, key, n_threads
+                problem, lambda part: grower(part, n_leaves), pruner, key, n_threads
             )
 
         return grown

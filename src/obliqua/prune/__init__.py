@@ -7,17 +7,28 @@ from obliqua.prune.cost_complexity import (
     prune_on_rows,
 )
 from obliqua.prune.division import draw, folds, hold_out
-from obliqua.prune.grown import Pruning, grow_pruned
 from obliqua.prune.pessimistic import pessimistic_errors, prune_pessimistic
+from obliqua.prune.pruners import (
+    PRUNERS,
+    Pruned,
+    Pruner,
+    Seedless,
+    get_pruner,
+    grow_pruned,
+)
 from obliqua.prune.reduced_error import choose_tree, prune_reduced_error
 
 __all__ = [
-    "Pruning",
+    "PRUNERS",
+    "Pruned",
+    "Pruner",
     "PruningPath",
+    "Seedless",
     "choose_tree",
     "cost_complexity_path",
     "draw",
     "folds",
+    "get_pruner",
     "grow_pruned",
     "hold_out",
     "pessimistic_errors",
