@@ -12,7 +12,7 @@ import secrets
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from obliqua.errors import ModelFileError, ModelFileIOError, ModelFileMissing
 from obliqua.io.container import MAGIC, MAX_FILE
@@ -115,6 +115,22 @@ _HEAD = 64  # bytes that tell one kind of file from another
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", None))
 
 
+@runtime_checkable
+class Readable(Protocol):
+    """A file that is open for reading."""
+
+    def read(self, size: int = -1, /) -> Any:
+        """Read so many bytes or characters; all if there is no number."""
+
+
+@runtime_checkable
+class Writable(Protocol):
+    """A file that is open for writing."""
+
+    def write(self, data: Any, /) -> Any:
+        """Write bytes or characters."""
+
+
 def name_of(path: Any) -> str:
     """Return how messages call a file."""
     if is_open(path):
@@ -125,7 +141,7 @@ def name_of(path: Any) -> str:
 
 def is_open(path: Any) -> bool:
     """Say whether something is a file object rather than a path."""
-    return hasattr(path, "read") or hasattr(path, "write")
+    return isinstance(path, Readable | Writable)
 
 
 def _as_text(path: Any) -> str:
@@ -161,7 +177,7 @@ def read_bytes(path: Any, magic: bytes, most: int) -> bytes:
 
 
 def _read_open(file: Any, magic: bytes, most: int) -> bytes:
-    if not hasattr(file, "read"):
+    if not isinstance(file, Readable):
         raise TypeError(f"A model is read from a file that is open for reading; got {file!r}.")
     # A device may go on for ever, and a foreign file may be huge: look before reading on.
     head = b""
@@ -249,7 +265,7 @@ def _put(path: str, data: bytes) -> None:
 
 
 def _write_open(file: Any, data: bytes) -> None:
-    if not hasattr(file, "write"):
+    if not isinstance(file, Writable):
         raise TypeError(f"A model is written to a file that is open for writing; got {file!r}.")
     try:
         _write_all(file, data)

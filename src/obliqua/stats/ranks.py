@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from scipy import stats
@@ -493,13 +493,21 @@ def read_scores(scores: Any) -> tuple[list[str], list[str], FloatArray]:
     return list(columns), sets, table.reshape(len(sets), len(columns))
 
 
+@runtime_checkable
+class DictFrame(Protocol):
+    """A frame of pandas or polars: it says its columns as a mapping."""
+
+    def to_dict(self) -> Any:
+        """Return columns by name."""
+
+
 def _columns(scores: Any) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Return scores by method and data set, and the names of all data sets."""
     index, names = getattr(scores, "index", None), getattr(scores, "columns", None)
     for what, labels in (("data sets", index), ("methods", names)):
         if getattr(labels, "is_unique", True) is False:
             raise ValueError(f"Two {what} of the frame have the same name; rename one.")
-    given = scores.to_dict() if hasattr(scores, "to_dict") else scores  # both kinds of frames
+    given = scores.to_dict() if isinstance(scores, DictFrame) else scores
     if not isinstance(given, Mapping):
         raise ValueError(
             "scores must be a mapping of method to scores, or a DataFrame with a column per "
