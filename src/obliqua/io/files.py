@@ -168,12 +168,14 @@ def read_bytes(path: Any, magic: bytes, most: int) -> bytes:
         with open(place, "rb") as file:
             return _read_open(file, magic, most)
     except FileNotFoundError as error:
-        raise _own(ModelFileMissing, f"There is no model file {name_of(path)}", error) from error
+        raise _error_like(
+            ModelFileMissing, f"There is no model file {name_of(path)}", error
+        ) from error
     except (OSError, ValueError) as error:
         if isinstance(error, ModelFileError):
             raise
         what = f"Cannot read the model file {name_of(path)}: {_reason(error)}"
-        raise _own(ModelFileIOError, what, error) from error
+        raise _error_like(ModelFileIOError, what, error) from error
 
 
 def _read_open(file: Any, magic: bytes, most: int) -> bytes:
@@ -228,7 +230,7 @@ def write_bytes(path: Any, data: bytes) -> None:
         _put(_as_text(path), data)
     except (OSError, ValueError) as error:
         what = f"Cannot write the model file {name_of(path)}: {_reason(error, path)}"
-        raise _own(ModelFileIOError, what, error) from error
+        raise _error_like(ModelFileIOError, what, error) from error
 
 
 def write_text(path: str, text: str) -> None:
@@ -275,7 +277,7 @@ def _write_open(file: Any, data: bytes) -> None:
         ) from error
     except (OSError, ValueError) as error:
         what = f"Cannot write to {name_of(file)}: {_reason(error)}"
-        raise _own(ModelFileIOError, what, error) from error
+        raise _error_like(ModelFileIOError, what, error) from error
 
 
 def _write_all(file: Any, data: bytes) -> None:
@@ -338,7 +340,7 @@ def _sync_folder(folder: str) -> None:
 # --- messages --------------------------------------------------------------------------------
 
 
-def _own(kind: type[ModelFileIOError], what: str, cause: Exception) -> ModelFileIOError:
+def _error_like(kind: type[ModelFileIOError], what: str, cause: Exception) -> ModelFileIOError:
     error = kind(what if what.endswith(".") else f"{what}.")
     error.errno = getattr(cause, "errno", None)
     return error
@@ -347,16 +349,16 @@ def _own(kind: type[ModelFileIOError], what: str, cause: Exception) -> ModelFile
 def _reason(error: Exception, path: Any = None) -> str:
     """Say in words what the system said in a number."""
     number = getattr(error, "errno", None)
-    said = getattr(error, "strerror", None) or str(error)
+    reason = getattr(error, "strerror", None) or str(error)
     if number == errno.ENOENT and path is not None:
         folder = os.path.dirname(os.path.realpath(_as_text(path)))
         if os.path.isdir(folder):
-            return f"no file can be made in the folder {folder!r} ({said}). Name another one"
+            return f"no file can be made in the folder {folder!r} ({reason}). Name another one"
         return f"the folder {folder!r} does not exist. Create it first"
     if number == errno.EISDIR:
         return "it is a folder. Give the name of a file in it"
     if number in _NO_ROOM:
-        return f"there is no room for it ({said}). A file that was there before is unchanged"
+        return f"there is no room for it ({reason}). A file that was there before is unchanged"
     if number in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return f"permission is missing ({said})"
-    return said
+        return f"permission is missing ({reason})"
+    return reason

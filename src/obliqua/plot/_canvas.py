@@ -204,8 +204,8 @@ class Canvas:
             ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
             self.scale = 1.0
         else:
-            room = size_of_axes(ax)
-            self.scale = min(room[0] / width, room[1] / height)
+            there = size_of_axes(ax)
+            self.scale = min(there[0] / width, there[1] / height)
             if ax.figure.figure.get_layout_engine() is not None:
                 self.scale *= RESERVE
         self.ax = ax

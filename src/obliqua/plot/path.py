@@ -261,8 +261,8 @@ class _PathDrawing:
         self.subject, self.sample, self.strips = subject, sample, strips
         self.font, self.palette = font, Palette.of(subject)
         self.leaf, self.skipped = end
-        rooms = dict.fromkeys([strip.node for strip in strips], GAIN)
-        self.word = axis_word(subject, rooms, font, SMALL)
+        widths = dict.fromkeys([strip.node for strip in strips], GAIN)
+        self.word = axis_word(subject, widths, font, SMALL)
 
     def draw(self, ax: Any) -> Any:
         """Draw everything, from the top down."""
