@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import ceil
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,13 +22,35 @@ from obliqua.tree.layout import NodeKind, pointers
 from obliqua.tree.surgery import check_node
 from obliqua.tree.tree import Tree
 from obliqua.words.levels import table_of
-from obliqua.words.subject import Subject, read_values, subject_of
+from obliqua.words.subject import Fittable, Subject, read_values, subject_of
 
 __all__ = ["SplitStability", "split_stability"]
 
 # Whole weights count as repeated rows up to this total; above it they are mere proportions.
 MOST_DRAWS = 10_000_000
 HIGH = 0.9
+
+
+@runtime_checkable
+class ChoosesSplits(Protocol):
+    """An estimator that chooses the split of a node from the rows of that node."""
+
+    n_jobs: int | None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return its parameters."""
+
+    def _weights_of_classes(
+        self, classes: AnyArray, codes: AnyArray, weights: FloatArray
+    ) -> FloatArray | None: ...
+
+    def _feature_scale(
+        self,
+        table: Table,
+        codes: AnyArray,
+        weights: FloatArray,
+        class_weight: FloatArray | None,
+    ) -> FloatArray | None: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -235,12 +257,12 @@ def split_stability(
     subject = subject_of(estimator)
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be a function of two numbers, or None; got {progress!r}.")
-    if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
+    if not isinstance(estimator, Fittable):
         raise TypeError(
             "split_stability lets the estimator choose splits anew, so it needs the fitted "
             f"estimator; got {type(estimator).__name__}, which cannot be fitted."
         )
-    if not hasattr(estimator, "_feature_scale"):
+    if not isinstance(estimator, ChoosesSplits):
         raise TypeError(
             "split_stability lets the estimator choose the split of a node anew from the rows of "
             f"that node, and {type(estimator).__name__} does not choose its splits so. Fit a "
@@ -257,7 +279,7 @@ def split_stability(
     if len(codes) != len(Z):
         raise ValueError(f"y must have a label per row of X; got {len(codes)} for {len(Z)} rows.")
     weights = _weights(sample_weight, len(Z))
-    make = stump_maker(estimator, subject, Z, codes, weights)
+    stumps = _Stumps.of(estimator, subject, Z, codes, weights)
     reach = _rows_of_nodes(subject.tree, Z, chosen, weights)
     found = np.empty((len(chosen), n_resamples, 3))
     lead = []
@@ -266,7 +288,7 @@ def split_stability(
         for place, (node, rows) in enumerate(zip(chosen.tolist(), reach, strict=True)):
             data = (Z[rows], codes[rows], weights[rows])
             bag = _Bag(subject, node, data, int(random_state))
-            found[place] = run(delayed(bag.draw)(make, number) for number in range(n_resamples))
+            found[place] = run(delayed(bag.draw)(stumps, number) for number in range(n_resamples))
             lead.append(written_name(subject.encoding.names[bag.lead]))
             if progress is not None:
                 progress(place + 1, len(chosen))
@@ -409,12 +431,12 @@ class _Bag:
         lengths = {place: length_of(part) for place, part in sorted(effect.items())}
         return max(lengths, key=lengths.__getitem__)
 
-    def draw(self, make: Any, number: int) -> tuple[float, float, float]:
+    def draw(self, stumps: _Stumps, number: int) -> tuple[float, float, float]:
         """Choose the split anew: the angle, the share moved, whether the lead is the same."""
         rng = np.random.default_rng([*self.seed, number])
         counts = rng.multinomial(self.n_draws, self.weights / self.weights.sum())
         rows = np.repeat(np.arange(len(counts)), counts)
-        split = make(self, rows, int(rng.integers(2**31)))
+        split = stumps.make(self, rows, int(rng.integers(2**31)))
         if split is None:
             return np.nan, np.nan, np.nan
         effect = self._effect(split, 0)
@@ -454,36 +476,40 @@ def angle_between(a: FloatArray, b: FloatArray) -> float:
     return float(np.degrees(2 * np.arctan2(length_of(a - b), length_of(a + b))))
 
 
-def stump_maker(
-    estimator: Any, subject: Subject, Z: AnyArray, codes: AnyArray, weights: FloatArray
-) -> Callable[[Any, AnyArray, int], Tree | None]:
-    """Return what fits a copy of an estimator to rows of one node."""
-    # Class weights and scales are made from all rows, not from those of a node.
-    narrow = codes.astype(np.int32)
-    found = estimator._weights_of_classes(subject.classes, narrow, weights)
-    missing: BoolArray = np.asarray(np.isnan(Z).any(axis=0))
-    table = Table(np.asarray(Z), subject.encoding, missing)
-    scale = estimator._feature_scale(table, narrow, weights, found)
-    means: FloatArray | None = None
-    if estimator.get_params(deep=False).get("fill") == "training":
-        means = encode(table, narrow, len(subject.classes), weights, found).means
-        means = np.where(_coded(subject), np.nan, means)
-    total = float((weights if found is None else found[codes] * weights).sum())
-    return _Stumps(estimator, subject, found, scale, means, total).make
-
-
 @dataclass(frozen=True, eq=False)
 class _Stumps:
     """Fits copies of an estimator to rows of one node, with what was made from all rows."""
 
-    estimator: Any
+    estimator: ChoosesSplits
     subject: Subject
     class_weight: FloatArray | None
     scale: FloatArray | None
     means: FloatArray | None
     total: float
 
-    def make(self, bag: Any, rows: AnyArray, seed: int) -> Tree | None:
+    @classmethod
+    def of(
+        cls,
+        estimator: ChoosesSplits,
+        subject: Subject,
+        Z: AnyArray,
+        codes: AnyArray,
+        weights: FloatArray,
+    ) -> _Stumps:
+        """Make class weights and scales from all rows, not from those of a node."""
+        narrow = codes.astype(np.int32)
+        found = estimator._weights_of_classes(subject.classes, narrow, weights)
+        missing: BoolArray = np.asarray(np.isnan(Z).any(axis=0))
+        table = Table(np.asarray(Z), subject.encoding, missing)
+        scale = estimator._feature_scale(table, narrow, weights, found)
+        means: FloatArray | None = None
+        if estimator.get_params(deep=False).get("fill") == "training":
+            means = encode(table, narrow, len(subject.classes), weights, found).means
+            means = np.where(_coded(subject), np.nan, means)
+        total = float((weights if found is None else found[codes] * weights).sum())
+        return cls(estimator, subject, found, scale, means, total)
+
+    def make(self, bag: _Bag, rows: AnyArray, seed: int) -> Tree | None:
         """Fit a copy to rows of a bag; None if it finds no split."""
         from sklearn.base import clone
 
@@ -494,14 +520,13 @@ class _Stumps:
         stump = clone(self.estimator).set_params(
             **self._params(min(share, 1.0)), random_state=seed
         )
-        seen = bag.Z[rows]
+        Z = bag.Z[rows]
         if self.means is not None:
-            seen = np.where(np.isnan(seen), self.means, seen)
-        seen = seen if self.scale is None else seen * self.scale
-        stump.fit(seen, drawn)
+            Z = np.where(np.isnan(Z), self.means, Z)
+        stump.fit(Z if self.scale is None else Z * self.scale, drawn)
         if stump.tree_.kind[0] != NodeKind.HYPERPLANE:
             return None
-        return _in_own_terms(stump.model_, self.subject, self.scale, self.means)
+        return _in_terms_of_subject(stump.model_, self.subject, self.scale, self.means)
 
     def _weights_of(self, codes: AnyArray) -> FloatArray:
         """Return the weight of each row's class."""
@@ -544,7 +569,7 @@ def _coded(subject: Subject) -> list[bool]:
     return [column.kind == "qualitative" for column in subject.encoding.columns]
 
 
-def _in_own_terms(
+def _in_terms_of_subject(
     stump: Any, subject: Subject, scale: FloatArray | None, means: FloatArray | None
 ) -> Tree:
     """Say a stump over scaled features and codes of its own in those of the subject."""
@@ -558,10 +583,11 @@ def _in_own_terms(
         fill = np.where(np.isnan(there), fill, there)
     tables = []
     for k, place in enumerate(tree.coef_idx.tolist()):
-        own = table_of(tree, k)
-        table = np.zeros(len(subject.encoding.columns[place].levels) if len(own) else 0)
+        scores = table_of(tree, k)
+        table = np.zeros(len(subject.encoding.columns[place].levels) if len(scores) else 0)
         # Its levels are codes of the subject; those of no known level are -1.
-        for number, level in zip(own.tolist(), stump.encoding.columns[place].levels, strict=False):
+        levels = stump.encoding.columns[place].levels
+        for number, level in zip(scores.tolist(), levels, strict=False):
             if 0 <= int(level) < len(table):
                 table[int(level)] = number
         tables.append(table)

@@ -145,12 +145,12 @@ class Subclasses:
             for place, (column, width) in enumerate(zip(cells, widths, strict=True))
         ]
         lines = ["  ".join(row) + "  " for row in zip(*padded, strict=True)]
-        room = None if width is None else width - len(lines[0])
-        head = HEAD if room is None or len(HEAD) <= room else SHORT_HEAD
-        last = [head, *(self._furthest(place, room) for place in range(len(self.leaves)))]
+        space = None if width is None else width - len(lines[0])
+        head = HEAD if space is None or len(HEAD) <= space else SHORT_HEAD
+        last = [head, *(self._furthest(place, space) for place in range(len(self.leaves)))]
         return "\n".join(f"{line}{text}".rstrip() for line, text in zip(lines, last, strict=True))
 
-    def _furthest(self, place: int, room: int | None) -> str:
+    def _furthest(self, place: int, space: int | None) -> str:
         """Write the features in which a cluster differs most from its class."""
         away = np.nan_to_num(self.difference[place])
         # What differs by rounding only stays in the order of the columns.
@@ -161,7 +161,7 @@ class Subclasses:
         for k in order:
             mean = write_number(self.mean[place, k], 3, steps[k])
             more = f"{', ' if text else ''}{self.features[k]} {mean} ({away[k]:+.1f})"
-            full = text and room is not None and len(text + more) > room
+            full = text and space is not None and len(text + more) > space
             if full or abs(away[k]) < 0.05:
                 break
             text += more

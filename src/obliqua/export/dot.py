@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from obliqua.export.text import check_limits
-from obliqua.io.files import write_text
+from obliqua.io.files import Writable, write_text
 from obliqua.tree.layout import NodeKind
 from obliqua.words.levels import asks_for_levels, level_branches
 from obliqua.words.phrases import (
@@ -223,7 +223,7 @@ def quoted(lines: Sequence[str]) -> str:
 
 def _write(out_file: Any, text: str) -> None:
     """Write to an open file, or put a whole file in the place of the one at a path."""
-    if hasattr(out_file, "write"):
+    if isinstance(out_file, Writable):
         try:
             out_file.write(text)
         except TypeError as error:

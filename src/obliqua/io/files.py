@@ -12,7 +12,7 @@ import secrets
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from obliqua.errors import ModelFileError, ModelFileIOError, ModelFileMissing
 from obliqua.io.container import MAGIC, MAX_FILE
@@ -115,6 +115,22 @@ _HEAD = 64  # bytes that tell one kind of file from another
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", None))
 
 
+@runtime_checkable
+class Readable(Protocol):
+    """A file that is open for reading."""
+
+    def read(self, size: int = -1, /) -> Any:
+        """Read so many bytes or characters; all if there is no number."""
+
+
+@runtime_checkable
+class Writable(Protocol):
+    """A file that is open for writing."""
+
+    def write(self, data: Any, /) -> Any:
+        """Write bytes or characters."""
+
+
 def name_of(path: Any) -> str:
     """Return how messages call a file."""
     if is_open(path):
@@ -125,7 +141,7 @@ def name_of(path: Any) -> str:
 
 def is_open(path: Any) -> bool:
     """Say whether something is a file object rather than a path."""
-    return hasattr(path, "read") or hasattr(path, "write")
+    return isinstance(path, Readable | Writable)
 
 
 def _as_text(path: Any) -> str:
@@ -152,16 +168,18 @@ def read_bytes(path: Any, magic: bytes, most: int) -> bytes:
         with open(place, "rb") as file:
             return _read_open(file, magic, most)
     except FileNotFoundError as error:
-        raise _own(ModelFileMissing, f"There is no model file {name_of(path)}", error) from error
+        raise _error_like(
+            ModelFileMissing, f"There is no model file {name_of(path)}", error
+        ) from error
     except (OSError, ValueError) as error:
         if isinstance(error, ModelFileError):
             raise
         what = f"Cannot read the model file {name_of(path)}: {_reason(error)}"
-        raise _own(ModelFileIOError, what, error) from error
+        raise _error_like(ModelFileIOError, what, error) from error
 
 
 def _read_open(file: Any, magic: bytes, most: int) -> bytes:
-    if not hasattr(file, "read"):
+    if not isinstance(file, Readable):
         raise TypeError(f"A model is read from a file that is open for reading; got {file!r}.")
     # A device may go on for ever, and a foreign file may be huge: look before reading on.
     head = b""
@@ -212,7 +230,7 @@ def write_bytes(path: Any, data: bytes) -> None:
         _put(_as_text(path), data)
     except (OSError, ValueError) as error:
         what = f"Cannot write the model file {name_of(path)}: {_reason(error, path)}"
-        raise _own(ModelFileIOError, what, error) from error
+        raise _error_like(ModelFileIOError, what, error) from error
 
 
 def write_text(path: str, text: str) -> None:
@@ -249,7 +267,7 @@ def _put(path: str, data: bytes) -> None:
 
 
 def _write_open(file: Any, data: bytes) -> None:
-    if not hasattr(file, "write"):
+    if not isinstance(file, Writable):
         raise TypeError(f"A model is written to a file that is open for writing; got {file!r}.")
     try:
         _write_all(file, data)
@@ -259,7 +277,7 @@ def _write_open(file: Any, data: bytes) -> None:
         ) from error
     except (OSError, ValueError) as error:
         what = f"Cannot write to {name_of(file)}: {_reason(error)}"
-        raise _own(ModelFileIOError, what, error) from error
+        raise _error_like(ModelFileIOError, what, error) from error
 
 
 def _write_all(file: Any, data: bytes) -> None:
@@ -322,7 +340,7 @@ def _sync_folder(folder: str) -> None:
 # --- messages --------------------------------------------------------------------------------
 
 
-def _own(kind: type[ModelFileIOError], what: str, cause: Exception) -> ModelFileIOError:
+def _error_like(kind: type[ModelFileIOError], what: str, cause: Exception) -> ModelFileIOError:
     error = kind(what if what.endswith(".") else f"{what}.")
     error.errno = getattr(cause, "errno", None)
     return error
@@ -331,16 +349,16 @@ def _own(kind: type[ModelFileIOError], what: str, cause: Exception) -> ModelFile
 def _reason(error: Exception, path: Any = None) -> str:
     """Say in words what the system said in a number."""
     number = getattr(error, "errno", None)
-    said = getattr(error, "strerror", None) or str(error)
+    reason = getattr(error, "strerror", None) or str(error)
     if number == errno.ENOENT and path is not None:
         folder = os.path.dirname(os.path.realpath(_as_text(path)))
         if os.path.isdir(folder):
-            return f"no file can be made in the folder {folder!r} ({said}). Name another one"
+            return f"no file can be made in the folder {folder!r} ({reason}). Name another one"
         return f"the folder {folder!r} does not exist. Create it first"
     if number == errno.EISDIR:
         return "it is a folder. Give the name of a file in it"
     if number in _NO_ROOM:
-        return f"there is no room for it ({said}). A file that was there before is unchanged"
+        return f"there is no room for it ({reason}). A file that was there before is unchanged"
     if number in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return f"permission is missing ({said})"
-    return said
+        return f"permission is missing ({reason})"
+    return reason

@@ -169,8 +169,8 @@ def _npy_head(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
 
     NumPy's own differs between its versions in how many blanks it ends with.
     """
-    said = {"descr": dtype.str, "fortran_order": False, "shape": shape}
-    text = repr(said).encode("ascii")
+    facts = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+    text = repr(facts).encode("ascii")
     size = -(-(10 + len(text) + 1) // 64) * 64
     return b"\x93NUMPY\x01\x00" + (size - 10).to_bytes(2, "little") + text.ljust(size - 11) + b"\n"
 
@@ -301,12 +301,12 @@ def _expected_arrays(header: Fields) -> dict[str, tuple[np.dtype[Any], tuple[int
 
 
 def _check_sums(contents: Mapping[str, bytes]) -> None:
-    said = _read_json(contents[_CHECKSUMS])
+    sums = _read_json(contents[_CHECKSUMS])
     others = {name: data for name, data in contents.items() if name != _CHECKSUMS}
-    if said.keys() != others.keys():
+    if sums.keys() != others.keys():
         raise Refused(f"is damaged: {_CHECKSUMS} does not name the parts that are there")
     for name, data in others.items():
-        if hashlib.sha256(data).hexdigest() != said[name]:
+        if hashlib.sha256(data).hexdigest() != sums[name]:
             raise Refused(f"is damaged: {name} is not what was written")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -140,10 +140,19 @@ def _shortened(text: str, kept: int, dots: str) -> str:
     return text[: kept - end].rstrip() + dots + (text[len(text) - end :].lstrip() if end else "")
 
 
+@runtime_checkable
+class Axes(Protocol):
+    """What is drawn in: an Axes of matplotlib, which need not be imported to know one."""
+
+    figure: Any
+    add_patch: Any
+    get_window_extent: Any
+    set_aspect: Any
+
+
 def check_ax(ax: Any) -> None:
     """Raise for what cannot be drawn in; None stands for a figure that is still to be made."""
-    wanted = ("get_window_extent", "add_patch", "figure", "set_aspect")
-    if ax is not None and not all(hasattr(ax, name) for name in wanted):
+    if ax is not None and not isinstance(ax, Axes):
         raise TypeError(
             f"ax must be a matplotlib Axes, or None for a figure of its own; got {ax!r} of type "
             f"{type(ax).__name__}. plt.subplots() returns a figure and an Axes, in this order."
@@ -195,8 +204,8 @@ class Canvas:
             ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
             self.scale = 1.0
         else:
-            room = size_of_axes(ax)
-            self.scale = min(room[0] / width, room[1] / height)
+            there = size_of_axes(ax)
+            self.scale = min(there[0] / width, there[1] / height)
             if ax.figure.figure.get_layout_engine() is not None:
                 self.scale *= RESERVE
         self.ax = ax

@@ -39,11 +39,11 @@ def question_lines(
     question, parts = scale.question, []
     for k, term in enumerate(question.terms[:max_terms]):
         before = font.writable(_factor(question, term, k == 0))
-        room = width - font.width(before, size)
-        if room < width / 2 < font.width(font.writable(term.name), size):
+        space = width - font.width(before, size)
+        if space < width / 2 < font.width(font.writable(term.name), size):
             parts += [before, font.fit(term.name, width, size)]  # a long number, a long name
         else:
-            parts.append(before + font.fit(term.name, room, size))
+            parts.append(before + font.fit(term.name, space, size))
     hidden = len(question.terms) - len(question.terms[:max_terms])
     if hidden:
         parts.append(f"+ ({hidden} more)")
@@ -136,7 +136,7 @@ def _score_of(
     score: Question, name: str, font: Font, width: float, size: float, max_terms: int
 ) -> list[str]:
     """Write a sum minus its threshold: as many terms, whole ones, as a few lines hold."""
-    away, room = score.threshold, width - font.width(name, size)
+    away, space = score.threshold, width - font.width(name, size)
     end = "" if away == 0 else f"{'+' if away < 0 else '−'} {score.write(abs(away), DIGITS)}"
     if not score.terms:
         return [font.writable(f"{name}{end.replace(' ', '').removeprefix('+') or '0'}")]
@@ -145,11 +145,11 @@ def _score_of(
         parts = []
         for k, term in enumerate(score.terms[:shown]):
             before = font.writable(_factor(score, term, k == 0))
-            parts.append(before + font.fit(term.name, room - font.width(before, size), size))
+            parts.append(before + font.fit(term.name, space - font.width(before, size), size))
         hidden = len(score.terms) - shown
         parts += [f"+ ({hidden} more)"] if hidden else []
         parts += [font.writable(end)] if end else []
-        lines = font.wrap(parts, room, size)
+        lines = font.wrap(parts, space, size)
         if len(lines) <= SCORE_LINES:
             break
     return [f"{name}{lines[0]}", *(f"{FURTHER}{line}" for line in lines[1:])]
@@ -177,13 +177,13 @@ def gain_text(
     return next((text for text in texts if font.width(text, size) <= width), "")
 
 
-def axis_word(subject: Subject, rooms: dict[int, float], font: Font, size: float) -> str:
-    """Choose the word that fits all nodes of a picture, given the room of each in inches."""
+def axis_word(subject: Subject, widths: dict[int, float], font: Font, size: float) -> str:
+    """Choose the word that fits all nodes of a picture, given the width of each in inches."""
     for word in AXIS_WORDS[:-1]:
-        texts = {node: _gain_texts(subject, node, word) for node in rooms}
+        texts = {node: _gain_texts(subject, node, word) for node in widths}
         # The last two ways of several leave the word out or have no other.
         if all(
-            len(ways) < 3 or min(font.width(text, size) for text in ways[:2]) <= rooms[node]
+            len(ways) < 3 or min(font.width(text, size) for text in ways[:2]) <= widths[node]
             for node, ways in texts.items()
         ):
             return word

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -165,10 +165,19 @@ def plot_path(
     return _PathDrawing(subject, sample, strips, (way[-1], skipped), font).draw(ax)
 
 
+@runtime_checkable
+class Series(Protocol):
+    """A row of pandas, which knows the names of its values."""
+
+    index: Any
+
+    def to_frame(self) -> Any:
+        """Return it as a column of a frame."""
+
+
 def _one_row(subject: Subject, row: Any) -> AnyArray:
     """Return a row as a matrix of one row, as the tree walks it."""
-    named = hasattr(row, "to_frame") and hasattr(row, "index") and not hasattr(row, "columns")
-    if named:
+    if np.ndim(row) == 1 and isinstance(row, Series):
         row = row.to_frame().T  # a Series knows the names of its values
     elif np.ndim(row) == 1:
         plain = np.asarray(row)
@@ -252,8 +261,8 @@ class _PathDrawing:
         self.subject, self.sample, self.strips = subject, sample, strips
         self.font, self.palette = font, Palette.of(subject)
         self.leaf, self.skipped = end
-        rooms = dict.fromkeys([strip.node for strip in strips], GAIN)
-        self.word = axis_word(subject, rooms, font, SMALL)
+        widths = dict.fromkeys([strip.node for strip in strips], GAIN)
+        self.word = axis_word(subject, widths, font, SMALL)
 
     def draw(self, ax: Any) -> Any:
         """Draw everything, from the top down."""

@@ -326,7 +326,7 @@ def _widest(subject: Subject, Z: AnyArray, found: list[Axis]) -> Axis:
 
 
 @dataclass(frozen=True)
-class Cell:
+class PlaneCell:
     """The part of the picture that reaches a node, and how many splits divide it further."""
 
     node: int
@@ -341,7 +341,7 @@ def _window(points: FloatArray) -> FloatArray:
     return window_around(there.min(axis=0).tolist(), there.max(axis=0).tolist())
 
 
-def _cells(tree: Tree, axes: Sequence[Axis], window: FloatArray, scale: Scale) -> list[Cell]:
+def _cells(tree: Tree, axes: Sequence[Axis], window: FloatArray, scale: Scale) -> list[PlaneCell]:
     """Divide the window by all splits along the two directions, from the root on."""
     todo, done = [(0, window)], []
     while todo:
@@ -352,7 +352,7 @@ def _cells(tree: Tree, axes: Sequence[Axis], window: FloatArray, scale: Scale) -
         if tree.kind[node] == NodeKind.HYPERPLANE:
             shares = _mixture(tree, int(tree.plane_ptr[node]), axes, scale)
         if shares is None:
-            done.append(Cell(node, corners, _splits_of_use(tree, node)))
+            done.append(PlaneCell(node, corners, _splits_of_use(tree, node)))
             continue
         threshold, first = float(tree.threshold[tree.plane_ptr[node]]), int(tree.first_child[node])
         if not shares.any():
@@ -377,7 +377,7 @@ def _splits_of_use(tree: Tree, node: int) -> int:
     return n_splits if len(classes) > 1 else 0
 
 
-def _colour_of(tree: Tree, cell: Cell) -> int:
+def _colour_of(tree: Tree, cell: PlaneCell) -> int:
     """Return the class of a region's colour: that of its leaves, if they agree."""
     node = cell.node
     while not cell.n_splits and tree.kind[node] != NodeKind.LEAF:
@@ -388,7 +388,7 @@ def _colour_of(tree: Tree, cell: Cell) -> int:
 # --- drawing ------------------------------------------------------------------------------------
 
 
-def _draw_cells(ax: Any, tree: Tree, cells: list[Cell], palette: Palette) -> None:
+def _draw_cells(ax: Any, tree: Tree, cells: list[PlaneCell], palette: Palette) -> None:
     patches = require("matplotlib.patches", "plot", "Drawing a projection")
     for cell in cells:
         colour = palette.colours[_colour_of(tree, cell)]
@@ -408,7 +408,7 @@ def _draw_cells(ax: Any, tree: Tree, cells: list[Cell], palette: Palette) -> Non
 
 
 def _draw_rings(
-    ax: Any, tree: Tree, Z: AnyArray, points: FloatArray, cells: list[Cell], palette: Palette
+    ax: Any, tree: Tree, Z: AnyArray, points: FloatArray, cells: list[PlaneCell], palette: Palette
 ) -> int:
     """Mark rows whose class is another than the colour they stand on; return their number."""
     way = tree.decision_path(Z)
@@ -441,7 +441,7 @@ def _label(ax: Any, axes: Sequence[Axis], window: FloatArray, font: Font) -> Non
         axis.label.set_fontsize(9)
 
 
-def _caption(ax: Any, tree: Tree, cells: list[Cell], n_rings: int, font: Font) -> None:
+def _caption(ax: Any, tree: Tree, cells: list[PlaneCell], n_rings: int, font: Font) -> None:
     """Say below the picture what it does not show."""
     n_splits = sum(cell.n_splits for cell in cells)
     if not n_splits:

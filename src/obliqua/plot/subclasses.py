@@ -204,8 +204,8 @@ def _name_lines(
         rows, pure = int(found.n_rows[line]), float(found.purity[line])
         about = f": {rows:,} {'row' if rows == 1 else 'rows'}, {written_share(found.share[line])}"
         about += f" ({written_share(pure)})" if pure < 1.0 else ""
-        room = LABEL - 0.3 - font.width(about, SIZE)
-        texts.append(font.fit(palette.names[int(found.codes[line])], room, SIZE) + about)
+        space = LABEL - 0.3 - font.width(about, SIZE)
+        texts.append(font.fit(palette.names[int(found.codes[line])], space, SIZE) + about)
     ax.set_yticks(places, texts, fontsize=SIZE)
     for label, text in zip(ax.get_yticklabels(), texts, strict=True):
         write(label, text)

@@ -272,10 +272,10 @@ class _TreeDrawing:
         needed = [self._needs(node) for node in shown if not node.children]
         self.leaf_width = min(max(sizes.leaf, *needed), WIDEST_LEAF)
         self.named = len(self.palette.names) > 8  # too many for colours alone
-        rooms = {node: self._gain_room(node) for node in self.lines}
-        self.word = axis_word(subject, rooms, self.font, sizes.small)
+        widths = {node: self._gain_width(node) for node in self.lines}
+        self.word = axis_word(subject, widths, self.font, sizes.small)
 
-    def _gain_room(self, node: int) -> float:
+    def _gain_width(self, node: int) -> float:
         """Return the width beside the number of rows."""
         taken = self.font.width(self._rows(node), self.sizes.small)
         return self.sizes.inner - 2 * self.sizes.pad - taken - 0.12
@@ -397,7 +397,7 @@ class _TreeDrawing:
         rows = self._rows(number)
         canvas.text(left + pad, y, rows, sizes.small, color=GREY).set_gid(f"{gid}-rows")
         gain = gain_text(
-            self.subject, number, self.font, self._gain_room(number), sizes.small, self.word
+            self.subject, number, self.font, self._gain_width(number), sizes.small, self.word
         )
         if gain:
             at = left + width - pad
@@ -441,9 +441,9 @@ class _TreeDrawing:
             style = {"facecolor": "#f4f4f4", "edgecolor": GREY, "linestyle": (0, (3, 2))}
         canvas.box(place, **style).set_gid(gid)
         y = bottom + height - pad - sizes.line / 2
-        room = width - 2 * pad - self.font.width(rows, sizes.small) - 0.06
+        space = width - 2 * pad - self.font.width(rows, sizes.small) - 0.06
         bold = not node.hidden
-        name = self.font.fit(words, room, sizes.text, bold=bold)
+        name = self.font.fit(words, space, sizes.text, bold=bold)
         weight = "bold" if bold else "normal"
         canvas.text(left + pad, y, name, sizes.text, weight=weight).set_gid(f"{gid}-class")
         drawn = canvas.text(left + width - pad, y, rows, sizes.small, ha="right", color=GREY)

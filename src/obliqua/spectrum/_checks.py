@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.data.encoding import Encoding
+from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
+from obliqua.words.subject import Fittable, FittedTrees
 
 #: A column with more different numbers than this is no discrete one.
 MOST_VALUES = 64
@@ -77,6 +79,13 @@ def short(given: Any) -> str:
 # --- trees and domains -----------------------------------------------------------------------
 
 
+@runtime_checkable
+class FittedEnsemble(Protocol):
+    """A fitted ensemble of scikit-learn."""
+
+    estimators_: Any
+
+
 def check_tree(tree: Any) -> None:
     """Refuse what is no tree, and say where one is to be had."""
     if isinstance(tree, Tree):
@@ -87,16 +96,16 @@ def check_tree(tree: Any) -> None:
         hint = "Give its tree: estimator.tree_."
     elif inner is not None:
         hint = "If it is one of scikit-learn, give obliqua.tree_from_sklearn(estimator)."
-    elif hasattr(tree, "model_"):
+    elif isinstance(tree, FittedTrees):
         hint = "It has several trees: give one of estimator.model_.trees, or each in turn."
-    elif hasattr(tree, "trees"):
+    elif isinstance(tree, Model):
         hint = "Give one of its trees, or each in turn: they are in model.trees."
-    elif hasattr(tree, "estimators_"):
+    elif isinstance(tree, FittedEnsemble):
         hint = (
             "It has several trees: give obliqua.tree_from_sklearn(tree) for each tree of its "
             "estimators_."
         )
-    elif hasattr(tree, "fit"):
+    elif isinstance(tree, Fittable):
         hint = "Fit the estimator, and give its tree: estimator.tree_."
     else:
         hint = "A fitted estimator has its tree in estimator.tree_."

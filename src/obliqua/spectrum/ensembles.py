@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.data.encoding import Column, Encoding
 from obliqua.data.table import columns_by_name, encoded_rows
-from obliqua.tree.from_sklearn import BEYOND, read_histogram_nodes, read_nodes, tree_from_sklearn
+from obliqua.tree.from_sklearn import (
+    BEYOND,
+    Classifier,
+    is_sklearn_tree,
+    read_histogram_nodes,
+    read_nodes,
+    tree_from_sklearn,
+)
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
-from obliqua.words.subject import container_of, distinct
+from obliqua.words.subject import Fittable, Pipeline, Search, container_of, distinct
 
 __all__ = ["TreeSum", "tree_sum_of"]
 
@@ -213,7 +220,7 @@ def _of_classifier(ensemble: Any, values: str) -> TreeSum | None:
     members = members_of(ensemble)
     if members is not None:
         found = put_together(members[0], ensemble, *members[1:])
-    elif _is_tree(ensemble) and hasattr(ensemble, "classes_"):
+    elif is_sklearn_tree(ensemble) and isinstance(ensemble, Classifier):
         found = put_together([ensemble], ensemble, np.ones(1), SHARES, encoded=False)
     else:
         return None
@@ -237,7 +244,7 @@ def _model_of(trees: Sequence[Any]) -> Model:
     if not trees or not all(isinstance(tree, Tree) for tree in trees):
         got = f"{len(trees)} of them" if trees else "none"
         odd = sorted({type(tree).__name__ for tree in trees if not isinstance(tree, Tree)})
-        do = " Give the ensemble itself." if any(hasattr(t, "fit") for t in trees) else ""
+        do = " Give the ensemble itself." if any(isinstance(t, Fittable) for t in trees) else ""
         raise TypeError(
             "A sequence must hold trees of the class Tree, at least one, and nothing else; got "
             f"{', '.join(odd) or got}.{do}"
@@ -282,7 +289,7 @@ def _of_regression_trees(ensemble: Any) -> TreeSum | None:
         return _of_histograms(ensemble)
     if isinstance(ensemble, BaggingRegressor | RandomForestRegressor | ExtraTreesRegressor):
         return _of_regressors(ensemble, list(ensemble.estimators_))
-    if _is_tree(ensemble) and not hasattr(ensemble, "classes_"):
+    if is_sklearn_tree(ensemble) and not isinstance(ensemble, Classifier):
         return _of_regressors(ensemble, [ensemble])
     return None
 
@@ -293,7 +300,7 @@ def _of_regressors(whole: Any, members: list[Any]) -> TreeSum:
     features = getattr(whole, "estimators_features_", None)
     trees, values = [], []
     for number, member in enumerate(members):
-        if not _is_tree(member):
+        if not is_sklearn_tree(member):
             raise TypeError(
                 f"{type(whole).__name__} holds a {type(member).__name__}, and only trees can be "
                 "read. Take an ensemble of scikit-learn's DecisionTreeRegressor."
@@ -369,7 +376,7 @@ def _of_histograms(whole: Any) -> TreeSum:
 
 def _check_insides(whole: Any) -> None:
     """Raise if this scikit-learn keeps its trees in another way than those that are known."""
-    absent = [name for name in _INSIDES if not hasattr(whole, name)]
+    absent = [name for name in _INSIDES if name not in dir(whole)]
     if not absent:
         first = whole._predictors[0][0]
         there = {*(getattr(first, "nodes", np.zeros(0)).dtype.names or ()), *dir(first)}
@@ -424,19 +431,22 @@ def _encoding_of(whole: Any) -> Encoding:
     return Encoding.identity(int(whole.n_features_in_), names)
 
 
+@runtime_checkable
+class NamedColumns(Protocol):
+    """An estimator that was fitted to columns with names."""
+
+    feature_names_in_: Any
+
+
 def _reader(whole: Any, encoding: Encoding) -> Reader:
-    return Reader(encoding, hasattr(whole, "feature_names_in_"))
-
-
-def _is_tree(given: Any) -> bool:
-    return hasattr(getattr(given, "tree_", None), "children_left")
+    return Reader(encoding, isinstance(whole, NamedColumns))
 
 
 def _is_fitted(given: Any) -> bool:
     """Say whether it is an estimator; raise if it is not fitted."""
     from sklearn.utils.validation import check_is_fitted
 
-    if isinstance(given, type) or not hasattr(given, "fit"):
+    if isinstance(given, type) or not isinstance(given, Fittable):
         return False
     check_is_fitted(given)
     return True
@@ -446,9 +456,9 @@ def _refusal(given: Any) -> str:
     got, do = f"an object of class {type(given).__name__}", ""
     if isinstance(given, type):
         got, do = f"the class {given.__name__} itself", " Give what its fit returns."
-    elif hasattr(given, "best_estimator_"):
+    elif isinstance(given, Search):
         do = " Give the one inside, its best_estimator_."
-    elif hasattr(given, "steps"):
+    elif isinstance(given, Pipeline):
         do = " Give its last step, pipe[-1], and rows as they are before that step."
     elif isinstance(given, np.ndarray) and given.dtype == object:
         do = " Give the ensemble itself, not its estimators_."
@@ -537,7 +547,7 @@ def _tree_in(member: Any, whole: Any) -> tuple[Tree, Encoding | None]:
     model = getattr(member, "model_", None)
     if isinstance(model, Model) and len(model.trees) == 1:
         return model.trees[0], model.encoding
-    if hasattr(getattr(member, "tree_", None), "children_left"):
+    if is_sklearn_tree(member):
         return tree_from_sklearn(member), None
     raise TypeError(
         f"{type(whole).__name__} holds a {type(member).__name__}, and only trees have a spectrum. "

@@ -406,7 +406,7 @@ def vectors_of(domain: Domain, coefficients: Any) -> Int64Array:
             f"an object of the class {type(coefficients).__name__}."
         )
     vectors = np.zeros((len(coefficients), domain.n_features), dtype=np.int64)
-    seen: dict[bytes, Any] = {}
+    partitions: dict[bytes, Any] = {}
     for row, partition in enumerate(coefficients):
         for feature, entry in _pairs(partition):
             number = domain.feature_number(feature)
@@ -417,7 +417,7 @@ def vectors_of(domain: Domain, coefficients: Any) -> Int64Array:
                     f"is a whole number between 1 and {high}; got {partition}."
                 )
             vectors[row, number] = entry
-        other = seen.setdefault(vectors[row].tobytes(), partition)
+        other = partitions.setdefault(vectors[row].tobytes(), partition)
         if other is not partition:
             raise ValueError(
                 f"The partitions {other} and {partition} are the same one. Give each once."

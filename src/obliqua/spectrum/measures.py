@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +66,7 @@ class Measure:
                 "The domain of a measure must be a Domain, Domain.of_trees(trees) for instance; "
                 f"got an object of class {type(domain).__name__}."
             )
-        if isinstance(weights, str) or not hasattr(weights, "__iter__"):
+        if isinstance(weights, str) or not isinstance(weights, Iterable):
             raise TypeError(
                 "A measure needs a sequence of weights for each feature; got an object of class "
                 f"{type(weights).__name__}."

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from scipy import stats
@@ -29,8 +29,8 @@ __all__ = [
     "near_ranks",
     "rank_methods",
     "read_scores",
-    "said_of_gaps",
     "signed_rank_p",
+    "words_on_gaps",
 ]
 
 #: On a data set, scores that are no further apart than this share of its largest one are equal:
@@ -260,10 +260,10 @@ class Ranks:
         n, k = self.ranks.shape
         ranked = ", ".join(f"{name} {self.mean_ranks[name]:.2f}" for name in self.order)
         first = f"{k} methods on {n} data sets. Mean ranks (1 is best): {ranked}."
-        lines = [first, self._said_of_all(), self._said_of_groups(), self._said_of_best()]
+        lines = [first, self._words_on_all(), self._words_on_groups(), self._words_on_best()]
         return "\n".join([*lines, *self.notes, *self._cautions()])
 
-    def _said_of_all(self) -> str:
+    def _words_on_all(self) -> str:
         """Say whether all methods could be the same."""
         n, k = self.ranks.shape
         chi_square, p = self.friedman
@@ -276,14 +276,14 @@ class Ranks:
             + ("the methods differ." if differ else "no difference can be seen beyond noise.")
         )
 
-    def _said_of_difference(self) -> str:
+    def _words_on_difference(self) -> str:
         return (
             f"Mean ranks differ if they are {self.critical_difference:.2f} apart (Nemenyi, "
             f"{100 * self.level:g} %)."
         )
 
-    def _said_of_groups(self) -> str:
-        text = f"{self._said_of_difference()} "
+    def _words_on_groups(self) -> str:
+        text = f"{self._words_on_difference()} "
         if not self.groups:
             return text + "All of them can be told apart."
         if len(self.groups[0]) == len(self.methods):
@@ -291,12 +291,12 @@ class Ranks:
         named = "; ".join(", ".join(group) for group in self.groups)
         return text + f"Not told apart: {named}."
 
-    def _said_of_best(self) -> str:
+    def _words_on_best(self) -> str:
         """Say which methods the best one beats by Wilcoxon's test."""
         # The best was chosen from the same scores, so the correction is for all pairs.
         test = f"(Wilcoxon's signed ranks with Holm's correction, {100 * self.level:g} %)"
         if len(self.firsts) > 1:
-            return self._said_of_firsts(test)
+            return self._words_on_firsts(test)
         beaten = self._beaten(self.best)
         if not beaten:
             return f"{self.best} has the best mean rank, but beats no other beyond noise {test}."
@@ -304,7 +304,7 @@ class Ranks:
             return f"{self.best} beats every other method beyond noise {test}."
         return f"{self.best} beats {', '.join(beaten)} beyond noise {test}."
 
-    def _said_of_firsts(self, test: str) -> str:
+    def _words_on_firsts(self, test: str) -> str:
         """Say the same of methods that share the best mean rank."""
         share = f"{', '.join(self.firsts[:-1])} and {self.firsts[-1]} share the best mean rank"
         won = [(name, self._beaten(name)) for name in self.firsts]
@@ -362,8 +362,8 @@ class Ranks:
                 cells[3] = f"{pair.wins}-{pair.losses}-{pair.ties}"
                 cells[4:] = [_number(pair.p_value), _number(pair.adjusted)]
             lines.append(f"| {' | '.join(cells)} |")
-        letters = f"{self._said_of_difference()} Methods with a letter in common do not."
-        words = [self._said_of_all(), letters, self._said_of_best(), *self.notes]
+        letters = f"{self._words_on_difference()} Methods with a letter in common do not."
+        words = [self._words_on_all(), letters, self._words_on_best(), *self.notes]
         return "\n".join([*lines, "", "\n\n".join([*words, *self._cautions()])]) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
@@ -455,7 +455,7 @@ def rank_methods(
     notes: tuple[str, ...] = ()
     if gaps.any():
         if missing == "raise":
-            raise ValueError(said_of_gaps(gaps, methods, sets))
+            raise ValueError(words_on_gaps(gaps, methods, sets))
         left_out = [name for name, gap in zip(sets, gaps, strict=True) if gap.any()]
         notes = (f"Left out, because not all methods have a score: {', '.join(left_out)}.",)
         sets = [name for name in sets if name not in left_out]
@@ -493,13 +493,21 @@ def read_scores(scores: Any) -> tuple[list[str], list[str], FloatArray]:
     return list(columns), sets, table.reshape(len(sets), len(columns))
 
 
+@runtime_checkable
+class DictFrame(Protocol):
+    """A frame of pandas or polars: it says its columns as a mapping."""
+
+    def to_dict(self) -> Any:
+        """Return columns by name."""
+
+
 def _columns(scores: Any) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Return scores by method and data set, and the names of all data sets."""
     index, names = getattr(scores, "index", None), getattr(scores, "columns", None)
     for what, labels in (("data sets", index), ("methods", names)):
         if getattr(labels, "is_unique", True) is False:
             raise ValueError(f"Two {what} of the frame have the same name; rename one.")
-    given = scores.to_dict() if hasattr(scores, "to_dict") else scores  # both kinds of frames
+    given = scores.to_dict() if isinstance(scores, DictFrame) else scores
     if not isinstance(given, Mapping):
         raise ValueError(
             "scores must be a mapping of method to scores, or a DataFrame with a column per "
@@ -538,7 +546,7 @@ def _score(value: Any, method: str, data_set: str) -> float:
     return number
 
 
-def said_of_gaps(gaps: AnyArray, methods: list[str], sets: list[str]) -> str:
+def words_on_gaps(gaps: AnyArray, methods: list[str], sets: list[str]) -> str:
     """Say which scores are missing, a few of them by name."""
     named = [f"{methods[column]} on {sets[row]}" for row, column in np.argwhere(gaps).tolist()]
     more = f" and {len(named) - 3} more" if len(named) > 3 else ""

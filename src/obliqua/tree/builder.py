@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +12,7 @@ from numpy.typing import ArrayLike
 from obliqua._typing import AnyArray
 from obliqua.errors import TreeError
 from obliqua.tree.layout import NO_ORIGIN, NodeKind, level_order, pointers, renumber
-
-if TYPE_CHECKING:
-    from obliqua.tree.tree import Tree
+from obliqua.tree.tree import Tree
 
 # {column: coefficient}, a dense vector, or a pair (columns, coefficients)
 Normal: TypeAlias = Mapping[int, float] | Sequence[Any] | AnyArray
@@ -249,9 +247,6 @@ class TreeBuilder:
         TreeError
             If the nodes do not make a tree.
         """
-        # tree.py offers this class as its own, so this import has to wait.
-        from obliqua.tree.tree import Tree
-
         if not self._specs:
             raise TreeError("A tree has at least one node; use set_leaf to describe it.")
         return Tree.from_arrays(_assemble(self._specs, self.n_features, self.n_stats))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +12,7 @@ from scipy import sparse
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.errors import TreeError
 from obliqua.tree.layout import NodeKind, pointers, ranges
-
-if TYPE_CHECKING:
-    from obliqua.tree.tree import Tree
+from obliqua.tree.tree import Tree
 
 _SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
 
@@ -77,7 +75,7 @@ def fold(
     >>> float(folded.threshold[0])  # (x - 10) / 4 <= 0.5 is x <= 12
     12.0
     """
-    if not hasattr(tree, "to_arrays"):
+    if not isinstance(tree, Tree):
         raise TypeError(
             f"fold() takes a Tree; got {type(tree).__name__}. That of an estimator is `tree_`."
         )

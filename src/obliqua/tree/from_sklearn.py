@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -14,6 +14,29 @@ __all__ = ["BEYOND", "read_histogram_nodes", "read_nodes", "tree_from_sklearn"]
 
 #: A threshold that no number is above.
 BEYOND = 1e300
+
+
+@runtime_checkable
+class Classifier(Protocol):
+    """A fitted estimator that knows classes."""
+
+    classes_: Any
+
+
+@runtime_checkable
+class SklearnNodes(Protocol):
+    """The nodes of a fitted tree of scikit-learn; a `Tree` of ours does not have all of these."""
+
+    children_left: AnyArray
+    children_right: AnyArray
+    missing_go_to_left: AnyArray
+    value: FloatArray
+    weighted_n_node_samples: FloatArray
+
+
+def is_sklearn_tree(estimator: Any) -> bool:
+    """Say whether something is a fitted tree of scikit-learn."""
+    return isinstance(getattr(estimator, "tree_", None), SklearnNodes)
 
 
 def tree_from_sklearn(estimator: Any) -> Tree:
@@ -49,13 +72,13 @@ def tree_from_sklearn(estimator: Any) -> Tree:
     >>> tree_from_sklearn(fitted)
     Tree(5 nodes, 3 leaves, depth 2, 4 columns, 3 stats)
     """
-    theirs: Any = getattr(estimator, "tree_", None)
-    value = getattr(theirs, "value", None)
-    if value is None or isinstance(theirs, Tree) or not hasattr(estimator, "classes_"):
+    theirs = getattr(estimator, "tree_", None)
+    if not (isinstance(theirs, SklearnNodes) and isinstance(estimator, Classifier)):
         raise TypeError(
             "tree_from_sklearn reads a fitted DecisionTreeClassifier or ExtraTreeClassifier of "
             f"scikit-learn; got {type(estimator).__name__}."
         )
+    value = theirs.value
     if value.shape[1] != 1:
         raise TypeError(f"A tree has one output; this one has {value.shape[1]}.")
     weight = np.asarray(theirs.weighted_n_node_samples)

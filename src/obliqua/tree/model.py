@@ -51,9 +51,9 @@ class Model:
     classes: AnyArray
 
     def __post_init__(self) -> None:
-        own = self.__dict__  # frozen: fields are set here and nowhere else
-        own["trees"] = tuple(self.trees)
-        own["classes"] = np.asarray(self.classes)
+        state = self.__dict__  # frozen: fields are set here and nowhere else
+        state["trees"] = tuple(self.trees)
+        state["classes"] = np.asarray(self.classes)
         if self.combine not in COMBINATIONS:
             raise ValueError(
                 f"combine must be one of {', '.join(COMBINATIONS)}; got {self.combine!r}."

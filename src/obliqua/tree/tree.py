@@ -121,13 +121,13 @@ class Tree(TreeViews):
     origin_labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        own = self.__dict__  # frozen: fields are set here and nowhere else
+        state = self.__dict__  # frozen: fields are set here and nowhere else
         for name in ARRAYS:
-            array = as_field(name, own[name])
+            array = as_field(name, state[name])
             array.flags.writeable = False
-            own[name] = array
-        own["n_features"] = int(self.n_features)
-        own["origin_labels"] = tuple(str(label) for label in self.origin_labels)
+            state[name] = array
+        state["n_features"] = int(self.n_features)
+        state["origin_labels"] = tuple(str(label) for label in self.origin_labels)
 
     # --- walking -------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from obliqua.tree.tree import Tree
 from obliqua.words.subject import distinct
 
 # What stands beside levels in the lists below; a level of that name is put in backquotes.
-_OWN_WORDS = re.compile(r"missing|new|any other level|code \d+")
+_RESERVED = re.compile(r"missing|new|any other level|code \d+")
 # Text that a level of another type would be written as.
 _NO_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|True|False", re.ASCII)
 
@@ -27,28 +27,15 @@ _NO_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|True|False", r
 class LevelBranch:
     """One branch of a node that asks for the level of a qualitative column.
 
-    Parameters
-    ----------
-    name : str
-        The column's name, as it is written.
-    levels : tuple of str
-        The levels that take this branch, as they are written.
-    others : bool
-        Whether levels that the node does not know take it.
-    missing : bool
-        Whether missing values take it.
-    rest : tuple of str, default=()
-        The levels that take other branches.
-    elsewhere : bool, default=False
-        Whether missing values take another branch.
+    Names are those that are written.
     """
 
     name: str
     levels: tuple[str, ...]
-    others: bool
-    missing: bool
-    rest: tuple[str, ...] = ()
-    elsewhere: bool = False
+    others: bool  # whether levels that the node does not know take it
+    missing: bool  # whether missing values take it
+    rest: tuple[str, ...] = ()  # the levels that take other branches
+    elsewhere: bool = False  # whether missing values take another branch
 
     def condition(self, max_levels: int | None = None) -> str:
         """Write when a row takes this branch."""
@@ -112,27 +99,13 @@ def asks_for_levels(tree: Tree, node: int) -> bool:
 
 @dataclass(frozen=True)
 class LevelSets:
-    """Which codes take which branch of a node that asks for levels.
-
-    Parameters
-    ----------
-    column : int
-        The column.
-    branch : list of int
-        The branch of each code.
-    unknown : frozenset of int
-        The codes that the node does not know, as far as can be told.
-    others : int
-        The branch of all other codes.
-    missing : int
-        The branch of a missing level; -1 if it has none.
-    """
+    """Which codes take which branch of a node that asks for levels."""
 
     column: int
-    branch: list[int]
-    unknown: frozenset[int]
-    others: int
-    missing: int
+    branch: list[int]  # of each code
+    unknown: frozenset[int]  # the codes that the node has not met, as far as it shows
+    others: int  # the branch of all other codes
+    missing: int  # the branch of a missing level; -1 if it has none
 
 
 def level_sets(tree: Tree, node: int) -> LevelSets:
@@ -203,5 +176,5 @@ def _written_one(level: Any) -> str:
     name = written_name(text)
     plain = name == text
     # Brackets hold notes, in which levels stand.
-    own = isinstance(level, str) and _OWN_WORDS.fullmatch(text) is not None
-    return f"`{name}`" if plain and (own or "[" in text or "]" in text) else name
+    reserved = isinstance(level, str) and _RESERVED.fullmatch(text) is not None
+    return f"`{name}`" if plain and (reserved or "[" in text or "]" in text) else name

@@ -30,10 +30,7 @@ from obliqua.words.levels import (
     with_commas,
     written_levels,
 )
-from obliqua.words.numbers import ALL_DIGITS
-from obliqua.words.numbers import write_number as write_number  # readers find these here too
-
-__all__ = []
+from obliqua.words.numbers import ALL_DIGITS, write_number
 
 # Beside scores, a number gives the unit only if it moves rows at least by this share of what the
 # leading term does. Others are there by rounding, and scores in their units are huge.
@@ -176,32 +173,15 @@ EXTRA_DIGITS = 2
 
 @dataclass(frozen=True)
 class Term:
-    """One feature of a question.
-
-    Parameters
-    ----------
-    column : int
-        The column.
-    name : str
-        Its name, as it is written in a formula.
-    coefficient : float
-        Its coefficient; 1 for the leading term of a scaled question.
-    spread : float
-        The standard deviation of the feature among the training rows at the node; NaN if it
-        is not known.
-    centre : float, default=nan
-        What stands in for the feature if it is missing: about where its values are. NaN for a
-        qualitative one.
-    scores : Scores, default=None
-        What the levels of a qualitative feature count.
-    """
+    """One feature of a question."""
 
     column: int
-    name: str
-    coefficient: float
-    spread: float
+    name: str  # as it is written in a formula
+    coefficient: float  # 1 for the leading term of a scaled question
+    spread: float  # its standard deviation among the training rows at the node; NaN if not known
+    # What stands in for the feature if it is missing: about where its values are.
     centre: float = math.nan
-    scores: Scores | None = None
+    scores: Scores | None = None  # what the levels of a qualitative feature count
 
     @property
     def effect(self) -> float:
@@ -221,28 +201,15 @@ class Term:
 
 @dataclass(frozen=True)
 class Question:
-    """What a hyperplane asks: whether a sum of terms is at most, or at least, a threshold.
+    """What a hyperplane asks: whether a sum of terms is at most, or at least, a threshold."""
 
-    Parameters
-    ----------
-    terms : tuple of Term
-        The terms, the one that moves rows most first.
-    relation : {"<=", ">="}
-        The relation that holds for the rows that go left.
-    threshold : float
-        The threshold.
-    finest : float, default=nan
-        A difference along the normal that must be visible for another reason: two thresholds
-        that a text shows beside each other, or a row and the threshold.
-    divisor : float, default=1.0
-        What the tree's own coefficients and threshold were divided by.
-    """
-
-    terms: tuple[Term, ...]
-    relation: str
+    terms: tuple[Term, ...]  # the one that moves rows most first
+    relation: str  # that holds for the rows that go left: <= or >=
     threshold: float
+    # A difference along the normal that must be visible for another reason: two thresholds that a
+    # text shows beside each other, or a row and the threshold.
     finest: float = math.nan
-    divisor: float = 1.0
+    divisor: float = 1.0  # of the tree's own coefficients and threshold
 
     @property
     def opposite(self) -> str:
@@ -364,24 +331,12 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What the levels of a qualitative column count in a sum.
-
-    Parameters
-    ----------
-    name : str
-        The column's name, as it is written.
-    levels : tuple of str
-        The levels, as they are written, in the order of their codes.
-    numbers : ndarray of shape (n_levels,)
-        What each counts. 0 is also what any level counts that the node does not know.
-    missing : float
-        What a missing level counts; NaN if that is not known.
-    """
+    """What the levels of a qualitative column count in a sum; names are those that are written."""
 
     name: str
-    levels: tuple[str, ...]
-    numbers: FloatArray
-    missing: float
+    levels: tuple[str, ...]  # in the order of their codes
+    numbers: FloatArray  # what each counts; a level that the node does not know counts 0
+    missing: float  # what a missing level counts; NaN if that is not known
 
     @property
     def term(self) -> str:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -19,6 +19,37 @@ from obliqua.data.encoding import Encoding
 from obliqua.errors import TreeError
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
+
+
+@runtime_checkable
+class Fittable(Protocol):
+    """An estimator of any library, fitted or not."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learn from rows."""
+
+
+@runtime_checkable
+class FittedTrees(Protocol):
+    """A fitted estimator of obliqua: what it has learnt, and how it takes rows."""
+
+    model_: Model
+
+    def _check_rows(self, X: Any) -> AnyArray: ...
+
+
+@runtime_checkable
+class Pipeline(Protocol):
+    """Steps one after another, of which the last may be an estimator."""
+
+    steps: Any
+
+
+@runtime_checkable
+class Search(Protocol):
+    """A search that has found its best estimator."""
+
+    best_estimator_: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,9 +194,8 @@ def container_of(model: Any) -> tuple[Model, Callable[[Any], AnyArray]]:
         return container, container.rows
     if isinstance(model, Model):
         return model, model.rows
-    fitted = getattr(model, "model_", None)
-    if isinstance(fitted, Model):
-        return fitted, model._check_rows
+    if isinstance(model, FittedTrees) and isinstance(model.model_, Model):
+        return model.model_, model._check_rows
     raise _not_readable(model)
 
 
@@ -175,7 +205,7 @@ def _not_readable(model: Any) -> Exception:
     name = type(model).__name__
     if isinstance(model, type):
         return TypeError(f"{what}; got the class {model.__name__} itself.")
-    if not hasattr(model, "fit"):
+    if not isinstance(model, Fittable):
         return TypeError(f"{what}; got {name}.")
     # Readers do not import the estimators, so they are known by where their classes live.
     homes = {home.__module__.partition(".")[0] for home in type(model).__mro__}
@@ -185,14 +215,12 @@ def _not_readable(model: Any) -> Exception:
         return NotFittedError(
             f"This {name} is not fitted, so it has no tree to read. Call fit first."
         )
-    if hasattr(model, "steps"):
+    if isinstance(model, Pipeline):
         return TypeError(
             f"{what}; got a {name}. Give its last step, pipe[-1], and rows as they are before "
             "that step."
         )
-    inside = (
-        " Give the one inside, its best_estimator_." if hasattr(model, "best_estimator_") else ""
-    )
+    inside = " Give the one inside, its best_estimator_." if isinstance(model, Search) else ""
     return TypeError(f"{what}; {name} is not an estimator of obliqua.{inside}")
 
 
