@@ -36,18 +36,6 @@ def orthonormal(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Make the columns of a square matrix perpendicular, each to those before it.
 
     Householder reflections, as in LAPACK, but with sums in a fixed order.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (n, n)
-        The columns; none is a sum of others.
-
-    Returns
-    -------
-    directions : ndarray of shape (n, n)
-        Columns of length 1.
-    along : ndarray of shape (n,)
-        How far each given column goes along its direction; it may be below 0.
     """
     n = len(columns)
     rest, directions = columns.copy(), np.eye(n)

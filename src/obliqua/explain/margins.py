@@ -121,32 +121,6 @@ def margins(
 ) -> Margins:
     """Measure how far rows are from the splits on their way.
 
-    Parameters
-    ----------
-    model : estimator, Model or Tree
-        What the rows walk.
-    X : array-like of shape (n_rows, n_features)
-        The rows.
-    scale : array-like of shape (n_features,), default=None
-        What counts as one unit of each feature in a distance, ``X.std(axis=0)`` for instance;
-        1 if not given. Without it the feature with the smallest numbers decides which plane is
-        near. A pandas Series is read by the names in its index, in any order; qualitative
-        features may be absent there, and need a 1 in an array.
-    tree : int, default=None
-        Which tree of a model with several.
-
-    Returns
-    -------
-    Margins
-        The margins, with the smallest of each row and the node where it is.
-
-    Raises
-    ------
-    TreeError
-        If a node is no hyperplane.
-    ValueError
-        If a scale is not positive, or if a Series has other names than the features.
-
     Notes
     -----
     The smallest distance is exactly how far a row is from leaving its leaf. The rows of a leaf

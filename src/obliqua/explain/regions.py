@@ -271,22 +271,7 @@ def region(model: Any, leaf: int, *, minimal: bool = False, tree: int | None = N
 
 
 def regions(model: Any, *, minimal: bool = False, tree: int | None = None) -> tuple[Region, ...]:
-    """Write the regions of all leaves as inequalities.
-
-    Parameters
-    ----------
-    model : estimator, Model or Tree
-        What the leaves belong to.
-    minimal : bool, default=False
-        Whether to leave out the inequalities that the others imply, by linear programming.
-    tree : int, default=None
-        Which tree of a model with several.
-
-    Returns
-    -------
-    tuple of Region
-        A region per leaf, in the order of their numbers.
-    """
+    """Write the regions of all leaves as inequalities."""
     subject = subject_of(model, tree=tree)
     whole = subject.tree
     inner = np.flatnonzero(~whole.is_leaf)

@@ -14,12 +14,6 @@ def leave_interrupts_to(parent: int) -> None:
 
     A terminal sends it to all of them, and workers that die of it print their tracebacks between
     the lines of the one that handles it. That one ends the workers, too.
-
-    Parameters
-    ----------
-    parent : int
-        The number of that process. In the process itself, nothing is done: one that a shell has
-        started in the background ignores Ctrl-C, and goes on to do so.
     """
     if os.getpid() != parent and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
