@@ -61,4 +61,5 @@ from obliqua.tree.spread import measure_spread as measure_spread
 from obliqua.tree.surgery import collapse as collapse
 from obliqua.tree.tree import Tree as Tree
 
+__all__: list[str]
 __version__: str

@@ -199,7 +199,7 @@ def print_measures(
 ) -> None:
     """Print a line per method, as many columns as there is room for."""
     from rich import box
-    from rich.table import NamedTable as Grid
+    from rich.table import Table as Grid
 
     screen = console()
     heads = ["feat.\n/split" if head == "features/split" else head for head in heads]
@@ -225,7 +225,7 @@ def print_measures(
 def _print_rates(result: CompareResult) -> None:
     """Print how well each class is found, class by class."""
     from rich import box
-    from rich.table import NamedTable as Grid
+    from rich.table import Table as Grid
 
     from obliqua.select.result import RATE_HEADS
 

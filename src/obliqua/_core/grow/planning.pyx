@@ -36,7 +36,7 @@ cdef i64 NEVER = (<i64> 1) << 62     # more rows than there can be
 
 
 cdef i64 most_important(const double* normal, const double* spread, i64 n_features,
-                               i64 most, i32* idx) noexcept nogil:
+                        i64 most, i32* idx) noexcept nogil:
     """Puts the features that matter most into idx, ascending; returns how many there are.
 
     An entry of a normal matters as its size times the feature's spread; of equals the later one
