@@ -50,8 +50,6 @@ class Subtree:
         FloatArray,
     ]: ...
 
-_ColumnSet = NDArray[np.uint64]
-
 def leaf_without_search(rules: Any, counts: Int64Array, rows: int, depth: int) -> bool: ...
 def best_axis_cut(
     columns: ColumnLists,
