@@ -2,8 +2,8 @@
 
 Rows that all weigh 4 grow the same tree, but the search by counts in
 `obliqua._core.search.gathered` is for rows without weights: weighted ones take the general search,
-and a criterion that is not convex is scanned cut by cut. Sums four times as large are exact, and so
-are roots of them.
+and a criterion that is not convex is scanned cut by cut. Sums four times as large are exact, and
+so are roots of them.
 """
 
 from __future__ import annotations

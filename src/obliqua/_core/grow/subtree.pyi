@@ -7,7 +7,7 @@ from obliqua._core.grow.finder import Finder
 from obliqua._core.search.column_lists import ColumnLists
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 
-_ColumnSet = NDArray[np.uint64]
+_ColumnSet = NDArray[np.uint64]  # one bit each
 
 class Subtree:
     def __init__(
@@ -49,8 +49,6 @@ class Subtree:
         Int64Array,
         FloatArray,
     ]: ...
-
-_ColumnSet = NDArray[np.uint64]
 
 def leaf_without_search(rules: Any, counts: Int64Array, rows: int, depth: int) -> bool: ...
 def best_axis_cut(
