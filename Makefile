@@ -9,7 +9,9 @@ WORKERS ?= auto
 ARGS ?=
 
 RUN := $(VENV)/bin/python
-PIP := $(RUN) -m pip --disable-pip-version-check --quiet
+# Python compiles a module when it is first imported; pip would compile them all, also those that
+# nobody imports, which takes longer than installing them.
+INSTALL := $(RUN) -m pip --disable-pip-version-check --quiet install --no-compile
 # For tools that start other tools by name: meson starts cython, cython-lint pycodestyle.
 IN_VENV := PATH="$(abspath $(VENV))/bin:$$PATH"
 BUILD := build/$(notdir $(VENV))
@@ -109,10 +111,11 @@ SANITIZE_TESTS ?= tests/core tests/properties/test_odd_columns.py tests/properti
 sanitize: ## run the compiled room's tests with sanitizers (gcc)
 	@$(MAKE) --no-print-directory VENV=.venv-sanitize sanitized
 
-SANITIZE_FLAGS = -Csetup-args=-Dbuildtype=debugoptimized \
+# Little is optimised, and the debugger learns lines only: sanitizers make the compiler slow.
+SANITIZE_FLAGS = -Csetup-args=-Dbuildtype=debug -Csetup-args=-Doptimization=1 \
 	-Csetup-args=-Db_sanitize=address,undefined -Csetup-args=-Db_lundef=false \
 	-Csetup-args=-Ddebug_checks=true \
-	"-Csetup-args=-Dc_args=-fno-sanitize-recover=all -fno-omit-frame-pointer -fsanitize=float-cast-overflow"
+	"-Csetup-args=-Dc_args=-g1 -fno-sanitize-recover=all -fno-omit-frame-pointer -fsanitize=float-cast-overflow"
 
 .PHONY: sanitized
 sanitized: INSTALL_FLAGS = $(SANITIZE_FLAGS)
@@ -129,29 +132,29 @@ clean: ## remove everything that make made
 
 # pip learnt to read dependency groups in 25.1; the one that comes with Python may be older.
 $(VENV)/.made:
-	@echo "making $(VENV); setting up takes a few minutes the first time"
+	@echo "making $(VENV); setting up takes a minute or two the first time"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	 { echo "obliqua needs Python 3.11 or newer; say which with make PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) install --upgrade "pip>=25.1"
+	@$(INSTALL) --upgrade "pip>=25.1"
 	@touch $@
 
 $(VENV)/.group-%: pyproject.toml $(VENV)/.made
 	@echo "installing what '$*' needs"
-	@$(PIP) install --group $*
+	@$(INSTALL) --group $*
 	@touch $@
 
 # The libraries to compare with have no wheels for some platforms. Each is tried alone, and
 # one that cannot be had is left out of the benchmark.
 $(VENV)/.peers: pyproject.toml $(VENV)/.made
 	@for peer in $$($(RUN) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["bench"])'); do \
-	  $(PIP) install "$$peer" || echo "bench: $$peer cannot be installed here and is left out"; done
+	  $(INSTALL) "$$peer" || echo "bench: $$peer cannot be installed here and is left out"; done
 	@touch $@
 
 # A plain install, not an editable one: the tests see what a user would get. The build
 # folder is kept, so only what changed is compiled again.
 $(VENV)/.package: $(SOURCES) $(VENV)/.made $(VENV)/.group-build
-	@echo "compiling obliqua; this takes a minute or two the first time"
+	@echo "compiling obliqua; this takes about a minute the first time"
 	@mkdir -p build
-	@$(IN_VENV) $(PIP) install --no-build-isolation -Cbuild-dir=$(BUILD) $(INSTALL_FLAGS) .
+	@$(IN_VENV) $(INSTALL) --no-build-isolation -Cbuild-dir=$(BUILD) $(INSTALL_FLAGS) .
 	@touch $@

@@ -1,4 +1,4 @@
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from obliqua._core.grow.finder import Finder
 from obliqua._core.search.column_lists import ColumnLists
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 
-_ColumnSet: TypeAlias = NDArray[np.uint64]
+_ColumnSet = NDArray[np.uint64]  # one bit each
 
 class Subtree:
     def __init__(
