@@ -45,7 +45,7 @@ PACKAGE = ROOT / "src" / "obliqua"
 COMPILED = (".pyx", ".h")
 KILLED, SURVIVED, LATE, BROKEN = "killed", "survived", "out of time", "not built"
 LIKELY_SECONDS = 300  # after which the whole suite has its turn
-FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/.*?)(?: - .*)?$", re.MULTILINE)
+FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ class Suite:
         if process.returncode == 1 and failed:
             return KILLED, failed
         if process.returncode < 0:  # the interpreter itself came down
-            return KILLED, {f"signal {-process.returncode} in {' '.join(tests)}"}
+            return KILLED, {f"signal {-process.returncode}"}
         raise RuntimeError(f"pytest failed with code {process.returncode}:\n{said[-3000:]}")
 
     def judge(self, workshop: Workshop, mutation: Mutation) -> Result:
@@ -305,7 +305,7 @@ def judged(
                 results[result.mutation.id] = result
                 print(line_of(result), flush=True)
                 report.write_text(table_of(results.values()), "utf-8")
-        tests = {result.test for result in results.values() if result.test.startswith("tests/")}
+        tests = {result.test for result in results.values() if ".py" in result.test}
         useless = suite.run(workshop.plain, sorted(tests), first=False)[1] if tests else set()
         if useless & suite.useless:
             raise RuntimeError(f"These cannot be left out: {useless & suite.useless}")
