@@ -260,7 +260,7 @@ def get_pruner(pruning: str | Pruner | None, **parameters: Any) -> Pruner:
             f"pruning is one of {', '.join(PRUNERS)}, None, or an object with a method 'prune'. "
             f"Got {pruning!r}."
         )
-    known = {field.name: field.default for field in fields(made)}
+    known: dict[str, Any] = {field.name: field.default for field in fields(made)}
     # As plain numbers, whatever types of NumPy they come in.
     given = {
         name: value if known[name] is None else type(known[name])(value)
