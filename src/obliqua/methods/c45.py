@@ -42,29 +42,20 @@ CELLS_AT_ONCE = 1_000_000  # bounds the memory: class sums of values
 
 @dataclass(frozen=True)
 class C45:
-    """What kind of C4.5 tree to grow.
+    """What kind of C4.5 tree to grow."""
 
-    Parameters
-    ----------
-    criterion : {"gain_ratio", "entropy"}, default="gain_ratio"
-        Which column wins: the one with the largest gain ratio among those of at least average
-        gain, or the one with the largest gain (the program's option ``-g``).
-    mdl_correction : bool, default=True
-        Whether the gain of a threshold is lowered by what it costs to say which one it is.
-    binary : bool, default=False
-        Whether a qualitative column is divided into one level and all others, instead of into
-        all its levels.
-    min_class_share : float, default=0.1
-        A threshold leaves on each side at least this share of the node's average weight per
-        class, or 25, if that is less.
-    collapse : bool, default=True
-        Whether subtrees that make no fewer errors on the training rows than a leaf become one.
-    """
-
+    # "gain_ratio": the column with the largest gain ratio wins, among those of at least average
+    # gain; "entropy": the one with the largest gain (the program's option ``-g``)
     criterion: str = "gain_ratio"
+    # whether the gain of a threshold is lowered by what it costs to say which one it is
     mdl_correction: bool = True
+    # whether a qualitative column is divided into one level and all others, instead of into all
+    # its levels
     binary: bool = False
+    # a threshold leaves on each side at least this share of the node's average weight per class,
+    # or 25, if that is less
     min_class_share: float = 0.1
+    # whether subtrees that make no fewer errors on the training rows than a leaf become one
     collapse: bool = True
 
 
@@ -363,13 +354,7 @@ class Values(NamedTuple):
 
 
 class ValueSums:
-    """All columns of a problem as codes: of a level, or a number's place among all numbers.
-
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    """
+    """All columns of a problem as codes: of a level, or a number's place among all numbers."""
 
     def __init__(self, problem: Problem) -> None:
         self.weights = problem.weights

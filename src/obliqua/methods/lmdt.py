@@ -55,44 +55,26 @@ ROUNDING = 1e-14  # gains that are not larger are 0
 
 @dataclass(frozen=True)
 class LMDT:
-    """How linear machines are trained.
+    """How linear machines are trained."""
 
-    Parameters
-    ----------
-    temperature, lowest_temperature : float
-        The temperature at the start, and the one below which training ends.
-    cooling_rate, cooling_step : float
-        Cooling turns the temperature into ``cooling_rate`` times itself minus ``cooling_step``.
-    extra_distance : float
-        What is added to the distance of a misclassified row.
-    max_passes : int
-        After so many passes training ends in any case.
-    eliminate : bool
-        Whether variables are eliminated.
-    elimination_stop : float
-        Elimination ends when the accuracy is lower than the best one by more than this.
-    elimination_loss : float
-        The machine with the fewest variables is taken whose accuracy is lower than the best one
-        by at most this.
-    rows_per_weight : float
-        Machines with fewer rows than this times the length of a weight vector are avoided.
-    max_features : int or None
-        The most variables that a machine may have.
-    journal : Journal
-        Who is told how much was tried, and who knows until when that may go on.
-    """
-
+    # the temperature at the start, and the one below which training ends
     temperature: float = 2.0
     lowest_temperature: float = 0.001
+    # cooling turns the temperature into ``cooling_rate`` times itself minus ``cooling_step``
     cooling_rate: float = 0.995
     cooling_step: float = 0.0005
-    extra_distance: float = 0.1
-    max_passes: int = 300
-    eliminate: bool = True
+    extra_distance: float = 0.1  # what is added to the distance of a misclassified row
+    max_passes: int = 300  # after so many passes training ends in any case
+    eliminate: bool = True  # whether variables are eliminated
+    # elimination ends when the accuracy is lower than the best one by more than this
     elimination_stop: float = 0.1
+    # the machine with the fewest variables is taken whose accuracy is lower than the best one by
+    # at most this
     elimination_loss: float = 0.0
+    # machines with fewer rows than this times the length of a weight vector are avoided
     rows_per_weight: float = 2.0
-    max_features: int | None = None
+    max_features: int | None = None  # the most variables that a machine may have
+    # who is told how much was tried, and who knows until when that may go on
     journal: Journal = field(default_factory=Journal)
 
     @property
