@@ -11,8 +11,9 @@ import pytest
 from estimators.registry import assert_sound, blobs, full_grown
 from obliqua import C45Classifier, export_text
 from obliqua.criteria import get_criterion
+from obliqua.engine.many_branches import BranchingNode
 from obliqua.engine.rules import Rules
-from obliqua.methods.c45 import C45, _C45Growth, _C45Node, grow_c45
+from obliqua.methods.c45 import C45, _C45Growth, grow_c45
 from obliqua.tree.layout import NodeKind
 
 NAN = np.nan
@@ -74,7 +75,7 @@ def test_a_missing_value_in_the_book() -> None:
     _, problem, _ = model._encoded(sky, PLAY, None)
     growth = _C45Growth(problem, C45(), Rules())
     rows = np.arange(14)
-    node = _C45Node(0, rows, 0, np.array([5, 9]), ())
+    node = BranchingNode(0, rows, 0, np.array([5, 9]), 0, ())
     (offer,) = growth._offers(node)
     assert round(offer.gain, 3) == 0.199
     assert round(offer.ratio, 3) == 0.110

@@ -275,8 +275,8 @@ def test_refinement_that_was_cut_short_does_no_harm(monkeypatch: pytest.MonkeyPa
 
 
 def test_decay_with_few_rows() -> None:
-    assert [Schedule().decay_with(n) for n in (999, 1000)] == [1e-2, 1e-3]
-    assert Schedule(decay=0.5).decay_with(10) == 0.5
+    assert [Schedule()._decay_with(n) for n in (999, 1000)] == [1e-2, 1e-3]
+    assert Schedule(decay=0.5)._decay_with(10) == 0.5
 
 
 def test_one_leaf_is_left_alone() -> None:
@@ -314,11 +314,11 @@ def test_a_watch_without_limits_is_never_up() -> None:
 def test_passes() -> None:
     """128,000 / n, between the least and 400; the least falls where there are very many rows."""
     usual = Schedule()
-    found = [usual.passes_over(n) for n in (100, 1_000, 10_000, 20_000, 80_000, 10_000_000)]
+    found = [usual._passes_over(n) for n in (100, 1_000, 10_000, 20_000, 80_000, 10_000_000)]
     assert found == [400.0, 128.0, 30.0, 30.0, 7.5, 4.0]
-    assert Schedule(least_passes=15.0).passes_over(10_000) == 15.0
-    assert Schedule(passes=2.5).passes_over(10) == 2.5
-    sizes = [usual.batch_size(n) for n in (10, 159_999, 160_000, 320_000, 10**7)]
+    assert Schedule(least_passes=15.0)._passes_over(10_000) == 15.0
+    assert Schedule(passes=2.5)._passes_over(10) == 2.5
+    sizes = [usual._batch_size(n) for n in (10, 159_999, 160_000, 320_000, 10**7)]
     assert sizes == [64, 64, 128, 256, 256]
 
 

@@ -51,24 +51,13 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 @dataclass(frozen=True, eq=False)
 class RawColumn:
-    """A column as a user has it.
+    """A column as a user has it."""
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Numbers, or objects; codes if there are categories, -1 where missing.
-    categories : list or None
-        What the codes stand for.
-    called : str
-        How messages speak of the column.
-    dtype : str
-        Its type in the table.
-    """
-
+    # (n_rows,): numbers, or objects; codes if there are categories, -1 where missing
     values: AnyArray
-    categories: list[Any] | None
-    called: str
-    dtype: str
+    categories: list[Any] | None  # what the codes stand for
+    called: str  # how messages speak of the column
+    dtype: str  # its type in the table
 
 
 def raw_column(series: Any, called: str) -> RawColumn:

@@ -41,27 +41,14 @@ class Terms(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CodedNode:
-    """The rows of a node as plain numbers.
+    """The rows of a node as plain numbers."""
 
-    Parameters
-    ----------
-    problem : Problem
-        The rows of the node alone, without odd columns.
-    place : ndarray of int64
-        Per column: its place among the odd ones, -1 for a plain one.
-    begin : ndarray of int64
-        Per odd column: where its numbers begin, and one more for the end.
-    numbers : ndarray
-        Per odd column: a number per level, then what stands in for a missing value.
-    spreads : ndarray
-        Per odd column: the standard deviation of its numbers.
-    """
-
-    problem: Problem
-    place: Int64Array
-    begin: Int64Array
+    problem: Problem  # the rows of the node alone, without odd columns
+    place: Int64Array  # per column: its place among the odd ones, -1 for a plain one
+    begin: Int64Array  # per odd column: where its numbers begin, and one more for the end
+    # per odd column: a number per level, then what stands in for a missing value
     numbers: FloatArray
-    spreads: FloatArray
+    spreads: FloatArray  # per odd column: the standard deviation of its numbers
 
     def terms(self, idx: Int32Array, coef: FloatArray) -> Terms:
         """Return what the coefficients of a hyperplane of this node multiply."""
@@ -81,13 +68,7 @@ class CodedNode:
 
 
 class OddColumns:
-    """The odd columns of a problem.
-
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    """
+    """The odd columns of a problem."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem

@@ -31,7 +31,14 @@ from obliqua.engine.axis_cuts import SERIAL_ROWS, SortedColumns, Words, plain_co
 from obliqua.engine.coding import CodedNode, OddColumns
 from obliqua.engine.compiled import CompiledMethod, CompiledSide, CountsTries, OddSplits
 from obliqua.engine.moments import feature_scale, spread
-from obliqua.engine.proposals import NodeView, Planes, Proposals, identity_planes, read_directions
+from obliqua.engine.proposals import (
+    NodeView,
+    Planes,
+    Proposals,
+    function_of,
+    identity_planes,
+    read_directions,
+)
 from obliqua.engine.rules import Rules
 from obliqua.engine.search import Split, best_split, search_node
 from obliqua.tree.tree import Tree
@@ -441,7 +448,7 @@ class _Growth:
             row_weight=row_weights,
         )
         try:
-            said = self.proposals.ask(view)
+            said = function_of(self.proposals.proposer)(view)
             most = self.proposals.max_features
             return read_directions(said, problem.n_features, self.scale, most, spreads)
         except Exception as error:

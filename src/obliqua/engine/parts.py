@@ -58,25 +58,8 @@ class Part:
     problem: Problem
     rows: Any
 
-    def node(self, counts: Int64Array, n_rows: int, code: int, rules: Any) -> NodeSearch:
-        """Return the part as the compiled search sees it, with the whole node's sums.
-
-        Parameters
-        ----------
-        counts : ndarray of int64
-            Class sums of the whole node.
-        n_rows : int
-            The number of its rows.
-        code : int
-            The criterion's code.
-        rules : Rules
-            The limits of growth.
-
-        Returns
-        -------
-        NodeSearch
-            The node.
-        """
+    def _node(self, counts: Int64Array, n_rows: int, code: int, rules: Any) -> NodeSearch:
+        """Return the part as the compiled search sees it, with the whole node's sums."""
         return NodeSearch(
             self.problem.Z,
             self.rows,
@@ -139,7 +122,7 @@ def search_parts(
         )
     sums = np.sum([part.class_sums() for part in parts], axis=0)
     counts, n_rows = np.ascontiguousarray(sums[:-1]), int(sums[-1])
-    nodes = [part.node(counts, n_rows, criterion.code, rules) for part in parts]
+    nodes = [part._node(counts, n_rows, criterion.code, rules) for part in parts]
     judge = nodes[0]
     whole = todo = _whole_ranges(nodes, planes, len(sums))
     best = (0.0, -1, 0, 0.0, 0.0)

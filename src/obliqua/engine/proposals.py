@@ -195,21 +195,6 @@ class Proposals:
     scale: str | None = None
     axis_bias: float = 1.0
 
-    def ask(self, node: NodeView) -> Any:
-        """Return what the proposer says of a node.
-
-        Parameters
-        ----------
-        node : NodeView
-            The node.
-
-        Returns
-        -------
-        Directions, array or None
-            Whatever the proposer returned.
-        """
-        return None if self.proposer is None else function_of(self.proposer)(node)
-
 
 #: Axis-parallel splits alone, as in CART: the method that needs no proposer.
 AXIS = Proposals()

@@ -11,8 +11,7 @@ NumPy. What each column offers is found from one table: the class sums of each v
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
@@ -22,12 +21,12 @@ import numpy as np
 from obliqua._core.base.spread import column_means
 from obliqua._core.grow.subtree import leaf_without_search
 from obliqua._core.search.node_search import threshold_between
-from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.engine.assemble import AXIS_LABEL
+from obliqua.engine.many_branches import BranchingGrowth, BranchingNode, Division
 from obliqua.engine.rules import Rules
 from obliqua.prune import cost_complexity_path
-from obliqua.tree.builder import TreeBuilder
 from obliqua.tree.tree import Tree
 
 __all__ = ["C45", "grow_c45"]
@@ -43,29 +42,20 @@ CELLS_AT_ONCE = 1_000_000  # bounds the memory: class sums of values
 
 @dataclass(frozen=True)
 class C45:
-    """What kind of C4.5 tree to grow.
+    """What kind of C4.5 tree to grow."""
 
-    Parameters
-    ----------
-    criterion : {"gain_ratio", "entropy"}, default="gain_ratio"
-        Which column wins: the one with the largest gain ratio among those of at least average
-        gain, or the one with the largest gain (the program's option ``-g``).
-    mdl_correction : bool, default=True
-        Whether the gain of a threshold is lowered by what it costs to say which one it is.
-    binary : bool, default=False
-        Whether a qualitative column is divided into one level and all others, instead of into
-        all its levels.
-    min_class_share : float, default=0.1
-        A threshold leaves on each side at least this share of the node's average weight per
-        class, or 25, if that is less.
-    collapse : bool, default=True
-        Whether subtrees that make no fewer errors on the training rows than a leaf become one.
-    """
-
+    # "gain_ratio": the column with the largest gain ratio wins, among those of at least average
+    # gain; "entropy": the one with the largest gain (the program's option ``-g``)
     criterion: str = "gain_ratio"
+    # whether the gain of a threshold is lowered by what it costs to say which one it is
     mdl_correction: bool = True
+    # whether a qualitative column is divided into one level and all others, instead of into all
+    # its levels
     binary: bool = False
+    # a threshold leaves on each side at least this share of the node's average weight per class,
+    # or 25, if that is less
     min_class_share: float = 0.1
+    # whether subtrees that make no fewer errors on the training rows than a leaf become one
     collapse: bool = True
 
 
@@ -137,102 +127,28 @@ class _Cuts(NamedTuple):
     sides: Int64Array  # class sums on the left and on the right: (n_cuts, 2, n_classes)
 
 
-class _C45Node(NamedTuple):
-    """A node that waits, and the sums that its parent has found."""
-
-    name: int
-    rows: Int64Array
-    depth: int
-    counts: Int64Array
-    path: tuple[int, ...]  # branches from the root, where the order of growth asks for it
-
-
-class _C45Division(NamedTuple):
-    """How a node is divided."""
-
+@dataclass(frozen=True, eq=False)
+class _C45Division(Division):
     column: int
-    branches: AnyArray  # of each row
     heaviest: int
-    counts: Int64Array  # class sums of the branches
-    gain: float
     table: list[int]  # the branch of each level; empty: there is a threshold
     threshold: float
     fill: float
 
 
-class _C45Growth:
+class _C45Growth(BranchingGrowth[_C45Division]):
     """A growing tree."""
 
     def __init__(self, problem: Problem, method: C45, rules: Rules) -> None:
-        self.problem = problem
+        super().__init__(problem, rules)
         self.method = method
-        self.rules = rules
-        self.best_first = rules.best_first or rules.max_leaf_nodes is not None
         self.columns = ValueSums(problem)
-        self.y = problem.y.astype(np.int64)
         few = MANY_LEVELS * problem.total_weight * problem.row_unit
         usual = [n_levels < few for n_levels in self.columns.n_levels]
         # If all columns have many levels, all of them make the average.
         self.usual = usual if any(usual) else [True] * len(usual)
-        self.builder = TreeBuilder(problem.n_features, problem.n_classes)
-        self.n_nodes = 0
 
-    # -- the whole tree ---------------------------------------------------------------------
-
-    def run(self) -> Tree:
-        every = np.arange(self.problem.n_rows)
-        sums = self._sums(every, np.zeros(len(every), dtype=np.int64), 1)
-        new = [self._new(every, 0, sums[0], ())]
-        most = self.rules.max_leaf_nodes or len(every)
-        leaves = 1
-        # Depth first; or the largest gain first, at ties the node that is first in path order.
-        waiting: list[tuple[float, tuple[int, ...], _C45Node, _C45Division]] = []
-        while new or waiting:
-            for node in new:
-                division = self._divide(node)
-                if division is None:
-                    self._leaf(node)
-                elif self.best_first:
-                    heapq.heappush(waiting, (-division.gain, node.path, node, division))
-                else:
-                    waiting.append((0.0, (), node, division))
-            new = []
-            if waiting:
-                _, _, node, division = heapq.heappop(waiting) if self.best_first else waiting.pop()
-                more = len(division.counts) - 1
-                if self.best_first and leaves + more > most:
-                    self._leaf(node)  # a node with fewer branches may still fit
-                else:
-                    leaves += more
-                    new = self._split(node, division)
-        return self.builder.build()
-
-    def _new(
-        self, rows: Int64Array, depth: int, counts: Int64Array, path: tuple[int, ...]
-    ) -> _C45Node:
-        self.n_nodes += 1
-        return _C45Node(self.n_nodes, rows, depth, counts, path if self.best_first else ())
-
-    def _sums(self, rows: Int64Array, branches: AnyArray, n_branches: int) -> Int64Array:
-        n_classes = self.problem.n_classes
-        cells = branches * n_classes + self.y[rows]
-        weights = None if self.problem.weights is None else self.problem.weights[rows]
-        sums = np.bincount(cells, weights, minlength=n_branches * n_classes)
-        return sums.astype(np.int64).reshape(n_branches, n_classes)
-
-    def _leaf(self, node: _C45Node) -> None:
-        self.builder.set_leaf(node.name, node.counts * self.problem.unit, len(node.rows))
-
-    def _split(self, node: _C45Node, division: _C45Division) -> list[_C45Node]:
-        """Describe a split; returns its branches."""
-        order = np.argsort(division.branches, kind="stable")
-        ends = np.cumsum(np.bincount(division.branches, minlength=len(division.counts)))
-        parts = np.split(node.rows[order], ends[:-1])
-        children = [
-            self._new(rows, node.depth + 1, sums, (*node.path, k))
-            for k, (rows, sums) in enumerate(zip(parts, division.counts, strict=True))
-        ]
-        names = [child.name for child in children]
+    def _describe(self, node: BranchingNode, division: _C45Division, names: list[int]) -> None:
         column, heaviest = division.column, division.heaviest
         if division.table:
             self.builder.add_levels(
@@ -241,13 +157,16 @@ class _C45Growth:
         else:
             fill = {column: division.fill}
             self.builder.add_split(node.name, {column: 1.0}, division.threshold, names, fill=fill)
-        stats = node.counts * self.problem.unit
-        self.builder.annotate(node.name, stats=stats, gain=division.gain, origin=AXIS_LABEL)
-        return children
+        self.builder.annotate(
+            node.name, stats=self._stats(node), gain=division.gain, origin=AXIS_LABEL
+        )
 
     # -- one node ---------------------------------------------------------------------------
 
-    def _divide(self, node: _C45Node) -> _C45Division | None:
+    def _divisions(self, nodes: list[BranchingNode]) -> Iterable[_C45Division | None]:
+        return map(self._divide, nodes)
+
+    def _divide(self, node: BranchingNode) -> _C45Division | None:
         if leaf_without_search(self.rules, node.counts, len(node.rows), node.depth):
             return None
         offers = list(self._offers(node))
@@ -280,10 +199,10 @@ class _C45Growth:
         is_levels = self.columns.n_levels[offer.column] > 0
         return self.usual[offer.column] and (is_levels or offer.gain > ROUNDING)
 
-    def _offers(self, node: _C45Node) -> Iterator[_Offer]:
+    def _offers(self, node: BranchingNode) -> Iterator[_Offer]:
         """What the columns offer, in their order."""
         present = np.flatnonzero(node.counts)
-        y = np.searchsorted(present, self.y[node.rows])
+        y = np.searchsorted(present, self.problem.y[node.rows])
         step = max(1, CELLS_AT_ONCE // (len(node.rows) * len(present)))
         for first in range(0, self.problem.n_features, step):
             columns = range(first, min(first + step, self.problem.n_features))
@@ -385,7 +304,7 @@ class _C45Growth:
 
     # -- the division -----------------------------------------------------------------------
 
-    def _division(self, node: _C45Node, offer: _Offer) -> _C45Division:
+    def _division(self, node: BranchingNode, offer: _Offer) -> _C45Division:
         """Divide the rows of a node; missing values take the heaviest branch."""
         column = offer.column
         code = self.columns.codes[column, node.rows].astype(np.int64)
@@ -412,7 +331,7 @@ class _C45Growth:
             there = node.rows[~missing & (branches == heaviest)]
             above = int(code[~missing & (branches == 1)].min())
             threshold, fill = self._threshold(column, offer.cut, above, heaviest, there)
-        return _C45Division(column, branches, heaviest, counts, gain, ways, threshold, fill)
+        return _C45Division(branches, counts, gain, column, heaviest, ways, threshold, fill)
 
     def _threshold(
         self, column: int, below: int, above: int, heaviest: int, there: Int64Array
@@ -435,13 +354,7 @@ class Values(NamedTuple):
 
 
 class ValueSums:
-    """All columns of a problem as codes: of a level, or a number's place among all numbers.
-
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    """
+    """All columns of a problem as codes: of a level, or a number's place among all numbers."""
 
     def __init__(self, problem: Problem) -> None:
         self.weights = problem.weights

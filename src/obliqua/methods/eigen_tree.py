@@ -89,20 +89,11 @@ FirstDirection = Callable[[FloatArray, Int32Array, FloatArray | None], FloatArra
 
 @dataclass(frozen=True)
 class PairMoments:
-    """What the transformations know of two classes.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (2,)
-        Their weights.
-    apart : ndarray of shape (n_features,)
-        The mean of the first class minus that of the second.
-    covariances : ndarray of shape (2, n_features, n_features)
-        Their covariances about their means, divided by the weight.
-    """
+    """What the transformations know of two classes."""
 
     weights: FloatArray
-    apart: FloatArray
+    apart: FloatArray  # (n_features,): the mean of the first class minus that of the second
+    # (2, n_features, n_features): their covariances about their means, divided by the weight
     covariances: FloatArray
 
     @cached_property
@@ -135,14 +126,9 @@ class Complement:
 
     A reflection turns the direction into the first axis. The other axes, turned back, are the
     basis.
-
-    Parameters
-    ----------
-    mirror : ndarray of shape (n_features,)
-        The unit vector that the reflection turns round.
     """
 
-    mirror: FloatArray
+    mirror: FloatArray  # (n_features,): the unit vector that the reflection turns round
 
     @classmethod
     def of(cls, direction: FloatArray) -> Complement:
@@ -409,34 +395,18 @@ def read_columns(problem: Problem, space: Space) -> FloatArray:
 
 @dataclass(frozen=True)
 class EigenTree:
-    """How trees are grown.
+    """How trees are grown."""
 
-    Parameters
-    ----------
-    transformations : tuple of str
-        Names, in the order in which ties between them are settled.
-    n_divisions : int
-        How often the rows are divided into folds.
-    n_folds : int
-        Into how many.
-    max_depth : int or None
-        No more levels than this.
-    in_folds : bool
-        Whether each fold finds its directions from its own training rows.
-    first : callable or None
-        Finds the first direction of those transformations that start with one, from rows,
-        classes and weights; None for the difference of the means.
-    scale : {"standard", "robust", "minmax"} or None
-        What the features are divided by.
-    """
-
+    # names, in the order in which ties between them are settled
     transformations: tuple[str, ...] = DEFAULT
-    n_divisions: int = 2
-    n_folds: int = 5
-    max_depth: int | None = None
-    in_folds: bool = False
+    n_divisions: int = 2  # how often the rows are divided into folds
+    n_folds: int = 5  # into how many
+    max_depth: int | None = None  # no more levels than this
+    in_folds: bool = False  # whether each fold finds its directions from its own training rows
+    # finds the first direction of those transformations that start with one, from rows, classes
+    # and weights; None for the difference of the means
     first: FirstDirection | None = None
-    scale: str | None = None
+    scale: str | None = None  # {"standard", "robust", "minmax"}: what the features are divided by
 
 
 class Grown(NamedTuple):

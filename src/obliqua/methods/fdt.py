@@ -50,21 +50,11 @@ MANY_CLASSES = 5
 
 @dataclass(frozen=True)
 class GroupMoments:
-    """What FDT knows of the classes at a node, or of two groups of them.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_groups,)
-        Their weights.
-    means : ndarray of shape (n_groups, n_features)
-        Their means.
-    within : ndarray of shape (n_features, n_features)
-        The sum of their scatter matrices.
-    """
+    """What FDT knows of the classes at a node, or of two groups of them."""
 
     weights: FloatArray
-    means: FloatArray
-    within: FloatArray
+    means: FloatArray  # (n_groups, n_features)
+    within: FloatArray  # (n_features, n_features): the sum of their scatter matrices
 
 
 def fisher_direction(node: NodeView) -> Directions:

@@ -11,8 +11,7 @@ rows can show.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -30,9 +29,9 @@ from obliqua.engine.assemble import AXIS_LABEL
 from obliqua.engine.coding import CodedNode, OddColumns
 from obliqua.engine.compiled import Journal
 from obliqua.engine.grow import grow
+from obliqua.engine.many_branches import BranchingGrowth, BranchingNode, Division
 from obliqua.engine.rules import Rules
 from obliqua.engine.search import by_function
-from obliqua.tree.builder import TreeBuilder
 from obliqua.tree.spread import node_spreads
 from obliqua.tree.tree import Tree
 
@@ -50,48 +49,32 @@ MOST_TIMES = 16  # a pass shows at most so many times as many rows as there are 
 BITS = 10  # so many digits of a standard deviation are used
 LIMIT = np.finfo(np.float64).max
 TIE = 1e-9  # accuracies that differ by less are equal
+LABEL = "linear machine"
+ROUNDING = 1e-14  # gains that are not larger are 0
 
 
 @dataclass(frozen=True)
 class LMDT:
-    """How linear machines are trained.
+    """How linear machines are trained."""
 
-    Parameters
-    ----------
-    temperature, lowest_temperature : float
-        The temperature at the start, and the one below which training ends.
-    cooling_rate, cooling_step : float
-        Cooling turns the temperature into ``cooling_rate`` times itself minus ``cooling_step``.
-    extra_distance : float
-        What is added to the distance of a misclassified row.
-    max_passes : int
-        After so many passes training ends in any case.
-    eliminate : bool
-        Whether variables are eliminated.
-    elimination_stop : float
-        Elimination ends when the accuracy is lower than the best one by more than this.
-    elimination_loss : float
-        The machine with the fewest variables is taken whose accuracy is lower than the best one
-        by at most this.
-    rows_per_weight : float
-        Machines with fewer rows than this times the length of a weight vector are avoided.
-    max_features : int or None
-        The most variables that a machine may have.
-    journal : Journal
-        Who is told how much was tried, and who knows until when that may go on.
-    """
-
+    # the temperature at the start, and the one below which training ends
     temperature: float = 2.0
     lowest_temperature: float = 0.001
+    # cooling turns the temperature into ``cooling_rate`` times itself minus ``cooling_step``
     cooling_rate: float = 0.995
     cooling_step: float = 0.0005
-    extra_distance: float = 0.1
-    max_passes: int = 300
-    eliminate: bool = True
+    extra_distance: float = 0.1  # what is added to the distance of a misclassified row
+    max_passes: int = 300  # after so many passes training ends in any case
+    eliminate: bool = True  # whether variables are eliminated
+    # elimination ends when the accuracy is lower than the best one by more than this
     elimination_stop: float = 0.1
+    # the machine with the fewest variables is taken whose accuracy is lower than the best one by
+    # at most this
     elimination_loss: float = 0.0
+    # machines with fewer rows than this times the length of a weight vector are avoided
     rows_per_weight: float = 2.0
-    max_features: int | None = None
+    max_features: int | None = None  # the most variables that a machine may have
+    # who is told how much was tried, and who knows until when that may go on
     journal: Journal = field(default_factory=Journal)
 
     @property
@@ -284,8 +267,7 @@ class MachinePlanes(NamedTuple):
         return MachinePlanes(columns, normal[None], np.array([cut]))
 
 
-LABEL = "linear machine"
-ROUNDING = 1e-14  # gains that are not larger are 0
+# --- growing -------------------------------------------------------------------------------------
 
 
 def grow_lmdt(
@@ -300,15 +282,15 @@ def grow_lmdt(
     method = LMDT() if method is None else method
     rules = Rules() if rules is None else rules
     growth = _LMDTGrowth(problem, method, get_criterion(criterion), rules)
-    if n_threads == 1:
-        return growth.run(key)
     with ThreadPoolExecutor(n_threads) as pool:
-        growth.pool = pool
+        growth.pool = pool if n_threads > 1 else None
         try:
-            return growth.run(key)
+            tree = growth.run(key)
         except BaseException:
             growth.watch.stop = True  # or leaving the pool would wait for its trainings
             raise
+    method.journal.timed_out |= growth.watch.late
+    return tree
 
 
 def goodness_of_branches(counts: Int64Array, criterion: Criterion, unit: float = 1.0) -> float:
@@ -350,17 +332,6 @@ def chained_goodness(counts: Int64Array, criterion: Criterion) -> float:
     return goodness
 
 
-class _LMDTNode(NamedTuple):
-    """A node that waits."""
-
-    name: int
-    rows: Int64Array
-    depth: int
-    counts: Int64Array
-    key: int
-    path: tuple[int, ...]
-
-
 class _Terms(NamedTuple):
     """What the coefficients of a node multiply, by column."""
 
@@ -369,114 +340,34 @@ class _Terms(NamedTuple):
     tables: dict[int, FloatArray]
 
 
-class _LMDTDivision(NamedTuple):
-    """How a node is divided."""
-
+@dataclass(frozen=True, eq=False)
+class _LMDTDivision(Division):
     planes: MachinePlanes  # one per branch; one only: a hyperplane
     terms: _Terms
-    branches: Int64Array  # of each of the node's rows
-    counts: Int64Array  # class sums of the branches
-    gain: float
     label: str
 
 
-_Waiting = tuple[float, tuple[int, ...], _LMDTNode, _LMDTDivision]  # in the order of a heap
-
-
-class _LMDTGrowth:
+class _LMDTGrowth(BranchingGrowth[_LMDTDivision]):
     """A growing tree."""
 
     pool: ThreadPoolExecutor | None = None
 
     def __init__(self, problem: Problem, method: LMDT, criterion: Criterion, rules: Rules) -> None:
-        self.problem = problem
+        super().__init__(problem, rules)
         self.method = method
         self.criterion = criterion
-        self.rules = rules
-        self.best_first = rules.best_first or rules.max_leaf_nodes is not None
         self.odd = OddColumns(problem) if problem.odd.any() else None
         self.usual_fill = problem.means if problem.fills is None else problem.fills
-        self.builder = TreeBuilder(problem.n_features, problem.n_classes)
         self.watch = TrainingWatch(method.journal.deadline)
-        self.n_nodes = 0
 
-    # -- the whole tree ---------------------------------------------------------------------
-
-    def run(self, key: int) -> Tree:
-        every = np.arange(self.problem.n_rows)
-        counts = self._sums(every, np.zeros(len(every), dtype=np.int64), 1)[0]
-        new = [self._new(every, 0, counts, key & (2**64 - 1), ())]
-        most = self.rules.max_leaf_nodes or self.problem.n_rows
-        leaves, journal = 1, self.method.journal
-        waiting: list[_Waiting] = []
-        while new or waiting:
-            for node, (division, corrections) in zip(new, self._each(new), strict=True):
-                journal.tried += corrections
-                if division is None:
-                    self._leaf(node)
-                else:
-                    self._wait(waiting, node, division)
-            new = []
-            while waiting and not (new and self.best_first):
-                _, _, node, division = (heapq.heappop if self.best_first else list.pop)(waiting)
-                room = most - leaves + 1
-                if not self.best_first or len(division.counts) <= room:
-                    leaves += len(division.counts) - 1
-                    new += self._split(node, division)
-                elif room > 1 and (narrow := self._narrowed(node, division, room)) is not None:
-                    # It gains less now, so another node may come before it.
-                    self._wait(waiting, node, narrow)
-                else:
-                    self._leaf(node)
-        journal.timed_out |= self.watch.late
-        return self.builder.build()
-
-    def _wait(self, waiting: list[_Waiting], node: _LMDTNode, division: _LMDTDivision) -> None:
-        """Let a node wait for its turn."""
-        if self.best_first:
-            heapq.heappush(waiting, (-division.gain, node.path, node, division))
-        else:
-            waiting.append((0.0, (), node, division))
-
-    def _each(self, nodes: list[_LMDTNode]) -> Iterable[tuple[_LMDTDivision | None, int]]:
+    def _divisions(self, nodes: list[BranchingNode]) -> Iterator[_LMDTDivision | None]:
         """Find the divisions of nodes, side by side if there are threads."""
-        return (
-            map(self._divide, nodes) if self.pool is None else self.pool.map(self._divide, nodes)
-        )
+        each = map if self.pool is None else self.pool.map
+        for division, corrections in each(self._divide, nodes):
+            self.method.journal.tried += corrections
+            yield division
 
-    def _new(
-        self, rows: Int64Array, depth: int, counts: Int64Array, key: int, path: tuple[int, ...]
-    ) -> _LMDTNode:
-        self.n_nodes += 1
-        return _LMDTNode(self.n_nodes, rows, depth, counts, key, path if self.best_first else ())
-
-    def _sums(self, rows: Int64Array, branches: AnyArray, n_branches: int) -> Int64Array:
-        n_classes = self.problem.n_classes
-        cells = branches * n_classes + self.problem.y[rows]
-        sums = np.bincount(cells, self._weights(rows), minlength=n_branches * n_classes)
-        return sums.astype(np.int64).reshape(n_branches, n_classes)
-
-    def _weights(self, rows: Int64Array) -> Int64Array:
-        weights = self.problem.weights
-        return np.ones(len(rows), dtype=np.int64) if weights is None else weights[rows]
-
-    def _leaf(self, node: _LMDTNode) -> None:
-        stats = node.counts * self.problem.unit
-        self.builder.set_leaf(node.name, stats, len(node.rows))
-
-    def _split(self, node: _LMDTNode, division: _LMDTDivision) -> list[_LMDTNode]:
-        """Describe a split; returns its branches."""
-        children = [
-            self._new(
-                node.rows[division.branches == k],
-                node.depth + 1,
-                sums,
-                child_key(node.key, k),
-                (*node.path, k),
-            )
-            for k, sums in enumerate(division.counts)
-        ]
-        names = [child.name for child in children]
+    def _describe(self, node: BranchingNode, division: _LMDTDivision, names: list[int]) -> None:
         planes, terms = division.planes, division.terms
         normals = [(planes.columns.tolist(), coef.tolist()) for coef in planes.coef]
         fill, tables = terms.fill, terms.tables
@@ -486,15 +377,21 @@ class _LMDTGrowth:
         else:
             cuts = planes.threshold
             self.builder.add_machine(node.name, normals, cuts, names, fill=fill, tables=tables)
-        stats = node.counts * self.problem.unit
         self.builder.annotate(
-            node.name, stats=stats, gain=division.gain, origin=division.label, spread=terms.spread
+            node.name,
+            stats=self._stats(node),
+            gain=division.gain,
+            origin=division.label,
+            spread=terms.spread,
         )
-        return children
+
+    def _weights(self, rows: Int64Array) -> Int64Array:
+        weights = self.problem.weights
+        return np.ones(len(rows), dtype=np.int64) if weights is None else weights[rows]
 
     # -- one node ---------------------------------------------------------------------------
 
-    def _divide(self, node: _LMDTNode) -> tuple[_LMDTDivision | None, int]:
+    def _divide(self, node: BranchingNode) -> tuple[_LMDTDivision | None, int]:
         """Find how a node is divided, and how many positions of its machine were tried."""
         if leaf_without_search(self.rules, node.counts, len(node.rows), node.depth):
             return None, 0
@@ -502,28 +399,28 @@ class _LMDTGrowth:
         division, tried = (None, 0) if self.watch.late else self._by_machine(node)
         return self._useful(node, division), tried
 
-    def _useful(self, node: _LMDTNode, division: _LMDTDivision | None) -> _LMDTDivision | None:
+    def _useful(self, node: BranchingNode, division: _LMDTDivision | None) -> _LMDTDivision | None:
         """Return a division, or without one that of a column; None if it gains too little."""
         if division is None:
             division = self._by_column(node)
         return None if division is None or division.gain < self.rules.min_gain else division
 
     def _narrowed(
-        self, node: _LMDTNode, division: _LMDTDivision, room: int
+        self, node: BranchingNode, division: _LMDTDivision, most: int
     ) -> _LMDTDivision | None:
         """Divide a node as before, but with so many branches at most: the heaviest ones."""
         order = np.argsort(-division.counts.sum(axis=1), kind="stable")
-        planes = division.planes.some(np.sort(order[:room]))
+        planes = division.planes.some(np.sort(order[:most]))
         return self._useful(node, self._by_planes(node, *self._numbers(node), planes))
 
-    def _numbers(self, node: _LMDTNode) -> tuple[CodedNode | None, AnyArray]:
+    def _numbers(self, node: BranchingNode) -> tuple[CodedNode | None, AnyArray]:
         """Return a node's rows, with numbers in the place of levels and holes."""
         if self.odd is None:
             return None, self.problem.Z[node.rows]
         coded = self.odd.at(node.rows.astype(np.int32), node.counts)
         return coded, np.ascontiguousarray(coded.problem.Z)
 
-    def _by_machine(self, node: _LMDTNode) -> tuple[_LMDTDivision | None, int]:
+    def _by_machine(self, node: BranchingNode) -> tuple[_LMDTDivision | None, int]:
         """Train a machine and see how it divides the rows."""
         problem, rows = self.problem, node.rows
         coded, Z = self._numbers(node)
@@ -542,7 +439,7 @@ class _LMDTGrowth:
         return self._by_planes(node, coded, Z, MachinePlanes.of(machine, standard)), tried
 
     def _by_planes(
-        self, node: _LMDTNode, coded: CodedNode | None, Z: AnyArray, planes: MachinePlanes
+        self, node: BranchingNode, coded: CodedNode | None, Z: AnyArray, planes: MachinePlanes
     ) -> _LMDTDivision | None:
         """Return how planes divide a node's rows; None if they do not, or gain nothing."""
         problem, rows = self.problem, node.rows
@@ -563,7 +460,7 @@ class _LMDTGrowth:
         if gain <= ROUNDING and not self.rules.zero_gain:
             return None
         terms = self._terms(coded, planes.columns)
-        return _LMDTDivision(planes, terms, branches, counts, gain, LABEL)
+        return _LMDTDivision(branches, counts, gain, planes, terms, LABEL)
 
     def _large(self, branches: Int64Array, rows: Int64Array, n_branches: int) -> BoolArray:
         """Which branches keep enough rows and weight."""
@@ -604,7 +501,7 @@ class _LMDTGrowth:
             },
         )
 
-    def _by_column(self, node: _LMDTNode) -> _LMDTDivision | None:
+    def _by_column(self, node: BranchingNode) -> _LMDTDivision | None:
         """Return the best split of a single column, as CART would find it."""
         problem, rows = self.problem, node.rows
         weights = None if problem.weights is None else problem.weights[rows]
@@ -628,7 +525,7 @@ class _LMDTGrowth:
         counts = self._sums(rows, branches, 2)
         gain = float(tree.gain[0])
         planes = MachinePlanes(columns, tree.coef[None], tree.threshold)
-        return _LMDTDivision(planes, terms, branches, counts, gain, AXIS_LABEL)
+        return _LMDTDivision(branches, counts, gain, planes, terms, AXIS_LABEL)
 
 
 def known(columns: Int64Array, values: FloatArray) -> dict[int, float]:

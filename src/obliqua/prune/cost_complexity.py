@@ -86,21 +86,10 @@ class PruningPath:
             The tree with the smallest sum of risk and price of all leaves; of several the
             smallest.
         """
-        return self.at(int(self.step_of(alpha)))
+        return self.at(int(self._step_of(alpha)))
 
-    def step_of(self, alpha: float | FloatArray) -> Int64Array:
-        """Return the step that is best at a price per leaf.
-
-        Parameters
-        ----------
-        alpha : float or ndarray
-            Prices, as shares of the training weight.
-
-        Returns
-        -------
-        ndarray of int
-            The steps.
-        """
+    def _step_of(self, alpha: float | FloatArray) -> Int64Array:
+        """Return the step that is best at a price per leaf."""
         return np.searchsorted(self.alphas, alpha, side="right") - 1
 
 
@@ -298,5 +287,5 @@ def prune_by_folds(
     for fold in np.unique(number).tolist():
         out = number == fold
         other = cost_complexity_path(grow(take(divided, ~out)), prune_root)
-        errors += step_errors(other, take(divided, out))[other.step_of(prices)]
+        errors += step_errors(other, take(divided, out))[other._step_of(prices)]
     return path.at(best_step(errors, problem.total_weight, problem.row_unit, n_se))

@@ -27,21 +27,11 @@ MOST_PARTS = 2**24  # weights that are no counts would give many more
 
 @dataclass(frozen=True)
 class _DivisibleRows:
-    """What can be divided, in a random order.
+    """What can be divided, in a random order."""
 
-    Parameters
-    ----------
-    group : ndarray of int64, of shape (n_rows,)
-        The group of each row: rows that are equal.
-    owner : ndarray of int64, of shape (n_parts,)
-        The group of each part.
-    size : ndarray of int64, of shape (n_parts,)
-        The weight of each part in grid units.
-    """
-
-    group: Int64Array
-    owner: Int64Array
-    size: Int64Array
+    group: Int64Array  # (n_rows,): the group of each row: rows that are equal
+    owner: Int64Array  # (n_parts,): the group of each part
+    size: Int64Array  # (n_parts,): the weight of each part in grid units
 
     def numbered(self, n_folds: int) -> Int64Array:
         """Number the parts with folds of about equal weight, in their order."""

@@ -57,27 +57,13 @@ Greedy = Callable[[Problem, int | None], Tree]
 
 @dataclass(frozen=True)
 class SizeChoice:
-    """What was tried on held-out rows.
+    """What was tried on held-out rows."""
 
-    Parameters
-    ----------
-    n_leaves : int
-        The most leaves of the tree to be refined.
-    refined : bool
-        Whether refinement is better than the greedy tree, or was not compared with it.
-    sizes : ndarray of int64
-        The numbers of leaves that were tried; empty if none were.
-    scores : ndarray of float64
-        The accuracy of refined trees of these sizes.
-    greedy_score : float
-        That of the greedy tree; NaN if it was not tried.
-    """
-
-    n_leaves: int
-    refined: bool
-    sizes: Int64Array
-    scores: FloatArray
-    greedy_score: float
+    n_leaves: int  # the most leaves of the tree to be refined
+    refined: bool  # whether refinement is better than the greedy tree, or was not compared with it
+    sizes: Int64Array  # the numbers of leaves that were tried; empty if none were
+    scores: FloatArray  # the accuracy of refined trees of these sizes
+    greedy_score: float  # that of the greedy tree; NaN if it was not tried
 
 
 def is_small(problem: Problem) -> bool:

@@ -54,55 +54,22 @@ class Schedule:
     decay: float | None = None
     least_passes: float = 30.0
 
-    def passes_over(self, n_rows: int) -> float:
-        """Return how often each row is looked at.
-
-        Parameters
-        ----------
-        n_rows : int
-            The number of rows.
-
-        Returns
-        -------
-        float
-            The number of passes.
-        """
+    def _passes_over(self, n_rows: int) -> float:
+        """Return how often each row is looked at."""
         if self.passes is not None:
             return self.passes
         # Few rows want steps rather than passes: 2,000 batches. Many rows want fewer passes.
         least = max(min(self.least_passes, 20_000.0 * self.least_passes / n_rows), 4.0)
         return min(max(128_000 / n_rows, least), 400.0)
 
-    def decay_with(self, n_rows: int) -> float:
-        """Return how much hyperplanes are drawn to 0.
-
-        Parameters
-        ----------
-        n_rows : int
-            The number of rows.
-
-        Returns
-        -------
-        float
-            The factor.
-        """
+    def _decay_with(self, n_rows: int) -> float:
+        """Return how much hyperplanes are drawn to 0."""
         if self.decay is not None:
             return self.decay
         return 1e-2 if n_rows < 1000 else 1e-3
 
-    def batch_size(self, n_rows: int) -> int:
-        """Return the rows of a batch: 64, and more where there are very many.
-
-        Parameters
-        ----------
-        n_rows : int
-            The number of rows.
-
-        Returns
-        -------
-        int
-            The size of a batch.
-        """
+    def _batch_size(self, n_rows: int) -> int:
+        """Return the rows of a batch: 64, and more where there are very many."""
         size = 64
         while size < 256 and n_rows >= 2_500 * size:
             size *= 2
@@ -161,18 +128,18 @@ def refine(
     before = draft
     draft = replace(draft, normals=normals)
     logits = logits_of(class_counts(leaf, rows, draft.n_leaves), rows)
-    size = min(schedule.batch_size(rows.n_rows), rows.n_rows)
+    size = min(schedule._batch_size(rows.n_rows), rows.n_rows)
     # Few blocks, for all of their sums must be added up in the end.
     n_blocks = min(size // _ROWS_PER_THREAD, _BLOCKS) if size > _SMALL else 1
     n_threads = max(1, min(n_threads, n_blocks if n_blocks > 1 else size // _ROWS_PER_THREAD))
     n_batches = -(-rows.n_rows // size)
-    n_steps = max(round(schedule.passes_over(rows.n_rows) * n_batches), 1)
+    n_steps = max(round(schedule._passes_over(rows.n_rows) * n_batches), 1)
     shares = _shares(reached, draft, rows.n_classes, n_threads)
     descent = Descent(
         draft.soft(rows, logits),
         size,
         (n_steps, *schedule.sharpness, schedule.rate, schedule.leaf_rate),
-        (schedule.decay_with(rows.n_rows) * reached).astype(np.float32),
+        (schedule._decay_with(rows.n_rows) * reached).astype(np.float32),
         _pulled(rows),
         draft.mask,
         shares,

@@ -28,20 +28,13 @@ _ABSENT = -1e4  # the logit of a class that is no class but fills up the width
 
 @dataclass(frozen=True, eq=False)
 class Draft:
-    """A tree of hyperplanes over soft rows.
+    """A tree of hyperplanes over soft rows."""
 
-    Parameters
-    ----------
-    child : ndarray of int32, of shape (n_nodes, 2)
-        The children of each inner node, numbered in level order: another one, or -1 - leaf.
-    normals : ndarray of float32, of shape (n_nodes, width)
-        Their hyperplanes: a row goes right where ``w.x + b > 0``.
-    mask : ndarray of float32, of shape (n_nodes, width), or None
-        0 for the weights that must stay 0; None if none must.
-    """
-
+    # (n_nodes, 2): children of the inner nodes, in level order: another one, or -1 - leaf
     child: Int32Array
+    # (n_nodes, width): their hyperplanes: a row goes right where ``w.x + b > 0``
     normals: Float32Array
+    # (n_nodes, width): 0 for the weights that must stay 0; None if none must
     mask: Float32Array | None = None
 
     @property

@@ -44,36 +44,22 @@ def padded(width: int) -> int:
 
 @dataclass(frozen=True)
 class WeightColumns:
-    """Where the weights of a hyperplane stand, and what brings them back to original columns.
+    """Where the weights of a hyperplane stand, and what brings them back to original columns."""
 
-    Parameters
-    ----------
-    numeric : ndarray of int64
-        The numeric columns of the problem; weight ``k`` is that of column ``numeric[k]``.
-    mean, sd : ndarray of float64, of the length of `numeric`
-        What they were standardised with.
-    levels : ndarray of int64, of shape (n_features,)
-        For a qualitative column: where the weights of its levels start; else -1.
-    n_levels : ndarray of int64, of shape (n_features,)
-        How many levels it has.
-    missing : ndarray of int64, of shape (n_features,)
-        Where the weight stands of a value that is missing in a column; -1 where none is.
-    share : ndarray of float64, of shape (width,)
-        The share of the weight of all rows that has each level, for the columns of levels.
-    width : int
-        The number of weights of a hyperplane.
-    heavy : bool, default=False
-        Whether some column has values so far out that its quartiles stand for its spread.
-    """
-
+    # the numeric columns of the problem; weight ``k`` is that of column ``numeric[k]``
     numeric: Int64Array
+    # what they were standardised with
     mean: FloatArray
     sd: FloatArray
+    # (n_features,): for a qualitative column: where the weights of its levels start; else -1
     levels: Int64Array
-    n_levels: Int64Array
+    n_levels: Int64Array  # (n_features,): how many levels it has
+    # (n_features,): where the weight of a missing value stands; -1 where none is missing
     missing: Int64Array
+    # (width,): the share of the weight of all rows that has each level, for the columns of levels
     share: FloatArray
-    width: int
+    width: int  # the number of weights of a hyperplane
+    # whether some column has values so far out that its quartiles stand for its spread
     heavy: bool = False
 
     @property
@@ -103,41 +89,22 @@ class WeightColumns:
 
 @dataclass(frozen=True, eq=False)
 class SoftRows:
-    """Rows to refine a tree with.
+    """Rows to refine a tree with."""
 
-    Parameters
-    ----------
-    x : ndarray of float32, of shape (n_rows, stride)
-        Standardised numbers, 0 where one is missing; a column of ones; zeros.
-    more_ptr, more : ndarray of int64 and int32, or None
-        The places of further ones in each row, as CSR rows: levels, and numbers that are missing.
-    y : ndarray of int32
-        Class codes.
-    units : ndarray of int64
-        Weights in grid units.
-    weight : ndarray of float32
-        Weights with a mean of 1.
-    n_classes : int
-        The number of classes.
-    columns : Columns
-        What the columns are.
-    order, starts : ndarray of int64
-        The problem's rows, equal ones together, and where each of these rows begins there.
-    n_threads : int, default=1
-        How many threads work on them. They have no influence on any result.
-    """
-
+    # (n_rows, stride): standardised numbers, 0 where one is missing; a column of ones; zeros
     x: Float32Array
+    # the places of further ones in each row, as CSR rows: levels, and numbers that are missing
     more_ptr: Int64Array | None
     more: Int32Array | None
-    y: Int32Array
-    units: Int64Array
-    weight: Float32Array
+    y: Int32Array  # class codes
+    units: Int64Array  # weights in grid units
+    weight: Float32Array  # weights with a mean of 1
     n_classes: int
     columns: WeightColumns
+    # the problem's rows, equal ones together, and where each of these rows begins there
     order: Int64Array
     starts: Int64Array
-    n_threads: int = 1
+    n_threads: int = 1  # they have no influence on any result
 
     @property
     def n_rows(self) -> int:
