@@ -191,12 +191,7 @@ def _name_features(ax: Any, found: Subclasses, columns: Int64Array, font: Font) 
 
 
 def _name_lines(
-    ax: Any,
-    found: Subclasses,
-    lines: Int64Array,
-    places: FloatArray,
-    palette: Palette,
-    font: Font,
+    ax: Any, found: Subclasses, lines: Int64Array, places: FloatArray, palette: Palette, font: Font
 ) -> None:
     """Say at the left of each line what it is about."""
     texts = []
