@@ -49,12 +49,7 @@ def has_table(tree: Tree, k: int) -> bool:
 def plane_parts(tree: Tree, plane: int) -> tuple[Int32Array, FloatArray, FloatArray, float]:
     """Return the columns, coefficients and spreads of a plane, and its threshold."""
     part = slice(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1]))
-    return (
-        tree.coef_idx[part],
-        tree.coef[part],
-        tree.spread[part],
-        float(tree.threshold[plane]),
-    )
+    return (tree.coef_idx[part], tree.coef[part], tree.spread[part], float(tree.threshold[plane]))
 
 
 def numbers_of(tree: Tree, plane: int) -> BoolArray:

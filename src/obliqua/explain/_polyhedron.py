@@ -182,10 +182,6 @@ def is_bounded(A: FloatArray) -> bool:
     # Stiemke: there is no way to infinity if and only if the normals, with positive weights,
     # balance each other.
     found = linprog(
-        np.ones(n_rows),
-        A_eq=N.T,
-        b_eq=np.zeros(n_columns),
-        bounds=(1.0, None),
-        method="highs",
+        np.ones(n_rows), A_eq=N.T, b_eq=np.zeros(n_columns), bounds=(1.0, None), method="highs"
     )
     return bool(found.status == SOLVED)

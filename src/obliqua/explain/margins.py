@@ -10,13 +10,7 @@ from numpy.typing import ArrayLike
 
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data.encoding import Encoding
-from obliqua.explain._planes import (
-    lengths_of,
-    numbers_of,
-    plane_parts,
-    require_kinds,
-    units_of,
-)
+from obliqua.explain._planes import lengths_of, numbers_of, plane_parts, require_kinds, units_of
 from obliqua.tree.tree import Tree
 from obliqua.words.subject import read_values, subject_of
 

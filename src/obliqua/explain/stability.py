@@ -45,11 +45,7 @@ class ChoosesSplits(Protocol):
     ) -> FloatArray | None: ...
 
     def _feature_scale(
-        self,
-        table: Table,
-        codes: AnyArray,
-        weights: FloatArray,
-        class_weight: FloatArray | None,
+        self, table: Table, codes: AnyArray, weights: FloatArray, class_weight: FloatArray | None
     ) -> FloatArray | None: ...
 
 
@@ -349,11 +345,7 @@ class _Bag:
     """The rows of a node, from which resamples are drawn."""
 
     def __init__(
-        self,
-        subject: Subject,
-        node: int,
-        data: tuple[AnyArray, AnyArray, FloatArray],
-        seed: int,
+        self, subject: Subject, node: int, data: tuple[AnyArray, AnyArray, FloatArray], seed: int
     ) -> None:
         Z, codes, weights = data
         self.seed = [seed & (2**64 - 1), node]

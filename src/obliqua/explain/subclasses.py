@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._extras import require
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data.encoding import written_name
-from obliqua.words.frame import LIBRARIES, encodable
+from obliqua.words.frame import encodable, frame_library
 from obliqua.words.levels import written_levels
 from obliqua.words.numbers import write_number
 from obliqua.words.phrases import on_one_line, written_share
@@ -93,10 +92,7 @@ class Subclasses:
         ValueError
             If it is another one.
         """
-        if library not in LIBRARIES:
-            known = " or ".join(map(repr, LIBRARIES))
-            raise ValueError(f"library must be {known}; got {library!r}.")
-        module = require(library, None, f"Showing subclasses as a {library} frame")
+        module = frame_library(library, "subclasses")
         n_leaves, n_features = self.mean.shape
         of_leaf = {
             "leaf": self.leaves,
@@ -222,13 +218,9 @@ def subclasses(
        3  b         2  100 %  100 %      0.00
     """
     subject = subject_of(model, feature_names, class_names, tree)
-    Z, codes = subject.rows(X), subject.codes(y)
-    if len(Z) != len(codes):
-        raise ValueError(
-            f"X and y must have a row for each label; got {len(Z)} rows and {len(codes)} labels."
-        )
-    if not subject.told_apart.all():
-        rows = subject.rows_told_apart(codes)
+    Z, codes = subject.labelled_rows(X, y)
+    rows = subject.rows_told_apart(codes)
+    if not rows.all():
         Z, codes = Z[rows], codes[rows]
     at = subject.tree.apply(Z)
     values, features, units = _values(subject, Z)

@@ -8,8 +8,6 @@ from typing import Any
 
 from obliqua.export.text import check_limits
 from obliqua.io.files import Writable, write_text
-from obliqua.tree.layout import NodeKind
-from obliqua.words.levels import asks_for_levels, level_branches
 from obliqua.words.phrases import (
     fill_lines,
     leaves_below,
@@ -19,7 +17,7 @@ from obliqua.words.phrases import (
     written_counted,
     written_rows,
 )
-from obliqua.words.question import read_plane, scores
+from obliqua.words.question import asked
 from obliqua.words.subject import Subject, subject_of
 
 __all__ = ["export_graphviz"]
@@ -171,29 +169,13 @@ class _Graph:
         return lines
 
     def _question(self, node: int) -> tuple[list[str], list[list[str]]]:
-        tree, encoding, kind = self.tree, self.subject.encoding, self.tree.kind[node]
-        limit = None if self.max_terms is None else 2 * self.max_terms
-        notes: list[str] = []
-        if kind == NodeKind.HYPERPLANE and asks_for_levels(tree, node):
-            pieces = level_branches(tree, node, encoding)[0].pieces(limit)
-            answers = [["yes"], ["no"]]
-        elif kind == NodeKind.HYPERPLANE:
-            question = read_plane(tree, int(tree.plane_ptr[node]), encoding)
-            pieces = question.pieces(self.digits, self.max_terms)
-            pieces[-1] += f" {question.relation} {question.cut(self.digits)}"
-            answers = [["yes"], ["no"]]
-            for note in question.scores(self.digits, self.max_terms, self.max_terms):
-                notes += fill_lines(note, WIDTH)
-        elif kind == NodeKind.LEVELS:
-            branches = level_branches(tree, node, encoding)
-            pieces = [f"which {branches[0].name}?"]
-            answers = [fill_lines(parts_of(branch.short(limit)), WIDTH) for branch in branches]
-        else:
-            written = scores(tree, node, encoding, self.digits, self.max_terms)
-            pieces = [f"which of {len(written)} scores is largest?"]
-            answers = [fill_lines(parts_of(score), WIDTH) for score in written]
-        asked = fill_lines(pieces, WIDTH)
-        return [*asked, *notes, written_rows(self.subject, node)], answers
+        found = asked(self.tree, node, self.subject.encoding, self.digits, self.max_terms)
+        answers = [fill_lines(parts_of(answer), WIDTH) for answer in found.answers]
+        lines = fill_lines(found.pieces, WIDTH)
+        if found.question is not None:
+            for note in found.question.scores(self.digits, self.max_terms, self.max_terms):
+                lines += fill_lines(note, WIDTH)
+        return [*lines, written_rows(self.subject, node)], answers or [["yes"], ["no"]]
 
     def _colour(self, node: int) -> str:
         """Mix white with the colour of the largest class, by how far it is above chance."""

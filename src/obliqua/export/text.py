@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Any
 
 from obliqua.tree.layout import NodeKind
-from obliqua.words.levels import asks_for_levels, level_branches
+from obliqua.words.levels import with_commas
 from obliqua.words.phrases import (
     cells,
     fill_lines,
@@ -22,7 +22,7 @@ from obliqua.words.phrases import (
     written_gain,
     written_rows,
 )
-from obliqua.words.question import read_plane, scores, stand_ins
+from obliqua.words.question import asked, stand_ins
 from obliqua.words.subject import Subject, subject_of
 
 __all__ = ["export_text"]
@@ -249,37 +249,29 @@ class _Writer:
 
     def _question(self, node: int) -> tuple[list[str], list[str], list[list[str]], bool]:
         """Write a question, its answers and notes, and say whether it is oblique."""
-        tree, encoding, kind = self.tree, self.subject.encoding, self.tree.kind[node]
-        if kind == NodeKind.LEVELS:
-            branches = level_branches(tree, node, encoding)
-            answers = [f"{branch.short(self._max_levels)}:" for branch in branches]
-            return [f"which {branches[0].name}?"], answers, [], False
-        if kind == NodeKind.MACHINE:
-            written = scores(tree, node, encoding, self.digits, self.max_terms)
-            answers = [f"{score}:" for score in written]
-            question = f"which of {len(answers)} scores is largest?"
-            notes = stand_ins(tree, node, encoding, self.digits, self.max_terms, self.details)
-            return [question], answers, notes, True
-        if asks_for_levels(tree, node):
-            yes = level_branches(tree, node, encoding)[0]
-            return yes.pieces(self._max_levels), list(YES_NO), [], False
-        question_here = read_plane(tree, int(tree.plane_ptr[node]), encoding)
-        pieces = question_here.pieces(self.digits, self.max_terms)
-        pieces[-1] += f" {question_here.relation} {question_here.cut(self.digits)}"
-        oblique = question_here.is_oblique
-        notes = question_here.scores(self.digits, self.max_terms, self._max_levels)
+        tree, encoding = self.tree, self.subject.encoding
+        found = asked(tree, node, encoding, self.digits, self.max_terms)
+        answers = [f"{answer}:" for answer in found.answers] or list(YES_NO)
+        if found.question is None:
+            machine = bool(tree.kind[node] == NodeKind.MACHINE)
+            notes = (
+                stand_ins(tree, node, encoding, self.digits, self.max_terms, self.details)
+                if machine
+                else []
+            )
+            return found.pieces, answers, notes, machine
+        oblique = found.question.is_oblique
+        notes = found.question.scores(self.digits, self.max_terms, self._max_levels)
         if self.details and oblique:
-            rates = question_here.rates(self.digits, self.max_terms)
+            rates = found.question.rates(self.digits, self.max_terms)
             notes += [[rate] for rate in rates]
-            effects = question_here.effects()[: self._shown]
+            effects = found.question.effects()[: self._shown]
             if effects:
-                ended = [f"{effect}," for effect in effects[:-1]] + effects[-1:]
-                notes.append(["per standard deviation:", *ended])
-        if self.details and oblique:
-            notes += question_here.missing(self.digits, self.max_terms)
+                notes.append(["per standard deviation:", *with_commas(effects)])
+            notes += found.question.missing(self.digits, self.max_terms)
         elif self.details:
             notes += self._missing(node)
-        return pieces, list(YES_NO), notes, oblique
+        return found.pieces, answers, notes, oblique
 
     def _missing(self, node: int) -> list[list[str]]:
         """Write where rows go whose one number is missing; what stands in says no more."""

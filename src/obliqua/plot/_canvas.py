@@ -292,16 +292,16 @@ def write(text: Any, words: str) -> None:
     text.set_text(words)
 
 
-def note_below(ax: Any, parts: Sequence[str], font: Font, gid: str) -> None:
-    """Write a note below the label of the lower axis; lines end between parts."""
+def note_below(ax: Any, parts: Sequence[str], font: Font, gid: str, left: bool = False) -> None:
+    """Write a note below the label of the lower axis, or at the left; lines end between parts."""
     lines = font.wrap(map(font.writable, parts), size_of_axes(ax)[0], 7)
     note = ax.annotate(
         "",
-        xy=(0.5, 0.0),
-        xycoords=ax.xaxis.label,
-        xytext=(0, -4),
+        xy=(0.0, 0.0) if left else (0.5, 0.0),
+        xycoords="axes fraction" if left else ax.xaxis.label,
+        xytext=(0, -5 if left else -4),
         textcoords="offset points",
-        ha="center",
+        ha="left" if left else "center",
         va="top",
         fontsize=7,
         color=GREY,

@@ -41,17 +41,13 @@ class Sample:
         all_classes: bool = False,
     ) -> None:
         self.tree = subject.tree
-        self.Z = subject.rows(X)
-        self.codes = None if y is None else subject.codes(y)
-        if self.codes is not None and len(self.codes) != len(self.Z):
-            raise ValueError(
-                f"X and y must have a row for each label; got {len(self.Z)} rows and "
-                f"{len(self.codes)} labels."
-            )
+        self.codes: AnyArray | None
+        self.Z, self.codes = (subject.rows(X), None) if y is None else subject.labelled_rows(X, y)
         self.weight = _checked_weights(sample_weight, len(self.Z))
-        if not (self.codes is None or all_classes or subject.told_apart.all()):
+        if self.codes is not None and not all_classes:
             rows = subject.rows_told_apart(self.codes)
-            self.Z, self.codes, self.weight = self.Z[rows], self.codes[rows], self.weight[rows]
+            if not rows.all():
+                self.Z, self.codes, self.weight = self.Z[rows], self.codes[rows], self.weight[rows]
 
     @cached_property
     def _passing(self) -> Any:

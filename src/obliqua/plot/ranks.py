@@ -115,9 +115,7 @@ def _layout(ranks: Ranks, font: Font) -> _Layout:
     foot = EDGE + 0.14 * len(caption) + 0.08
     height = foot + names_height + bars + HEAD
     first = foot + names_height - LINE / 2
-    return _Layout(
-        *(width, height, left, unit, height - HEAD, first, levels, names, caption),
-    )
+    return _Layout(*(width, height, left, unit, height - HEAD, first, levels, names, caption))
 
 
 def _caption(ranks: Ranks) -> list[str]:

@@ -10,7 +10,16 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.explain.subclasses import Subclasses, subclasses
-from obliqua.plot._canvas import GREY, INK, Font, axes_of, check_ax, mix, size_of_axes, write
+from obliqua.plot._canvas import (
+    INK,
+    Font,
+    axes_of,
+    check_ax,
+    mix,
+    note_below,
+    size_of_axes,
+    write,
+)
 from obliqua.plot._nodes import Palette, minus
 from obliqua.words.phrases import written_share
 from obliqua.words.subject import subject_of
@@ -191,12 +200,7 @@ def _name_features(ax: Any, found: Subclasses, columns: Int64Array, font: Font) 
 
 
 def _name_lines(
-    ax: Any,
-    found: Subclasses,
-    lines: Int64Array,
-    places: FloatArray,
-    palette: Palette,
-    font: Font,
+    ax: Any, found: Subclasses, lines: Int64Array, places: FloatArray, palette: Palette, font: Font
 ) -> None:
     """Say at the left of each line what it is about."""
     texts = []
@@ -250,17 +254,4 @@ def _caption(ax: Any, font: Font, hidden: int, gaps: bool) -> None:
         text += "; grey: all missing"
     if hidden:
         text += f"; {hidden} more {'column differs' if hidden == 1 else 'columns differ'} less"
-    lines = font.wrap(map(font.writable, text.split()), size_of_axes(ax)[0], 7.0)
-    note = ax.annotate(
-        "\n".join(lines),
-        xy=(0.0, 0.0),
-        xycoords="axes fraction",
-        xytext=(0, -5),
-        textcoords="offset points",
-        ha="left",
-        va="top",
-        fontsize=7,
-        color=GREY,
-        annotation_clip=False,
-    )
-    note.set_gid("caption")
+    note_below(ax, text.split(), font, "caption", left=True)

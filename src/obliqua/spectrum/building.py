@@ -167,11 +167,7 @@ class _Growing:
     """Splits nodes, the one that gains most first."""
 
     def __init__(
-        self,
-        domain: Domain,
-        total: float,
-        weigh: bool,
-        label: Callable[[FloatArray], int] | None,
+        self, domain: Domain, total: float, weigh: bool, label: Callable[[FloatArray], int] | None
     ) -> None:
         self.domain = domain
         self.total, self.nothing = total, _NOTHING * total

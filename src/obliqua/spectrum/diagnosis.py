@@ -16,14 +16,7 @@ from obliqua._typing import FloatArray, Int64Array
 from obliqua.spectrum import _checks
 from obliqua.spectrum.energies import Energy, How, Known, energy_of, percent
 from obliqua.spectrum.ensembles import tree_sum_of
-from obliqua.spectrum.measures import (
-    EMPIRICAL,
-    UNIFORM,
-    Measure,
-    check_name,
-    measure_of,
-    rows_for,
-)
+from obliqua.spectrum.measures import EMPIRICAL, UNIFORM, Measure, check_name, measure_of, rows_for
 from obliqua.spectrum.overlaps import empirical_moments, gram_of_boxes, packed
 from obliqua.spectrum.principal import Components, principal_components
 

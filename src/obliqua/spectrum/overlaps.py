@@ -14,14 +14,7 @@ from obliqua.errors import TreeError
 from obliqua.spectrum import _checks
 from obliqua.spectrum.domain import INTERVALS, Domain, branches_of, cut_of, split_column
 from obliqua.spectrum.ensembles import BLOCK, TreeSum, tree_sum_of
-from obliqua.spectrum.measures import (
-    EMPIRICAL,
-    UNIFORM,
-    Measure,
-    check_name,
-    measure_of,
-    rows_for,
-)
+from obliqua.spectrum.measures import EMPIRICAL, UNIFORM, Measure, check_name, measure_of, rows_for
 from obliqua.tree.from_sklearn import BEYOND
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.tree import Tree

@@ -165,10 +165,7 @@ def macro_f(
 
 
 def _one_against_others(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    labels: ArrayLike | None,
-    sample_weight: ArrayLike | None,
+    y_true: ArrayLike, y_pred: ArrayLike, labels: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> AnyArray:
     """Check labels, and count a matrix of each class against all others."""
     truth = _column(y_true, "y_true")

@@ -392,11 +392,7 @@ class Ranks:
 
 
 def rank_methods(
-    scores: Any,
-    *,
-    larger_is_better: bool = True,
-    level: float = 0.05,
-    missing: str = "raise",
+    scores: Any, *, larger_is_better: bool = True, level: float = 0.05, missing: str = "raise"
 ) -> Ranks:
     """Rank methods over data sets, and test whether they differ.
 

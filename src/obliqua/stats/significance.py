@@ -58,9 +58,7 @@ def _log_beta(a: float, b: float, part: float, rest: float) -> float:
 
 
 def _fraction(
-    start: float,
-    numerator: Callable[[int], float],
-    denominator: Callable[[int], float],
+    start: float, numerator: Callable[[int], float], denominator: Callable[[int], float]
 ) -> float:
     """The continued fraction start + n1 / (d1 + n2 / (d2 + ...)), by Lentz's method."""
     tiny = 1e-300

@@ -82,9 +82,7 @@ def graft(tree: Tree, node: int, scion: Tree) -> Tree:
     child_ptr, children = child_lists(joined["first_child"], joined["n_children"])
     root = tree.n_nodes
     order = level_order(
-        child_ptr,
-        np.where(children == node, root, children),
-        root=root if node == 0 else 0,
+        child_ptr, np.where(children == node, root, children), root=root if node == 0 else 0
     )
     return type(tree)(**renumber(joined, order))
 

@@ -32,10 +32,7 @@ def to_frame(
     library: str,
 ) -> Any:
     """Make a table with a row per node; `Tree.to_frame` says what is in it."""
-    if library not in LIBRARIES:
-        known = " or ".join(map(repr, LIBRARIES))
-        raise ValueError(f"library must be {known}; got {library!r}.")
-    module = require(library, None, f"Showing a tree as a {library} frame")
+    module = frame_library(library, "a tree")
     subject = subject_of(tree, feature_names, class_names)
     # Names that differ may be equal once they are escaped.
     names = distinct([encodable(name) for name in subject.class_names])
@@ -43,6 +40,14 @@ def to_frame(
     if library == "polars":
         return _polars(module, columns)
     return _pandas(module, columns)
+
+
+def frame_library(library: str, what: str) -> Any:
+    """Return the library that makes frames; raise if it is none, or not installed."""
+    if library not in LIBRARIES:
+        known = " or ".join(map(repr, LIBRARIES))
+        raise ValueError(f"library must be {known}; got {library!r}.")
+    return require(library, None, f"Showing {what} as a {library} frame")
 
 
 def _columns(subject: Subject, names: Sequence[str]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -116,6 +117,32 @@ def conditions(
         question = read_plane(tree, int(tree.plane_ptr[node]), encoding)
         return [question.sentence(left, digits, max_terms) for left in (True, False)]
     return [f"largest: {score}" for score in scores(tree, node, encoding, digits, max_terms)]
+
+
+class Asked(NamedTuple):
+    """What a node asks, for a text whose lines may be broken between pieces."""
+
+    pieces: list[str]
+    answers: list[str]  # of each branch; empty if they are yes and no
+    question: Question | None = None  # if it is about a sum of features
+
+
+def asked(tree: Tree, node: int, encoding: Encoding, digits: int, max_terms: int | None) -> Asked:
+    """Write what a node asks, and its answers, whatever its kind."""
+    kind, limit = NodeKind(tree.kind[node]), None if max_terms is None else 2 * max_terms
+    if kind == NodeKind.MACHINE:
+        written = scores(tree, node, encoding, digits, max_terms)
+        return Asked([f"which of {len(written)} scores is largest?"], written)
+    if asks_for_levels(tree, node):
+        branches = level_branches(tree, node, encoding)
+        if kind == NodeKind.HYPERPLANE:
+            return Asked(branches[0].pieces(limit), [])
+        answers = [branch.short(limit) for branch in branches]
+        return Asked([f"which {branches[0].name}?"], answers)
+    question = read_plane(tree, int(tree.plane_ptr[node]), encoding)
+    pieces = question.pieces(digits, max_terms)
+    pieces[-1] += f" {question.relation} {question.cut(digits)}"
+    return Asked(pieces, [], question)
 
 
 def scores(

@@ -85,6 +85,16 @@ class Subject:
             )
         return np.array(found, dtype=np.int64)
 
+    def labelled_rows(self, X: Any, y: Any) -> tuple[AnyArray, AnyArray]:
+        """Return rows as the tree walks them, and the number of each row's class."""
+        Z, codes = self.rows(X), self.codes(y)
+        if len(codes) != len(Z):
+            raise ValueError(
+                f"X and y must have a row for each label; got {len(Z)} rows and "
+                f"{len(codes)} labels."
+            )
+        return Z, codes
+
     def rows_told_apart(self, codes: AnyArray) -> BoolArray:
         """Say which rows are of classes that the tree tells apart."""
         rows: BoolArray = self.told_apart[codes]
