@@ -31,6 +31,7 @@ GENERATORS: dict[str, dict[str, Any]] = {
 # What keeps a fit short, or makes the method do more than it does by default.
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "AggregatedTreeClassifier": [{"n_estimators": 3, "max_leaf_nodes": 6}],
+    "C45Classifier": [{"pruning": None, "mdl_correction": False}],
     "CartLCClassifier": [{}, {"refine": True}],
     "DistilledClassifier": [
         {"estimator": obliqua.HHCartClassifier(variant="dominant"), "max_leaves": 6}

@@ -61,7 +61,8 @@ def cloud(
     """Normal points; `size` is their standard deviation along `angle` (degrees) and across it."""
     turn = np.deg2rad(angle)
     axes = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
-    return centre + (rng.standard_normal((n, 2)) * size) @ axes
+    # The last digits of a product depend on the processor.
+    return np.round(centre + (rng.standard_normal((n, 2)) * size) @ axes, 9)
 
 
 def root_reflection(X: FloatArray, y: NDArray[np.int64]) -> Reflection:

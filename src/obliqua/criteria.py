@@ -34,6 +34,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from obliqua._core.search.criterion import logarithms
 from obliqua._typing import AnyArray, FloatArray, GoodnessFunction
 
 __all__ = ["CRITERIA", "Criterion", "get_criterion", "vectorized"]
@@ -222,9 +223,7 @@ def _gini(left: AnyArray, right: AnyArray) -> FloatArray:
 def _bits(v: AnyArray) -> FloatArray:
     """Entropy of class sums, base 2."""
     share = _divide(_float(v), _float(_total(v))[..., None])
-    logarithm = np.zeros_like(share)
-    np.log2(share, out=logarithm, where=share > 0)
-    return -_in_order(share * logarithm)
+    return -_in_order(share * logarithms(np.where(share > 0, share, 1.0)))
 
 
 @_formula

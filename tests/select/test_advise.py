@@ -108,7 +108,8 @@ def test_many_clusters_are_for_a_refined_tree(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(asking, "SIZES", (2,))
     shape = {"n_informative": 10, "n_redundant": 0, "n_clusters_per_class": 8, "class_sep": 1.5}
     X, y = make_classification(800, 10, **shape, random_state=0)
-    advice = advise(X, y, **QUICK)
+    # The last digits depend on the processor, and which rows are held out on all digits.
+    advice = advise(X.round(6), y, **QUICK)
     assert (advice.choice, advice.pays) == ("refined", "accuracy")
     assert "Take a refined oblique tree" in advice.recommendation()
     assert isinstance(advice.make(), RefinedTreeClassifier)

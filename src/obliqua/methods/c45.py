@@ -20,6 +20,7 @@ import numpy as np
 
 from obliqua._core.base.spread import column_means
 from obliqua._core.grow.subtree import leaf_without_search
+from obliqua._core.search.criterion import logarithms
 from obliqua._core.search.node_search import threshold_between
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.problem import Problem
@@ -73,7 +74,7 @@ def grow_c45(problem: Problem, method: C45 | None = None, rules: Rules | None = 
 
 def _x_log_x(shares: FloatArray) -> FloatArray:
     """``x log2(x)``, and 0 for 0."""
-    return np.asarray(shares * np.log2(np.maximum(shares, 1e-300)))
+    return np.asarray(shares * logarithms(np.maximum(shares, 1e-300)))
 
 
 def _gain(counts: Int64Array) -> FloatArray:
@@ -83,7 +84,7 @@ def _gain(counts: Int64Array) -> FloatArray:
     # Each share against what it would be by chance: where a split says nothing all quotients are
     # 1, and rounding does not grow with the number of branches.
     quotient = (counts / np.maximum(branches, 1)) * (total / np.maximum(classes, 1))
-    bits = np.log2(np.where(counts > 0, quotient, 1.0))
+    bits = logarithms(np.where(counts > 0, quotient, 1.0))
     return np.asarray((counts / total * bits).sum(axis=(-2, -1)))
 
 
@@ -259,7 +260,7 @@ class _C45Growth(BranchingGrowth[_C45Division]):
         chosen = np.minimum.reduceat(np.where(good, np.arange(len(gain)), len(gain)), start)
         gain = gain[chosen]
         if self.method.mdl_correction:
-            gain = gain - np.log2(tries) / (total * self.problem.row_unit)
+            gain = gain - logarithms(tries) / (total * self.problem.row_unit)
         branches = cuts.sides[chosen].sum(axis=2)
         spread = _branch_entropy(branches, total)
         return {

@@ -3,7 +3,10 @@
 from libc.math cimport fabs, log2
 from libc.stdlib cimport free, malloc
 
+import numpy as np
+
 from obliqua._core.base.types cimport i64, u64
+
 
 cdef double side_variance(const i64* left, const i64* total, int n_classes, i64 n,
                           bint right, i64* scratch) noexcept nogil:
@@ -216,3 +219,14 @@ def py_bound(int code, const i64[::1] left, const i64[::1] inside, const i64[::1
         n_inside += inside[c]
         n += total[c]
     return bin_bound(code, &left[0], &inside[0], &total[0], left.shape[0], n_left, n_inside, n)
+
+
+def logarithms(values):
+    """Binary logarithms by the C library, as above; NumPy's depend on the processor more often."""
+    found = np.array(values, dtype=np.float64, order="C")
+    cdef double[::1] flat = found.reshape(-1)
+    cdef i64 i
+    for i in range(flat.shape[0]):
+        # Most numbers are 1 if there are many classes.
+        flat[i] = log2(flat[i]) if flat[i] != 1.0 else 0.0
+    return found
