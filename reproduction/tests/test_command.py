@@ -217,6 +217,8 @@ def test_ctrl_c_keeps_what_is_finished(folder: Path, jobs: str) -> None:
     told = 3 + rest.count(" repeat ")
     kept = Kept(folder / "results" / "hhcart-table-2.jsonl")
     assert sum(map(len, kept.all_cells().values())) >= told
+    if jobs == "1":
+        return
     done = subprocess.run(
         [*program, "--resume", "--repeats", "1"],
         cwd=ROOT / "docs",

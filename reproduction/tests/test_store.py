@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -281,22 +282,20 @@ def figures(path: Path) -> Any:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL on Windows")
-@pytest.mark.parametrize("jobs", [1, 2])
 def test_a_killed_program_loses_only_what_it_was_computing(
-    experiment: tuple[Path, Any], tmp_path: Path, jobs: int
+    experiment: tuple[Path, Any], tmp_path: Path
 ) -> None:
+    """It is killed twice, alone and with its workers, and then ends."""
     folder, whole = experiment
     path = tmp_path / "x.jsonl"
     finished = 0
-    kills = 0
-    while kills < 2:
+    for jobs in (1, 2):
         process = start(folder, path, jobs)
         assert process.stderr is not None
         # Killed as soon as a cell is told of, that is while the next one is computed.
         line = process.stderr.readline()
         os.killpg(process.pid, signal.SIGKILL)
         rest = process.communicate(timeout=60)[1]
-        kills += 1
         told = 1 + rest.count("repeat")
         kept = sum(map(len, figures(path).values()))
         assert line.startswith("[1/"), line + rest
@@ -311,14 +310,14 @@ def test_a_killed_program_loses_only_what_it_was_computing(
 
 
 def test_an_experiment_that_is_complete_computes_nothing(
-    experiment: tuple[Path, Any], tmp_path: Path
+    experiment: tuple[Path, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, whole = experiment
+    monkeypatch.syspath_prepend(folder)
     path = tmp_path / "x.jsonl"
     content = (folder / "whole.jsonl").read_bytes()
     path.write_bytes(content)
-    process = start(folder, path)
-    assert process.communicate()[1] == ""
+    import_module("experiment").run_it(path)
     assert path.read_bytes() == content
     assert len(whole["m"]) == 6
 

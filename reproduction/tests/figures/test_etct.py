@@ -73,22 +73,14 @@ def test_the_kept_tables_are_complete(number: int) -> None:
         assert f" {ours} " in line
 
 
-@pytest.mark.parametrize(("number", "data_set"), [(1, "d5"), (1, "d11"), (2, "d5"), (2, "d10")])
-def test_the_kept_figures_are_those_of_this_code(number: int, data_set: str) -> None:
-    repeats = int(kept(f"2c-etct-table-{number}")[data_set, "2C-ETCT"]["repeats"])
-    found = measured(number, data_set, "2C-ETCT", repeats)
+@pytest.mark.parametrize("data_set", ["d5", "d10"])
+def test_the_kept_figures_with_clusters_are_those_of_this_code(data_set: str) -> None:
+    """The other tables are compared cell by cell, in `test_kept_logs`."""
+    row = kept("2c-etct-table-2")[data_set, "2C-ETCT"]
+    found = measured(2, data_set, "2C-ETCT", int(row["repeats"]))
     # Rounding of another machine may move a row or two over a threshold.
-    row = kept(f"2c-etct-table-{number}")[data_set, "2C-ETCT"]
     assert found.accuracy[0] == pytest.approx(row["accuracy_ours"], abs=0.3)
     assert found.leaves[0] == pytest.approx(row["leaves_ours"], abs=0.5)
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("method", METHODS)
-def test_the_kept_figures_of_glass_are_those_of_this_code(method: str) -> None:
-    row = kept("2c-etct-table-3")["windows", method]
-    found = measured(3, "windows", method, int(row["repeats"]))
-    assert found.accuracy[0] == pytest.approx(row["accuracy_ours"], abs=0.3)
 
 
 # --- what they say ----------------------------------------------------------------------------

@@ -9,7 +9,6 @@ but it tells nodes of two rows from nodes of three, and twoing from entropy.
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,14 +21,11 @@ from reproduction.catalogue import TABLES
 from reproduction.papers.oc1 import PROGRAM_1, PROGRAM_2, PUBLISHED_1, TABLE_1, TABLE_2
 from reproduction.protocol import Summary, run_cell, summarise
 from reproduction.rows import ExperimentRows
-from reproduction.store import Store
-from reproduction.tables import run_table
+from reproduction.tests.kept import kept_row
 
 WIDTH = 2.0
-REPEATS = 10
+REPEATS = 3
 MADE = [data_set.name for data_set in TABLE_2.data_sets]
-FILED = ["cancer", "housing", "diabetes"]
-ANYWHERE = ["iris"]
 
 
 @cache
@@ -50,8 +46,7 @@ def away(ours: tuple[float, float], program: Figure) -> float:
 
 @pytest.mark.parametrize("name", MADE)
 def test_unpruned_trees_are_those_of_the_program(name: str) -> None:
-    program = PROGRAM_2[name]["OC1-AP"]
-    found = unpruned(name, min_samples_split=2)
+    program, found = PROGRAM_2[name]["OC1-AP"], kept_row("oc1-table-2", name, "OC1-AP").ours
     assert abs(away(found.accuracy, program.accuracy)) <= WIDTH
     assert abs(away(found.leaves, program.leaves)) <= WIDTH
 
@@ -73,11 +68,9 @@ def test_splits_of_no_use_do_not_occur_in_these_data(name: str) -> None:
     assert with_them == without
 
 
-def check_table_1(name: str, folder: Path) -> None:
-    store = Store(folder / "oc1.json", TABLE_1.name, seed=0)
-    (row,) = run_table(
-        TABLE_1, store, data_sets=[name], methods=["OC1-AP"], progress=lambda line: None
-    ).rows
+@pytest.mark.parametrize("name", ["iris", "cancer", "housing", "diabetes"])
+def test_the_row_of_table_1(name: str) -> None:
+    row = kept_row("oc1-table-1", name, "OC1-AP")
     assert row.published == PUBLISHED_1[name]["OC1-AP"]
     assert row.prototype == PROGRAM_1[name]["OC1-AP"]
     for ours, paper, program in (
@@ -86,17 +79,6 @@ def check_table_1(name: str, folder: Path) -> None:
     ):
         assert abs(away(ours, paper)) <= WIDTH
         assert abs(away(ours, program)) <= WIDTH
-
-
-@pytest.mark.parametrize("name", ANYWHERE)
-def test_the_row_of_table_1(name: str, tmp_path: Path) -> None:
-    check_table_1(name, tmp_path)
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("name", FILED)
-def test_the_row_of_table_1_on_files(name: str, tmp_path: Path) -> None:
-    check_table_1(name, tmp_path)
 
 
 def test_the_tables_are_known_and_their_figures_plausible() -> None:

@@ -53,18 +53,6 @@ def test_the_kept_tables_are_complete(name: str) -> None:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("method", ["bagging/20", "ODT/all", "ODT-sum/20", "AFT-32/all"])
-def test_the_kept_figures_are_those_of_this_code(method: str) -> None:
-    """Of some repeats; the ranges are those of all."""
-    (chosen,) = TABLE_1.choose_methods([method])
-    (spect,) = TABLE_1.choose_sets()
-    rows = spect.load()
-    found = [error(run_cell("SPECT", rows, chosen, k, seed=0)) for k in range(3)]
-    row = errors("odt-table-1", method)
-    assert row["error_ours_min"] - 0.6 <= min(found) <= max(found) <= row["error_ours_max"] + 0.6
-
-
-@pytest.mark.data
 def test_c45_is_that_of_the_paper() -> None:
     rows = TABLE_1.choose_sets()[0].load()
     usual, plain = (
@@ -79,7 +67,7 @@ def test_c45_is_that_of_the_paper() -> None:
 def test_the_whole_aggregated_tree_is_the_aggregated_spectrum() -> None:
     rows = TABLE_1.choose_sets()[0].load()
     assert rows.X_test is not None
-    cut = {"coding": "0/1", "spectrum_energy": 0.99, "max_samples": 20}
+    cut = {"coding": "0/1", "spectrum_energy": 0.9, "max_samples": 20}
     tree = of_bagged(0, one_tree=True, max_leaf_nodes=None, merge="class", **cut).fit(
         rows.X, rows.y
     )

@@ -1,0 +1,34 @@
+"""What the kept logs say: all repeats of the papers' tables.
+
+Tests of figures read them here in the place of growing trees. That the code still grows the trees
+of the logs is the business of `test_kept_logs`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from reproduction import page
+from reproduction.catalogue import TABLES
+from reproduction.store import Kept
+from reproduction.tables import Comparison, Row
+
+
+@cache
+def log_of(table: str) -> Kept:
+    """The log with the cells of a table."""
+    (path,) = page.LOGS.glob(f"{TABLES[table].cells_of or table}.jsonl*")
+    return Kept(path)
+
+
+@cache
+def kept(table: str) -> Comparison:
+    """A table as its log has it."""
+    chosen = TABLES[table]
+    return chosen.filled(log_of(table), chosen.choose_sets(), chosen.choose_methods())
+
+
+def kept_row(table: str, data_set: str, method: str) -> Row:
+    """A method on a data set, published figures and ours."""
+    (row,) = (r for r in kept(table).rows if (r.data_set, r.method) == (data_set, method))
+    return row
