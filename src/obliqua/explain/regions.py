@@ -343,6 +343,9 @@ def _made(leaf: int, asked: Inequalities, known: Known, words: InequalityWriter)
     )
 
 
+# --- what branches ask for: found once per branch -----------------------------------------------
+
+
 class Inequalities:
     """The inequalities of some branches of a tree, given by their nodes and numbers."""
 

@@ -468,6 +468,9 @@ def angle_between(a: FloatArray, b: FloatArray) -> float:
     return float(np.degrees(2 * np.arctan2(length_of(a - b), length_of(a + b))))
 
 
+# --- one split chosen anew ----------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class _Stumps:
     """Fits copies of an estimator to rows of one node, with what was made from all rows."""

@@ -203,10 +203,8 @@ def subclasses(
         The rows, those of the training or others.
     y : array-like of shape (n_rows,)
         Their labels. For a tree about two classes, rows of others are left out.
-    feature_names : sequence of str, default=None
-        Names of the columns instead of those that the model knows.
-    class_names : sequence of str, default=None
-        Names of the classes, in the order of `classes_`, instead of the labels.
+    feature_names, class_names : sequence of str, default=None
+        Names instead of those that the model knows; those of classes in the order of `classes_`.
     tree : int, default=None
         Which tree of a model with several.
 

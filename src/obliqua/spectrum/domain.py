@@ -485,6 +485,9 @@ class Domain:
         return type(self), (self.features, self.packing)
 
 
+# --- what is given ------------------------------------------------------------------------------
+
+
 def check_domain(domain: Any) -> None:
     """Refuse what is no domain."""
     if not isinstance(domain, Domain):
@@ -565,6 +568,9 @@ def points_of(domain: Domain, codes: Any) -> Int64Array:
             "known."
         )
     return given.astype(np.int64)
+
+
+# --- which branch each level takes --------------------------------------------------------------
 
 
 def split_column(tree: Tree, node: int) -> int:

@@ -353,6 +353,9 @@ BLOCK = 2**18
 _HALVES = (slice(0, None, 2), slice(1, None, 2))
 
 
+# --- the boxes of the leaves, feature by feature ------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class Sides:
     """What the leaves that are narrow in a feature have of it.
