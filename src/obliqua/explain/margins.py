@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data.encoding import Encoding
 from obliqua.explain._planes import lengths_of, numbers_of, plane_parts, require_kinds, units_of
 from obliqua.tree.tree import Tree
 from obliqua.words.subject import read_values, subject_of
@@ -176,7 +175,9 @@ def margins(
     subject = subject_of(model, tree=tree)
     walked = subject.tree
     require_kinds(walked, np.flatnonzero(~walked.is_leaf), "a margin")
-    units = units_of(scale, subject.encoding.names, _qualitative(subject.encoding))
+    columns = subject.encoding.columns
+    without_unit = [column.name for column in columns if column.kind == "qualitative"]
+    units = units_of(scale, subject.encoding.names, without_unit)
     Z = subject.rows(X)
     start, node, leaf = _ways(walked, Z)
     value, distance, scaled, lead = _measured(walked, Z, start, node, units)
@@ -184,10 +185,6 @@ def margins(
     return Margins(
         start, node, value, distance, scaled, lead, units, smallest, nearest, leaf, walked, Z
     )
-
-
-def _qualitative(encoding: Encoding) -> list[str]:
-    return [column.name for column in encoding.columns if column.kind == "qualitative"]
 
 
 def _ways(tree: Tree, Z: AnyArray) -> tuple[Int64Array, Int64Array, Int64Array]:
