@@ -90,11 +90,6 @@ class Rule:
 
     def lines(self) -> list[str]:
         """Write the rule with a condition per line, and below it what levels count in it.
-
-        Returns
-        -------
-        list of str
-            The lines.
         """
         if not self.conditions:
             return [self.text]

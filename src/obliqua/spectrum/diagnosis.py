@@ -172,11 +172,6 @@ class Diagnosis:
 
     def describe(self) -> str:
         """Say it in words.
-
-        Returns
-        -------
-        str
-            Some lines.
         """
         trees = "1 tree" if self.n_trees == 1 else f"{self.n_trees} trees"
         lines = [f"{trees}, {_TITLES[self.measure]}", *self._of_trees()]

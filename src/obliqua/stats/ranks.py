@@ -251,11 +251,6 @@ class Ranks:
 
     def describe(self) -> str:
         """Say in words what was found.
-
-        Returns
-        -------
-        str
-            A few sentences.
         """
         n, k = self.ranks.shape
         ranked = ", ".join(f"{name} {self.mean_ranks[name]:.2f}" for name in self.order)
