@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from obliqua import CartClassifier, HHCartClassifier, Tree, TreeBuilder, export_rules
 from obliqua.data.encoding import Column, Encoding
-from obliqua.export.rules import Between, Largest, OneOf
+from obliqua.export import Between, Largest, OneOf
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.model import Model
 from obliqua.words.levels import written_levels

@@ -20,7 +20,7 @@ from obliqua import (
     export_text,
 )
 from obliqua.data.encoding import Column, Encoding
-from obliqua.export.rules import Between, OneOf
+from obliqua.export import Between, OneOf
 from obliqua.tree.model import Model
 from obliqua.words.levels import asks_for_levels, level_branches, written_levels
 from obliqua.words.question import conditions, question_of

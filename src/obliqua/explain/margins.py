@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data.encoding import Encoding
 from obliqua.explain._planes import lengths_of, numbers_of, plane_parts, require_kinds, units_of
 from obliqua.tree.tree import Tree
 from obliqua.words.subject import read_values, subject_of
@@ -115,6 +114,32 @@ def margins(
 ) -> Margins:
     """Measure how far rows are from the splits on their way.
 
+    Parameters
+    ----------
+    model : estimator, Model or Tree
+        What the rows walk.
+    X : array-like of shape (n_rows, n_features)
+        The rows.
+    scale : array-like of shape (n_features,), default=None
+        What counts as one unit of each feature in a distance, ``X.std(axis=0)`` for instance;
+        1 if not given. Without it the feature with the smallest numbers decides which plane is
+        near. A pandas Series is read by the names in its index, in any order; qualitative
+        features may be absent there, and need a 1 in an array.
+    tree : int, default=None
+        Which tree of a model with several.
+
+    Returns
+    -------
+    Margins
+        The margins, with the smallest of each row and the node where it is.
+
+    Raises
+    ------
+    TreeError
+        If a node is no hyperplane.
+    ValueError
+        If a scale is not positive, or if a Series has other names than the features.
+
     Notes
     -----
     The smallest distance is exactly how far a row is from leaving its leaf. The rows of a leaf
@@ -150,7 +175,9 @@ def margins(
     subject = subject_of(model, tree=tree)
     walked = subject.tree
     require_kinds(walked, np.flatnonzero(~walked.is_leaf), "a margin")
-    units = units_of(scale, subject.encoding.names, _qualitative(subject.encoding))
+    columns = subject.encoding.columns
+    without_unit = [column.name for column in columns if column.kind == "qualitative"]
+    units = units_of(scale, subject.encoding.names, without_unit)
     Z = subject.rows(X)
     start, node, leaf = _ways(walked, Z)
     value, distance, scaled, lead = _measured(walked, Z, start, node, units)
@@ -158,10 +185,6 @@ def margins(
     return Margins(
         start, node, value, distance, scaled, lead, units, smallest, nearest, leaf, walked, Z
     )
-
-
-def _qualitative(encoding: Encoding) -> list[str]:
-    return [column.name for column in encoding.columns if column.kind == "qualitative"]
 
 
 def _ways(tree: Tree, Z: AnyArray) -> tuple[Int64Array, Int64Array, Int64Array]:

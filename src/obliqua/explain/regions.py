@@ -271,7 +271,22 @@ def region(model: Any, leaf: int, *, minimal: bool = False, tree: int | None = N
 
 
 def regions(model: Any, *, minimal: bool = False, tree: int | None = None) -> tuple[Region, ...]:
-    """Write the regions of all leaves as inequalities."""
+    """Write the regions of all leaves as inequalities.
+
+    Parameters
+    ----------
+    model : estimator, Model or Tree
+        What the leaves belong to.
+    minimal : bool, default=False
+        Whether to leave out the inequalities that the others imply, by linear programming.
+    tree : int, default=None
+        Which tree of a model with several.
+
+    Returns
+    -------
+    tuple of Region
+        A region per leaf, in the order of their numbers.
+    """
     subject = subject_of(model, tree=tree)
     whole = subject.tree
     inner = np.flatnonzero(~whole.is_leaf)
@@ -326,6 +341,9 @@ def _made(leaf: int, asked: Inequalities, known: Known, words: InequalityWriter)
         words,
         words.encoding.names,
     )
+
+
+# --- what branches ask for: found once per branch -----------------------------------------------
 
 
 class Inequalities:

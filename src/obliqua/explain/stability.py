@@ -468,6 +468,9 @@ def angle_between(a: FloatArray, b: FloatArray) -> float:
     return float(np.degrees(2 * np.arctan2(length_of(a - b), length_of(a + b))))
 
 
+# --- one split chosen anew ----------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class _Stumps:
     """Fits copies of an estimator to rows of one node, with what was made from all rows."""
@@ -508,7 +511,8 @@ class _Stumps:
         drawn = bag.codes[rows]
         if (drawn == drawn[0]).all():
             return None
-        share = float((self._weights_of(bag.codes) * bag.weights).sum()) / self.total
+        by_class = 1.0 if self.class_weight is None else self.class_weight[bag.codes]
+        share = float((by_class * bag.weights).sum()) / self.total
         stump = clone(self.estimator).set_params(
             **self._params(min(share, 1.0)), random_state=seed
         )
@@ -520,24 +524,17 @@ class _Stumps:
             return None
         return _in_terms_of_subject(stump.model_, self.subject, self.scale, self.means)
 
-    def _weights_of(self, codes: AnyArray) -> FloatArray:
-        """Return the weight of each row's class."""
-        return np.ones(len(codes)) if self.class_weight is None else self.class_weight[codes]
-
-    def _by_code(self) -> dict[int, float] | None:
-        """Return the weights of the classes by their codes, which are a stump's labels."""
-        return None if self.class_weight is None else dict(enumerate(self.class_weight.tolist()))
-
     def _params(self, share: float) -> dict[str, Any]:
         """Make limits that refer to the whole tree refer to a share of its weight."""
-        known = self.estimator.get_params(deep=False)
+        known, by_class = self.estimator.get_params(deep=False), self.class_weight
         wanted = {
             "max_depth": 1,
             "max_leaf_nodes": None,
             "pruning": None,
             "collapse": False,
             "ccp_alpha": None,
-            "class_weight": self._by_code(),
+            # The labels of a stump are codes.
+            "class_weight": None if by_class is None else dict(enumerate(by_class.tolist())),
             "priors": None,
             "scale": None,
             "n_jobs": 1,

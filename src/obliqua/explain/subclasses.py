@@ -195,6 +195,30 @@ def subclasses(
     which the class looks different. This says how large they are, how far from the rest, and in
     which features.
 
+    Parameters
+    ----------
+    model : estimator, Model or Tree
+        What the rows walk.
+    X : array-like of shape (n_rows, n_features)
+        The rows, those of the training or others.
+    y : array-like of shape (n_rows,)
+        Their labels. For a tree about two classes, rows of others are left out.
+    feature_names, class_names : sequence of str, default=None
+        Names instead of those that the model knows; those of classes in the order of `classes_`.
+    tree : int, default=None
+        Which tree of a model with several.
+
+    Returns
+    -------
+    Subclasses
+        The figures, an entry per leaf; printed, they are a table.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many labels as rows, a label is none of the classes, or all are of
+        classes that the tree is not about.
+
     Notes
     -----
     Features are compared one by one, each in units of its standard deviation within the class. So

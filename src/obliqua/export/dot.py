@@ -55,10 +55,8 @@ def export_graphviz(
     out_file : str, path or file object, default=None
         Where to write the graph too: a path, whose file is replaced at once when everything is
         written, or a file that is open for writing text.
-    feature_names : sequence of str, default=None
-        Names of the features instead of those that the model knows.
-    class_names : sequence of str, default=None
-        Names of the classes, in the order of `classes_`, instead of their labels.
+    feature_names, class_names : sequence of str, default=None
+        Names instead of those that the model knows; those of classes in the order of `classes_`.
     tree : int, default=None
         Which tree of a model with several.
     max_depth : int, default=None

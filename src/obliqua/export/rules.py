@@ -89,13 +89,7 @@ class Rule:
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """Write the rule with a condition per line, and below it what levels count in it.
-
-        Returns
-        -------
-        list of str
-            The lines.
-        """
+        """Write the rule with a condition per line, and below it what levels count in it."""
         if not self.conditions:
             return [self.text]
         written: list[str] = []
@@ -136,10 +130,8 @@ def export_rules(
     ----------
     model : estimator, Model or Tree
         A fitted estimator of this library, a model that was loaded, or a tree.
-    feature_names : sequence of str, default=None
-        Names of the features instead of those that the model knows.
-    class_names : sequence of str, default=None
-        Names of the classes, in the order of `classes_`, instead of their labels.
+    feature_names, class_names : sequence of str, default=None
+        Names instead of those that the model knows; those of classes in the order of `classes_`.
     tree : int, default=None
         Which tree of a model with several.
     max_terms : int, default=None
@@ -240,6 +232,9 @@ def _rule(subject: Subject, leaf: int, conditions: tuple[Condition, ...]) -> Rul
 # So many scores of a linear machine are written out; of more only the one that wins.
 MAX_SCORES = 3
 MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
+
+
+# --- conditions: what a path asks, with what is said twice left out -----------------------------
 
 
 @dataclass(frozen=True)

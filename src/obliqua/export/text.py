@@ -63,10 +63,8 @@ def export_text(
     ----------
     model : estimator, Model or Tree
         A fitted estimator of this library, a model that was loaded, or a tree.
-    feature_names : sequence of str, default=None
-        Names of the features instead of those that the model knows.
-    class_names : sequence of str, default=None
-        Names of the classes, in the order of `classes_`, instead of their labels.
+    feature_names, class_names : sequence of str, default=None
+        Names instead of those that the model knows; those of classes in the order of `classes_`.
     tree : int, default=None
         Which tree of a model with several.
     max_depth : int, default=None

@@ -140,6 +140,9 @@ def _shortened(text: str, kept: int, dots: str) -> str:
     return text[: kept - end].rstrip() + dots + (text[len(text) - end :].lstrip() if end else "")
 
 
+# --- the Axes -----------------------------------------------------------------------------------
+
+
 @runtime_checkable
 class Axes(Protocol):
     """What is drawn in: an Axes of matplotlib, which need not be imported to know one."""

@@ -38,7 +38,7 @@ def question_lines(
         return _level_lines(scale.levels, font, width, size)
     question, parts = scale.question, []
     for k, term in enumerate(question.terms[:max_terms]):
-        before = font.writable(_factor(question, term, k == 0))
+        before = font.writable(factor_before(question, term, k == 0))
         space = width - font.width(before, size)
         if space < width / 2 < font.width(font.writable(term.name), size):
             parts += [before, font.fit(term.name, width, size)]  # a long number, a long name
@@ -59,7 +59,7 @@ def question_lines(
     return lines
 
 
-def _factor(question: Question, term: Term, first: bool) -> str:
+def factor_before(question: Question, term: Term, first: bool) -> str:
     """Write what stands before the name of a feature: its sign, and its coefficient unless 1."""
     number = minus(question.written_coefficient(term, DIGITS))
     sign = "−" if term.coefficient < 0 else "+"
@@ -144,7 +144,7 @@ def _score_of(
     for shown in range(min(max_terms, len(score.terms)), 0, -1):
         parts = []
         for k, term in enumerate(score.terms[:shown]):
-            before = font.writable(_factor(score, term, k == 0))
+            before = font.writable(factor_before(score, term, k == 0))
             parts.append(before + font.fit(term.name, space - font.width(before, size), size))
         hidden = len(score.terms) - shown
         parts += [f"+ ({hidden} more)"] if hidden else []

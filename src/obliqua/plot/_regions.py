@@ -60,29 +60,6 @@ def window_around(low: Sequence[float], high: Sequence[float]) -> FloatArray:
     return window
 
 
-def draw_region(ax: Any, corners: FloatArray, colour: str, gid: str) -> None:
-    """Draw a region, given the colour of its class."""
-    patches = require("matplotlib.patches", "plot", "Drawing regions")
-    drawn = patches.Polygon(
-        corners,
-        closed=True,
-        facecolor=region_colour(colour),
-        edgecolor=mix(INK, "#ffffff", 0.35),
-        linewidth=0.7,
-        joinstyle="round",
-        zorder=1,
-    )
-    drawn.set_gid(gid)
-    ax.add_patch(drawn)
-
-
-def show_window(ax: Any, window: FloatArray) -> None:
-    """Let an Axes show a window, with lines at its left and below only."""
-    ax.set(xlim=(window[0, 0], window[2, 0]), ylim=(window[0, 1], window[2, 1]))
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=8)
-
-
 def qualitative_columns(subject: Subject, trees: Sequence[Tree]) -> BoolArray:
     """Say which columns hold levels; of a bare tree only its tables tell."""
     found = np.array([column.kind == "qualitative" for column in subject.encoding.columns])
@@ -190,9 +167,35 @@ def _restricted(
     return normal, threshold
 
 
+# --- drawing ------------------------------------------------------------------------------------
+
+
 def region_colour(colour: str) -> str:
     """Return the pale colour of a region, given the colour of its class."""
     return mix(colour, "#ffffff", 0.78)
+
+
+def draw_region(ax: Any, corners: FloatArray, colour: str, gid: str) -> None:
+    """Draw a region, given the colour of its class."""
+    patches = require("matplotlib.patches", "plot", "Drawing regions")
+    drawn = patches.Polygon(
+        corners,
+        closed=True,
+        facecolor=region_colour(colour),
+        edgecolor=mix(INK, "#ffffff", 0.35),
+        linewidth=0.7,
+        joinstyle="round",
+        zorder=1,
+    )
+    drawn.set_gid(gid)
+    ax.add_patch(drawn)
+
+
+def show_window(ax: Any, window: FloatArray) -> None:
+    """Let an Axes show a window, with lines at its left and below only."""
+    ax.set(xlim=(window[0, 0], window[2, 0]), ylim=(window[0, 1], window[2, 1]))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=8)
 
 
 def draw_rows(

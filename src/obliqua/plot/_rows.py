@@ -284,6 +284,9 @@ def _edges(values: FloatArray, cut: float, n_bins: int) -> FloatArray | None:
     return edges if np.isfinite(edges).all() and (np.diff(edges) > 0).all() else None
 
 
+# --- what moves a row ---------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Moves:
     """How far each feature moves a row, in the question's units, the farthest first."""

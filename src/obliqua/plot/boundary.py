@@ -73,10 +73,8 @@ def plot_boundary(
         their median in `X`, and qualitative ones at their most frequent level.
     ax : matplotlib Axes, default=None
         Where to draw; without it, a figure is made.
-    feature_names : sequence of str, default=None
-        Names of the columns instead of those that the model knows.
-    class_names : sequence of str, default=None
-        Names of the classes, in the order of `classes_`, instead of the labels.
+    feature_names, class_names : sequence of str, default=None
+        Names instead of those that the model knows; those of classes in the order of `classes_`.
     tree : int, default=None
         Draw only this tree of a model with several.
 

@@ -103,10 +103,8 @@ def plot_path(
     ax : matplotlib Axes, default=None
         Where to draw. It is used whole, and text shrinks with the picture. Without it, a
         figure is made.
-    feature_names : sequence of str, default=None
-        Names of the columns instead of those that the model knows.
-    class_names : sequence of str, default=None
-        Names of the classes, in the order of `classes_`, instead of the labels.
+    feature_names, class_names : sequence of str, default=None
+        Names instead of those that the model knows; those of classes in the order of `classes_`.
     max_terms : int, default=4
         How many terms of a question to show, and how many bars; the others are counted.
     max_nodes : int, default=15

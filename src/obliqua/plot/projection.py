@@ -20,7 +20,7 @@ from obliqua.plot._canvas import (
     size_of_axes,
     write,
 )
-from obliqua.plot._nodes import DIGITS, Palette, minus
+from obliqua.plot._nodes import Palette, factor_before
 from obliqua.plot._regions import (
     clip,
     column_spreads,
@@ -83,10 +83,8 @@ def plot_projection(
         the rows, each feature divided by its standard deviation, vary most beside the first.
     ax : matplotlib Axes, default=None
         Where to draw; without it, a figure is made.
-    feature_names : sequence of str, default=None
-        Names of the columns instead of those that the model knows.
-    class_names : sequence of str, default=None
-        Names of the classes, in the order of `classes_`, instead of the labels.
+    feature_names, class_names : sequence of str, default=None
+        Names instead of those that the model knows; those of classes in the order of `classes_`.
     tree : int, default=None
         Which tree of a model with several.
 
@@ -188,12 +186,9 @@ class Axis:
 
 def _axis(subject: Subject, tree: Tree, plane: int) -> Axis:
     question = read_plane(tree, plane, subject.encoding)
-    terms = []
-    for k, term in enumerate(question.terms):
-        number = minus(question.written_coefficient(term, DIGITS))
-        sign = "−" if term.coefficient < 0 else "+"
-        before = ("" if sign == "+" else sign) if k == 0 else f"{sign} "
-        terms.append(f"{before}{term.name}" if number == "1" else f"{before}{number}·{term.name}")
+    terms = [
+        factor_before(question, term, k == 0) + term.name for k, term in enumerate(question.terms)
+    ]
     return Axis(tree, plane, question.divisor, tuple(terms))
 
 

@@ -65,10 +65,8 @@ def plot_subclasses(
         columns.
     ax : matplotlib Axes, default=None
         Where to draw; without it, a figure is made.
-    feature_names : sequence of str, default=None
-        Names of the columns instead of those that the model knows.
-    class_names : sequence of str, default=None
-        Names of the classes, in the order of `classes_`, instead of the labels.
+    feature_names, class_names : sequence of str, default=None
+        Names instead of those that the model knows; those of classes in the order of `classes_`.
     tree : int, default=None
         Which tree of a model with several.
 

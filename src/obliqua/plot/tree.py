@@ -110,10 +110,8 @@ def plot_tree(
     ax : matplotlib Axes, default=None
         Where to draw. It is used whole, and text shrinks with the picture. Without it, a
         figure is made that is as large as the tree needs.
-    feature_names : sequence of str, default=None
-        Names of the columns instead of those that the model knows.
-    class_names : sequence of str, default=None
-        Names of the classes, in the order of `classes_`, instead of the labels.
+    feature_names, class_names : sequence of str, default=None
+        Names instead of those that the model knows; those of classes in the order of `classes_`.
     max_depth : int, default=None
         How many levels below the root to draw; what is below is counted. By default the whole
         tree is drawn if it has at most 40 leaves and 16 levels of questions, else as many

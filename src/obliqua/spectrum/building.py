@@ -369,6 +369,9 @@ def _add_split(
     builder.add_levels(i, node.feature, branches, children, unseen=largest, missing=largest)
 
 
+# --- a function within a box, by its spectrum or by its leaves ----------------------------------
+
+
 class BoxedFunction(Protocol):
     """What is asked of a function within a box."""
 

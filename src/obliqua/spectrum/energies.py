@@ -311,7 +311,9 @@ class _FeatureFunctions:
 
     def pair(self, f: int, g: int) -> float:
         one, two = self.leaves.sides[f], self.leaves.sides[g]
-        both, at_one, at_two = _common(one.leaves, two.leaves)
+        both, at_one, at_two = np.intersect1d(
+            one.leaves, two.leaves, assume_unique=True, return_indices=True
+        )
         one, two = one.taken(at_one), two.taken(at_two)
         values = self.weighted[both] / (one.share * two.share)[:, None]
         # Means over either feature and over both, of what these leaves add up to.
@@ -343,14 +345,13 @@ class _FeatureFunctions:
         )
 
 
-def _common(one: Int64Array, two: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
-    return np.intersect1d(one, two, assume_unique=True, return_indices=True)
-
-
 #: How many features of nodes are looked at together.
 BLOCK = 2**18
 
 _HALVES = (slice(0, None, 2), slice(1, None, 2))
+
+
+# --- the boxes of the leaves, feature by feature ------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -297,7 +297,6 @@ def _of_regression_trees(ensemble: Any) -> TreeSum | None:
 def _of_regressors(whole: Any, members: list[Any]) -> TreeSum:
     """Read trees whose mean is the answer."""
     encoding = _encoding_of(whole)
-    features = getattr(whole, "estimators_features_", None)
     trees, values = [], []
     for number, member in enumerate(members):
         if not is_sklearn_tree(member):
@@ -306,9 +305,7 @@ def _of_regressors(whole: Any, members: list[Any]) -> TreeSum:
                 "read. Take an ensemble of scikit-learn's DecisionTreeRegressor."
             )
         tree, value = _regression_tree(member)
-        if features is not None:
-            columns = np.asarray(features[number], dtype=np.int32)
-            tree = replace(tree, n_features=encoding.n_columns, coef_idx=columns[tree.coef_idx])
+        tree = _over_all_columns(tree, whole, number)
         trees.append(tree)
         values.append(value)
     n_outputs = values[0].shape[1]
@@ -426,6 +423,15 @@ def _outputs_of(whole: Any, n_outputs: int) -> tuple[str, ...]:
 # --- what they have in common ---------------------------------------------------------------
 
 
+def _over_all_columns(tree: Tree, whole: Any, number: int) -> Tree:
+    """Return a member's tree over the columns of the ensemble, some of which it may have had."""
+    drawn = getattr(whole, "estimators_features_", None)
+    if drawn is None:
+        return tree
+    columns = np.asarray(drawn[number], dtype=np.int32)
+    return replace(tree, n_features=int(whole.n_features_in_), coef_idx=columns[tree.coef_idx])
+
+
 def _encoding_of(whole: Any) -> Encoding:
     names = getattr(whole, "feature_names_in_", None)
     return Encoding.identity(int(whole.n_features_in_), names)
@@ -474,6 +480,9 @@ def _refusal(given: Any) -> str:
     )
 
 
+# --- the trees of a classifier that is an ensemble ----------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class Ensemble:
     """The trees of a classifier, over the same columns and classes."""
@@ -515,15 +524,12 @@ def put_together(
     """Read the trees of the members of a classifier, over the same columns and classes."""
     classes = np.asarray(whole.classes_)
     n_columns = int(whole.n_features_in_)
-    features = getattr(whole, "estimators_features_", None)
     trees, encodings = [], []
     for number, member in enumerate(members):
         tree, encoding = _tree_in(member, whole)
         if encoding is not None:
             encodings.append(encoding)
-        if features is not None:
-            columns = np.asarray(features[number], dtype=np.int32)
-            tree = replace(tree, n_features=n_columns, coef_idx=columns[tree.coef_idx])
+        tree = _over_all_columns(tree, whole, number)
         known = np.asarray(member.classes_)
         place = known.astype(np.int64) if encoded else np.searchsorted(classes, known)
         stats = np.zeros((tree.n_nodes, len(classes)))
@@ -568,6 +574,9 @@ def _shared(encodings: list[Encoding], whole: Any, n_columns: int) -> Encoding:
         "columns, because each has seen other rows. Give the tree itself as estimator, which is "
         "then bagged, for instance estimator=C45Classifier()."
     )
+
+
+# --- rows as trees walk them --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

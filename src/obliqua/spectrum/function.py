@@ -94,11 +94,6 @@ class Spectrum:
             as pairs of a feature, by number or name, and its entry; ``()`` is the empty one. For
             the function to be real, a partition and its negation need conjugate coefficients.
 
-        Returns
-        -------
-        Spectrum
-            The spectrum.
-
         Raises
         ------
         ValueError
@@ -398,6 +393,59 @@ class Spectrum:
         )
 
 
+def to_entries(at_levels: NDArray[Any]) -> NDArray[Any]:
+    """Return the coefficients of functions of one feature, along the first axis."""
+    found = np.fft.ifft(at_levels, axis=0)
+    return found.real if len(found) <= 2 and not np.iscomplexobj(at_levels) else found
+
+
+def to_levels(at_entries: NDArray[Any]) -> NDArray[Any]:
+    """Return what functions of one feature are at each level, along the first axis."""
+    return np.fft.fft(at_entries, axis=0)
+
+
+def gathered(
+    domain: Domain, keys: Int64Array, values: NDArray[Any], scale: float | None = None
+) -> Spectrum:
+    """Add up coefficients of equal partitions, and leave out what is 0 but for rounding."""
+    if scale is None:
+        scale = float(np.abs(values).max(initial=0.0))
+    distinct, place = _keys.group(keys)
+    if len(distinct) < len(keys):
+        total = np.zeros((len(distinct), values.shape[1]), dtype=values.dtype)
+        np.add.at(total, place, values)
+    else:
+        total = np.empty_like(values)
+        total[place] = values
+    return Spectrum(domain, *cleaned(distinct, total, scale))
+
+
+def cleaned(
+    keys: Int64Array, values: NDArray[Any], scale: float
+) -> tuple[Int64Array, NDArray[Any]]:
+    """Leave out coefficients that are 0 but for rounding."""
+    there = (np.abs(values) > ROUNDING * scale).any(axis=1)
+    if there.all():
+        return keys, values
+    return keys[there], values[there]
+
+
+def at_points(
+    rows: Int64Array, n_terms: int, n_outputs: int, of_block: Callable[[Int64Array], FloatArray]
+) -> FloatArray:
+    """Return the values of a sum of terms at points, of shape (n_rows, n_outputs)."""
+    distinct, place = np.unique(rows, axis=0, return_inverse=True)
+    result = np.empty((len(distinct), n_outputs))
+    step = max(1, _BLOCK // max(1, n_terms))
+    for start in range(0, len(distinct), step):
+        block = slice(start, start + step)
+        result[block] = of_block(distinct[block])
+    return np.asarray(result[place.ravel()])
+
+
+# --- what is given ------------------------------------------------------------------------------
+
+
 def vectors_of(domain: Domain, coefficients: Any) -> Int64Array:
     """Return the partitions of a mapping as vectors."""
     if not isinstance(coefficients, Mapping):
@@ -459,17 +507,6 @@ def coefficients_of(given: Iterable[Any]) -> NDArray[Any]:
     return values
 
 
-def to_entries(at_levels: NDArray[Any]) -> NDArray[Any]:
-    """Return the coefficients of functions of one feature, along the first axis."""
-    found = np.fft.ifft(at_levels, axis=0)
-    return found.real if len(found) <= 2 and not np.iscomplexobj(at_levels) else found
-
-
-def to_levels(at_entries: NDArray[Any]) -> NDArray[Any]:
-    """Return what functions of one feature are at each level, along the first axis."""
-    return np.fft.fft(at_entries, axis=0)
-
-
 def squared(values: NDArray[Any]) -> FloatArray:
     """Return the squares of absolute values."""
     return np.asarray(values.real**2 + values.imag**2)
@@ -485,43 +522,7 @@ def _times(values: NDArray[Any], turn: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def gathered(
-    domain: Domain, keys: Int64Array, values: NDArray[Any], scale: float | None = None
-) -> Spectrum:
-    """Add up coefficients of equal partitions, and leave out what is 0 but for rounding."""
-    if scale is None:
-        scale = float(np.abs(values).max(initial=0.0))
-    distinct, place = _keys.group(keys)
-    if len(distinct) < len(keys):
-        total = np.zeros((len(distinct), values.shape[1]), dtype=values.dtype)
-        np.add.at(total, place, values)
-    else:
-        total = np.empty_like(values)
-        total[place] = values
-    return Spectrum(domain, *cleaned(distinct, total, scale))
-
-
-def cleaned(
-    keys: Int64Array, values: NDArray[Any], scale: float
-) -> tuple[Int64Array, NDArray[Any]]:
-    """Leave out coefficients that are 0 but for rounding."""
-    there = (np.abs(values) > ROUNDING * scale).any(axis=1)
-    if there.all():
-        return keys, values
-    return keys[there], values[there]
-
-
-def at_points(
-    rows: Int64Array, n_terms: int, n_outputs: int, of_block: Callable[[Int64Array], FloatArray]
-) -> FloatArray:
-    """Return the values of a sum of terms at points, of shape (n_rows, n_outputs)."""
-    distinct, place = np.unique(rows, axis=0, return_inverse=True)
-    result = np.empty((len(distinct), n_outputs))
-    step = max(1, _BLOCK // max(1, n_terms))
-    for start in range(0, len(distinct), step):
-        block = slice(start, start + step)
-        result[block] = of_block(distinct[block])
-    return np.asarray(result[place.ravel()])
+# --- the spectrum of a tree ---------------------------------------------------------------------
 
 
 def leaf_values(tree: Tree, values: str | ArrayLike) -> FloatArray:

@@ -159,6 +159,9 @@ _LARGEST_VALUE = 1e145
 _NOTHING = np.zeros(1, dtype=np.int32)
 
 
+# --- trees and a measure in flat arrays ---------------------------------------------------------
+
+
 class Nodes(NamedTuple):
     """Flat arrays with an entry per node; see `obliqua._core.forest.overlaps.PackedForest`."""
 

@@ -250,13 +250,7 @@ class Ranks:
         )
 
     def describe(self) -> str:
-        """Say in words what was found.
-
-        Returns
-        -------
-        str
-            A few sentences.
-        """
+        """Say in words what was found."""
         n, k = self.ranks.shape
         ranked = ", ".join(f"{name} {self.mean_ranks[name]:.2f}" for name in self.order)
         first = f"{k} methods on {n} data sets. Mean ranks (1 is best): {ranked}."
@@ -323,9 +317,6 @@ class Ranks:
             and self._signed_ranks(name, other).sum() > 0.0  # which mean ranks may see otherwise
         ]
 
-    def _of_best(self) -> list[Pair]:
-        return [pair for pair in self.pairs if pair.better == self.best]
-
     def _cautions(self) -> list[str]:
         n = len(self.data_sets)
         if 2.0 ** (1 - n) * len(self.pairs) < self.level:
@@ -351,7 +342,7 @@ class Ranks:
             "| method | mean rank | group | against the best: won-lost-tied | p | p, Holm |",
             "|--|--:|--|--:|--:|--:|",
         ]
-        against = {pair.worse: pair for pair in self._of_best()}
+        against = {pair.worse: pair for pair in self.pairs if pair.better == self.best}
         for name in self.order:
             letters = "".join(
                 _letter(place) for place, group in enumerate(self.groups) if name in group

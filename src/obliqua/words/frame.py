@@ -36,7 +36,8 @@ def to_frame(
     subject = subject_of(tree, feature_names, class_names)
     # Names that differ may be equal once they are escaped.
     names = distinct([encodable(name) for name in subject.class_names])
-    columns = {**_columns(subject, names), **_counts(tree, names)}
+    counts = {f"count_{name}": tree.stats[:, number] for number, name in enumerate(names)}
+    columns = {**_columns(subject, names), **counts}
     if library == "polars":
         return _polars(module, columns)
     return _pandas(module, columns)
@@ -74,10 +75,6 @@ def _columns(subject: Subject, names: Sequence[str]) -> dict[str, Any]:
         "gain_over_axis": np.where(inner, tree.gain_over_axis, np.nan),
         "origin": [encodable(labels[k]) if k >= 0 else None for k in tree.origin.tolist()],
     }
-
-
-def _counts(tree: Tree, names: Sequence[str]) -> dict[str, Any]:
-    return {f"count_{name}": tree.stats[:, number] for number, name in enumerate(names)}
 
 
 def _sides(tree: Tree) -> list[str | None]:
