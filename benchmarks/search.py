@@ -21,7 +21,7 @@ from obliqua.criteria import get_criterion
 from obliqua.data.problem import Problem, encode
 from obliqua.engine.proposals import Planes, read_directions
 from obliqua.engine.rules import Rules
-from obliqua.engine.search import search_node
+from obliqua.engine.search import NodeSearch
 
 N_FEATURES = 20
 N_DIRECTIONS = 40
@@ -73,7 +73,7 @@ def measure(n_rows: int, n_classes: int, criterion: str) -> dict[str, float]:
     node = Node(problem.Z, rows, problem.y, None, counts, rule.code, n_rows, 1, 0)
 
     def search(exhaustive: bool) -> object:
-        return search_node(problem, rows, counts, planes, rule, Rules(), exhaustive)
+        return NodeSearch(problem, rows, counts, rule, Rules(), exhaustive).best(planes)
 
     seconds = {
         "columns": columns_time(problem, counts, rule.code),

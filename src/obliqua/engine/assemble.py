@@ -151,8 +151,7 @@ def assemble(
     planes = _planes(every, joined, order[inner], feature[inner])
     # What was never missing here may be missing later: the mean of all rows stands in for it.
     plain = np.isnan(planes["fill"])
-    means = problem.means if problem.fills is None else problem.fills
-    planes["fill"][plain] = means[planes["coef_idx"][plain]]
+    planes["fill"][plain] = problem.stand_ins[planes["coef_idx"][plain]]
     origin = np.full(n_nodes, -1, dtype=np.int32)
     origin[inner], labels = _origins(joined["direction"][order][inner], feature[inner], records,
                                      describe)  # fmt: skip

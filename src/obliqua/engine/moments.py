@@ -270,7 +270,7 @@ def feature_scale(problem: Problem, kind: str | None) -> FloatArray:
         return np.ones(problem.n_features)
     with np.errstate(over="ignore", divide="ignore"):
         width = np.ones(problem.n_features)
-        plain = ~problem.odd
+        plain = ~problem.coded
         if plain.any():
             width[plain] = _width(problem if plain.all() else _columns(problem, plain), kind)
         for k in np.flatnonzero(~plain).tolist():

@@ -194,7 +194,7 @@ def follow_climb(
     """
     if not 0 <= start < climb.n_restarts:
         raise ValueError(f"start must be from 0 to {climb.n_restarts - 1}; got {start}.")
-    if problem.odd.any():
+    if problem.coded.any():
         raise ValueError(
             "follow_climb takes numbers only; this problem has qualitative features or missing "
             "values. Leave these columns out."
@@ -204,15 +204,13 @@ def follow_climb(
         raise ValueError("follow_climb takes the library's own criteria by name, no function.")
     shift = weight_shift(problem.total_weight)
     factors = feature_scale(problem, scale)
-    counts = np.zeros(problem.n_classes, dtype=np.int64)
-    np.add.at(counts, problem.y, 1 if problem.weights is None else problem.weights)
     finder = climb.finder(Task(problem, problem.n_rows, shift, factors))
     n_tasks = finder.load(
         problem.Z,
         np.arange(problem.n_rows, dtype=np.int32),
         problem.y,
         problem.weights,
-        counts,
+        problem.counts,
         (measure.code, 1, 0),
         key,
     )

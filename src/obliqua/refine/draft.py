@@ -18,7 +18,7 @@ from obliqua.refine.rows import Float32Array, SoftRows, WeightColumns, padded
 from obliqua.tree.layout import KIND_NAMES, NodeKind, first_children, pointers
 from obliqua.tree.tree import Tree
 
-__all__ = ["FLOOR", "Draft", "draft_of", "tree_of", "with_odd_spreads"]
+__all__ = ["FLOOR", "Draft", "draft_of", "tree_of", "with_coded_spreads"]
 
 #: c in the loss -log(v + c), which bounds what a row can cost: it may be mislabelled.
 FLOOR = 0.2
@@ -147,7 +147,7 @@ def tree_of(draft: Draft, rows: SoftRows, problem: Problem, label: str) -> Tree:
         tree = _counted(tree, problem, rows.n_threads)
         empty = tree.is_leaf & (tree.n_samples == 0)
         if not empty.any():
-            return with_odd_spreads(tree, problem)
+            return with_coded_spreads(tree, problem)
         leaves = np.cumsum(tree.is_leaf) - 1
         draft = without_leaves(draft, np.sort(leaves[empty]))
 
@@ -187,7 +187,6 @@ def _level_order(child: Int32Array) -> tuple[BoolArray, Int64Array]:
 def _planes(normals: FloatArray, columns: WeightColumns, problem: Problem) -> dict[str, Any]:
     """Lay out hyperplanes over the original columns."""
     normals = _divisible(normals, columns)
-    means = problem.means if problem.fills is None else problem.fills
     used = _used_columns(normals, columns)
     n_coef = used.sum(axis=1)
     plane, column = np.nonzero(used)
@@ -200,7 +199,7 @@ def _planes(normals: FloatArray, columns: WeightColumns, problem: Problem) -> di
     coef[plain] = round_significant(
         normals[plane[plain], at[plain]] / columns.sd[at[plain]], _BITS
     )
-    fill[plain] = means[column[plain]]
+    fill[plain] = problem.stand_ins[column[plain]]
     gap = plain & (columns.missing[column] >= 0) & (coef != 0)
     move = normals[plane[gap], columns.missing[column[gap]]]
     with np.errstate(over="ignore"):
@@ -346,9 +345,9 @@ def renumbered(draft: Draft, root: int) -> Draft:
 # `measure_spread` finds it for plain numbers; here the numbers differ from node to node.
 
 
-def with_odd_spreads(tree: Tree, problem: Problem) -> Tree:
+def with_coded_spreads(tree: Tree, problem: Problem) -> Tree:
     """Fill in the standard deviations of columns that are qualitative or have missing values."""
-    wanted = np.flatnonzero(problem.odd[tree.coef_idx]).tolist()
+    wanted = np.flatnonzero(problem.coded[tree.coef_idx]).tolist()
     if not wanted:
         return tree
     leaf = tree.apply(problem.Z)
