@@ -7,7 +7,7 @@ splits are and whether the tree goes on is the engine's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -31,7 +31,7 @@ class NodeView:
 
     Parameters
     ----------
-    makers : dict of callables
+    makers : mapping of callables
         What makes `X`, `encoded`, `n_levels`, `y`, `sample_weight`, `row_weight` and `counts`.
     depth : int
         See below.
@@ -64,7 +64,7 @@ class NodeView:
         Random numbers that depend on the seed and on the node's place in the tree only.
     """
 
-    def __init__(self, makers: dict[str, Callable[[], Any]], depth: int, key: int) -> None:
+    def __init__(self, makers: Mapping[str, Callable[[], Any]], depth: int, key: int) -> None:
         self._makers: dict[str, Callable[[], Any]] = {
             **makers,
             "n_samples": lambda: len(self.y),

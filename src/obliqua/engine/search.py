@@ -144,8 +144,7 @@ class NodeSearch:
             )
             return cut
 
-        several = self.pool is not None and shares > 1
-        cuts = list(self.pool.map(task, range(shares))) if several else [task(0)]
+        cuts = list(self.pool.map(task, range(shares))) if self.pool and shares > 1 else [task(0)]
         best = min((cut for cut in cuts if cut[1] >= 0), key=lambda c: (-c[0], c[1]), default=None)
         if best is None:
             return None
