@@ -22,7 +22,7 @@ from obliqua.data.table import (
     missing_columns,
     plain_table,
 )
-from obliqua.data.weights import put_on_grid, row_counts, row_unit, row_weights
+from obliqua.data.weights import counted_as_rows, put_on_grid
 
 __all__ = ["Problem", "encode"]
 
@@ -185,14 +185,14 @@ def encode(
     has_missing = X.has_missing
     if sample_weight is not None or class_weight is not None:
         kept, weights, unit = put_on_grid(codes, n_classes, sample_weight, class_weight)
-        counts = row_counts(sample_weight, kept, weights)
+        counts, as_rows, row_unit = counted_as_rows(sample_weight, kept, weights, unit)
         problem = replace(
             problem,
             weights=weights,
             unit=unit,
             row_counts=counts,
-            row_weights=row_weights(sample_weight, kept),
-            row_unit=row_unit(sample_weight, kept, unit),
+            row_weights=as_rows,
+            row_unit=row_unit,
         )
         if not kept.all():
             Z, encoding = _with_levels_in_use(X.Z[kept], X.encoding)

@@ -256,10 +256,13 @@ class CompiledMethod:
         self,
         problem: Problem,
         proposals: Proposals,
+        criterion: Criterion,
+        rules: Rules,
         scale: FloatArray,
         coding: CodedColumns | None = None,
     ) -> None:
         self.problem = problem
+        self.criterion, self.rules = criterion, rules
         self.method: CompiledSide = proposals.proposer
         self.max_features = proposals.max_features
         self.axis_bias = proposals.axis_bias
@@ -299,15 +302,13 @@ class CompiledMethod:
             finder.finished()
         self._loop = []
 
-    def planes(
-        self, rows: Int32Array, counts: Int64Array, key: int, criterion: Criterion, rules: Rules
-    ) -> Planes | None:
+    def planes(self, rows: Int32Array, counts: Int64Array, key: int) -> Planes | None:
         """List the directions of a node, for a criterion in Python."""
-        limits = (criterion.code, rules.min_samples_leaf, rules.min_weight_leaf)
-        self._load(rows, counts, limits, key, 1)
+        self._load(rows, counts, key, 1)
         finder = self._loop[0]
         if isinstance(finder, AsksCriterion):
-            finder.set_measure(PythonCriterion(criterion, counts, self.problem.unit, rules))
+            unit = self.problem.unit
+            finder.set_measure(PythonCriterion(self.criterion, counts, unit, self.rules))
         numbers, planes = finder.directions()
         if not numbers:
             return None
@@ -324,8 +325,6 @@ class CompiledMethod:
         rows: Int32Array,
         counts: Int64Array,
         key: int,
-        code: int,
-        rules: Rules,
         axis: Split | None,
         columns: Columns,
         pool: Executor | None,
@@ -333,8 +332,7 @@ class CompiledMethod:
     ) -> Split | None:
         """Find the best split of a node, if one is better than `axis`; marks its sides."""
         plain = (0.0, -1, 0) if axis is None else (axis.goodness, axis.order, axis.rows_left)
-        limits = (code, rules.min_samples_leaf, rules.min_weight_leaf)
-        tasks = self._load(rows, counts, limits, key, n_threads if pool else 1)
+        tasks = self._load(rows, counts, key, n_threads if pool else 1)
         owner = self._loop[0]
         free = list(self._loop)
         least = plain  # of the coded columns too
@@ -380,18 +378,12 @@ class CompiledMethod:
             marked=True,
         )
 
-    def _load(
-        self,
-        rows: Int32Array,
-        counts: Int64Array,
-        limits: tuple[int, int, int],
-        key: int,
-        n: int,
-    ) -> int:
+    def _load(self, rows: Int32Array, counts: Int64Array, key: int, n: int) -> int:
         """Read a node; returns the number of tasks: mirrors and single directions."""
-        problem = self.problem
+        problem, rules = self.problem, self.rules
         while len(self._loop) < n:
             self._loop.append(self.finder(self.max_rows, helper=len(self._loop) > 0))
+        limits = (self.criterion.code, rules.min_samples_leaf, rules.min_weight_leaf)
         tasks: int = self._loop[0].load(
             problem.Z, rows, problem.y, problem.weights, counts, limits, key
         )

@@ -169,11 +169,16 @@ class _Growth:
         proposals = self.proposals
         scale = feature_scale(self.problem, proposals.scale)
         if isinstance(proposals.proposer, CompiledSide):
-            self.method = CompiledMethod(self.problem, proposals, scale, self.coding)
+            self.method = self._compiled(proposals, scale)
         elif self.coding and not self.has_proposer:
-            self.method = CompiledMethod(self.problem, Proposals(CodedAxes()), scale, self.coding)
+            self.method = self._compiled(Proposals(CodedAxes()), scale)
         elif proposals.scale is not None:
             self.scale = scale
+
+    def _compiled(self, proposals: Proposals, scale: FloatArray) -> CompiledMethod:
+        return CompiledMethod(
+            self.problem, proposals, self.criterion, self.rules, scale, self.coding
+        )
 
     @contextmanager
     def threads(self) -> Iterator[None]:
@@ -266,7 +271,7 @@ class _Growth:
                 continue
             self.consider(node)
             if node.split is None:
-                self.records.leaf(node)
+                self.records.add(node)
             else:
                 waiting.extend(reversed(self.keep(node, self.divide(node))))
         if self.method is not None:
@@ -282,7 +287,7 @@ class _Growth:
 
         def put(node: _Pending) -> None:
             if node.split is None:
-                self.records.leaf(node)
+                self.records.add(node)
             else:
                 # Equal gains: the node first in path order; windows never overlap.
                 heapq.heappush(waiting, (-node.split.gain, node.start, node))
@@ -302,7 +307,7 @@ class _Growth:
                 put(child)
             node.children = None
         for _, _, node in waiting:
-            self.records.leaf(node)
+            self.records.add(node)
         if workers is not None:
             workers.close()
 
@@ -401,8 +406,6 @@ class _Growth:
             self._rows(node),
             node.counts,
             node.key,
-            self.criterion.code,
-            self.rules,
             axis,
             self.columns.lists,
             self.pool if node.rows >= SERIAL_ROWS // 4 else None,
@@ -412,9 +415,7 @@ class _Growth:
     def _ask(self, node: _Pending) -> Planes | None:
         """Ask the proposer about a node; its view dies with the answer."""
         if self.method is not None:
-            return self.method.planes(
-                self._rows(node), node.counts, node.key, self.criterion, self.rules
-            )
+            return self.method.planes(self._rows(node), node.counts, node.key)
         problem, rows = self._numbers(node)
 
         def weights() -> FloatArray:
@@ -498,7 +499,7 @@ class _Growth:
 
     def keep(self, node: _Pending, children: list[_Pending]) -> list[_Pending]:
         """Record a node's split; its children learn the number of their parent."""
-        number = self.records.split(node)
+        number = self.records.add(node, node.split)
         for child in children:
             child.parent = number
         return children

@@ -60,6 +60,14 @@ class Split:
         return right, left
 
 
+def compiled_node(
+    problem: Problem, rows: Int32Array, counts: Int64Array, code: int, rules: Rules, n_rows: int
+) -> Node:
+    """Return rows as the compiled search sees them: those of a node of `n_rows`, or a part."""
+    least = rules.min_samples_leaf, rules.min_weight_leaf
+    return Node(problem.Z, rows, problem.y, problem.weights, counts, code, n_rows, *least)
+
+
 def best_split(found: Iterable[Split]) -> Split | None:
     """Return the split with the largest goodness; the earlier direction wins ties."""
     return min(found, key=lambda split: (-split.goodness, split.order), default=None)
@@ -118,17 +126,8 @@ class NodeSearch:
 
     @cached_property
     def _node(self) -> Node:
-        return Node(
-            self.problem.Z,
-            self.rows,
-            self.problem.y,
-            self.problem.weights,
-            self.counts,
-            self.criterion.code,
-            len(self.rows),
-            self.rules.min_samples_leaf,
-            self.rules.min_weight_leaf,
-        )
+        code, n_rows = self.criterion.code, len(self.rows)
+        return compiled_node(self.problem, self.rows, self.counts, code, self.rules, n_rows)
 
     def _search_compiled(self, planes: Planes) -> Split | None:
         k, node = len(planes), self._node

@@ -12,13 +12,9 @@ The work is compiled (`obliqua._core.lincomb`); what is decided here is what is 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from obliqua._core.lincomb import LinearCombination as Finder
 from obliqua.engine.compiled import CompiledSide, Journal, Task, fewest_rows
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["LinearCombination"]
 

@@ -42,7 +42,7 @@ from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.data.weights import round_significant
 from obliqua.engine.coding import CodedColumns, CodedNode
-from obliqua.engine.moments import ClassSums, FixedPoint, class_sums, feature_scale
+from obliqua.engine.moments import feature_scale, grid_sums
 from obliqua.prune.division import repeated_folds, take
 from obliqua.tree.layout import NodeKind, pointers
 from obliqua.tree.spread import measure_spread
@@ -316,12 +316,7 @@ def space_of(problem: Problem, method: EigenTree) -> Space:
 
 def moments_of(problem: Problem, factor: FloatArray) -> PairMoments | None:
     """Sum up two classes of plain rows, with features multiplied by factors."""
-    grid = FixedPoint.of_problem(problem)
-    sums = class_sums(problem, np.arange(problem.n_rows, dtype=np.int32), grid)
-    still = np.zeros(problem.n_features)
-    sums = ClassSums(
-        sums.weights, sums.first, sums.high, sums.low, FixedPoint(still, still.astype(np.int32))
-    )
+    sums, grid_exponent = grid_sums(problem)
     if (sums.weights == 0).any():
         return None
     weights = sums.weights.astype(np.float64)
@@ -331,7 +326,7 @@ def moments_of(problem: Problem, factor: FloatArray) -> PairMoments | None:
     if not varies.any():
         return None
     mantissa, exponent = np.frexp(factor)
-    exponent = exponent + grid.exponent
+    exponent = exponent + grid_exponent
     with np.errstate(under="ignore"):
         size = np.where(varies, np.ldexp(mantissa, exponent - exponent[varies].max()), 0.0)
         return PairMoments(weights, apart * size, covariances * np.outer(size, size))

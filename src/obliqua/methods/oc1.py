@@ -11,19 +11,17 @@ The work is compiled (`obliqua._core.climb`); what is decided here is what is lo
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from obliqua._core.climb import Climb as Finder
+from obliqua._typing import FloatArray
 from obliqua.criteria import get_criterion
+from obliqua.data.problem import Problem
 from obliqua.engine.compiled import CompiledSide, Journal, Task, fewest_rows
 from obliqua.engine.moments import feature_scale, weight_shift
 from obliqua.methods.hhcart import Householder
-
-if TYPE_CHECKING:
-    from obliqua._typing import FloatArray
-    from obliqua.data.problem import Problem
 
 __all__ = ["Climb", "Step", "follow_climb"]
 

@@ -154,7 +154,7 @@ def tree_of(draft: Draft, rows: SoftRows, problem: Problem, label: str) -> Tree:
 
 def _uncounted(draft: Draft, columns: WeightColumns, problem: Problem, label: str) -> Tree:
     """Lay out the arrays of a tree in which nothing has been counted."""
-    is_leaf, inner = _level_order(draft.child)
+    is_leaf, numbers = _level_order(draft.child)
     n_children = np.where(is_leaf, 0, 2).astype(np.int32)
     return Tree(
         n_features=problem.n_features,
@@ -162,7 +162,7 @@ def _uncounted(draft: Draft, columns: WeightColumns, problem: Problem, label: st
         first_child=first_children(n_children),
         n_children=n_children,
         plane_ptr=pointers(~is_leaf, np.int32),
-        **_planes(draft.normals[inner].astype(np.float64), columns, problem),
+        **_planes(draft.normals[numbers[~is_leaf]].astype(np.float64), columns, problem),
         stats=np.zeros((len(is_leaf), problem.n_classes)),
         n_samples=np.zeros(len(is_leaf), dtype=np.int64),
         gain=np.zeros(len(is_leaf)),
@@ -173,15 +173,14 @@ def _uncounted(draft: Draft, columns: WeightColumns, problem: Problem, label: st
 
 
 def _level_order(child: Int32Array) -> tuple[BoolArray, Int64Array]:
-    """Return which nodes are leaves, in level order, and the draft's numbers of the others."""
-    is_leaf, inner = [], []
+    """Return which nodes are leaves, in level order, and the draft's numbers of all nodes."""
+    found: list[int] = []
     level = [0 if len(child) else -1]
     while level:
-        is_leaf += [node < 0 for node in level]
-        there = [node for node in level if node >= 0]
-        inner += there
-        level = child[there].ravel().tolist()
-    return np.array(is_leaf), np.array(inner, dtype=np.int64)
+        found += level
+        level = child[[node for node in level if node >= 0]].ravel().tolist()
+    numbers = np.array(found, dtype=np.int64)
+    return numbers < 0, numbers
 
 
 def _planes(normals: FloatArray, columns: WeightColumns, problem: Problem) -> dict[str, Any]:
@@ -291,7 +290,8 @@ def without_leaves(draft: Draft, leaves: Int64Array) -> Draft:
 
     At least one leaf must stay.
     """
-    gone = set((-1 - _leaf_numbers(draft.child)[leaves]).tolist())
+    is_leaf, numbers = _level_order(draft.child)
+    gone = set(numbers[is_leaf][leaves].tolist())
     child = draft.child.copy()
     stands: dict[int, int | None] = {}
 
@@ -306,16 +306,6 @@ def without_leaves(draft: Draft, leaves: Int64Array) -> Draft:
     root = standing(0)
     assert root is not None
     return renumbered(replace(draft, child=child), root)
-
-
-def _leaf_numbers(child: Int32Array) -> Int64Array:
-    """Return the draft's numbers of the leaves in level order."""
-    found: list[int] = []
-    level = [0 if len(child) else -1]
-    while level:
-        found += [-1 - node for node in level if node < 0]
-        level = child[[node for node in level if node >= 0]].ravel().tolist()
-    return np.array(found, dtype=np.int64)
 
 
 def renumbered(draft: Draft, root: int) -> Draft:
