@@ -16,12 +16,12 @@ import numpy as np
 
 from obliqua._core.grow.subtree import best_axis_cut, divide_columns, make_axis_cut
 from obliqua._core.search.column_lists import ColumnLists
-from obliqua._core.search.node_search import NodeSearch
+from obliqua._core.search.node_search import SplitSearch
 from obliqua.criteria import get_criterion
 from obliqua.data.problem import Problem, encode
 from obliqua.engine.proposals import Planes, read_directions
 from obliqua.engine.rules import Rules
-from obliqua.engine.search import search_node
+from obliqua.engine.search import SplitSearch
 
 N_FEATURES = 20
 N_DIRECTIONS = 40
@@ -70,10 +70,10 @@ def measure(n_rows: int, n_classes: int, criterion: str) -> dict[str, float]:
     rows = np.arange(n_rows, dtype=np.int32)
     counts = np.bincount(problem.y, minlength=n_classes)
     rule = get_criterion(criterion)
-    node = NodeSearch(problem.Z, rows, problem.y, None, counts, rule.code, n_rows, 1, 0)
+    node = SplitSearch(problem.Z, rows, problem.y, None, counts, rule.code, n_rows, 1, 0)
 
     def search(exhaustive: bool) -> object:
-        return search_node(problem, rows, counts, planes, rule, Rules(), exhaustive)
+        return SplitSearch(problem, rows, counts, rule, Rules(), exhaustive).best(planes)
 
     seconds = {
         "columns": columns_time(problem, counts, rule.code),

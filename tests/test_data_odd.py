@@ -36,7 +36,7 @@ def test_a_problem_knows_its_odd_columns() -> None:
     assert problem.n_levels.tolist() == [2, 0, 0, 1]
     assert problem.n_levels.dtype == np.int32
     assert problem.has_missing.tolist() == [False, True, False, True]
-    assert problem.odd.tolist() == [True, True, False, True]
+    assert problem.coded.tolist() == [True, True, False, True]
     part = take(problem, np.array([True, False, True]))
     assert part.n_levels.tolist() == [2, 0, 0, 1]
     assert part.has_missing.tolist() == [False, True, False, True]
@@ -47,7 +47,7 @@ def test_plain_problems_have_none() -> None:
     by_hand = Problem(np.ones((3, 2)), made.y, None, 1.0, 2, made.encoding)
     for problem in (made, by_hand, encode(read_table(np.ones((3, 2))), [0, 1, 1], 2)):
         assert problem.n_levels.tolist() == [0, 0]
-        assert not problem.odd.any()
+        assert not problem.coded.any()
         assert problem.fills is None
 
 

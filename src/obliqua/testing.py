@@ -4,6 +4,7 @@ import gc
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -290,21 +291,17 @@ class WatchedProposer:
         self, node: NodeView, state: Any, where: str, order: Any = slice(None), factors: Any = 1.0
     ) -> Directions | None:
         """Call the proposer for a copy of a node, with rows in another order or scaled values."""
-        X, weights = node.X[order] * factors, node.sample_weight[order].copy()
-        y, counts = node.y[order].copy(), node.counts.copy()
-        encoded = node.encoded[order] * factors
-        as_rows = node.row_weight[order].copy()
-        copy = NodeView(
-            lambda: X,
-            y,
-            lambda: weights,
-            counts,
-            node.n_levels,
-            node.depth,
-            0,
-            lambda: encoded,
-            lambda: as_rows,
-        )
+        changed = {
+            "X": node.X[order] * factors,
+            "encoded": node.encoded[order] * factors,
+            "n_levels": node.n_levels.copy(),
+            "y": node.y[order].copy(),
+            "sample_weight": node.sample_weight[order].copy(),
+            "row_weight": node.row_weight[order].copy(),
+            "counts": node.counts.copy(),
+        }
+        makers = {name: partial(lambda array: array, array) for name, array in changed.items()}
+        copy = NodeView(makers, node.depth, 0)
         copy.rng.bit_generator.state = state
         answer = self.attempt(copy, where)
         copy.close()

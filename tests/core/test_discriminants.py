@@ -26,7 +26,7 @@ from core.adapter import (
 from core.test_householder import blobs
 from obliqua._core.base.linalg import py_eigen
 from obliqua.data.problem import Problem, encode
-from obliqua.engine.coding import OddColumns
+from obliqua.engine.coding import CodedColumns
 from obliqua.engine.compiled import Task
 from obliqua.engine.moments import feature_scale, spread
 from obliqua.engine.proposals import Proposals
@@ -337,7 +337,7 @@ def test_levels_and_gaps_are_the_numbers_of_the_node(seed: int, method: Any) -> 
     """The split of a node is that of the same node with its numbers written out."""
     problem = odd_columns(seed, weights=seed % 2 == 1)
     rows = np.arange(problem.n_rows, dtype=np.int32)
-    plain = OddColumns(problem).at(rows, class_weights(problem)).problem
+    plain = CodedColumns(problem).at(rows, class_weights(problem)).problem
     rules = {"max_depth": 1}
     tree = grow_tree(problem, "gini", rules, Proposals(method))
     assert tree.feature[0] == -3

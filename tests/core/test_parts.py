@@ -13,7 +13,7 @@ from obliqua.engine.grow import grow
 from obliqua.engine.parts import Part, search_parts
 from obliqua.engine.proposals import Directions, Planes, Proposals, read_directions
 from obliqua.engine.rules import Rules
-from obliqua.engine.search import search_node
+from obliqua.engine.search import SplitSearch
 from obliqua.tree.builder import TreeBuilder
 from obliqua.tree.tree import Tree
 
@@ -72,7 +72,7 @@ def test_split_from_parts_is_the_split_in_memory(criterion: str) -> None:
         rules = Rules(min_samples_leaf=1 + 20 * (seed % 2))
         counts = Part(problem, rows).class_sums()[:-1].copy()
         measure = get_criterion(criterion)
-        whole = search_node(problem, rows, counts, planes, measure, rules)
+        whole = SplitSearch(problem, rows, counts, measure, rules).best(planes)
         for n_bins, few in [(256, 700), (7, 50)]:
             parts = cut_up(problem, rows, n_parts, seed)
             found = search_parts(parts, planes, measure, rules, n_bins=n_bins, few_rows=few)
@@ -93,9 +93,9 @@ def test_bins_find_what_sorting_finds(criterion: str) -> None:
         planes = make_planes(problem, seed)
         rows = np.arange(problem.n_rows, dtype=np.int32)
         counts = Part(problem, rows).class_sums()[:-1].copy()
-        binned = search_node(problem, rows, counts, planes, get_criterion(criterion), Rules())
+        binned = SplitSearch(problem, rows, counts, get_criterion(criterion), Rules()).best(planes)
         by_hand = get_criterion(vectorized(lambda *sides: CRITERIA[criterion].function(*sides)))
-        scanned = search_node(problem, rows, counts, planes, by_hand, Rules())
+        scanned = SplitSearch(problem, rows, counts, by_hand, Rules()).best(planes)
         assert binned is not None and scanned is not None
         assert (binned.order, binned.rows_left, binned.threshold) == (
             scanned.order,

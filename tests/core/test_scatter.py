@@ -23,7 +23,7 @@ def all_rows(problem: Problem) -> np.ndarray:
 
 
 def whole_sums(problem: Problem) -> ClassSums:
-    return class_sums(problem, all_rows(problem), FixedPoint.of_problem(problem))
+    return class_sums(problem, all_rows(problem), FixedPoint.of_rows(problem, all_rows(problem)))
 
 
 @pytest.mark.parametrize("weights", ["none", "integers", "fractions"])
@@ -64,7 +64,7 @@ def test_parts_and_order_change_no_bit(weights: str) -> None:
 def test_sums_differ_when_a_value_does() -> None:
     problem = make_problem(3)
     rows = all_rows(problem)
-    grid = FixedPoint.of_problem(problem)
+    grid = FixedPoint.of_rows(problem, all_rows(problem))
     changed = problem.Z.copy()
     changed[7, 2] += 1e-4
     other = Problem(changed, problem.y, None, 1.0, 3, problem.encoding)

@@ -17,8 +17,12 @@ from numpy.typing import ArrayLike
 from obliqua._core.base.spread import column_means
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, Rows
 from obliqua.data.encoding import QUALITATIVE, Encoding
-from obliqua.data.table import Table, missing_columns, plain_table
-from obliqua.data.weights import put_on_grid, row_counts, row_unit, row_weights
+from obliqua.data.table import (
+    Table,
+    missing_columns,
+    plain_table,
+)
+from obliqua.data.weights import counted_as_rows, put_on_grid
 
 __all__ = ["Problem", "encode"]
 
@@ -94,8 +98,20 @@ class Problem:
         """The number of columns."""
         return int(self.Z.shape[1])
 
+    @property
+    def stand_ins(self) -> FloatArray:
+        """What stands in for a missing number where a node has nothing to say of it."""
+        return self.means if self.fills is None else self.fills
+
     @cached_property
-    def odd(self) -> BoolArray:
+    def counts(self) -> Int64Array:
+        """The weight of each class in grid units."""
+        sums = np.zeros(self.n_classes, dtype=np.int64)
+        np.add.at(sums, self.y, 1 if self.weights is None else self.weights)
+        return sums
+
+    @cached_property
+    def coded(self) -> BoolArray:
         """Which columns are qualitative or have missing values; the others are plain."""
         return np.asarray((self.n_levels > 0) | self.has_missing)
 
@@ -169,20 +185,20 @@ def encode(
     has_missing = X.has_missing
     if sample_weight is not None or class_weight is not None:
         kept, weights, unit = put_on_grid(codes, n_classes, sample_weight, class_weight)
-        counts = row_counts(sample_weight, kept, weights)
+        counts, as_rows, row_unit = counted_as_rows(sample_weight, kept, weights, unit)
         problem = replace(
             problem,
             weights=weights,
             unit=unit,
             row_counts=counts,
-            row_weights=row_weights(sample_weight, kept),
-            row_unit=row_unit(sample_weight, kept, unit),
+            row_weights=as_rows,
+            row_unit=row_unit,
         )
         if not kept.all():
             Z, encoding = _with_levels_in_use(X.Z[kept], X.encoding)
             problem = replace(problem, Z=Z, y=codes[kept], encoding=encoding)
             has_missing = missing_columns(Z) if has_missing.any() else has_missing
-    return _with_odd_columns(problem, has_missing, fill)
+    return _with_coded_columns(problem, has_missing, fill)
 
 
 def _with_levels_in_use(Z: Rows, encoding: Encoding) -> tuple[Rows, Encoding]:
@@ -198,7 +214,7 @@ def _with_levels_in_use(Z: Rows, encoding: Encoding) -> tuple[Rows, Encoding]:
     return Z, Encoding(tuple(columns))
 
 
-def _with_odd_columns(problem: Problem, has_missing: BoolArray, fill: str) -> Problem:
+def _with_coded_columns(problem: Problem, has_missing: BoolArray, fill: str) -> Problem:
     """Note which columns are qualitative and which have missing values."""
     columns = problem.encoding.columns
     fills = None

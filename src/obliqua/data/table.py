@@ -179,9 +179,9 @@ def _distinct(column: RawColumn) -> tuple[Int64Array, list[Any], set[str]]:
         return codes.astype(np.int64), found, _kinds(found, column.called)
     entries = column.values.tolist()
     kinds = _kinds(entries, column.called)  # refuses what has no hash
-    seen: dict[Any, int] = {}
-    numbered = [seen.setdefault(entry, len(seen)) for entry in entries]
-    return np.array(numbered, dtype=np.int64), list(seen), kinds
+    numbers: dict[Any, int] = {}
+    numbered = [numbers.setdefault(entry, len(numbers)) for entry in entries]
+    return np.array(numbered, dtype=np.int64), list(numbers), kinds
 
 
 def _level(entry: Any, bools_only: bool) -> Any:

@@ -49,47 +49,28 @@ def put_on_grid(
     return kept, units, unit
 
 
-def row_counts(
-    sample_weight: ArrayLike | None, kept: BoolArray, weights: Int64Array | None
-) -> Int64Array | None:
-    """Return as how many rows each row counts; None if weights are no numbers of rows."""
-    given = np.ones(len(kept)) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    given = given[kept]
-    if not _are_counts(given):
-        return None
-    counts = given.astype(np.int64)
-    counts //= np.gcd.reduce(counts)
-    if weights is not None and (weights % counts).any():
-        return None
-    return counts
+def counted_as_rows(
+    sample_weight: ArrayLike | None, kept: BoolArray, weights: Int64Array | None, unit: float
+) -> tuple[Int64Array | None, FloatArray, float]:
+    """Return as how many rows each row counts, where weights are numbers of rows; else None.
 
-
-def row_weights(sample_weight: ArrayLike | None, kept: BoolArray) -> FloatArray:
-    """Return as how many rows each row counts where rows are counted, as in tests.
-
-    Weights of classes say how much mistakes matter, not how much has been seen, and have no part
-    in it.
+    Then the same for tests, where weights that are no such numbers have a mean of 1, and as how
+    many rows a grid unit counts. Weights of classes say how much mistakes matter, not how much has
+    been seen, and have no part in it.
     """
     given = np.ones(len(kept)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     given = given[kept]
     if _are_counts(given):
-        return given
-    with np.errstate(over="ignore"):  # NumPy 1.26 warns of denormal weights
-        relative = np.maximum(given / given.max(), _LEAST_SHARE)
-    return np.asarray(relative * (len(relative) / fsum(relative)))
-
-
-def row_unit(sample_weight: ArrayLike | None, kept: BoolArray, unit: float) -> float:
-    """Return as how many rows a grid unit of weight counts where rows are counted."""
-    if sample_weight is None:
-        return unit
-    given = np.asarray(sample_weight, np.float64)[kept]
-    if _are_counts(given):
-        return unit
+        counts = given.astype(np.int64)
+        counts //= np.gcd.reduce(counts)
+        divisible = weights is None or not (weights % counts).any()
+        return counts if divisible else None, given, unit
     largest = float(given.max())
     with np.errstate(over="ignore"):  # NumPy 1.26 warns of denormal weights
-        relative = given / largest
-    return unit / largest * (len(given) / fsum(relative))
+        share = given / largest
+    heavy = np.maximum(share, _LEAST_SHARE)
+    as_rows = np.asarray(heavy * (len(heavy) / fsum(heavy)))
+    return None, as_rows, unit / largest * (len(share) / fsum(share))
 
 
 def _are_counts(weights: FloatArray) -> bool:

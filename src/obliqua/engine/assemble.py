@@ -49,42 +49,36 @@ class Block(NamedTuple):
     table: FloatArray  # their numbers, one after another
 
 
+class _Record(NamedTuple):
+    start: int
+    end: int
+    parent: int
+    depth: int
+    counts: Int64Array
+    split: Any  # None: a leaf
+
+
 @dataclass
 class Records:
     """The nodes that the loop in Python has divided or closed."""
 
     n_classes: int
-    start: list[int] = field(default_factory=list)
-    end: list[int] = field(default_factory=list)
-    parent: list[int] = field(default_factory=list)
-    depth: list[int] = field(default_factory=list)
-    counts: list[Int64Array] = field(default_factory=list)
-    splits: list[Any] = field(default_factory=list)
+    nodes: list[_Record] = field(default_factory=list)
 
-    def leaf(self, node: Any) -> None:
-        """Remember a node that stays a leaf."""
-        self._add(node, None)
-
-    def split(self, node: Any) -> int:
-        """Remember a node with its split; returns its number."""
-        return self._add(node, node.split)
-
-    def _add(self, node: Any, split: Any) -> int:
-        self.start.append(node.start)
-        self.end.append(node.end)
-        self.parent.append(node.parent)
-        self.depth.append(node.depth)
-        self.counts.append(node.counts)
-        self.splits.append(split)
-        return len(self.start) - 1
+    def add(self, node: Any, split: Any = None) -> int:
+        """Remember a node with its split, or as a leaf; returns its number."""
+        self.nodes.append(
+            _Record(node.start, node.end, node.parent, node.depth, node.counts, split)
+        )
+        return len(self.nodes) - 1
 
     def label(self, direction: int) -> str:
         """Return the label of the split that `as_block` gave this number."""
-        return str(self.splits[-2 - direction].label)
+        return str(self.nodes[-2 - direction].split.label)
 
     def as_block(self) -> Block:
         """Return what is remembered as arrays; splits are numbered -2, -3, ..."""
-        splits = self.splits
+        nodes, splits = self.nodes, [node.split for node in self.nodes]
         oblique = [split is not None and split.column < 0 for split in splits]
         feature = [
             LEAF if split is None else OBLIQUE if slanted else split.column
@@ -95,14 +89,14 @@ class Records:
         sizes[oblique] = [len(plane.idx) for plane in terms]
         return Block(
             -1,
-            np.array(self.start, dtype=np.int64),
-            np.array(self.end, dtype=np.int64),
-            np.array(self.parent, dtype=np.int32),
-            np.array(self.depth, dtype=np.int32),
+            np.array([node.start for node in nodes], dtype=np.int64),
+            np.array([node.end for node in nodes], dtype=np.int64),
+            np.array([node.parent for node in nodes], dtype=np.int32),
+            np.array([node.depth for node in nodes], dtype=np.int32),
             np.array(feature, dtype=np.int32),
             np.array([0.0 if s is None else s.threshold for s in splits]),
             np.array([0.0 if s is None else s.gain for s in splits]),
-            np.array(self.counts, dtype=np.int64).reshape(-1, self.n_classes),
+            np.array([node.counts for node in nodes], dtype=np.int64).reshape(-1, self.n_classes),
             np.array([0.0 if s is None else s.axis_gain for s in splits]),
             -2 - np.arange(len(splits)),
             np.concatenate([[0], np.cumsum(sizes)]),
@@ -151,8 +145,7 @@ def assemble(
     planes = _planes(every, joined, order[inner], feature[inner])
     # What was never missing here may be missing later: the mean of all rows stands in for it.
     plain = np.isnan(planes["fill"])
-    means = problem.means if problem.fills is None else problem.fills
-    planes["fill"][plain] = means[planes["coef_idx"][plain]]
+    planes["fill"][plain] = problem.stand_ins[planes["coef_idx"][plain]]
     origin = np.full(n_nodes, -1, dtype=np.int32)
     origin[inner], labels = _origins(joined["direction"][order][inner], feature[inner], records,
                                      describe)  # fmt: skip

@@ -18,19 +18,19 @@ from obliqua.engine.assemble import AXIS_LABEL
 from obliqua.engine.rules import Rules
 from obliqua.engine.search import Split
 
-__all__ = ["SERIAL_ROWS", "SortedColumns", "Words", "plain_columns"]
+__all__ = ["SERIAL_ROWS", "ColumnSet", "SortedColumns", "plain_columns"]
 
-Words = NDArray[np.uint64]  # a set of columns, one bit each
+ColumnSet = NDArray[np.uint64]  # a set of columns, one bit each
 T = TypeVar("T")
 
 SERIAL_ROWS = 20_000  # smaller problems are not worth a second thread
 
 
-def plain_columns(problem: Problem) -> Words:
+def plain_columns(problem: Problem) -> ColumnSet:
     """Return the set of all columns that can be sorted once."""
     n = problem.n_features
     bits = np.zeros(-(-n // 64) * 64, dtype=np.uint8)
-    bits[:n] = ~problem.odd
+    bits[:n] = ~problem.coded
     return np.packbits(bits, bitorder="little").view(np.uint64)
 
 
@@ -46,8 +46,8 @@ class SortedColumns:
         self.n_threads = n_threads
         self.lists = ColumnLists(problem.Z, problem.y, problem.weights, problem.n_classes)
         n = problem.n_features
-        if problem.odd.any():  # those columns are never looked at here
-            plain = np.flatnonzero(~problem.odd).tolist()
+        if problem.coded.any():  # those columns are never looked at here
+            plain = np.flatnonzero(~problem.coded).tolist()
             self._each(lambda column: self.lists.presort(column, column + 1), plain)
             return
         step = max(1, n if pool is None else min(4, n // (4 * n_threads)))
@@ -64,8 +64,8 @@ class SortedColumns:
     def search(self, node: Any, code: int, rules: Rules, exhaustive: bool) -> Split | None:
         """Find the best cut of a node; its set of columns loses those that are constant."""
 
-        def task(group: Words) -> tuple[float, int, int, Words]:
-            cut: tuple[float, int, int, Words] = best_axis_cut(
+        def task(group: ColumnSet) -> tuple[float, int, int, ColumnSet]:
+            cut: tuple[float, int, int, ColumnSet] = best_axis_cut(
                 self.lists,
                 group,
                 node.start,
@@ -101,7 +101,7 @@ class SortedColumns:
     def divide(self, node: Any, column: int) -> None:
         """Divide the columns of a node by the marked sides; `column` is in order already."""
 
-        def task(group: Words) -> None:
+        def task(group: ColumnSet) -> None:
             divide_columns(self.lists, group, column, node.start, node.end)
 
         self._each(task, self._shares(node))
@@ -113,7 +113,7 @@ class SortedColumns:
             return [task(item) for item in items]
         return list(self.pool.map(task, items))
 
-    def _shares(self, node: Any) -> list[Words]:
+    def _shares(self, node: Any) -> list[ColumnSet]:
         """Deal the node's columns out to the threads, if there is enough work for them."""
         if self.pool is None or node.rows < SERIAL_ROWS // 4:
             return [node.active]

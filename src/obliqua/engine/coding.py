@@ -1,8 +1,7 @@
-"""Odd columns at a node: levels and missing values as the numbers that a split works with.
+"""Coded columns at a node: levels and missing values as the numbers that a split works with.
 
-Compiled growth finds these numbers by itself. The loop in
-`obliqua.engine.grow` gets them here: a node
-as a problem of plain numbers, on which any proposer and any criterion can work, and what its
+Compiled growth finds these numbers by itself. The loop in `obliqua.engine.grow` gets them here: a
+node as a problem of plain numbers, on which any proposer and any criterion can work, and what its
 numbers stand for, which goes into the tree with the split.
 """
 
@@ -19,7 +18,7 @@ from obliqua.data.problem import Problem
 from obliqua.engine.moments import spread
 from obliqua.tree.layout import pointers, ranges
 
-__all__ = ["CodedNode", "OddColumns", "Terms"]
+__all__ = ["CodedColumns", "CodedNode", "Terms"]
 
 
 class Terms(NamedTuple):
@@ -43,44 +42,48 @@ class Terms(NamedTuple):
 class CodedNode:
     """The rows of a node as plain numbers."""
 
-    problem: Problem  # the rows of the node alone, without odd columns
-    place: Int64Array  # per column: its place among the odd ones, -1 for a plain one
-    begin: Int64Array  # per odd column: where its numbers begin, and one more for the end
-    # per odd column: a number per level, then what stands in for a missing value
+    problem: Problem  # the rows of the node alone, without coded columns
+    place: Int64Array  # per column: its place among the coded ones, -1 for a plain one
+    begin: Int64Array  # per coded column: where its numbers begin, and one more for the end
+    # per coded column: a number per level, then what stands in for a missing value
     numbers: FloatArray
-    spreads: FloatArray  # per odd column: the standard deviation of its numbers
+    spreads: FloatArray  # per coded column: the standard deviation of its numbers
 
     def terms(self, idx: Int32Array, coef: FloatArray) -> Terms:
         """Return what the coefficients of a hyperplane of this node multiply."""
         place = self.place[idx]
-        odd = place >= 0
+        coded = place >= 0
         fill = np.full(len(idx), np.nan)
-        fill[odd] = self.numbers[self.begin[place[odd] + 1] - 1]
+        fill[coded] = self.numbers[self.begin[place[coded] + 1] - 1]
         sizes = np.zeros(len(idx), dtype=np.int64)
-        sizes[odd] = np.diff(self.begin)[place[odd]] - 1
-        table = self.numbers[ranges(self.begin[place[odd]], sizes[odd])]
+        sizes[coded] = np.diff(self.begin)[place[coded]] - 1
+        table = self.numbers[ranges(self.begin[place[coded]], sizes[coded])]
         if len(idx) == 1:  # as the compiled side has it, bit for bit
-            width = np.where(odd, self.spreads[place], np.nan)
+            width = np.where(coded, self.spreads[place], np.nan)
         else:
             every = np.arange(self.problem.n_rows, dtype=np.int32)
             width = spread(self.problem, every)[idx]
         return Terms(idx, coef, fill, width, sizes, table)
 
 
-class OddColumns:
-    """The odd columns of a problem."""
+class CodedColumns:
+    """The coded columns of a problem."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.columns = np.flatnonzero(problem.odd).astype(np.int32)
+        self.columns = np.flatnonzero(problem.coded).astype(np.int32)
         self.n_levels = np.ascontiguousarray(problem.n_levels[self.columns], dtype=np.int32)
         # Where a node knows no value, the mean of all rows stands in; a level then counts 0.
-        means = problem.means if problem.fills is None else problem.fills
-        self.usual = np.where(self.n_levels > 0, 0.0, means[self.columns])
+        self.fallback = np.where(self.n_levels > 0, 0.0, problem.stand_ins[self.columns])
         self.by_node = problem.fills is None
         self.place = np.full(problem.n_features, -1, dtype=np.int64)
         self.place[self.columns] = np.arange(len(self.columns))
         self.begin = pointers(self.n_levels.astype(np.int64) + 1)
+
+    @property
+    def settings(self) -> tuple[Int32Array, Int32Array, FloatArray, bool]:
+        """What compiled code knows of them."""
+        return self.columns, self.n_levels, self.fallback, self.by_node
 
     def at(self, rows: Int32Array, counts: Int64Array) -> CodedNode:
         """Find the numbers of a node."""
@@ -96,9 +99,7 @@ class OddColumns:
             np.searchsorted(present, y).astype(np.int32),
             weights,
             np.ascontiguousarray(counts[present]),
-            self.n_levels,
-            self.usual,
-            self.by_node,
+            *self.settings[1:],
         )
         Z[self.columns] = values
         plain = Problem(Z.T, y, weights, problem.unit, problem.n_classes, problem.encoding)

@@ -26,11 +26,11 @@ from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion
 from obliqua.data.problem import Problem
 from obliqua.engine.assemble import AXIS_LABEL
-from obliqua.engine.coding import OddColumns, Terms
+from obliqua.engine.coding import CodedColumns, Terms
 from obliqua.engine.moments import weight_shift
 from obliqua.engine.proposals import Planes, Proposals
 from obliqua.engine.rules import Rules
-from obliqua.engine.search import Split, by_function
+from obliqua.engine.search import Split, function_scores
 
 __all__ = ["CompiledMethod", "CompiledSide", "Journal", "Task", "check_rows", "fewest_rows"]
 
@@ -79,7 +79,7 @@ class Task(NamedTuple):
     """What a finder is for."""
 
     problem: Problem
-    room: int  # rows of the largest node
+    max_rows: int  # rows of the largest node
     weight_shift: int  # by how many bits weights are shortened, see `FixedPoint`
     scale: FloatArray  # factors of the features
     max_features: int | None = None  # the most features of a split
@@ -111,7 +111,7 @@ class CompiledSide(ABC):
         return self._finder(
             problem.n_features,
             problem.n_classes,
-            task.room,
+            task.max_rows,
             problem.weights is not None,
             task.weight_shift,
             task.scale,
@@ -172,7 +172,7 @@ def fewest_rows(limit: float | str | None, problem: Problem) -> int:
     return int(min(fewest, (problem.n_rows if counts is None else int(counts.sum())) + 1))
 
 
-class OddSplits(CompiledSide):
+class CodedAxes(CompiledSide):
     """Axis-parallel splits of columns that cannot be sorted once: levels, and missing numbers."""
 
     _finder = PlanningFinder
@@ -201,7 +201,7 @@ class PythonCriterion:
     def score(self, sums: Int64Array) -> float:
         """Return how good it is to have these class sums on the right side."""
         left = (self.counts - sums)[None, :]
-        return float(by_function(self.criterion, left, self.counts, self.unit)[0])
+        return float(function_scores(self.criterion, left, self.counts, self.unit)[0])
 
     def best(
         self,
@@ -242,7 +242,7 @@ class PythonCriterion:
         if len(places) == 0:
             return None
         left = self.counts - sums[places] if right else sums[places]
-        scores = by_function(self.criterion, left, self.counts, self.unit)
+        scores = function_scores(self.criterion, left, self.counts, self.unit)
         k = int(np.argmax(scores))
         if scores[k] < bar:
             return None
@@ -256,35 +256,38 @@ class CompiledMethod:
         self,
         problem: Problem,
         proposals: Proposals,
+        criterion: Criterion,
+        rules: Rules,
         scale: FloatArray,
-        odd: OddColumns | None = None,
+        coding: CodedColumns | None = None,
     ) -> None:
         self.problem = problem
+        self.criterion, self.rules = criterion, rules
         self.method: CompiledSide = proposals.proposer
         self.max_features = proposals.max_features
         self.axis_bias = proposals.axis_bias
         self.weight_shift = weight_shift(problem.total_weight)
         self.scale = scale
-        self.odd = odd
-        self.room = problem.n_rows  # of the largest node that the loop's own finders will see
+        self.coding = coding
+        self.max_rows = problem.n_rows  # of the largest node that the loop's own finders will see
         self._loop: list[Any] = []
 
-    def finder(self, room: int, helper: bool = False) -> Any:
-        """Return a finder for nodes of up to `room` rows; one per thread."""
-        task = Task(self.problem, room, self.weight_shift, self.scale, self.max_features, helper)
-        found = self.method.finder(task)
+    def finder(self, max_rows: int, helper: bool = False) -> Any:
+        """Return a finder for nodes of up to `max_rows` rows; one per thread."""
+        found = self.method.finder(
+            Task(self.problem, max_rows, self.weight_shift, self.scale, self.max_features, helper)
+        )
         found.bias = self.axis_bias
         if self.problem.row_counts is not None:
             found.set_row_counts(np.ascontiguousarray(self.problem.row_counts))
-        if self.odd is not None:
-            odd, only = self.odd, isinstance(self.method, OddSplits)
-            found.set_coding(odd.columns, odd.n_levels, odd.usual, odd.by_node, only)
+        if self.coding is not None:
+            found.set_coding(*self.coding.settings, isinstance(self.method, CodedAxes))
         return found
 
-    def alone(self, room: int) -> CompiledMethod:
-        """Return the same method with finders of its own, for nodes of up to `room` rows."""
+    def alone(self, max_rows: int) -> CompiledMethod:
+        """Return the same method with finders of its own, for nodes of up to `max_rows` rows."""
         other = copy(self)
-        other.room, other._loop = room, []
+        other.max_rows, other._loop = max_rows, []
         return other
 
     def describe(self, number: int) -> str:
@@ -299,15 +302,13 @@ class CompiledMethod:
             finder.finished()
         self._loop = []
 
-    def planes(
-        self, rows: Int32Array, counts: Int64Array, key: int, criterion: Criterion, rules: Rules
-    ) -> Planes | None:
+    def planes(self, rows: Int32Array, counts: Int64Array, key: int) -> Planes | None:
         """List the directions of a node, for a criterion in Python."""
-        limits = (criterion.code, rules.min_samples_leaf, rules.min_weight_leaf)
-        self._load(rows, counts, limits, key, 1)
+        self._load(rows, counts, key, 1)
         finder = self._loop[0]
         if isinstance(finder, AsksCriterion):
-            finder.set_measure(PythonCriterion(criterion, counts, self.problem.unit, rules))
+            unit = self.problem.unit
+            finder.set_measure(PythonCriterion(self.criterion, counts, unit, self.rules))
         numbers, planes = finder.directions()
         if not numbers:
             return None
@@ -324,8 +325,6 @@ class CompiledMethod:
         rows: Int32Array,
         counts: Int64Array,
         key: int,
-        code: int,
-        rules: Rules,
         axis: Split | None,
         columns: ColumnLists,
         pool: Executor | None,
@@ -333,12 +332,11 @@ class CompiledMethod:
     ) -> Split | None:
         """Find the best split of a node, if one is better than `axis`; marks its sides."""
         plain = (0.0, -1, 0) if axis is None else (axis.goodness, axis.order, axis.rows_left)
-        limits = (code, rules.min_samples_leaf, rules.min_weight_leaf)
-        tasks = self._load(rows, counts, limits, key, n_threads if pool else 1)
+        tasks = self._load(rows, counts, key, n_threads if pool else 1)
         owner = self._loop[0]
         free = list(self._loop)
-        least = plain  # of the odd columns too
-        if self.odd is not None:
+        least = plain  # of the coded columns too
+        if self.coding is not None:
             least = owner.look(owner, 0, 0, plain, columns)
         bar = (self.axis_bias * least[0], *least[1:])
 
@@ -380,18 +378,12 @@ class CompiledMethod:
             marked=True,
         )
 
-    def _load(
-        self,
-        rows: Int32Array,
-        counts: Int64Array,
-        limits: tuple[int, int, int],
-        key: int,
-        n: int,
-    ) -> int:
+    def _load(self, rows: Int32Array, counts: Int64Array, key: int, n: int) -> int:
         """Read a node; returns the number of tasks: mirrors and single directions."""
-        problem = self.problem
+        problem, rules = self.problem, self.rules
         while len(self._loop) < n:
-            self._loop.append(self.finder(self.room, helper=len(self._loop) > 0))
+            self._loop.append(self.finder(self.max_rows, helper=len(self._loop) > 0))
+        limits = (self.criterion.code, rules.min_samples_leaf, rules.min_weight_leaf)
         tasks: int = self._loop[0].load(
             problem.Z, rows, problem.y, problem.weights, counts, limits, key
         )

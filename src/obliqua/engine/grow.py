@@ -27,9 +27,9 @@ from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.problem import Problem
 from obliqua.engine.assemble import AXIS_LABEL, Block, Records, assemble
-from obliqua.engine.axis_cuts import SERIAL_ROWS, SortedColumns, Words, plain_columns
-from obliqua.engine.coding import CodedNode, OddColumns
-from obliqua.engine.compiled import CompiledMethod, CompiledSide, CountsTries, OddSplits
+from obliqua.engine.axis_cuts import SERIAL_ROWS, ColumnSet, SortedColumns, plain_columns
+from obliqua.engine.coding import CodedColumns, CodedNode
+from obliqua.engine.compiled import CodedAxes, CompiledMethod, CompiledSide, CountsTries
 from obliqua.engine.moments import feature_scale, spread
 from obliqua.engine.proposals import (
     NodeView,
@@ -40,7 +40,7 @@ from obliqua.engine.proposals import (
     read_directions,
 )
 from obliqua.engine.rules import Rules
-from obliqua.engine.search import Split, best_split, search_node
+from obliqua.engine.search import Split, SplitSearch, best_split
 from obliqua.tree.tree import Tree
 
 __all__ = ["grow"]
@@ -111,7 +111,7 @@ class _Pending:
     end: int
     depth: int
     counts: Int64Array
-    active: Words
+    active: ColumnSet
     key: int
     parent: int = -1
     split: Split | None = None
@@ -149,9 +149,9 @@ class _Growth:
         self.has_proposer = proposals.proposer is not None
         self.scale: FloatArray | None = None
         self.method: CompiledMethod | None = None
-        self.odd = OddColumns(problem) if problem.odd.any() else None
-        self.coded: tuple[_Pending, CodedNode] | None = None  # of the last node that was read
-        if self.has_proposer or self.odd:
+        self.coding = CodedColumns(problem) if problem.coded.any() else None
+        self.last_coded: tuple[_Pending, CodedNode] | None = None  # of the last node that was read
+        if self.has_proposer or self.coding:
             self._prepare()
         # What the loop here must ask node by node.
         self.in_python = not self.compiled or (
@@ -168,11 +168,16 @@ class _Growth:
         proposals = self.proposals
         scale = feature_scale(self.problem, proposals.scale)
         if isinstance(proposals.proposer, CompiledSide):
-            self.method = CompiledMethod(self.problem, proposals, scale, self.odd)
-        elif self.odd and not self.has_proposer:
-            self.method = CompiledMethod(self.problem, Proposals(OddSplits()), scale, self.odd)
+            self.method = self._compiled(proposals, scale)
+        elif self.coding and not self.has_proposer:
+            self.method = self._compiled(Proposals(CodedAxes()), scale)
         elif proposals.scale is not None:
             self.scale = scale
+
+    def _compiled(self, proposals: Proposals, scale: FloatArray) -> CompiledMethod:
+        return CompiledMethod(
+            self.problem, proposals, self.criterion, self.rules, scale, self.coding
+        )
 
     @contextmanager
     def threads(self) -> Iterator[None]:
@@ -196,19 +201,19 @@ class _Growth:
         return list(self.pool.map(task, items))
 
     @property
-    def can_hurry(self) -> bool:
+    def can_divide_ahead(self) -> bool:
         """Whether nodes may be divided ahead of need, each by a thread of its own."""
         counts = isinstance(self.proposals.proposer, CountsTries)
         return self.pool is not None and not self.in_python and not counts
 
-    def worker(self, room: int) -> _Growth:
-        """Return one that works alone at nodes of up to `room` rows, on the same arrays."""
+    def worker(self, max_rows: int) -> _Growth:
+        """Return one that works alone at nodes of up to `max_rows` rows, on the same arrays."""
         other = copy(self)
-        other.pool, other.n_threads, other.coded = None, 1, None
+        other.pool, other.n_threads, other.last_coded = None, 1, None
         assert self.columns is not None
         other.columns = self.columns.alone()
         if self.method is not None:
-            other.method = self.method.alone(room)
+            other.method = self.method.alone(max_rows)
         return other
 
     # -- the whole tree ---------------------------------------------------------------------
@@ -219,13 +224,13 @@ class _Growth:
             start=0,
             end=problem.n_rows,
             depth=depth,
-            counts=_class_sums(problem),
+            counts=problem.counts,
             active=plain_columns(problem),
             key=key,
         )
         if self.compiled and self.proposals.axis_parallel:
             self.columns = SortedColumns(problem, self.n_threads, self.pool)
-        if self.has_proposer or not self.compiled or self.odd:
+        if self.has_proposer or not self.compiled or self.coding:
             self.row_numbers = np.arange(problem.n_rows, dtype=np.int32)
         if not self.in_python and self.n_threads == 1:
             self._grow_subtree(root)
@@ -265,7 +270,7 @@ class _Growth:
                 continue
             self.consider(node)
             if node.split is None:
-                self.records.leaf(node)
+                self.records.add(node)
             else:
                 waiting.extend(reversed(self.keep(node, self.divide(node))))
         if self.method is not None:
@@ -281,17 +286,17 @@ class _Growth:
 
         def put(node: _Pending) -> None:
             if node.split is None:
-                self.records.leaf(node)
+                self.records.add(node)
             else:
                 # Equal gains: the node first in path order; windows never overlap.
                 heapq.heappush(waiting, (-node.split.gain, node.start, node))
 
         self.consider(root)
         put(root)
-        workers = _Workers(self) if self.can_hurry else None
+        workers = _Workers(self) if self.can_divide_ahead else None
         while waiting and leaves < most:
             if workers is not None and waiting[0][2].children is None:
-                workers.hurry(waiting, most - leaves)
+                workers.divide_next(waiting, most - leaves)
             node = heapq.heappop(waiting)[2]
             leaves += 1
             if node.children is None:
@@ -301,7 +306,7 @@ class _Growth:
                 put(child)
             node.children = None
         for _, _, node in waiting:
-            self.records.leaf(node)
+            self.records.add(node)
         if workers is not None:
             workers.close()
 
@@ -351,7 +356,7 @@ class _Growth:
         if self.method is not None and not self.in_python and not exhaustive:
             split = self._search_method(node, axis)
             if split is not None:
-                goodness = split.axis_goodness  # it has looked at the odd columns too
+                goodness = split.axis_goodness  # it has looked at the coded columns too
                 found = [split]  # better than the axes, by the measure of its bias
         if planes is not None:
             split = self._search_planes(node, planes, exhaustive)
@@ -367,13 +372,13 @@ class _Growth:
         return found
 
     def _search_axes(self, node: _Pending, exhaustive: bool) -> Split | None:
-        """The best split along one column; a compiled method looks at the odd ones itself."""
+        """The best split along one column; a compiled method looks at the coded ones itself."""
         found = []
         axes = identity_planes(self.problem.n_features)
         if self.columns is not None:
-            axes = axes.only(self.problem.odd)
+            axes = axes.only(self.problem.coded)
             found = [self.columns.search(node, self.criterion.code, self.rules, exhaustive)]
-        if self.columns is None or (self.odd is not None and (self.in_python or exhaustive)):
+        if self.columns is None or (self.coding is not None and (self.in_python or exhaustive)):
             split = self._search_planes(node, axes, exhaustive)
             if split is not None:
                 split.label = AXIS_LABEL
@@ -382,17 +387,16 @@ class _Growth:
 
     def _search_planes(self, node: _Pending, planes: Planes, exhaustive: bool) -> Split | None:
         problem, rows = self._numbers(node)
-        return search_node(
+        return SplitSearch(
             problem,
             rows,
             node.counts,
-            planes,
             self.criterion,
             self.rules,
             exhaustive,
             self.pool,
             self.n_threads,
-        )
+        ).best(planes)
 
     def _search_method(self, node: _Pending, axis: Split | None) -> Split | None:
         assert self.method is not None
@@ -401,8 +405,6 @@ class _Growth:
             self._rows(node),
             node.counts,
             node.key,
-            self.criterion.code,
-            self.rules,
             axis,
             self.columns.lists,
             self.pool if node.rows >= SERIAL_ROWS // 4 else None,
@@ -412,9 +414,7 @@ class _Growth:
     def _ask(self, node: _Pending) -> Planes | None:
         """Ask the proposer about a node; its view dies with the answer."""
         if self.method is not None:
-            return self.method.planes(
-                self._rows(node), node.counts, node.key, self.criterion, self.rules
-            )
+            return self.method.planes(self._rows(node), node.counts, node.key)
         problem, rows = self._numbers(node)
 
         def weights() -> FloatArray:
@@ -424,33 +424,33 @@ class _Growth:
 
         def row_weights() -> FloatArray:
             known = self.problem.row_weights
-            return weights() if known is None else known[self._rows(node)]
+            return view.sample_weight if known is None else known[self._rows(node)]
 
         def values() -> FloatArray:
             X = np.array(problem.Z[rows], dtype=np.float64)
             return X if self.scale is None else X * self.scale
 
         def encoded() -> FloatArray:
+            if self.coding is None and self.scale is None:
+                return np.asarray(view.X)
             return np.array(self.problem.Z[self._rows(node)], dtype=np.float64)
 
-        def spreads() -> FloatArray:
-            return spread(problem, rows)
-
-        view = NodeView(
-            rows=values,
-            y=problem.y[rows],
-            sample_weight=weights,
-            counts=np.asarray(node.counts * problem.unit, dtype=np.float64),
-            n_levels=self.problem.n_levels,
-            depth=node.depth,
-            key=node.key,
-            encoded=encoded if self.odd or self.scale is not None else None,
-            row_weight=row_weights,
-        )
+        makers: dict[str, Callable[[], Any]] = {
+            "X": values,
+            "encoded": encoded,
+            "n_levels": self.problem.n_levels.copy,
+            "y": lambda: problem.y[rows],
+            "sample_weight": weights,
+            "row_weight": row_weights,
+            "counts": lambda: np.asarray(node.counts * problem.unit, dtype=np.float64),
+        }
+        view = NodeView(makers, node.depth, node.key)
         try:
-            said = function_of(self.proposals.proposer)(view)
+            answer = function_of(self.proposals.proposer)(view)
             most = self.proposals.max_features
-            return read_directions(said, problem.n_features, self.scale, most, spreads)
+            return read_directions(
+                answer, problem.n_features, self.scale, most, lambda: spread(problem, rows)
+            )
         except Exception as error:
             error.add_note(
                 f"(while the proposer looked at a node of {node.rows} rows at depth {node.depth})"
@@ -465,11 +465,11 @@ class _Growth:
 
     def _numbers(self, node: _Pending) -> tuple[Problem, Int32Array]:
         """A problem of plain numbers, and which of its rows are the node's."""
-        if self.odd is None:
+        if self.coding is None:
             return self.problem, self._rows(node)
-        if self.coded is None or self.coded[0] is not node:
-            self.coded = node, self.odd.at(self._rows(node), node.counts)
-        return self.coded[1].problem, np.arange(node.rows, dtype=np.int32)
+        if self.last_coded is None or self.last_coded[0] is not node:
+            self.last_coded = node, self.coding.at(self._rows(node), node.counts)
+        return self.last_coded[1].problem, np.arange(node.rows, dtype=np.int32)
 
     # -- dividing ---------------------------------------------------------------------------
 
@@ -498,7 +498,7 @@ class _Growth:
 
     def keep(self, node: _Pending, children: list[_Pending]) -> list[_Pending]:
         """Record a node's split; its children learn the number of their parent."""
-        number = self.records.split(node)
+        number = self.records.add(node, node.split)
         for child in children:
             child.parent = number
         return children
@@ -516,8 +516,8 @@ class _Growth:
             return np.asarray(left)
         rows = self._rows(node)
         right, left = split.divide(*self._numbers(node), node.counts)
-        if self.coded is not None:
-            split.terms = self.coded[1].terms(split.idx, split.coef)
+        if self.last_coded is not None:
+            split.terms = self.last_coded[1].terms(split.idx, split.coef)
         split.rows_left = len(rows) - int(right.sum())
         if self.columns is not None:
             self.columns.lists.mark(rows, right)
@@ -528,12 +528,6 @@ class _Growth:
 def _reorder(rows: Int32Array, right: NDArray[np.bool_]) -> None:
     """Divide a window of row numbers in place; both sides keep their order."""
     rows[:] = np.concatenate([rows[~right], rows[right]])
-
-
-def _class_sums(problem: Problem) -> Int64Array:
-    sums = np.zeros(problem.n_classes, dtype=np.int64)
-    np.add.at(sums, problem.y, 1 if problem.weights is None else problem.weights)
-    return sums
 
 
 # --- growing best first --------------------------------------------------------------------------
@@ -550,7 +544,7 @@ class _Workers:
         self.growth = growth
         self.free: list[_Growth] = []
 
-    def hurry(self, waiting: _Waiting, left: int) -> None:
+    def divide_next(self, waiting: _Waiting, left: int) -> None:
         """Divide the nodes whose turn is next, if there may be so many more."""
         n_threads = self.growth.n_threads
         turn = heapq.nsmallest(min(AHEAD * n_threads, left), waiting)
@@ -566,13 +560,13 @@ class _Workers:
         self._each(_Growth.consider, node.children, max(child.rows for child in node.children))
 
     def _each(
-        self, task: Callable[[_Growth, _Pending], None], nodes: Iterable[_Pending], room: int
+        self, task: Callable[[_Growth, _Pending], None], nodes: Iterable[_Pending], max_rows: int
     ) -> None:
-        """Let workers do something to each node, none of which has more than `room` rows."""
+        """Let workers do something to each node, none of which has more than `max_rows` rows."""
         growth = self.growth
         while len(self.free) < growth.n_threads:
             # The first of these nodes are the children of the root: all others are smaller.
-            self.free.append(growth.worker(room))
+            self.free.append(growth.worker(max_rows))
 
         def one(node: _Pending) -> None:
             worker = self.free.pop()

@@ -11,7 +11,7 @@ original features, so a tree never needs the scales again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,22 +72,6 @@ class FixedPoint:
         return cls(shift, exponent.astype(np.int32), weight_shift(total_weight))
 
     @classmethod
-    def of_problem(cls, problem: Problem) -> FixedPoint:
-        """Make it for the rows of a problem.
-
-        Parameters
-        ----------
-        problem : Problem
-            The data.
-
-        Returns
-        -------
-        FixedPoint
-            It.
-        """
-        return cls.of_rows(problem, np.arange(problem.n_rows, dtype=np.int32))
-
-    @classmethod
     def of_rows(cls, problem: Problem, rows: Int32Array) -> FixedPoint:
         """Make it for some rows of a problem, those of a node for instance.
 
@@ -101,7 +85,7 @@ class FixedPoint:
         Returns
         -------
         FixedPoint
-            It.
+            The same for all parts of these rows.
         """
         values = problem.Z[rows].astype(np.float64)
         return cls.of_ranges(values.min(axis=0), values.max(axis=0), problem.total_weight)
@@ -235,6 +219,17 @@ def class_sums(problem: Problem, rows: Int32Array, grid: FixedPoint) -> ClassSum
     return ClassSums(*sums, grid)
 
 
+def grid_sums(problem: Problem) -> tuple[ClassSums, Int32Array]:
+    """Sum all rows, class by class, with a power of two as the unit of each column.
+
+    Means and scatters of the sums are in these units, whose exponents are returned too.
+    """
+    rows = np.arange(problem.n_rows, dtype=np.int32)
+    grid = FixedPoint.of_rows(problem, rows)
+    plain = FixedPoint(np.zeros_like(grid.shift), np.zeros_like(grid.exponent))
+    return replace(class_sums(problem, rows, grid), grid=plain), grid.exponent
+
+
 def weight_shift(total_weight: int) -> int:
     """Return by how many bits weights are shortened so that sums of products stay exact."""
     return max(int(total_weight).bit_length() - TOTAL_BITS, 0)
@@ -270,7 +265,7 @@ def feature_scale(problem: Problem, kind: str | None) -> FloatArray:
         return np.ones(problem.n_features)
     with np.errstate(over="ignore", divide="ignore"):
         width = np.ones(problem.n_features)
-        plain = ~problem.odd
+        plain = ~problem.coded
         if plain.any():
             width[plain] = _width(problem if plain.all() else _columns(problem, plain), kind)
         for k in np.flatnonzero(~plain).tolist():

@@ -20,7 +20,7 @@ from obliqua.criteria import Criterion
 from obliqua.data.problem import Problem
 from obliqua.engine.coding import Terms
 from obliqua.engine.proposals import Planes
-from obliqua.engine.search import Split
+from obliqua.engine.search import Split, compiled_node
 
 __all__ = ["Intervals", "Part", "search_parts"]
 
@@ -57,20 +57,6 @@ class Part:
 
     problem: Problem
     rows: Any
-
-    def _node(self, counts: Int64Array, n_rows: int, code: int, rules: Any) -> NodeSearch:
-        """Return the part as the compiled search sees it, with the whole node's sums."""
-        return NodeSearch(
-            self.problem.Z,
-            self.rows,
-            self.problem.y,
-            self.problem.weights,
-            counts,
-            code,
-            n_rows,
-            rules.min_samples_leaf,
-            rules.min_weight_leaf,
-        )
 
     def class_sums(self) -> Int64Array:
         """Return class sums and (last) the number of rows."""
@@ -122,7 +108,10 @@ def search_parts(
         )
     sums = np.sum([part.class_sums() for part in parts], axis=0)
     counts, n_rows = np.ascontiguousarray(sums[:-1]), int(sums[-1])
-    nodes = [part._node(counts, n_rows, criterion.code, rules) for part in parts]
+    nodes = [
+        compiled_node(part.problem, part.rows, counts, criterion.code, rules, n_rows)
+        for part in parts
+    ]
     judge = nodes[0]
     whole = todo = _whole_ranges(nodes, planes, len(sums))
     best = (0.0, -1, 0, 0.0, 0.0)

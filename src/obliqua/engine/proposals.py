@@ -7,7 +7,7 @@ splits are and whether the tree goes on is the engine's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -31,24 +31,12 @@ class NodeView:
 
     Parameters
     ----------
-    rows : callable
-        Makes `X`.
-    y : ndarray of int32
-        See below.
-    sample_weight : callable
-        Makes `sample_weight`.
-    counts : ndarray
-        See below.
-    n_levels : ndarray of int32
-        See below.
+    makers : mapping of callables
+        What makes `X`, `encoded`, `n_levels`, `y`, `sample_weight`, `row_weight` and `counts`.
     depth : int
         See below.
     key : int
         The seed of `rng`.
-    encoded : callable, default=None
-        Makes `encoded`; None: it is `X`.
-    row_weight : callable, default=None
-        Makes `row_weight`; None: it is `sample_weight`.
 
     Attributes
     ----------
@@ -76,34 +64,17 @@ class NodeView:
         Random numbers that depend on the seed and on the node's place in the tree only.
     """
 
-    def __init__(
-        self,
-        rows: Callable[[], FloatArray],
-        y: Int32Array,
-        sample_weight: Callable[[], FloatArray],
-        counts: FloatArray,
-        n_levels: Int32Array,
-        depth: int,
-        key: int,
-        encoded: Callable[[], FloatArray] | None = None,
-        row_weight: Callable[[], FloatArray] | None = None,
-    ) -> None:
+    def __init__(self, makers: Mapping[str, Callable[[], Any]], depth: int, key: int) -> None:
         self._makers: dict[str, Callable[[], Any]] = {
-            "X": rows,
-            "encoded": (lambda: self.X) if encoded is None else encoded,
-            "n_levels": n_levels.copy,
-            "y": lambda: y,
-            "sample_weight": sample_weight,
-            "row_weight": sample_weight if row_weight is None else row_weight,
-            "counts": lambda: counts,
-            "n_samples": lambda: len(y),
-            "n_features": lambda: len(n_levels),
-            "n_classes": lambda: len(counts),
+            **makers,
+            "n_samples": lambda: len(self.y),
+            "n_features": lambda: len(self.n_levels),
+            "n_classes": lambda: len(self.counts),
             "depth": lambda: depth,
             "rng": lambda: np.random.Generator(np.random.Philox(key=key)),
         }
         self._made: dict[str, Any] = {}
-        self._title = f"{len(y)} rows at depth {depth}"
+        self._title = f"{len(self.y)} rows at depth {depth}"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -238,7 +209,7 @@ def identity_planes(n_features: int) -> Planes:
 
 
 def read_directions(
-    said: Any,
+    answer: Any,
     n_features: int,
     scale: FloatArray | None = None,
     max_features: int | None = None,
@@ -249,11 +220,11 @@ def read_directions(
     `scale` brings normals that were made for scaled features back to original units. With
     `max_features`, `spread()` says how much each feature varies in the node.
     """
-    if said is None:
+    if answer is None:
         return None
-    if not isinstance(said, Directions):
-        said = Directions(said)
-    normals = said.normals
+    if not isinstance(answer, Directions):
+        answer = Directions(answer)
+    normals = answer.normals
     if normals is None:
         return None
     rows = _as_csr(normals, n_features)
@@ -269,8 +240,8 @@ def read_directions(
         assert spread is not None
         opened = np.diff(rows.ptr) > max_features
         rows = _sparse_version(rows, max_features, spread())
-    thresholds = _checked_thresholds(said.thresholds, k)
-    labels = None if said.labels is None else tuple(str(label) for label in said.labels)
+    thresholds = _checked_thresholds(answer.thresholds, k)
+    labels = None if answer.labels is None else tuple(str(label) for label in answer.labels)
     if labels is not None and len(labels) != k:
         raise ProposerError(
             f"A proposer must give one label per direction; got {len(labels)} labels for {k} "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ from obliqua.criteria import Criterion
 from obliqua.data.problem import Problem
 from obliqua.engine.coding import Terms
 from obliqua.engine.proposals import Planes
+from obliqua.engine.rules import Rules
 
-__all__ = ["Split", "best_split", "search_node"]
+__all__ = ["Split", "SplitSearch", "best_split", "function_scores"]
 
 WORK_PER_THREAD = 200_000  # rows x directions below which a thread is not worth starting
 
@@ -59,132 +60,20 @@ class Split:
         return right, left
 
 
+def compiled_node(
+    problem: Problem, rows: Int32Array, counts: Int64Array, code: int, rules: Rules, n_rows: int
+) -> NodeSearch:
+    """Return rows as the compiled search sees them: those of a node of `n_rows`, or a part."""
+    least = rules.min_samples_leaf, rules.min_weight_leaf
+    return NodeSearch(problem.Z, rows, problem.y, problem.weights, counts, code, n_rows, *least)
+
+
 def best_split(found: Iterable[Split]) -> Split | None:
     """Return the split with the largest goodness; the earlier direction wins ties."""
     return min(found, key=lambda split: (-split.goodness, split.order), default=None)
 
 
-def search_node(
-    problem: Problem,
-    rows: Int32Array,
-    counts: Int64Array,
-    planes: Planes,
-    criterion: Criterion,
-    rules: Any,
-    exhaustive: bool = False,
-    pool: Executor | None = None,
-    n_threads: int = 1,
-) -> Split | None:
-    """Find the best legal split of some rows along the given directions."""
-    node = NodeSearch(
-        problem.Z,
-        rows,
-        problem.y,
-        problem.weights,
-        counts,
-        criterion.code,
-        len(rows),
-        rules.min_samples_leaf,
-        rules.min_weight_leaf,
-    )
-    if planes.opened is not None:
-        return _search_both(
-            problem, rows, counts, planes, criterion, rules, exhaustive, pool, n_threads
-        )
-    if planes.thresholds is not None:
-        found = _score_given(node, problem, planes, rows, counts, criterion, exhaustive)
-    elif criterion.code >= 0:
-        found = _search_compiled(node, planes, exhaustive, pool, n_threads, len(rows))
-    else:
-        found = _search_function(node, problem, planes, counts, criterion, exhaustive)
-    if found is None:
-        return None
-    found.terms = Terms.plain(*planes.row(found.order))
-    found.label = (
-        planes.labels[found.order] if planes.labels is not None else f"direction {found.order}"
-    )
-    return found
-
-
-def _search_both(
-    problem: Problem,
-    rows: Int32Array,
-    counts: Int64Array,
-    planes: Planes,
-    criterion: Criterion,
-    rules: Any,
-    exhaustive: bool,
-    pool: Executor | None,
-    n_threads: int,
-) -> Split | None:
-    """Of directions with thresholds, those that lost features are searched."""
-    assert planes.opened is not None
-    ptr, idx, coef, _, labels, _ = planes.only(planes.opened)
-    found = [
-        search_node(problem, rows, counts, some, criterion, rules, exhaustive, pool, n_threads)
-        for some in (planes.only(~planes.opened), Planes(ptr, idx, coef, None, labels))
-    ]
-    return best_split([split for split in found if split is not None])
-
-
-def _search_compiled(
-    node: NodeSearch,
-    planes: Planes,
-    exhaustive: bool,
-    pool: Executor | None,
-    n_threads: int,
-    n_rows: int,
-) -> Split | None:
-    k = len(planes)
-    shares = 1
-    if pool is not None:
-        shares = int(max(1, min(n_threads, k, n_rows * k // WORK_PER_THREAD)))
-    ends = [k * share // shares for share in range(shares + 1)]
-
-    def task(share: int) -> tuple[float, int, int, float, float]:
-        cut: tuple[float, int, int, float, float] = node.search(
-            planes.ptr, planes.idx, planes.coef, ends[share], ends[share + 1], exhaustive
-        )
-        return cut
-
-    cuts = list(pool.map(task, range(shares))) if pool and shares > 1 else [task(0)]
-    best = min((cut for cut in cuts if cut[1] >= 0), key=lambda c: (-c[0], c[1]), default=None)
-    if best is None:
-        return None
-    return Split(best[0], best[1], best[2], threshold_between(best[3], best[4]))
-
-
-def _search_function(
-    node: NodeSearch,
-    problem: Problem,
-    planes: Planes,
-    counts: Int64Array,
-    criterion: Criterion,
-    exhaustive: bool,
-) -> Split | None:
-    """A criterion written in Python scores all cuts of a direction at once."""
-    best: Split | None = None
-    for d in range(len(planes)):
-        idx, coef = planes.row(d)
-        if len(idx) == 0:
-            continue
-        rows_left, sums, below, above = node.cuts(idx, coef)
-        if len(rows_left) == 0:
-            continue
-        scores = by_function(criterion, sums, counts, problem.unit)
-        k = int(np.argmax(scores))
-        bar = best.goodness if best is not None else 0.0
-        if scores[k] > bar or (exhaustive and best is None and scores[k] == 0.0):
-            best = Split(
-                float(scores[k]),
-                d,
-                int(rows_left[k]),
-                threshold_between(below[k], above[k]),
-            )
-    return best
-
-
-def by_function(
+def function_scores(
     criterion: Criterion, sums: Int64Array, counts: Int64Array, unit: float
 ) -> FloatArray:
     """Score cuts by a criterion written in Python; what it says must be finite."""
@@ -200,31 +89,103 @@ def by_function(
     return scores
 
 
-def _score_given(
-    node: NodeSearch,
-    problem: Problem,
-    planes: Planes,
-    rows: Int32Array,
-    counts: Int64Array,
-    criterion: Criterion,
-    exhaustive: bool,
-) -> Split | None:
-    """Directions with thresholds of their own are only scored."""
-    assert planes.thresholds is not None
-    scores = node.score_at(planes.ptr, planes.idx, planes.coef, planes.thresholds)
-    if criterion.code < 0:
-        for k in np.flatnonzero(~np.isnan(scores)).tolist():
-            _, left = node.divide(*planes.row(k), planes.thresholds[k])
-            scores[k] = by_function(criterion, left[None, :], counts, problem.unit)[0]
-    legal = ~np.isnan(scores)
-    if exhaustive and criterion.code >= 0:
-        # The split is somebody else's choice, and our measure of it has no veto. A criterion of
-        # the user's own may forbid it.
-        scores = np.maximum(scores, 0.0)
-    scores = np.where(legal, scores, -np.inf)
-    d = int(np.argmax(scores))
-    if not (scores[d] > 0.0 or (exhaustive and scores[d] == 0.0)):
-        return None
-    threshold = float(planes.thresholds[d])
-    right, _ = node.divide(*planes.row(d), threshold)
-    return Split(float(scores[d]), d, len(rows) - int(right.sum()), threshold)
+@dataclass(frozen=True, eq=False)
+class SplitSearch:
+    """The search for the best legal split of some rows."""
+
+    problem: Problem
+    rows: Int32Array
+    counts: Int64Array
+    criterion: Criterion
+    rules: Rules
+    exhaustive: bool = False  # whether a split without gain is found too
+    pool: Executor | None = None
+    n_threads: int = 1
+
+    def best(self, planes: Planes) -> Split | None:
+        """Find the best split along the given directions."""
+        if planes.opened is not None:
+            # Of directions with thresholds, those that lost features are searched.
+            ptr, idx, coef, _, labels, _ = planes.only(planes.opened)
+            searched = Planes(ptr, idx, coef, None, labels)
+            both = (self.best(planes.only(~planes.opened)), self.best(searched))
+            return best_split(split for split in both if split is not None)
+        if planes.thresholds is not None:
+            found = self._score_given(planes, planes.thresholds)
+        elif self.criterion.code >= 0:
+            found = self._search_compiled(planes)
+        else:
+            found = self._search_function(planes)
+        if found is None:
+            return None
+        found.terms = Terms.plain(*planes.row(found.order))
+        found.label = (
+            planes.labels[found.order] if planes.labels is not None else f"direction {found.order}"
+        )
+        return found
+
+    @cached_property
+    def _node(self) -> NodeSearch:
+        code, n_rows = self.criterion.code, len(self.rows)
+        return compiled_node(self.problem, self.rows, self.counts, code, self.rules, n_rows)
+
+    def _search_compiled(self, planes: Planes) -> Split | None:
+        k, node = len(planes), self._node
+        shares = 1
+        if self.pool is not None:
+            work = len(self.rows) * k // WORK_PER_THREAD
+            shares = int(max(1, min(self.n_threads, k, work)))
+        ends = [k * share // shares for share in range(shares + 1)]
+
+        def task(share: int) -> tuple[float, int, int, float, float]:
+            cut: tuple[float, int, int, float, float] = node.search(
+                planes.ptr, planes.idx, planes.coef, ends[share], ends[share + 1], self.exhaustive
+            )
+            return cut
+
+        cuts = list(self.pool.map(task, range(shares))) if self.pool and shares > 1 else [task(0)]
+        best = min((cut for cut in cuts if cut[1] >= 0), key=lambda c: (-c[0], c[1]), default=None)
+        if best is None:
+            return None
+        return Split(best[0], best[1], best[2], threshold_between(best[3], best[4]))
+
+    def _search_function(self, planes: Planes) -> Split | None:
+        """A criterion written in Python scores all cuts of a direction at once."""
+        best: Split | None = None
+        for d in range(len(planes)):
+            idx, coef = planes.row(d)
+            if len(idx) == 0:
+                continue
+            rows_left, sums, below, above = self._node.cuts(idx, coef)
+            if len(rows_left) == 0:
+                continue
+            scores = function_scores(self.criterion, sums, self.counts, self.problem.unit)
+            k = int(np.argmax(scores))
+            bar = best.goodness if best is not None else 0.0
+            if scores[k] > bar or (self.exhaustive and best is None and scores[k] == 0.0):
+                cut = threshold_between(below[k], above[k])
+                best = Split(float(scores[k]), d, int(rows_left[k]), cut)
+        return best
+
+    def _score_given(self, planes: Planes, thresholds: FloatArray) -> Split | None:
+        """Directions with thresholds of their own are only scored."""
+        node = self._node
+        scores = node.score_at(planes.ptr, planes.idx, planes.coef, thresholds)
+        if self.criterion.code < 0:
+            for k in np.flatnonzero(~np.isnan(scores)).tolist():
+                _, left = node.divide(*planes.row(k), thresholds[k])
+                scores[k] = function_scores(
+                    self.criterion, left[None, :], self.counts, self.problem.unit
+                )[0]
+        legal = ~np.isnan(scores)
+        if self.exhaustive and self.criterion.code >= 0:
+            # The split is somebody else's choice, and our measure of it has no veto. A criterion
+            # of the user's own may forbid it.
+            scores = np.maximum(scores, 0.0)
+        scores = np.where(legal, scores, -np.inf)
+        d = int(np.argmax(scores))
+        if not (scores[d] > 0.0 or (self.exhaustive and scores[d] == 0.0)):
+            return None
+        threshold = float(thresholds[d])
+        right, _ = node.divide(*planes.row(d), threshold)
+        return Split(float(scores[d]), d, len(self.rows) - int(right.sum()), threshold)

@@ -139,8 +139,8 @@ def additive_trees(
         # Gains in squared shares, whatever the shift: those of all trees can be compared.
         trees.append(replace(tree, gain=tree.gain * whole**2, axis_gain=tree.axis_gain * whole**2))
         left -= tree.n_leaves
-        said = tree.stats / np.maximum(tree.n_samples, 1)[:, None] - shift
-        rest = rest - said[leaf]
+        added = tree.stats / np.maximum(tree.n_samples, 1)[:, None] - shift
+        rest = rest - added[leaf]
         # Rounding: what is left over adds up to 0 in each row.
         rest -= rest.mean(axis=1, keepdims=True)
     return trees

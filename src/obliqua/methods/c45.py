@@ -145,9 +145,9 @@ class _C45Growth(BranchingGrowth[_C45Division]):
         self.method = method
         self.columns = ValueSums(problem)
         few = MANY_LEVELS * problem.total_weight * problem.row_unit
-        usual = [n_levels < few for n_levels in self.columns.n_levels]
+        few_levels = [n_levels < few for n_levels in self.columns.n_levels]
         # If all columns have many levels, all of them make the average.
-        self.usual = usual if any(usual) else [True] * len(usual)
+        self.in_average = few_levels if any(few_levels) else [True] * len(few_levels)
 
     def _describe(self, node: BranchingNode, division: _C45Division, names: list[int]) -> None:
         column, heaviest = division.column, division.heaviest
@@ -198,7 +198,7 @@ class _C45Growth(BranchingGrowth[_C45Division]):
     def _has_a_say(self, offer: _Offer) -> bool:
         """Whether an offer is one of those that make the average."""
         is_levels = self.columns.n_levels[offer.column] > 0
-        return self.usual[offer.column] and (is_levels or offer.gain > ROUNDING)
+        return self.in_average[offer.column] and (is_levels or offer.gain > ROUNDING)
 
     def _offers(self, node: BranchingNode) -> Iterator[_Offer]:
         """What the columns offer, in their order."""

@@ -12,13 +12,9 @@ The work is compiled (`obliqua._core.methods.lincomb`); what is decided here is 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from obliqua._core.methods.lincomb import LinearCombinationFinder
 from obliqua.engine.compiled import CompiledSide, Journal, Task, fewest_rows
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["LinearCombination"]
 

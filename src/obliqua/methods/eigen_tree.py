@@ -41,8 +41,8 @@ from obliqua._core.methods.fold_trees import FoldGrower, FoldTrie
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.data.weights import round_significant
-from obliqua.engine.coding import CodedNode, OddColumns
-from obliqua.engine.moments import ClassSums, FixedPoint, class_sums, feature_scale
+from obliqua.engine.coding import CodedColumns, CodedNode
+from obliqua.engine.moments import feature_scale, grid_sums
 from obliqua.prune.division import repeated_folds, take
 from obliqua.tree.layout import NodeKind, pointers
 from obliqua.tree.spread import measure_spread
@@ -281,7 +281,7 @@ class Direction(NamedTuple):
 
 
 class Space(NamedTuple):
-    """The directions of all transformations, and the numbers of odd columns."""
+    """The directions of all transformations, and the numbers of coded columns."""
 
     coded: CodedNode | None
     directions: dict[str, list[Direction]]
@@ -290,10 +290,9 @@ class Space(NamedTuple):
 def space_of(problem: Problem, method: EigenTree) -> Space:
     """Find the directions of all transformations."""
     coded = None
-    if problem.odd.any():
-        weights = None if problem.weights is None else problem.weights.astype(np.float64)
-        counts = np.bincount(problem.y, weights, minlength=2).astype(np.int64)
-        coded = OddColumns(problem).at(np.arange(problem.n_rows, dtype=np.int32), counts)
+    if problem.coded.any():
+        every = np.arange(problem.n_rows, dtype=np.int32)
+        coded = CodedColumns(problem).at(every, problem.counts)
     plain = problem if coded is None else coded.problem
     none: dict[str, list[Direction]] = {name: [] for name in method.transformations}
     if plain.y.min() == plain.y.max():
@@ -318,12 +317,7 @@ def space_of(problem: Problem, method: EigenTree) -> Space:
 
 def moments_of(problem: Problem, factor: FloatArray) -> PairMoments | None:
     """Sum up two classes of plain rows, with features multiplied by factors."""
-    grid = FixedPoint.of_problem(problem)
-    sums = class_sums(problem, np.arange(problem.n_rows, dtype=np.int32), grid)
-    still = np.zeros(problem.n_features)
-    sums = ClassSums(
-        sums.weights, sums.first, sums.high, sums.low, FixedPoint(still, still.astype(np.int32))
-    )
+    sums, grid_exponent = grid_sums(problem)
     if (sums.weights == 0).any():
         return None
     weights = sums.weights.astype(np.float64)
@@ -333,7 +327,7 @@ def moments_of(problem: Problem, factor: FloatArray) -> PairMoments | None:
     if not varies.any():
         return None
     mantissa, exponent = np.frexp(factor)
-    exponent = exponent + grid.exponent
+    exponent = exponent + grid_exponent
     with np.errstate(under="ignore"):
         size = np.where(varies, np.ldexp(mantissa, exponent - exponent[varies].max()), 0.0)
         return PairMoments(weights, apart * size, covariances * np.outer(size, size))
@@ -515,9 +509,9 @@ class _Folded:
         ]
         if method.in_folds:
             cut = replace(cut, y=self.y, n_classes=2)
-            self.groups = [self._own(cut, method, fold) for fold in self.folds]
+            self.groups = [self._from_fold(cut, method, fold) for fold in self.folds]
 
-    def _own(
+    def _from_fold(
         self, cut: Problem, method: EigenTree, fold: Int32Array
     ) -> tuple[Space, FloatArray, Int32Array]:
         """Find the directions of one fold from its training rows."""
@@ -626,7 +620,6 @@ def as_tree(
     # With one class only, both codes are the same.
     for side, code in enumerate(classes):
         stats[:, code] += nodes.counts[:, side] * problem.unit
-    usual = problem.means if problem.fills is None else problem.fills
     tree = Tree(
         n_features=problem.n_features,
         kind=np.where(inner, NodeKind.HYPERPLANE, NodeKind.LEAF).astype(np.uint8),
@@ -636,7 +629,7 @@ def as_tree(
         coef_ptr=pointers(sizes),
         coef_idx=coef_idx,
         coef=np.concatenate([np.empty(0), *(plane.coef for plane in planes)]),
-        fill=usual[coef_idx],
+        fill=problem.stand_ins[coef_idx],
         spread=np.full(len(coef_idx), np.nan),
         table_ptr=np.zeros(len(coef_idx) + 1, dtype=np.int64),
         table=np.empty(0),
@@ -675,7 +668,7 @@ def _gains(nodes: Calibrated) -> FloatArray:
 
 
 def _with_tables(tree: Tree, space: Space) -> Tree:
-    """Give coefficients of odd columns their numbers of levels, and what stands in."""
+    """Give coefficients of coded columns their numbers of levels, and what stands in."""
     if space.coded is None:
         return tree
     terms = space.coded.terms(tree.coef_idx, tree.coef)

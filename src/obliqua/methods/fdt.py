@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -24,11 +23,8 @@ from obliqua._core.base.rng import row_hashes
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import encode
 from obliqua.engine.assemble import AXIS_LABEL
-from obliqua.engine.moments import ClassSums, FixedPoint, class_sums
-from obliqua.engine.proposals import Directions
-
-if TYPE_CHECKING:
-    from obliqua.engine.proposals import NodeView
+from obliqua.engine.moments import grid_sums
+from obliqua.engine.proposals import Directions, NodeView
 
 __all__ = ["fisher_direction"]
 
@@ -132,18 +128,13 @@ def every_feature(node: NodeView) -> Directions:
 def class_moments(node: NodeView) -> tuple[Int64Array, GroupMoments, Int32Array]:
     """Sum up the classes that are there."""
     problem = encode(node.X, node.y, node.n_classes, sample_weight=node.sample_weight)
-    grid = FixedPoint.of_problem(problem)
-    rows = np.arange(problem.n_rows, dtype=np.int32)
-    sums = class_sums(problem, rows, grid)
-    none = np.zeros(node.n_features)
-    plain = FixedPoint(none, none.astype(np.int32))
-    sums = ClassSums(sums.weights, sums.first, sums.high, sums.low, plain)
+    sums, exponent = grid_sums(problem)
     # Beside huge weights, small ones may have been rounded to nothing.
     present = np.flatnonzero(sums.weights)
     means = np.array([sums.mean(c) for c in present.tolist()])
     within = np.sum([sums.scatter(c) for c in present.tolist()], axis=0)
     weights = sums.weights[present].astype(np.float64)
-    return present, GroupMoments(weights, means, within), grid.exponent
+    return present, GroupMoments(weights, means, within), exponent
 
 
 def total_scatter(moments: GroupMoments) -> FloatArray:

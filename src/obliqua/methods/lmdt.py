@@ -26,12 +26,12 @@ from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Ar
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.problem import Problem
 from obliqua.engine.assemble import AXIS_LABEL
-from obliqua.engine.coding import CodedNode, OddColumns
+from obliqua.engine.coding import CodedColumns, CodedNode
 from obliqua.engine.compiled import Journal
 from obliqua.engine.grow import grow
 from obliqua.engine.many_branches import BranchingGrowth, BranchingNode, Division
 from obliqua.engine.rules import Rules
-from obliqua.engine.search import by_function
+from obliqua.engine.search import function_scores
 from obliqua.tree.spread import node_spreads
 from obliqua.tree.tree import Tree
 
@@ -314,7 +314,7 @@ def goodness_of_branches(counts: Int64Array, criterion: Criterion, unit: float =
         return chained_goodness(counts, criterion)
     sides = counts if len(counts) > 2 else counts[:1]
     if criterion.code < 0:
-        return float(by_function(criterion, sides, total, unit).max())
+        return float(function_scores(criterion, sides, total, unit).max())
     return float(criterion.goodness(sides, total - sides).max())
 
 
@@ -356,8 +356,7 @@ class _LMDTGrowth(BranchingGrowth[_LMDTDivision]):
         super().__init__(problem, rules)
         self.method = method
         self.criterion = criterion
-        self.odd = OddColumns(problem) if problem.odd.any() else None
-        self.usual_fill = problem.means if problem.fills is None else problem.fills
+        self.coding = CodedColumns(problem) if problem.coded.any() else None
         self.watch = TrainingWatch(method.journal.deadline)
 
     def _divisions(self, nodes: list[BranchingNode]) -> Iterator[_LMDTDivision | None]:
@@ -415,9 +414,9 @@ class _LMDTGrowth(BranchingGrowth[_LMDTDivision]):
 
     def _numbers(self, node: BranchingNode) -> tuple[CodedNode | None, AnyArray]:
         """Return a node's rows, with numbers in the place of levels and holes."""
-        if self.odd is None:
+        if self.coding is None:
             return None, self.problem.Z[node.rows]
-        coded = self.odd.at(node.rows.astype(np.int32), node.counts)
+        coded = self.coding.at(node.rows.astype(np.int32), node.counts)
         return coded, np.ascontiguousarray(coded.problem.Z)
 
     def _by_machine(self, node: BranchingNode) -> tuple[_LMDTDivision | None, int]:
@@ -486,14 +485,14 @@ class _LMDTGrowth(BranchingGrowth[_LMDTDivision]):
 
     def _terms(self, coded: CodedNode | None, columns: Int64Array) -> _Terms:
         """Return what stands in for levels and missing values, by column."""
-        fill = dict(zip(columns.tolist(), self.usual_fill[columns].tolist(), strict=True))
+        fill = by_column(columns, self.problem.stand_ins[columns])
         if coded is None:
             return _Terms(fill, {}, {})
         terms = coded.terms(columns.astype(np.int32), np.ones(len(columns)))
         ends = np.cumsum(terms.table_size)
         return _Terms(
-            {**fill, **known(columns, terms.fill)},
-            known(columns, terms.spread),
+            {**fill, **by_column(columns, terms.fill)},
+            by_column(columns, terms.spread),
             {
                 column: terms.table[end - size : end]
                 for column, size, end in zip(columns.tolist(), terms.table_size, ends, strict=True)
@@ -515,11 +514,13 @@ class _LMDTGrowth(BranchingGrowth[_LMDTDivision]):
         if tree.is_leaf[0]:
             return None
         columns = tree.coef_idx.astype(np.int64)
-        odd = problem.odd[columns]
-        usual = dict(zip(columns.tolist(), self.usual_fill[columns].tolist(), strict=True))
+        coded = problem.coded[columns]
+        fill = by_column(columns, problem.stand_ins[columns])
         tables = {int(columns[0]): tree.table} if len(tree.table) else {}
         terms = _Terms(
-            {**usual, **known(columns[odd], tree.fill[odd])}, known(columns, tree.spread), tables
+            {**fill, **by_column(columns[coded], tree.fill[coded])},
+            by_column(columns, tree.spread),
+            tables,
         )
         branches = tree.apply(part.Z) - 1
         counts = self._sums(rows, branches, 2)
@@ -528,7 +529,7 @@ class _LMDTGrowth(BranchingGrowth[_LMDTDivision]):
         return _LMDTDivision(branches, counts, gain, planes, terms, AXIS_LABEL)
 
 
-def known(columns: Int64Array, values: FloatArray) -> dict[int, float]:
+def by_column(columns: Int64Array, values: FloatArray) -> dict[int, float]:
     """Return the values by column, without those that are not known."""
     there = ~np.isnan(values)
     return dict(zip(columns[there].tolist(), values[there].tolist(), strict=True))

@@ -5,15 +5,11 @@ class, each feature divided by its variance within the classes. For two classes 
 Fisher's direction with the covariances left out. Among many classes only the heaviest count.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from obliqua._core.base.rng import row_hashes
 from obliqua._typing import FloatArray
-
-if TYPE_CHECKING:
-    from obliqua.engine.proposals import NodeView
+from obliqua.engine.proposals import NodeView
 
 # A feature that is constant within the classes separates them alone; this share of its total
 # variance stands in for a variance of 0, so that the other features keep a say.
@@ -22,7 +18,7 @@ MAX_DIRECTIONS = 32
 NOISE = 1e-12
 
 
-def class_means(node: "NodeView") -> FloatArray:
+def class_means(node: NodeView) -> FloatArray:
     """Propose one direction per class, at most 32, or a single one for two classes.
 
     Parameters

@@ -11,19 +11,17 @@ The work is compiled (`obliqua._core.methods.climb`); what is decided here is wh
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from obliqua._core.methods.climb import ClimbFinder
+from obliqua._typing import FloatArray
 from obliqua.criteria import get_criterion
+from obliqua.data.problem import Problem
 from obliqua.engine.compiled import CompiledSide, Journal, Task, fewest_rows
 from obliqua.engine.moments import feature_scale, weight_shift
 from obliqua.methods.hhcart import Householder
-
-if TYPE_CHECKING:
-    from obliqua._typing import FloatArray
-    from obliqua.data.problem import Problem
 
 __all__ = ["Climb", "Step", "follow_climb"]
 
@@ -194,7 +192,7 @@ def follow_climb(
     """
     if not 0 <= start < climb.n_restarts:
         raise ValueError(f"start must be from 0 to {climb.n_restarts - 1}; got {start}.")
-    if problem.odd.any():
+    if problem.coded.any():
         raise ValueError(
             "follow_climb takes numbers only; this problem has qualitative features or missing "
             "values. Leave these columns out."
@@ -204,15 +202,13 @@ def follow_climb(
         raise ValueError("follow_climb takes the library's own criteria by name, no function.")
     shift = weight_shift(problem.total_weight)
     factors = feature_scale(problem, scale)
-    counts = np.zeros(problem.n_classes, dtype=np.int64)
-    np.add.at(counts, problem.y, 1 if problem.weights is None else problem.weights)
     finder = climb.finder(Task(problem, problem.n_rows, shift, factors))
     n_tasks = finder.load(
         problem.Z,
         np.arange(problem.n_rows, dtype=np.int32),
         problem.y,
         problem.weights,
-        counts,
+        problem.counts,
         (measure.code, 1, 0),
         key,
     )

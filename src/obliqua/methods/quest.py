@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,11 +23,8 @@ from obliqua._core.base.rng import row_hashes
 from obliqua._core.search.node_search import threshold_between
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.data.weights import round_significant
-from obliqua.engine.proposals import SIGNIFICANT_BITS, Directions
+from obliqua.engine.proposals import SIGNIFICANT_BITS, Directions, NodeView
 from obliqua.stats.significance import log_chi_square_tail, log_f_tail
-
-if TYPE_CHECKING:
-    from obliqua.engine.proposals import NodeView
 
 __all__ = ["Quest", "linear_cut", "quadratic_cut", "two_groups"]
 

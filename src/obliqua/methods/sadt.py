@@ -11,13 +11,9 @@ The work is compiled (`obliqua._core.methods.anneal`); what is decided here is w
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from obliqua._core.methods.anneal import AnnealFinder
 from obliqua.engine.compiled import CompiledSide, Journal
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Anneal"]
 

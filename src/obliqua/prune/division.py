@@ -81,13 +81,13 @@ def _divided(
     rows = np.lexsort((weights, parts.group))
     row_ends = np.cumsum(weights[rows])
     order = np.lexsort((label, parts.owner))
-    owner, said = parts.owner[order], label[order]
-    last = np.append((np.diff(owner) != 0) | (np.diff(said) != 0), True)
+    owner, sorted_label = parts.owner[order], label[order]
+    last = np.append((np.diff(owner) != 0) | (np.diff(sorted_label) != 0), True)
     run_ends = np.cumsum(parts.size[order])[last]
     ends = np.union1d(row_ends, run_ends)
     starts = np.concatenate([[0], ends[:-1]])
     row = rows[np.searchsorted(row_ends, starts, side="right")]
-    found = said[last][np.searchsorted(run_ends, starts, side="right")]
+    found = sorted_label[last][np.searchsorted(run_ends, starts, side="right")]
     back = np.argsort(row, kind="stable")
     if len(row) > problem.n_rows:
         row = row[back]

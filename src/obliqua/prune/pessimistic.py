@@ -21,7 +21,7 @@ from scipy.special import betaincinv, ndtri
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.criteria import Criterion
 from obliqua.data.problem import Problem
-from obliqua.engine.search import by_function
+from obliqua.engine.search import function_scores
 from obliqua.prune.reduced_error import cut_upwards
 from obliqua.tree.layout import renumber
 from obliqua.tree.tree import Tree
@@ -443,7 +443,7 @@ class _Raising:
             left, right = self.counts[kids]
             if criterion.code < 0:
                 sums, whole = left[None, :].astype(np.int64), counts.astype(np.int64)
-                goodness = float(by_function(criterion, sums, whole, self.problem.unit)[0])
+                goodness = float(function_scores(criterion, sums, whole, self.problem.unit)[0])
             else:
                 goodness = float(criterion.goodness(left, right))
             return float(counts.sum()) / self.problem.total_weight * goodness

@@ -96,15 +96,6 @@ class Seedless:
 
 
 @dataclass(frozen=True)
-class Unpruned(Seedless):
-    """The tree stays as it has grown."""
-
-    def prune(self, problem: Problem, grow: Grow, seed: int) -> Pruned:
-        """Grow a tree; see `Pruner`."""
-        return Pruned(grow(problem), problem)
-
-
-@dataclass(frozen=True)
 class AtPrice(Seedless):
     """Cost complexity at a price per leaf; 0 leaves the tree as it has grown."""
 
@@ -238,34 +229,27 @@ def get_pruner(pruning: str | Pruner | None, **parameters: Any) -> Pruner:
     >>> get_pruner("cv", n_folds=5, prune_fraction=0.2)
     CrossValidation(n_folds=5, n_se=0.0, prune_root=False)
     """
-    made: Any = Unpruned
-    if parameters.get("ccp_alpha") is not None:
-        made = AtPrice
-    elif isinstance(pruning, str):
-        if pruning not in PRUNERS:
-            raise ValueError(
-                f"There is no pruning {pruning!r}. Use one of {', '.join(PRUNERS)}, None, or an "
-                "object with a method 'prune'."
+    made: Any = AtPrice
+    if parameters.get("ccp_alpha") is None and pruning is not None:
+        names = f"one of {', '.join(PRUNERS)}, None, or an object with a method 'prune'"
+        if isinstance(pruning, type):
+            raise TypeError(
+                f"pruning is {names}. Got a class: give an object of it, such as "
+                f"{pruning.__name__}()."
             )
+        if isinstance(pruning, Pruner):
+            return pruning
+        if not isinstance(pruning, str):
+            raise TypeError(f"pruning is {names}. Got {pruning!r}.")
+        if pruning not in PRUNERS:
+            raise ValueError(f"There is no pruning {pruning!r}. Use {names}.")
         made = PRUNERS[pruning]
-    elif isinstance(pruning, type):
-        raise TypeError(
-            "pruning must be an object with a method 'prune'. Got a class: give an object of it, "
-            f"such as {pruning.__name__}()."
-        )
-    elif isinstance(pruning, Pruner):
-        return pruning
-    elif pruning is not None:
-        raise TypeError(
-            f"pruning is one of {', '.join(PRUNERS)}, None, or an object with a method 'prune'. "
-            f"Got {pruning!r}."
-        )
     known: dict[str, Any] = {field.name: field.default for field in fields(made)}
     # As plain numbers, whatever types of NumPy they come in.
     given = {
         name: value if known[name] is None else type(known[name])(value)
         for name, value in parameters.items()
-        if name in known
+        if name in known and value is not None
     }
     pruner: Pruner = made(**given)
     return pruner

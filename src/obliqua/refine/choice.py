@@ -213,8 +213,8 @@ class _Trials:
     def _wrong(self, trees: Iterator[Tree]) -> FloatArray:
         parts = []
         for tree, (_, test) in zip(trees, self.divisions, strict=True):
-            said = tree.stats[tree.apply(test.Z)].argmax(axis=1)
-            parts.append(_weights(test) * (said != test.y))
+            predicted = tree.stats[tree.apply(test.Z)].argmax(axis=1)
+            parts.append(_weights(test) * (predicted != test.y))
         return np.concatenate(parts)
 
 

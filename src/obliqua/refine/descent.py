@@ -274,10 +274,10 @@ def _descend(
                 end = min(first + chunk, last)
                 _together(descent, pool, mixed, first, end, done + first)
                 first = end
-            seen = min(first * size, rows.n_rows)
+            rows_seen = min(first * size, rows.n_rows)
             # A few batches at the end would show a mean of few rows, up or down by chance.
-            if number == 0 or 2 * seen >= rows.n_rows:
-                watch.curve.append(descent.loss / max(seen, 1))
+            if number == 0 or 2 * rows_seen >= rows.n_rows:
+                watch.curve.append(descent.loss / max(rows_seen, 1))
             done += first
             number += 1
     return done >= n_steps

@@ -18,7 +18,7 @@ from obliqua.refine.rows import Float32Array, SoftRows, WeightColumns, padded
 from obliqua.tree.layout import KIND_NAMES, NodeKind, first_children, pointers
 from obliqua.tree.tree import Tree
 
-__all__ = ["FLOOR", "Draft", "draft_of", "tree_of", "with_odd_spreads"]
+__all__ = ["FLOOR", "Draft", "draft_of", "tree_of", "with_coded_spreads"]
 
 #: c in the loss -log(v + c), which bounds what a row can cost: it may be mislabelled.
 FLOOR = 0.2
@@ -147,14 +147,14 @@ def tree_of(draft: Draft, rows: SoftRows, problem: Problem, label: str) -> Tree:
         tree = _counted(tree, problem, rows.n_threads)
         empty = tree.is_leaf & (tree.n_samples == 0)
         if not empty.any():
-            return with_odd_spreads(tree, problem)
+            return with_coded_spreads(tree, problem)
         leaves = np.cumsum(tree.is_leaf) - 1
         draft = without_leaves(draft, np.sort(leaves[empty]))
 
 
 def _uncounted(draft: Draft, columns: WeightColumns, problem: Problem, label: str) -> Tree:
     """Lay out the arrays of a tree in which nothing has been counted."""
-    is_leaf, inner = _level_order(draft.child)
+    is_leaf, numbers = _level_order(draft.child)
     n_children = np.where(is_leaf, 0, 2).astype(np.int32)
     return Tree(
         n_features=problem.n_features,
@@ -162,7 +162,7 @@ def _uncounted(draft: Draft, columns: WeightColumns, problem: Problem, label: st
         first_child=first_children(n_children),
         n_children=n_children,
         plane_ptr=pointers(~is_leaf, np.int32),
-        **_planes(draft.normals[inner].astype(np.float64), columns, problem),
+        **_planes(draft.normals[numbers[~is_leaf]].astype(np.float64), columns, problem),
         stats=np.zeros((len(is_leaf), problem.n_classes)),
         n_samples=np.zeros(len(is_leaf), dtype=np.int64),
         gain=np.zeros(len(is_leaf)),
@@ -173,21 +173,19 @@ def _uncounted(draft: Draft, columns: WeightColumns, problem: Problem, label: st
 
 
 def _level_order(child: Int32Array) -> tuple[BoolArray, Int64Array]:
-    """Return which nodes are leaves, in level order, and the draft's numbers of the others."""
-    is_leaf, inner = [], []
+    """Return which nodes are leaves, in level order, and the draft's numbers of all nodes."""
+    found: list[int] = []
     level = [0 if len(child) else -1]
     while level:
-        is_leaf += [node < 0 for node in level]
-        there = [node for node in level if node >= 0]
-        inner += there
-        level = child[there].ravel().tolist()
-    return np.array(is_leaf), np.array(inner, dtype=np.int64)
+        found += level
+        level = child[[node for node in level if node >= 0]].ravel().tolist()
+    numbers = np.array(found, dtype=np.int64)
+    return numbers < 0, numbers
 
 
 def _planes(normals: FloatArray, columns: WeightColumns, problem: Problem) -> dict[str, Any]:
     """Lay out hyperplanes over the original columns."""
     normals = _divisible(normals, columns)
-    means = problem.means if problem.fills is None else problem.fills
     used = _used_columns(normals, columns)
     n_coef = used.sum(axis=1)
     plane, column = np.nonzero(used)
@@ -200,7 +198,7 @@ def _planes(normals: FloatArray, columns: WeightColumns, problem: Problem) -> di
     coef[plain] = round_significant(
         normals[plane[plain], at[plain]] / columns.sd[at[plain]], _BITS
     )
-    fill[plain] = means[column[plain]]
+    fill[plain] = problem.stand_ins[column[plain]]
     gap = plain & (columns.missing[column] >= 0) & (coef != 0)
     move = normals[plane[gap], columns.missing[column[gap]]]
     with np.errstate(over="ignore"):
@@ -292,7 +290,8 @@ def without_leaves(draft: Draft, leaves: Int64Array) -> Draft:
 
     At least one leaf must stay.
     """
-    gone = set((-1 - _leaf_numbers(draft.child)[leaves]).tolist())
+    is_leaf, numbers = _level_order(draft.child)
+    gone = set(numbers[is_leaf][leaves].tolist())
     child = draft.child.copy()
     stands: dict[int, int | None] = {}
 
@@ -307,16 +306,6 @@ def without_leaves(draft: Draft, leaves: Int64Array) -> Draft:
     root = standing(0)
     assert root is not None
     return renumbered(replace(draft, child=child), root)
-
-
-def _leaf_numbers(child: Int32Array) -> Int64Array:
-    """Return the draft's numbers of the leaves in level order."""
-    found: list[int] = []
-    level = [0 if len(child) else -1]
-    while level:
-        found += [-1 - node for node in level if node < 0]
-        level = child[[node for node in level if node >= 0]].ravel().tolist()
-    return np.array(found, dtype=np.int64)
 
 
 def renumbered(draft: Draft, root: int) -> Draft:
@@ -346,9 +335,9 @@ def renumbered(draft: Draft, root: int) -> Draft:
 # `measure_spread` finds it for plain numbers; here the numbers differ from node to node.
 
 
-def with_odd_spreads(tree: Tree, problem: Problem) -> Tree:
+def with_coded_spreads(tree: Tree, problem: Problem) -> Tree:
     """Fill in the standard deviations of columns that are qualitative or have missing values."""
-    wanted = np.flatnonzero(problem.odd[tree.coef_idx]).tolist()
+    wanted = np.flatnonzero(problem.coded[tree.coef_idx]).tolist()
     if not wanted:
         return tree
     leaf = tree.apply(problem.Z)

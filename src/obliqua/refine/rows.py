@@ -138,10 +138,10 @@ def soft_rows(problem: Problem, seed: int = 0, n_threads: int = 1) -> SoftRows:
     share = weight / weight.sum()
     qualitative = problem.n_levels > 0
     numeric = np.flatnonzero(~qualitative)
-    odd = bool(problem.odd.any())
+    coded = bool(problem.coded.any())
     gaps = problem.has_missing
     columns, x = _standardised(problem, first, share, numeric, gaps, n_threads)
-    more_ptr, more = _ones(problem, first, columns, gaps) if odd else (None, None)
+    more_ptr, more = _ones(problem, first, columns, gaps) if coded else (None, None)
     if more_ptr is not None and more is not None:
         of_row = np.repeat(np.arange(len(first)), np.diff(more_ptr))
         columns.share[:] = np.bincount(more[: len(of_row)], share[of_row], columns.width)
@@ -299,9 +299,9 @@ def _ones(
     problem: Problem, rows: Int64Array, columns: WeightColumns, gaps: BoolArray
 ) -> tuple[Int64Array, Int32Array]:
     """Return where each row has ones: its levels, and what is missing in it."""
-    odd = np.flatnonzero(problem.odd)
-    places = np.full((len(rows), len(odd)), -1, dtype=np.int32)
-    for k, column in enumerate(odd.tolist()):
+    coded = np.flatnonzero(problem.coded)
+    places = np.full((len(rows), len(coded)), -1, dtype=np.int32)
+    for k, column in enumerate(coded.tolist()):
         values = problem.Z[rows, column]
         absent = np.isnan(values)
         if columns.levels[column] >= 0:
