@@ -32,13 +32,13 @@ demo: $(VENV)/.package $(VENV)/.group-cli $(VENV)/.group-plot ## compare methods
 	@$(RUN) -m obliqua demo --picture build/demo.png $(ARGS)
 
 test: $(VENV)/.package $(VENV)/.group-test ## run the tests
-	@$(RUN) -m pytest -q -n $(WORKERS) $(ARGS)
+	@$(RUN) -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
 
 mutations: $(VENV)/.package $(VENV)/.group-test ## which tests notice mistakes made on purpose; ARGS='--tests "tests -n 2"'
 	@nice $(RUN) tests/mutate.py $(ARGS)
 
 test-long: $(VENV)/.package $(VENV)/.group-test ## run all tests, property tests with all of their examples
-	@OBLIQUA_FEWER_EXAMPLES=1 $(RUN) -m pytest -q -n $(WORKERS) -m "" $(ARGS)
+	@OBLIQUA_FEWER_EXAMPLES=1 $(RUN) -m pytest -q -n $(WORKERS) --dist worksteal -m "" $(ARGS)
 
 lint: $(VENV)/.package $(VENV)/.group-lint ## check style and types
 	@$(RUN) -m ruff check --quiet .
@@ -123,7 +123,7 @@ sanitized: $(VENV)/.package $(VENV)/.group-test
 	@LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
 	 OBLIQUA_FEWER_EXAMPLES=$(FEWER) \
-	 $(RUN) -m pytest -q -n $(WORKERS) --capture=sys $(SANITIZE_TESTS) $(ARGS)
+	 $(RUN) -m pytest -q -n $(WORKERS) --dist worksteal --capture=sys $(SANITIZE_TESTS) $(ARGS)
 
 clean: ## remove everything that make made
 	rm -rf .venv .venv-sanitize build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -16,7 +16,6 @@ import numpy as np
 
 from obliqua._core.grow.subtree import best_axis_cut, divide_columns, make_axis_cut
 from obliqua._core.search.column_lists import ColumnLists
-from obliqua._core.search.node_search import SplitSearch
 from obliqua.criteria import get_criterion
 from obliqua.data.problem import Problem, encode
 from obliqua.engine.proposals import Planes, read_directions

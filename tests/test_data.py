@@ -79,11 +79,6 @@ def test_unaligned_rows_are_copied() -> None:
     assert Z.tolist() == [[1, 2], [3, 4], [5, 6]]
 
 
-def test_values_near_the_limits_are_finite() -> None:
-    X = np.array([[LARGEST, LARGEST], [LARGEST, -LARGEST], [SMALLEST, 0.0]])
-    assert encode(X, [0, 0, 1], 2).Z is X
-
-
 @pytest.mark.parametrize(
     ("X", "message"),
     [
@@ -229,15 +224,6 @@ def test_the_total_never_passes_the_bound() -> None:
     problem = weigh(weights)
     assert problem.total_weight <= MAX_TOTAL
     assert min(units(problem)) > 0
-
-
-def test_far_apart_weights() -> None:
-    """A tiny weight beside a huge one counts as one unit: never as nothing, never as much."""
-    problem = weigh([1e-300, 1e300, SMALLEST, 1e300])
-    small = units(problem)[0]
-    assert units(problem)[2] == small == 1
-    assert problem.unit < 1e-15 * 1e300
-    assert units(problem)[1] * problem.unit == pytest.approx(1e300, rel=1e-14)
 
 
 def test_weight_two_is_a_repeated_row() -> None:

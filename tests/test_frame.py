@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from obliqua import MissingDependency, Tree
 from problems import examples
 from strategies import trees
-from trees_to_read import NASTY, chain, mixed, nasty, oblique, single
+from trees_to_read import NASTY, mixed, nasty, oblique, single
 
 NAMES = (["age", "bmi"], ["healthy", "ill"])
 
@@ -78,13 +78,6 @@ def test_types(tree: Tree, library: str) -> None:
         assert not any(frame[name].is_nan().any() for name in ("gain", "share", "axis_gain"))
 
 
-def test_the_frame_is_the_readers_own() -> None:
-    tree = oblique()
-    frame = tree.to_frame()
-    frame.loc[0, "rows"] = 0
-    assert tree.n_samples[0] == 100
-
-
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_names(library: str) -> None:
     frame = nasty().to_frame(NASTY, NASTY, library)
@@ -100,11 +93,6 @@ def test_classes_whose_names_are_equal_once_escaped_stay_apart(library: str) -> 
     frame = single([1.0, 2.0]).to_frame(["x"], ["\ud800", "\\ud800"], library)
     assert [frame[f"count_\\ud800 [{k}]"][0] for k in (0, 1)] == [1.0, 2.0]
     assert frame["class"][0] == "\\ud800 [1]"
-
-
-def test_one_leaf_and_many_nodes() -> None:
-    assert len(single([0, 0]).to_frame()) == 1
-    assert len(chain(3000).to_frame()) == 6001
 
 
 def test_what_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:

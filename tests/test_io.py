@@ -113,13 +113,6 @@ def test_any_model_comes_back_bit_for_bit(data: Any) -> None:
     assert to_bytes(read) == written
 
 
-@pytest.mark.parametrize("combine", ["vote", "mean", "single"])
-def test_how_trees_are_combined(combine: str) -> None:
-    members = (leaf(),) if combine == "single" else tuple(leaf() for _ in range(40))
-    model = Model(members, combine, Encoding.identity(1), np.array([3, 5]))
-    assert again(model) == model
-
-
 def test_numbers_keep_their_bits() -> None:
     """Also those that a narrower type would change, and the sign of zero."""
     odd = [-0.0, 0.1, 1e-320, 1.7e308, 2.0**-149, 1.0 + 2.0**-40, 16777217.0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import runpy
 import shutil
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -104,9 +103,3 @@ def test_rewriting_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         if name != "cart":
             assert_trees(tmp_path, name)
             assert expected(name, tmp_path).keys() == expected(name).keys()
-
-
-@each_file
-def test_any_zip_program_opens_them(name: str) -> None:
-    with zipfile.ZipFile(FILES / f"{name}.obliqua") as archive:
-        assert archive.testzip() is None

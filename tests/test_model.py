@@ -118,15 +118,6 @@ def test_sums_that_would_be_lost_in_rounding() -> None:
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize("combine", ["vote", "mean"])
-def test_lists_of_one_tree(combine: str) -> None:
-    one = model(A, combine=combine)
-    assert one.predict(Z).tolist() == model(A).predict(Z).tolist()
-    assert one.apply(Z).tolist() == [[1], [2], [2], [2]]
-    certain = combine == "vote"
-    assert one.predict_proba(Z)[0].tolist() == ([1, 0, 0] if certain else [0.75, 0.25, 0])
-
-
 @examples(100)
 @given(st.data())
 def test_any_tree(data: Any) -> None:
@@ -166,20 +157,6 @@ def test_pairs_settle_ties_by_shares() -> None:
     ).tolist() == [1] * len(Z)
 
 
-def test_no_rows() -> None:
-    for combine, members in (("single", (A,)), ("vote", (A, B)), ("mean", (A, B))):
-        container = model(*members, combine=combine)
-        assert container.predict(Z[:0]).shape == (0,)
-        assert container.predict_proba(Z[:0]).shape == (0, 3)
-
-
-def test_anything_like_rows() -> None:
-    for combine, members in (("single", (A,)), ("vote", (A, B)), ("mean", (A, B))):
-        container = model(*members, combine=combine)
-        assert container.predict(Z.tolist()).tolist() == container.predict(Z).tolist()
-        assert container.predict_proba(Z.tolist()).shape == (4, 3)
-
-
 def test_equality_and_pickling() -> None:
     both = model(A, B, combine="vote")
     both.predict(Z)
@@ -194,11 +171,6 @@ def test_equality_and_pickling() -> None:
     assert repr(both) == "Model(2 trees, combine='vote', 1 columns, 3 classes)"
     with pytest.raises(TypeError, match="unhashable"):
         hash(both)
-
-
-def test_trees_may_be_a_list() -> None:
-    container = Model([A], "single", Encoding.identity(1), LABELS.tolist())  # type: ignore[arg-type]
-    assert container == model(A)
 
 
 def test_what_is_no_model() -> None:

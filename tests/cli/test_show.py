@@ -158,16 +158,6 @@ def test_models_that_cannot_be_shown(run: Run, data: Path) -> None:
     assert "model file" in run("show", "data.csv", code=1).stderr
 
 
-def test_a_model_and_a_tree_can_be_shown(run: Run, model: Path) -> None:
-    tree = obliqua.load(model)
-    for thing in (tree.model_, tree.tree_):
-        obliqua.save(thing, "bare.obliqua")
-        text = run("show", "bare.obliqua").stdout
-        assert f"bare.obliqua, {type(thing).__name__}" in text
-        assert obliqua.export_text(thing, width=80) in text
-        assert "Importances" in text
-
-
 def test_a_tree_by_hand(run: Run) -> None:
     builder = obliqua.TreeBuilder(n_features=2, n_stats=2)
     builder.add_split("root", {0: 2.0, 1: 0.74}, 90.0, ("low", "high"))

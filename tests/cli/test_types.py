@@ -422,12 +422,6 @@ def test_predictions_are_the_librarys(run: Run) -> None:
     assert "that the model does not know: 'Paris'" in fit.stderr
 
 
-def test_rows_held_out_have_levels_too(run: Run) -> None:
-    Path("t.csv").write_text(people(60))
-    said = run("fit", "t.csv", *FIT, "--holdout", "0.4", "--categorical", "town").stdout
-    assert "% on 24 rows held out" in said
-
-
 def test_a_model_without_stand_ins(run: Run) -> None:
     builder = TreeBuilder(n_features=2, n_stats=2)
     builder.add_split("root", {0: 2.0, 1: 0.74}, 90.0, ("low", "high"))
@@ -464,11 +458,3 @@ def test_show_says_what_the_columns_are(run: Run) -> None:
     )
     message = run("show", "m.obliqua", "--missing", "?", code=2).stderr
     assert "--missing is for the table of --data" in message
-
-
-def test_a_picture_with_rows(run: Run) -> None:
-    Path("t.csv").write_text(people(gaps=False))
-    run("fit", "t.csv", *FIT, "--set", "max_depth=2")
-    words = ("show", "m.obliqua", "--plot", "t.svg", "--data", "t.csv", "-t", "y")
-    assert run(*words).stderr == "Note: The picture is in t.svg.\n"
-    assert Path("t.svg").stat().st_size > 1000

@@ -192,12 +192,6 @@ def test_the_units_do_not_matter() -> None:
         np.testing.assert_array_equal(tree.stats, other.stats)
 
 
-def test_the_seed_matters() -> None:
-    case = gaussians(150, 4, 3, seed=6)
-    one, two = (grow_tree(case, "entropy", None, sadt(), key=key) for key in (1, 2))
-    assert one.coef.tolist() != two.coef.tolist()
-
-
 @pytest.mark.parametrize("criterion", ["entropy", "twoing", "sum_minority"])
 def test_never_worse_than_the_start(criterion: str) -> None:
     """A root's split is at least as good as the hyperplane that the search starts with."""
@@ -226,18 +220,6 @@ def test_tiny_nodes_get_axis_parallel_splits() -> None:
     both = Case(np.array([[0.0, 3.0], [1.0, 2.0]]), np.array([0, 1]), 2)
     tree = grow_tree(both, "entropy", None, sadt())
     assert tree.coef_idx.tolist() == [0, 1] and tree.n_leaves == 2
-
-
-def test_a_criterion_in_python() -> None:
-    case = gaussians(80, 3, 2, seed=9)
-
-    def purity(left: Any, right: Any) -> float:
-        return criteria.entropy([int(n) for n in left], [int(n) for n in right])
-
-    method = sadt(patience=60)
-    tree = grow_tree(case, purity, None, method, key=3)
-    assert_rows_reach_their_leaves(tree, problem_of(case))
-    assert_same_substance(tree, grow_tree(case, "entropy", None, method, key=3))
 
 
 def test_an_error_of_a_criterion_comes_through() -> None:

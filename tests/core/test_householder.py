@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from core.adapter import (
     assert_equals_twin,
@@ -156,20 +155,6 @@ def test_best_first_stops_at_the_limit() -> None:
     assert_rows_reach_their_leaves(tree, problem)
 
 
-def test_a_criterion_in_python_sees_the_same_directions() -> None:
-    problem = blobs(2, 200, 3, 2)
-    method = Proposals(Householder("all"))
-
-    def twoing(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
-        n_left, n_right = left.sum(), right.sum()
-        share = n_left * n_right / (n_left + n_right) ** 2
-        return float(share / 4 * np.abs(left / n_left - right / n_right).sum() ** 2)
-
-    ours = grow_tree(problem, "twoing", {"max_depth": 1}, method)
-    theirs = grow_tree(problem, twoing, {"max_depth": 1}, method)
-    assert_same_substance(ours, theirs, but=("gain",))
-
-
 def test_origins_and_the_gain_over_the_axes() -> None:
     problem = blobs(0, 500, 3, 2)
     tree = grow_tree(problem, "twoing", {}, Proposals(Householder("dominant")))
@@ -182,12 +167,3 @@ def test_origins_and_the_gain_over_the_axes() -> None:
     labels = {tree.origin_labels[k] for k in tree.origin[oblique]}
     assert all(label.startswith("class ") for label in labels)
     assert {tree.origin_labels[k] for k in tree.origin[straight]} <= {"axis-parallel"}
-
-
-@pytest.mark.parametrize("most", [1, 2, 3])
-def test_no_split_uses_more_features_than_allowed(most: int) -> None:
-    problem = blobs(4, 500, 6, 3)
-    method = Proposals(Householder("all", fisher=True), max_features=most)
-    tree = grow_tree(problem, "twoing", {}, method)
-    sizes = np.diff(tree.coef_ptr)
-    assert sizes.max() == most

@@ -340,12 +340,3 @@ def test_files_that_tell_tales(forest: Any, wrong: Any, tmp_path: Path) -> None:
     obliqua.save(student, tmp_path / "s.obliqua")
     with pytest.raises(ModelFileError, match="makes no sense"):
         obliqua.load(tmp_path / "s.obliqua")
-
-
-def test_a_failed_fit_leaves_the_old_one(forest: Any) -> None:
-    student = distil(forest, X, max_leaves=4, **FAST)
-    before = student.model_
-    with pytest.raises(ValueError):
-        student.fit(X[:, :2])
-    assert student.model_ is before
-    assert student.estimator_ is forest

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 import obliqua
@@ -79,22 +78,6 @@ def test_rows_are_where_they_were_counted(Estimator: Any, params: dict[str, Any]
 
 
 @each_odd_estimator
-@pytest.mark.parametrize("kind", ["category", "polars", "enum", "objects", "strings"])
-def test_all_kinds_of_tables_grow_the_same_tree(Estimator: Any, kind: str) -> None:
-    lists = {name: [None if v != v else v for v in X[name].tolist()] for name in X}
-    other: Any = {
-        "category": lambda: X.astype({"colour": "category", "zone": "category"}),
-        "polars": lambda: pl.DataFrame(lists),
-        "enum": lambda: pl.DataFrame(lists, schema_overrides={"colour": pl.Enum(COLOURS[::-1])}),
-        "objects": lambda: X.to_numpy(dtype=object),
-        "strings": lambda: X.astype({"colour": "string"}),
-    }[kind]()
-    one, two = full_grown(Estimator).fit(X, Y), full_grown(Estimator).fit(other, Y)
-    assert one.tree_ == two.tree_
-    np.testing.assert_array_equal(two.predict_proba(other), one.predict_proba(X))
-
-
-@each_odd_estimator
 def test_names_and_order_of_levels_change_nothing(Estimator: Any) -> None:
     names = dict(zip(COLOURS, ["4", "zebra", "", "a, b", "Ä"], strict=True))
     renamed = X.assign(colour=X["colour"].map(names))
@@ -117,18 +100,6 @@ def test_the_order_of_columns_changes_nothing_for_cart() -> None:
     np.testing.assert_array_equal(names, np.array(order)[two.coef_idx])
     for array in ("threshold", "fill", "table", "stats", "gain"):
         np.testing.assert_array_equal(getattr(one, array), getattr(two, array), array)
-
-
-@each_odd_estimator
-def test_a_numeric_column_given_as_qualitative(Estimator: Any) -> None:
-    rounded = X.assign(age=X["age"].round(1))
-    chosen = ["age", "colour", "zone"]
-    model = full_grown(Estimator, categorical_features=chosen).fit(rounded, Y)
-    model.tree_.validate()
-    assert_sound(model, rounded, Y)
-    column = model.model_.encoding.columns[2]
-    assert column.kind == "qualitative"
-    assert column.levels == tuple(sorted(rounded["age"].unique()))
 
 
 @each_odd_estimator
@@ -187,15 +158,6 @@ def test_threads_change_nothing(params: dict[str, Any]) -> None:
         model.set_params(max_depth=9, **params)
         alone = model.set_params(n_jobs=1).fit(frame, y).tree_
         assert model.set_params(n_jobs=2).fit(frame, y).tree_ == alone
-
-
-@each_odd_estimator
-def test_float32_is_float64(Estimator: Any) -> None:
-    numbers = X[["size", "age"]].to_numpy(dtype=np.float32)
-    one = full_grown(Estimator).fit(numbers, Y)
-    two = full_grown(Estimator).fit(numbers.astype(np.float64), Y)
-    assert np.isnan(numbers).any()
-    assert one.tree_ == two.tree_
 
 
 @each_odd_estimator

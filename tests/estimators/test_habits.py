@@ -11,11 +11,10 @@ import pytest
 import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
@@ -190,13 +189,6 @@ def test_balanced_heeds_sample_weights(Estimator):
 
 
 @each_representative
-def test_balanced_classes_weigh_the_same(Estimator):
-    labels = (np.arange(len(Y)) < 20).astype(int)
-    model = full_grown(Estimator, class_weight="balanced").fit(X, labels)
-    np.testing.assert_allclose(model.tree_.stats[0], [75.0, 75.0], rtol=1e-6)
-
-
-@each_representative
 @pytest.mark.parametrize("labels", [np.array(["1", "2", "x"])[Y], Y > 0], ids=["strings", "bools"])
 def test_class_weights_by_any_label(Estimator, labels):
     first = labels[1]
@@ -222,12 +214,6 @@ def test_seeds(Estimator):
     assert same(model, Estimator(random_state=7).fit(X, Y))
     assert same(model, Estimator(random_state=np.random.RandomState(7)).fit(X, Y))
     Estimator(random_state=None).fit(X, Y)
-
-
-@each_representative
-def test_refitting_forgets(Estimator):
-    model = full_grown(Estimator).fit(X[:50, :2], Y[:50] > 0)
-    assert same(model.fit(X, Y), full_grown(Estimator).fit(X, Y))
 
 
 @each_representative
@@ -263,23 +249,6 @@ def test_joblib_files(Estimator, tmp_path):
         np.testing.assert_array_equal(back.predict(X), model.predict(X))
 
 
-@each_representative
-def test_clone_takes_the_parameters_only(Estimator):
-    model = Estimator(max_depth=3, class_weight={0: 2.0}, random_state=1).fit(X, Y)
-    other = clone(model)
-    assert not hasattr(other, "tree_")
-    assert other.get_params() == model.get_params()
-    assert same(other.fit(X, Y), model)
-
-
-@each_representative
-def test_repr_and_parameters(Estimator):
-    assert repr(Estimator()) == f"{Estimator.__name__}()"
-    assert "max_depth=2" in repr(Estimator(max_depth=2))
-    assert Estimator().set_params(max_depth=5).max_depth == 5
-    assert "<style>" in Estimator()._repr_html_()
-
-
 @each_estimator
 def test_tags_are_honest(Estimator):
     tags = get_tags(Estimator())
@@ -295,15 +264,6 @@ def test_tags_are_honest(Estimator):
 
 
 # --- inside other estimators ----------------------------------------------------------------
-
-
-@each_representative
-def test_pipelines(Estimator):
-    model = make_pipeline(StandardScaler(), full_grown(Estimator)).fit(X, Y)
-    assert model.score(X, Y) == 1.0
-    frames = make_pipeline(StandardScaler(), full_grown(Estimator)).set_output(transform="pandas")
-    frames.fit(pd.DataFrame(X, columns=NAMES), Y)
-    assert frames[-1].feature_names_in_.tolist() == NAMES
 
 
 @each_representative
@@ -323,21 +283,6 @@ def test_cross_validation_in_two_processes():
     model = HHCartClassifier(random_state=0)
     alone = cross_val_score(model, X, Y, cv=4)
     np.testing.assert_array_equal(cross_val_score(model, X, Y, cv=4, n_jobs=2), alone)
-
-
-@each_representative
-@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", "roc_auc_ovr", "f1_macro"])
-def test_scorers(Estimator, scoring):
-    scores = cross_val_score(Estimator(max_depth=3, random_state=0), X, Y, cv=3, scoring=scoring)
-    assert np.isfinite(scores).all()
-
-
-@each_representative
-def test_other_meta_estimators(Estimator):
-    tree = Estimator(max_depth=4, random_state=0)
-    assert BaggingClassifier(tree, n_estimators=3, random_state=0).fit(X, Y).score(X, Y) > 0.7
-    assert OneVsRestClassifier(tree).fit(X, Y).score(X, Y) > 0.7
-    assert cross_val_predict(tree, X, Y, cv=3, method="predict_proba").shape == (len(Y), 3)
 
 
 @pytest.mark.parametrize("Estimator", [HHCartClassifier, ObliqueTreeClassifier])
@@ -375,20 +320,3 @@ def test_weights_are_routed_through_pipeline_and_search(Estimator):
         search = GridSearchCV(pipeline, {"tree__max_depth": [2]}, scoring=accuracy, cv=3)
         search.fit(X, Y, sample_weight=WEIGHTS)
         assert same(search.best_estimator_["tree"], direct)
-
-
-@each_representative
-def test_weights_without_a_request_are_refused(Estimator):
-    with sklearn.config_context(enable_metadata_routing=True):
-        search = GridSearchCV(Estimator(), {"max_depth": [2]}, cv=3)
-        with pytest.raises(Exception, match="sample_weight"):
-            search.fit(X, Y, sample_weight=WEIGHTS)
-
-
-@each_representative
-def test_weights_may_be_ignored_on_request(Estimator):
-    with sklearn.config_context(enable_metadata_routing=True):
-        tree = Estimator(max_depth=2, random_state=0).set_fit_request(sample_weight=False)
-        tree.set_score_request(sample_weight=False)
-        scores = cross_val_score(tree, X, Y, params={}, cv=3)
-    np.testing.assert_array_equal(scores, cross_val_score(tree, X, Y, cv=3))

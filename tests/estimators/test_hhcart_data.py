@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from estimators.registry import assert_sound, blobs
+from estimators.test_odd_data import SEPARABLE
 from obliqua import CartClassifier, HHCartClassifier, ObliqueTreeClassifier
 
 X, Y = blobs(300, 4, 3)
+RNG = np.random.default_rng(0)
 
 SETTINGS = {
     "all": {},
@@ -40,105 +42,31 @@ def n_oblique(model):
 
 # --- odd rows and columns ----------------------------------------------------------------------
 
-
-def one_row_of_a_class(rng):
-    y = np.r_[0, np.ones(39), np.full(20, 2)]
-    return rng.normal(size=(60, 3)), y
-
-
-def equal_rows_of_a_class(rng):
-    Z, y = rng.normal(size=(60, 3)), np.arange(60) % 3
-    Z[y == 1] = [0.1, 0.2, 0.3]
-    return Z, y
-
-
-def fewer_rows_than_features(rng):
-    return rng.normal(size=(12, 30)), np.arange(12) % 2
-
-
-def one_feature(rng):
-    return rng.normal(size=(60, 1)), np.arange(60) % 2
-
-
-def constant_features(rng):
-    Z = rng.normal(size=(60, 4))
-    Z[:, [0, 2]] = [0.1, -7e5]
-    return Z, np.arange(60) % 3
-
-
-def collinear_features(rng):
-    Z = rng.normal(size=(60, 4))
-    Z[:, 3] = Z[:, 0] - 2 * Z[:, 1]
-    return Z, np.arange(60) % 2
-
-
-def identical_features(rng):
-    Z = rng.normal(size=(60, 2))
-    return Z[:, [0, 1, 1, 0]], np.arange(60) % 2
-
-
-def equal_rows_in_all_classes(rng):
-    return np.ones((20, 3)), np.arange(20) % 2
-
-
-def far_from_zero(rng):
-    Z = rng.normal(size=(80, 3))
-    Z[:, 0] += 1e9
-    return Z, np.arange(80) % 2
-
-
-def denormals(rng):
-    Z = rng.normal(size=(80, 3))
-    Z[:, 1] = rng.integers(-9, 9, 80) * 5e-324
-    return Z, np.arange(80) % 2
-
-
-def all_denormal(rng):
-    return rng.integers(-9, 9, (80, 3)) * 5e-324, np.arange(80) % 2
-
-
-def largest_values(rng):
-    Z = rng.normal(size=(80, 3))
-    Z[:, 2] = rng.choice([-1e308, -5e307, 1e308], 80)
-    return Z, np.arange(80) % 2
-
-
-def all_large(rng):
-    return rng.normal(size=(80, 3)) * 1e307, np.arange(80) % 2
-
-
-def squares_overflow(rng):
-    return rng.normal(size=(80, 3)) * [1.0, 1e160, 1e-160], np.arange(80) % 2
-
-
-def an_outlier(rng):
-    Z = rng.normal(size=(80, 3))
-    Z[7] = 1e150
-    return Z, np.arange(80) % 2
-
-
-ODD = [
-    one_row_of_a_class, equal_rows_of_a_class, fewer_rows_than_features, one_feature,
-    constant_features, collinear_features, identical_features, equal_rows_in_all_classes,
-    far_from_zero, denormals, all_denormal, largest_values, all_large, squares_overflow,
-    an_outlier,
-]  # fmt: skip
+MORE = {
+    "fewer rows than features": (RNG.normal(size=(12, 30)), np.arange(12) % 2),
+    "collinear features": (
+        X[:60] @ [[1, 0, 0, 1], [0, 1, 0, -2], [0, 0, 1, 0], [0, 0, 0, 0]],
+        Y[:60],
+    ),
+    "equal rows of a class": (np.where((Y == 1)[:, None], [0.1, 0.2, 0.3, 0.4], X)[:60], Y[:60]),
+    "an outlier": (np.where((np.arange(80) == 7)[:, None], 1e150, X[:80]), Y[:80]),
+    "squares overflow": (X[:80] * [1.0, 1e160, 1e-160, 1.0], Y[:80]),
+}
 
 
 @each_setting
-@pytest.mark.parametrize("make", ODD)
-def test_odd_data(make, params):
-    Z, y = make(np.random.default_rng(0))
-    for n_jobs in (None, 2):
-        model = hhcart(n_jobs=n_jobs, **params).fit(Z, y)
-        assert_sound(model, Z, y)
-        tree = model.tree_
-        assert np.isfinite(tree.coef).all() and np.isfinite(tree.threshold).all()
-        assert np.diff(tree.coef_ptr).max(initial=0) <= params.get("max_features_per_split", 99)
-    if make not in (denormals, all_denormal, equal_rows_of_a_class, equal_rows_in_all_classes):
-        assert model.score(Z, y) == 1.0, "all rows differ"
-    if make is one_feature:
-        assert tree == CartClassifier(pruning=None).fit(Z, y).tree_
+def test_odd_data(params):
+    for name, (rows, labels) in {**SEPARABLE, **MORE}.items():
+        for n_jobs in (None, 2):
+            model = hhcart(n_jobs=n_jobs, **params).fit(rows, labels)
+            assert_sound(model, rows, labels)
+            tree = model.tree_
+            assert np.isfinite(tree.coef).all() and np.isfinite(tree.threshold).all()
+            most = params.get("max_features_per_split", len(rows[0]))
+            assert np.diff(tree.coef_ptr).max(initial=0) <= most
+        assert model.score(rows, labels) == 1.0, name
+        if len(rows[0]) == 1:
+            assert tree == CartClassifier(pruning=None).fit(rows, labels).tree_
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e5])
@@ -159,7 +87,7 @@ def test_a_feature_that_does_not_vary_changes_nothing():
 
 
 def test_two_identical_columns_share_a_coefficient():
-    Z, _ = identical_features(np.random.default_rng(3))
+    Z = np.random.default_rng(3).normal(size=(60, 2))[:, [0, 1, 1, 0]]
     y = (Z[:, 0] + Z[:, 1] > 0).astype(int)
     tree = hhcart(extra_directions="fisher", variant="dominant").fit(Z, y).tree_
     fisher = [
@@ -262,9 +190,9 @@ def test_any_proposer_gets_sparse_and_scaled_directions(most, scale):
 def test_many_features():
     """Only that it ends, and is right about its own rows."""
     rng = np.random.default_rng(0)
-    wide = rng.normal(size=(2000, 200))
+    wide = rng.normal(size=(1000, 120))
     y = (wide[:, :5].sum(axis=1) > 0).astype(int)
-    model = hhcart(variant="dominant", max_depth=5).fit(wide, y)
+    model = hhcart(variant="dominant", max_depth=3).fit(wide, y)
     assert_sound(model, wide, y)
     wide, y = wide[:300, :60], y[:300]
     model = hhcart().fit(wide, y)

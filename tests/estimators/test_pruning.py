@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.model_selection import KFold, cross_val_score
 
 from estimators.registry import (
     ESTIMATORS,
@@ -251,17 +251,6 @@ def test_the_path_says_what_each_price_gives(Estimator, prune_root, weights):
 
 
 @each_representative
-def test_fitting_with_each_price_of_the_path(Estimator):
-    """The recipe of scikit-learn, with the default pruning."""
-    path = usual(Estimator).cost_complexity_pruning_path(X, Y)
-    leaves = [usual(Estimator, ccp_alpha=a).fit(X, Y).get_n_leaves() for a in path.ccp_alphas]
-    alone = [np.sum(path.ccp_alphas == alpha) == 1 for alpha in path.ccp_alphas]
-    assert sum(alone) > 3
-    np.testing.assert_array_equal(np.compress(alone, leaves), np.compress(alone, path.n_leaves))
-    assert leaves[0] == path.n_leaves[0]
-
-
-@each_representative
 @pytest.mark.parametrize("kind", ["holdout", "cv", "reduced_error", "pessimistic", None])
 def test_a_price_of_zero_prunes_nothing(Estimator, kind):
     free = usual(Estimator, ccp_alpha=0, pruning=kind, random_state=0).fit(X, Y)
@@ -293,14 +282,6 @@ def test_a_price_takes_the_place_of_pruning(Estimator):
     assert trees[0].n_samples[0] == len(Y)
 
 
-@each_representative
-def test_a_grid_over_prices(Estimator):
-    path = usual(Estimator, random_state=0).cost_complexity_pruning_path(X, Y)
-    grid = {"ccp_alpha": [None, *np.unique(path.ccp_alphas)]}
-    search = GridSearchCV(usual(Estimator, random_state=0), grid, cv=3).fit(X, Y)
-    assert search.best_score_ > 0.7
-
-
 # --- priors and costs -----------------------------------------------------------------------
 
 
@@ -325,20 +306,6 @@ def test_equal_priors_are_balanced_weights(Estimator, kind):
     equal = usual(Estimator, priors="equal", pruning=kind, random_state=0).fit(X, Y)
     balanced = usual(Estimator, class_weight="balanced", pruning=kind, random_state=0).fit(X, Y)
     assert equal.tree_ == balanced.tree_
-
-
-@each_representative
-def test_the_shares_of_the_data_as_priors_change_no_split(Estimator):
-    counts = np.bincount(Y)
-    given = full_grown(Estimator, priors=counts, max_depth=4).fit(X, Y)
-    plain = full_grown(Estimator, max_depth=4).fit(X, Y)
-    np.testing.assert_array_equal(given.predict(X), plain.predict(X))
-
-
-@each_representative
-def test_costs_alter_priors(Estimator):
-    model = full_grown(Estimator, priors="equal", class_weight={0: 2.0}).fit(X, Y)
-    np.testing.assert_allclose(shares(model), [0.5, 0.25, 0.25], rtol=1e-6)
 
 
 @each_representative

@@ -313,15 +313,6 @@ def test_tables_pass_through(combine: str, method: Any) -> None:
     assert tags.categorical
 
 
-@each_method
-def test_gaps_in_numbers_pass_through(method: Any) -> None:
-    gaps = np.where(np.random.default_rng(5).random(X.shape) < 0.1, np.nan, X)
-    model = repeated(method, n_estimators=2).fit(gaps, Y)
-    assert model.score(gaps, Y) > 0.6
-    model.set_params(estimator=NumbersOnly())  # what is fitted stays what it is
-    assert model.score(gaps, Y) > 0.6
-
-
 def test_what_the_method_refuses_is_refused() -> None:
     model = repeated(NumbersOnly(at_random))
     assert not get_tags(model).input_tags.allow_nan
@@ -361,26 +352,6 @@ def test_parameters_are_checked(params: Any, error: Any, message: str) -> None:
         model.set_params(**params).fit(X, Y)
     after = dict(vars(model))
     assert all(after[name] is before[name] for name in before if name.endswith("_"))
-
-
-def test_a_refused_fit_leaves_the_earlier_one() -> None:
-    model = repeated(combine="best").fit(X, Y)
-    before = dict(vars(model))
-    for rows, labels in ((X[:10], Y), (np.full_like(X, np.inf), Y), (X, [None] * 240)):
-        with pytest.raises(ValueError, match=r"\w"):
-            model.fit(rows, labels)
-    assert vars(model).keys() == before.keys()
-    assert all(vars(model)[name] is before[name] for name in before)
-
-
-def test_refitting_forgets() -> None:
-    model = repeated(combine="best").fit(pd.DataFrame(X, columns=list("abcd")), Y)
-    assert {"tree_", "best_index_", "selection_errors_", "n_hyperplanes_"} <= vars(model).keys()
-    model.set_params(combine="vote", estimator=HHCartClassifier()).fit(X, Y)
-    fresh = repeated(HHCartClassifier()).fit(X, Y)
-    assert vars(model).keys() == vars(fresh).keys()
-    assert "tree_" not in vars(model)
-    assert model.model_ == fresh.model_
 
 
 def test_parameters_of_the_method_are_reached() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-import obliqua
 from estimators.registry import (
     assert_sound,
     each_odd_estimator,
@@ -21,7 +19,6 @@ from estimators.registry import (
 )
 from obliqua import CartClassifier, ObliqueTreeClassifier
 from obliqua.data.encoding import Column, Encoding
-from obliqua.data.table import read_table
 from obliqua.tree.builder import TreeBuilder
 from obliqua.tree.model import Model
 
@@ -62,26 +59,6 @@ def encoded(model: Any, X: Any, y: Any = LABELS, weights: Any = None) -> Any:
 
 
 @each_odd_estimator
-@each_table
-def test_all_tables_give_the_same_problem(Estimator: Any, kind: str) -> None:
-    seen, problem, classes = encoded(Estimator(), tables()[kind])
-    expected = read_table(pd.DataFrame(COLUMNS))
-    np.testing.assert_array_equal(problem.Z, expected.Z)
-    assert problem.n_levels.tolist() == [3, 0, 0, 0]
-    assert problem.has_missing.tolist() == [True] * 4
-    assert classes.tolist() == ["no", "yes"]
-    assert seen.n_features_in_ == 4
-    levels = problem.encoding.columns[0].levels
-    assert levels == ("Bonn", "Oslo", "Rome")
-    if kind in ("objects", "list"):
-        assert not hasattr(seen, "feature_names_in_")
-        assert problem.encoding.names == ("x0", "x1", "x2", "x3")
-    else:
-        assert seen.feature_names_in_.tolist() == list(COLUMNS)
-        assert problem.encoding == expected.encoding
-
-
-@each_odd_estimator
 def test_columns_can_be_chosen(Estimator: Any) -> None:
     frame = pd.DataFrame(COLUMNS)
     for chosen in (["town", "age"], [0, 1], [-4, 1], [True, True, False, False]):
@@ -97,24 +74,6 @@ def test_columns_can_be_chosen(Estimator: Any) -> None:
         Estimator(categorical_features=["height"]).fit(frame, LABELS)
     with pytest.raises(ValueError, match=r"'categorical_features' parameter of .* must be"):
         Estimator(categorical_features="town").fit(frame, LABELS)
-
-
-@each_odd_estimator
-def test_columns_of_an_array_can_be_chosen(Estimator: Any) -> None:
-    X = np.array([[7, 1.5], [3, NAN], [7, 2.0]])
-    _, problem, _ = encoded(Estimator(categorical_features=[0]), X, [0, 1, 1])
-    assert problem.encoding.columns[0] == Column("x0", "qualitative", (3, 7))
-    np.testing.assert_array_equal(problem.Z, [[1, 1.5], [0, NAN], [1, 2.0]])
-    np.testing.assert_array_equal(X, [[7, 1.5], [3, NAN], [7, 2.0]])
-
-
-@each_odd_estimator
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_matrix_with_missing_numbers_is_not_copied(Estimator: Any, dtype: Any) -> None:
-    X = np.array([[7, 1.5], [3, NAN], [7, 2.0]], dtype=dtype)
-    _, problem, _ = encoded(Estimator(), X, [0, 1, 1])
-    assert problem.Z is X
-    assert problem.has_missing.tolist() == [False, True]
 
 
 @each_with_a_fill
@@ -232,33 +191,6 @@ def test_text_and_infinity_in_a_numeric_column() -> None:
         fitted().predict(pd.DataFrame({"town": ["Bonn"], "age": [np.inf]}))
     with pytest.raises(ValueError, match="sparse"):
         fitted(named=False).predict(__import__("scipy.sparse").sparse.csr_array(np.eye(2)))
-
-
-def test_a_numeric_model_takes_frames_of_any_numbers() -> None:
-    X = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": [1.0, 1.0, 0.0, 0.0]})
-    model = CartClassifier(pruning=None).fit(X, [0, 0, 1, 1])
-    for frame in (
-        X.astype(object),
-        X.convert_dtypes(),
-        X.astype("category"),
-        pl.DataFrame(X.to_dict("list")),
-    ):
-        assert model.predict(frame).tolist() == [0, 0, 1, 1]
-
-
-@pytest.mark.parametrize("named", [True, False])
-def test_a_loaded_estimator_reads_tables_as_before(named: bool) -> None:
-    model = fitted(named)
-    file = BytesIO()
-    obliqua.save(model, file)
-    file.seek(0)
-    again = obliqua.load(file)
-    assert again.get_params() == model.get_params()
-    assert again.model_ == model.model_
-    rows = [[town, 1.0] for town in TOWNS]
-    X = pd.DataFrame(rows, columns=["town", "age"]) if named else rows
-    assert again.predict(X).tolist() == ANSWERS
-    np.testing.assert_array_equal(again._check_rows(X), model._check_rows(X))
 
 
 def test_a_proposer_sees_finite_numbers() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
@@ -13,9 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_iris
 
-from obliqua import CartClassifier, HHCartClassifier
+from obliqua import HHCartClassifier
 from obliqua.errors import TreeError
 from obliqua.explain import Region, _polyhedron, region, regions
 from obliqua.tree.builder import TreeBuilder
@@ -267,18 +265,6 @@ def test_a_tree_of_one_leaf() -> None:
     assert found.contains(np.zeros((2, 3))).all()
 
 
-def test_fitted_trees() -> None:
-    X, y = load_iris(return_X_y=True)
-    for Estimator in (CartClassifier, HHCartClassifier):
-        model = Estimator(pruning=None).fit(X, y)
-        leaves = model.apply(X)
-        for source in (model, model.model_, model.tree_):
-            for found in regions(source, minimal=True):
-                np.testing.assert_array_equal(found.contains(X), leaves == found.leaf)
-                assert not found.is_empty
-                assert repr(found) == f"Region(leaf {found.leaf}, {len(found)} inequalities)"
-
-
 def test_units_do_not_matter_for_what_is_redundant() -> None:
     case = gaussians(300, n_columns=3, seed=5)
     units = np.array([1e-6, 1.0, 1e6])
@@ -314,22 +300,6 @@ def test_scores_too_far_apart() -> None:
     builder.set_leaf("b", [1])
     with pytest.raises(TreeError, match="differ by more than the largest number"):
         regions(builder.build())
-
-
-@examples(100)
-@given(walks())
-def test_odd_numbers_break_nothing(walk: Any) -> None:
-    tree, Z = walk
-    for found in regions(tree, minimal=True):
-        assert found.contains(Z).shape == (len(Z),)
-        assert isinstance(found.is_bounded, bool)
-        if found.is_empty:
-            assert not any(holds(found, row) for row in Z.astype(float).tolist())
-        else:
-            with contextlib.suppress(TreeError):  # numbers too far apart
-                centre, radius = found.ball()
-                assert np.isfinite(centre).all()
-                assert radius >= 0
 
 
 def test_coefficients_that_the_solver_would_not_see() -> None:

@@ -217,15 +217,6 @@ def test_a_weight_of_two_is_a_row_twice() -> None:
     same(once, as_found(model, (case.X[rows], case.y[rows], None)))
 
 
-def test_the_seed_matters() -> None:
-    case = gaussians(60, n_columns=2, n_classes=2)
-    model = HHCartClassifier(max_depth=1, pruning=None).fit(case.X, case.y)
-    one, other = (
-        split_stability(model, case.X, case.y, n_resamples=5, random_state=seed) for seed in (0, 1)
-    )
-    assert not np.array_equal(one.moved, other.moved)
-
-
 def planted(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 3))

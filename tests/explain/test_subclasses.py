@@ -162,17 +162,6 @@ def test_leaves_without_rows_and_classes_without_rows() -> None:
     assert text.count("\n") == len(found)
 
 
-def test_huge_and_equal_numbers() -> None:
-    X = np.array([[1e308, 0.1], [1.2e308, 0.1], [-1e308, 0.1], [1.5e308, 0.1]])
-    y = [0, 0, 1, 0]
-    found = subclasses(CartClassifier(pruning=None).fit(X, y), X, y)
-    assert np.isfinite(found.mean).all()
-    assert np.isfinite(found.distance).all()
-    # A feature that does not vary differs by nothing, whatever the rounding of its mean.
-    np.testing.assert_array_equal(found.difference[:, 1], 0.0)
-    np.testing.assert_array_equal(found.class_sd[:, 1], 0.0)
-
-
 def test_a_feature_that_is_constant_in_a_class_differs_by_nothing() -> None:
     """Rounding of its mean must not become a difference of many deviations."""
     rng = np.random.default_rng(0)

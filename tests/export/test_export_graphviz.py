@@ -14,7 +14,7 @@ from hypothesis import given
 from obliqua import Tree, export_graphviz
 from problems import examples
 from strategies import trees
-from trees_to_read import NASTY, chain, mixed, nasty, oblique, single, two_trees
+from trees_to_read import NASTY, mixed, nasty, oblique, single
 
 # --- a reader of the part of DOT that is written ---------------------------------------------
 
@@ -162,15 +162,6 @@ def test_every_node_is_a_box(tree: Tree) -> None:
     assert sorted(boxes) == list(range(tree.n_nodes))
     parent = tree.parent.tolist()
     assert sorted(arrows) == sorted((parent[k], k) for k in range(1, tree.n_nodes))
-
-
-def test_a_deep_tree() -> None:
-    boxes, _ = parse(export_graphviz(chain(2000)))
-    assert len(boxes) == 4001
-
-
-def test_one_tree_of_several() -> None:
-    assert len(parse(export_graphviz(two_trees(), tree=0))[0]) == 7
 
 
 # --- files -----------------------------------------------------------------------------------

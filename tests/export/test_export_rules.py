@@ -20,7 +20,7 @@ from obliqua.words.levels import written_levels
 from problems import Case, cases, examples
 from rules_reader import NUMBER, Reader
 from strategies import rows, trees
-from trees_to_read import NASTY, chain, mixed, nasty, oblique, single
+from trees_to_read import mixed, oblique, single
 
 NAMES = {"feature_names": ["age", "bmi"], "class_names": ["healthy", "ill"]}
 
@@ -286,18 +286,6 @@ def test_bounds_that_differ_read_differently() -> None:
         builder.set_leaf(leaf, [1, 0], 1)
     low, high = re.findall(NUMBER, export_rules(builder.build(), order="tree")[1].text)[:3:2]
     assert 1.0 < float(low) < float(high)
-
-
-def test_a_deep_tree_with_one_feature_has_short_rules() -> None:
-    rules = export_rules(chain(5000))
-    assert len(rules) == 5001
-    assert all(len(rule.conditions) == 1 for rule in rules)
-
-
-def test_names_keep_to_their_lines() -> None:
-    rules = export_rules(nasty(), feature_names=NASTY, class_names=NASTY)
-    assert all(rule.text.isprintable() for rule in rules)
-    assert len({rule.class_name for rule in rules}) == len(rules) == len(NASTY)
 
 
 @pytest.mark.parametrize(

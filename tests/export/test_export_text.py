@@ -13,7 +13,6 @@ from obliqua import (
     HHCartClassifier,
     Tree,
     TreeBuilder,
-    TreeError,
     export_graphviz,
     export_text,
 )
@@ -28,7 +27,7 @@ from obliqua.words.phrases import (
 )
 from problems import examples
 from strategies import trees
-from trees_to_read import NASTY, chain, mixed, nasty, oblique, single, two_trees
+from trees_to_read import NASTY, chain, mixed, nasty, oblique, single
 
 NAMES = {"feature_names": ["age", "bmi"], "class_names": ["healthy", "ill"]}
 
@@ -210,12 +209,6 @@ def test_a_number_is_called_a_class() -> None:
     assert written == ["class 3", "class -1", "class 2.5", "class True", "3rd", "iv"]
 
 
-def test_one_tree_of_several() -> None:
-    assert export_text(two_trees(), tree=1).count("rows") == 8
-    with pytest.raises(TreeError, match="has 2 trees"):
-        export_text(two_trees())
-
-
 def test_an_estimator_knows_its_names() -> None:
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "bmi": [1.0, 0.0, 1.0, 0.0]})
@@ -249,10 +242,6 @@ def test_a_deep_tree_starts_again_at_the_margin() -> None:
     assert len(lines) == 2 + 10001 + 3 * len(starts)
     for line in starts[:3]:
         assert text.count(f"go on at {line.partition(' ')[0]} below") == 1
-
-
-def test_the_size_of_the_text_grows_with_the_tree() -> None:
-    assert len(export_text(chain(4000))) < 2.1 * len(export_text(chain(2000)))
 
 
 def test_names_keep_to_their_lines() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -15,7 +14,7 @@ from obliqua import CartClassifier, HHCartClassifier, TreeBuilder, plot_boundary
 from obliqua.data.encoding import Encoding
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
-from plot.pictures import LONG, ODD, all_kinds, by_gid, coloured, data
+from plot.pictures import all_kinds, by_gid, coloured, data
 
 
 def polygons(ax: Axes) -> dict[int, NDArray[np.float64]]:
@@ -131,21 +130,6 @@ def test_rows_fade_with_their_distance_from_the_slice() -> None:
     away = np.abs(X[:, 2] - np.median(X[:, 2]))
     assert (np.diff(strength[np.argsort(away)]) <= 0).all()
     assert strength.max() > 0.9 > 0.1 > strength.min() > 0
-
-
-def test_odd_and_long_names(tmp_path: Path) -> None:
-    X, y = data()
-    model = HHCartClassifier(pruning=None, max_depth=2).fit(X, y)
-    for names in (ODD, [LONG.format(k) for k in range(5)], ["_a", "_b", "_c", "_d", "_e"]):
-        ax = plot_boundary(
-            model, X, y, feature_names=names, class_names=names[:3], features=[0, 1]
-        )
-        ax.figure.savefig(tmp_path / "boundary.png")
-        for text in (ax.xaxis.label, ax.yaxis.label, *ax.get_legend().get_texts()):
-            extent = text.get_window_extent()
-            assert extent.width > 0
-            assert extent.x0 >= 0 and extent.x1 <= ax.figure.bbox.x1 + 1
-        assert ax.get_legend().get_texts()[0].get_text().lstrip("`")[:2] == names[0][:2]
 
 
 @pytest.mark.parametrize("n_classes", [5, 26, 50])

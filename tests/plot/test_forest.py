@@ -110,14 +110,6 @@ def test_all_is_in_sight_and_nothing_overlaps(draw: Any, n_trees: int, names: An
     assert overlaps(extents, 1.0) == []
 
 
-@pytest.mark.parametrize("draw", [plot_eigenvalues, plot_overlaps, plot_energy])
-def test_a_given_ax_is_used(draw: Any) -> None:
-    _, (one, two) = plt.subplots(1, 2, figsize=(9, 4))
-    assert draw(diagnosis(), ax=two) is two
-    assert not one.has_data()
-    assert two.has_data() or two.patches
-
-
 def test_a_forest_that_says_nothing_can_be_drawn() -> None:
     X, y = data(2)
     forest = RandomForestClassifier(3, max_depth=1, min_samples_leaf=200).fit(X, y)

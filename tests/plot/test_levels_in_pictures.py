@@ -22,7 +22,7 @@ from obliqua.plot._rows import Sample, along, histogram, moves_of
 from obliqua.tree.model import Model
 from obliqua.words.subject import subject_of
 from plot.pictures import assert_tidy, by_gid, words
-from trees_to_read import NASTY, people, strangers
+from trees_to_read import people, strangers
 
 METHODS = {
     "cart": CartClassifier(pruning=None, max_leaf_nodes=6),
@@ -143,17 +143,6 @@ def test_many_levels_keep_to_a_few_lines() -> None:
         assert_tidy(ax)
 
 
-@each_method
-def test_ways_of_strangers_are_tidy(method: str) -> None:
-    model, frame, classes = fitted(method)
-    other = strangers()
-    for k in (0, 5, 7, 35):
-        ax = plot_path(model, other.iloc[k], X=frame, y=classes)
-        assert_tidy(ax)
-        assert "nan" not in words(ax)
-        plt.close("all")
-
-
 def test_bars_name_levels_and_say_what_is_missing() -> None:
     model, frame, _ = fitted("hhcart")
     subject = subject_of(model)
@@ -171,14 +160,6 @@ def test_bars_name_levels_and_say_what_is_missing() -> None:
         assert sum(move for _, move in moves.terms) == pytest.approx(moves.value - mean)
         return
     raise AssertionError("no oblique split was found")
-
-
-def test_nasty_levels_are_drawn() -> None:
-    levels = tuple(dict.fromkeys([*NASTY, "a, b", "a", "$b$"]))
-    model = town_split(levels, np.linspace(-2, 3, len(levels)).tolist())
-    table = [[level] for level in levels]
-    for ax in (plot_tree(model, table), plot_path(model, table[0], X=table)):
-        assert_tidy(ax)
 
 
 @pytest.mark.parametrize(("lowest", "number"), [("Zell-am-See", "−3"), ("missing", "−4")])

@@ -27,13 +27,6 @@ def test_the_line_is_the_curve(wrap: Any) -> None:
     pyplot.close(ax.figure)
 
 
-def test_it_draws_where_it_is_told() -> None:
-    figure, axes = pyplot.subplots(1, 2)
-    assert plot_loss([1.0, 0.5], ax=axes[1]) is axes[1]
-    assert not axes[0].lines
-    pyplot.close(figure)
-
-
 @pytest.mark.parametrize(
     ("curve", "error", "message"),
     [

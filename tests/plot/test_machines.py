@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_digits, load_wine
 
 from obliqua import LMDTClassifier
-from obliqua.plot import plot_path, plot_tree
+from obliqua.plot import plot_path
 from obliqua.plot._canvas import Font
 from obliqua.plot._nodes import node_lines
 from obliqua.tree.layout import NodeKind
@@ -71,10 +71,3 @@ def test_the_branch_that_a_row_takes_is_named() -> None:
     assert bold[0].startswith("8: ")
     assert all(line.startswith("   ") for line in bold[1:])
     assert_tidy(ax)
-
-
-def test_pictures_of_machines_are_tidy() -> None:
-    model = wine()
-    assert_tidy(plot_tree(model))
-    assert_tidy(plot_tree(model, WIDE.data, WIDE.target))
-    assert_tidy(plot_path(model, WIDE.data.iloc[100]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -15,8 +14,6 @@ from obliqua import CartClassifier, HHCartClassifier, TreeBuilder, plot_path
 from obliqua.plot._rows import Sample, along, moves_of
 from obliqua.words.subject import subject_of
 from plot.pictures import (
-    LONG,
-    ODD,
     all_kinds,
     assert_tidy,
     boxes,
@@ -154,17 +151,6 @@ def test_rows_are_taken_once_and_not_for_every_feature() -> None:
     assert len(taken) == 1
 
 
-def test_linear_machines_and_level_sets() -> None:
-    model = all_kinds()
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=(50, 2)), rng.integers(0, 5, 50)])
-    ax = plot_path(model, [2.0, 1.0, "blue"], X=coloured(X), y=model.predict(X))
-    text = words(ax)
-    assert "this row takes branch 1" in text
-    assert "this row takes branch 2" in text
-    assert_tidy(ax)
-
-
 def test_far_rows_single_leaves_and_unreached_nodes() -> None:
     X, y = data()
     model = HHCartClassifier(pruning=None, max_depth=3).fit(X, y)
@@ -173,22 +159,6 @@ def test_far_rows_single_leaves_and_unreached_nodes() -> None:
     alone = CartClassifier().fit([[0.0], [1.0]], ["only", "only"])
     ax = plot_path(alone, [3.0])
     assert "only: 100 %" in words(ax)
-    assert_tidy(ax)
-
-
-def test_odd_and_long_names(tmp_path: Path) -> None:
-    X, y = data()
-    model = HHCartClassifier(pruning=None, max_depth=3).fit(X, y)
-    for names in (ODD, [LONG.format(k) for k in range(5)]):
-        ax = plot_path(model, X[0], X=X, y=y, feature_names=names, class_names=names[:3])
-        ax.figure.savefig(tmp_path / "path.png")
-        assert_tidy(ax)
-
-
-def test_a_given_ax_is_used() -> None:
-    model, X, y = grown(6)
-    ax = plt.figure(figsize=(5, 3)).add_axes((0.1, 0.1, 0.8, 0.8))
-    assert plot_path(model, X[0], X=X, y=y, ax=ax) is ax
     assert_tidy(ax)
 
 
@@ -208,3 +178,14 @@ def test_errors_say_what_was_wrong(row: Any, options: dict[str, Any], message: s
     with pytest.raises(ValueError, match=message):
         plot_path(model, row, **options)
     assert not plt.get_fignums()
+
+
+def test_linear_machines_and_level_sets() -> None:
+    model = all_kinds()
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(50, 2)), rng.integers(0, 5, 50)])
+    ax = plot_path(model, [2.0, 1.0, "blue"], X=coloured(X), y=model.predict(X))
+    text = words(ax)
+    assert "this row takes branch 1" in text
+    assert "this row takes branch 2" in text
+    assert_tidy(ax)

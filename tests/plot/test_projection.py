@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -22,7 +21,7 @@ from obliqua import (
 )
 from obliqua.datasets import make_normals_with_clusters
 from obliqua.tree.tree import Tree
-from plot.pictures import LONG, ODD, by_gid, data
+from plot.pictures import by_gid, data
 
 
 def regions(ax: Any) -> dict[int, Any]:
@@ -235,16 +234,6 @@ def test_pairs_of_classes_show_their_own_rows() -> None:
         plot_projection(model, X[~own], y[~own], tree=0)
 
 
-def test_many_rows_are_faint() -> None:
-    X, y = make_normals_with_clusters(9000, random_state=0, return_X_y=True)
-    model = EigenTreeClassifier(random_state=0, max_depth=3).fit(X[:900], y[:900])
-    for rows, strong in ((900, True), (9000, False)):
-        ax = plot_projection(model, X[:rows], y[:rows])
-        drawn = by_gid(ax, r"class-\d+")
-        assert len(drawn) == 2
-        assert all((part.get_alpha() == 1.0) == strong for part in drawn.values())
-
-
 def test_machines_and_levels_are_hatched() -> None:
     X, y = data(3)
     model = LMDTClassifier(random_state=0).fit(X, y)
@@ -255,20 +244,6 @@ def test_machines_and_levels_are_hatched() -> None:
     tree = C45Classifier(pruning=None).fit(levels, ["u", "v", "w"] * 20)
     with pytest.raises(ValueError, match=r"two directions of numeric features.*has 0"):
         plot_projection(tree, levels)
-
-
-def test_odd_and_long_names(tmp_path: Path) -> None:
-    X, y = data()
-    model = HHCartClassifier(pruning=None, max_depth=3).fit(X, y)
-    for names in (ODD, [LONG.format(k) for k in range(5)], ["_a", "_b", "_c", "_d", "_e"]):
-        ax = plot_projection(model, X, y, feature_names=names, class_names=names[:3])
-        ax.figure.savefig(tmp_path / "projection.png")
-        shown = (ax.xaxis.label, ax.yaxis.label, *ax.get_legend().get_texts())
-        for text in (*shown, by_gid(ax, "caption")["caption"]):
-            box = text.get_window_extent()
-            assert box.width > 0
-            assert box.x0 >= 0 and box.x1 <= ax.figure.bbox.x1 + 1
-            assert box.y0 >= 0 and box.y1 <= ax.figure.bbox.y1 + 1
 
 
 @pytest.mark.parametrize(

@@ -96,20 +96,6 @@ def test_all_is_in_sight_and_nothing_overlaps(k: int, n: int, names: Any) -> Non
     assert inside(drawn, ax.figure.bbox)
 
 
-def test_methods_that_are_all_the_same() -> None:
-    ranks = rank_methods({name: [1.0, 2.0, 3.0, 4.0] for name in "abcd"})
-    ax = plot_critical_difference(ranks)
-    ax.figure.canvas.draw()
-    assert len(by_gid(ax, r"group-\d+")) == 1
-    assert "p = 1.000" in words(ax)
-
-
-def test_a_given_ax_is_used() -> None:
-    _, (one, two) = plt.subplots(1, 2, figsize=(12, 3))
-    assert plot_critical_difference(ranked(), ax=two) is two
-    assert not one.has_data() and two.lines
-
-
 def test_what_cannot_be_drawn() -> None:
     wrong: Any = {"a": [1.0, 2.0]}
     with pytest.raises(TypeError, match=r"what obliqua\.rank_methods returns; got .* dict"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -11,7 +10,7 @@ import pytest
 
 from obliqua import CartClassifier, plot_subclasses
 from obliqua.explain import subclasses
-from plot.pictures import LONG, ODD, all_kinds, by_gid, coloured, data, grown, overlaps
+from plot.pictures import all_kinds, by_gid, coloured, data, grown, overlaps
 from trees_to_read import single
 
 
@@ -93,17 +92,6 @@ def test_a_given_axes_is_used_and_small_cells_have_no_numbers() -> None:
     assert all(text.get_gid() == "caption" for text in axes[0].texts)
     assert not axes[1].collections
     assert plt.get_fignums() == [figure.number]
-
-
-def test_odd_and_long_names(tmp_path: Path) -> None:
-    X, y = data()
-    model = CartClassifier(pruning=None, max_depth=2).fit(X, y)
-    for names in (ODD, [LONG.format(k) for k in range(5)], ["_a", "_b", "_c", "_d", "_e"]):
-        ax = plot_subclasses(model, X, y, feature_names=names, class_names=names[:3])
-        ax.figure.savefig(tmp_path / "subclasses.png")
-        for text in (*ax.get_xticklabels(), *ax.get_yticklabels()):
-            assert text.get_window_extent().x0 >= -1
-            assert "row" in text.get_text() or text in ax.get_xticklabels()
 
 
 def test_levels_machines_and_single_leaves() -> None:

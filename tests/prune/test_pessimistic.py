@@ -442,13 +442,3 @@ def test_a_long_branch_is_the_twins() -> None:
     top = twin.nested(tree, rows_of(problem))
     expected = twin.Pruner(tree, 0.25, "j48", True).prune(top)
     assert_is_the_twins(pruned, expected, tree, problem)
-
-
-def test_large_trees() -> None:
-    """Neither takes long, although each node sends rows down a branch."""
-    case = problems.gaussians(20_000, n_columns=3, n_classes=5)
-    problem = encode(case.X, case.y, 5)
-    tree = grow_tree(problem)
-    assert tree.n_leaves > 8_000
-    for rows_to_send in (None, problem):
-        assert 2 <= prune_pessimistic(tree, rows_to_send).n_leaves < tree.n_leaves

@@ -44,14 +44,6 @@ def test_a_division_does_not_depend_on_the_others() -> None:
         )
 
 
-def test_the_order_of_rows_changes_nothing() -> None:
-    X, y = rows()
-    order = np.random.default_rng(1).permutation(100)
-    _, numbers = repeated_folds(encode(X, y, 2), 5, SEEDS)
-    _, others = repeated_folds(encode(X[order], y[order], 2), 5, SEEDS)
-    np.testing.assert_array_equal(numbers[order], others)
-
-
 def census(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> dict[object, int]:
     """How many rows of each content are in each combination of folds."""
     problem, numbers = repeated_folds(encode(X, y, 2, sample_weight=weights), 4, SEEDS)

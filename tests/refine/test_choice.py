@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_digits
 
 from obliqua import RefinedTreeClassifier
 from obliqua.data.problem import Problem, encode
@@ -191,16 +190,6 @@ def test_weights_are_counted() -> None:
 
 
 # --- what is chosen on real data ----------------------------------------------------------
-
-
-def test_digits_are_refined() -> None:
-    X, y = load_digits(return_X_y=True)
-    model = RefinedTreeClassifier(max_leaf_nodes=12, random_state=0).fit(X[:1200], y[:1200])
-    assert model.chosen_ == "refined"
-    assert model.cv_sizes_.tolist() == [12]
-    # When this was written: 0.970 against 0.947, and 0.911 on the rows of other writers.
-    assert model.cv_scores_[0] > model.greedy_score_ + 0.015
-    assert model.score(X[1200:], y[1200:]) > 0.88
 
 
 def test_tiny_data_stay_greedy() -> None:

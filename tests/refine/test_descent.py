@@ -109,12 +109,6 @@ def test_the_order_of_rows_and_repeated_rows_have_no_influence() -> None:
     assert plain.normals.tobytes() != one.normals.tobytes(), "weights count"
 
 
-def test_another_key_gives_another_result() -> None:
-    problem = mixed()
-    assert refined(problem, key=1).normals.tobytes() == refined(problem, key=1).normals.tobytes()
-    assert refined(problem, key=1).normals.tobytes() != refined(problem, key=2).normals.tobytes()
-
-
 def test_the_draft_that_is_given_stays() -> None:
     draft, rows = grown(mixed())
     before = draft.normals.copy()
@@ -303,14 +297,6 @@ def test_time_ends_it() -> None:
     assert np.isfinite(watch.curve).all()
 
 
-def test_a_watch_without_limits_is_never_up() -> None:
-    lines: list[str] = []
-    assert not Watch().is_up
-    Watch().say("nobody listens")
-    Watch(note=lines.append).say("x")
-    assert lines == ["x"]
-
-
 def test_passes() -> None:
     """128,000 / n, between the least and 400; the least falls where there are very many rows."""
     usual = Schedule()
@@ -328,3 +314,11 @@ def test_parts_of_passes() -> None:
     refine(draft, rows, Schedule(passes=2.5), watch=watch)
     assert len(watch.curve) == 3
     assert 0.0 < watch.curve[2] < 2.0
+
+
+def test_a_watch_without_limits_is_never_up() -> None:
+    lines: list[str] = []
+    assert not Watch().is_up
+    Watch().say("nobody listens")
+    Watch(note=lines.append).say("x")
+    assert lines == ["x"]

@@ -249,14 +249,6 @@ def test_no_time_at_all() -> None:
     assert_sound(tree, problem)
 
 
-def test_the_same_key_gives_the_same_tree() -> None:
-    problem = mixed()
-    recipe = replace(QUICK, cycles=1)
-    one = refined_tree(problem, grower(), 5, recipe, key=4)
-    assert refined_tree(problem, grower(), 5, recipe, key=4, n_threads=2) == one
-    assert refined_tree(problem, grower(), 5, recipe, key=5) != one
-
-
 def test_rows_that_are_told_apart_by_nothing() -> None:
     problem = encode(np.ones((20, 2)), np.arange(20) % 2, 2)
     tree = refined_tree(problem, grower(), 4, replace(QUICK, cycles=2))

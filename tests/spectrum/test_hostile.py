@@ -48,11 +48,6 @@ def test_coefficients_of_no_function(coefficients: Any, message: str) -> None:
         Spectrum.from_dict(DOMAIN, coefficients)
 
 
-def test_features_by_name() -> None:
-    named = Spectrum.from_dict(DOMAIN, {(("b", 1),): 0.5j, (("b", 2),): -0.5j})
-    assert named.to_dict() == {((1, 1),): 0.5j, ((1, 2),): -0.5j}
-
-
 @pytest.mark.parametrize("codes", [[[0.5, 1.0]], [[np.nan, 1.0]]])
 def test_points_that_are_no_levels(codes: Any) -> None:
     spectrum = Spectrum.from_dict(DOMAIN, {(): 1.0})
@@ -149,11 +144,6 @@ def test_inner_products_of_many_boxes_block_by_block(monkeypatch: pytest.MonkeyP
 def test_components_of_no_ensemble(gram: Any, weights: Any, n: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         principal_components(gram, weights, n)
-
-
-def test_a_share_of_32_bits_is_a_share() -> None:
-    share: Any = np.float32(0.7)
-    assert len(principal_components(np.diag([6.0, 3.0, 1.0]), np.ones(3), share)) == 2
 
 
 # --- trees -----------------------------------------------------------------------------------

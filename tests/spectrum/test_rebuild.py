@@ -14,7 +14,6 @@ from obliqua import SpectrumTooLarge
 from obliqua.spectrum import (
     Domain,
     Feature,
-    LeafSum,
     Spectrum,
     building,
     leaf_sum_of,
@@ -104,14 +103,6 @@ def xor(n: int) -> tuple[Spectrum, np.ndarray]:
     return Spectrum.from_dict(domain, {(): 0.5, parity: -0.5}), points.sum(axis=1) % 2
 
 
-@pytest.mark.parametrize("n", [2, 3, 5])
-def test_exclusive_or(n: int) -> None:
-    spectrum, expected = xor(n)
-    tree = tree_of(spectrum)
-    assert tree.n_leaves == 2**n
-    np.testing.assert_array_equal(as_function(tree, spectrum.domain)[:, 0], expected)
-
-
 def test_an_exclusive_or_of_intervals() -> None:
     domain = Domain(tuple(Feature(f"x{i}", "intervals", (1.0, 2.0, 3.0)) for i in range(2)))
     points = twin.points((4, 4))
@@ -169,18 +160,6 @@ def test_merging() -> None:
     assert merged.n_leaves == 2
     assert merged.leaf_label[1:].tolist() == [0, 1]
     np.testing.assert_allclose(merged.stats[1:], [[0.75, 0.25], [0.1, 0.9]])
-
-
-def test_constants() -> None:
-    domain = Domain.of_levels([2, 3])
-    for function in (
-        Spectrum.from_dict(domain, {(): [0.25, 0.75]}),
-        LeafSum(domain, np.array([[0.25, 0.75]]), {}),
-        Spectrum.from_dict(domain, {(): [0.0, 0.0]}),
-    ):
-        built = rebuild(function)
-        assert built.tree.n_nodes == 1
-        assert built.energy == 1.0
 
 
 def test_what_cannot_be_built(monkeypatch: pytest.MonkeyPatch) -> None:

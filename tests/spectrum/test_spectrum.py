@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discrete_trees import few, random_case, random_domain, random_tree
+from discrete_trees import few, random_case, random_tree
 from obliqua import HHCartClassifier, LMDTClassifier, SpectrumTooLarge, TreeBuilder, TreeError
 from obliqua.spectrum import Domain, Feature, Spectrum, leaf_sum_of, spectrum_of
 from obliqua.spectrum.boxes import added, gram_of_leaves
@@ -176,14 +176,6 @@ def test_the_exclusive_or_has_one_interaction_and_nothing_of_order_one() -> None
     }
 
 
-def test_coefficients_are_complex_only_where_they_must_be() -> None:
-    binary = Domain(tuple(Feature(f"x{i}", "values", (0, 1)) for i in range(3)))
-    rng = np.random.default_rng(0)
-    assert spectrum_of(random_tree(rng, binary), binary).coefficients.dtype == np.float64
-    ternary = Domain.of_levels([3, 3])
-    assert spectrum_of(random_tree(rng, ternary), ternary).coefficients.dtype == np.complex128
-
-
 def test_many_features_need_several_words() -> None:
     rng = np.random.default_rng(3)
     domain = Domain.of_levels([5] * 60)
@@ -284,10 +276,3 @@ def test_other_mistakes() -> None:
         spectrum.inner(spectrum_of(leaf(), Domain.of_levels([2, 2])))
     with pytest.raises(ValueError, match="same domain"):
         added([leaf_sum_of(leaf(), domain), leaf_sum_of(leaf(), Domain.of_levels([2, 2]))])
-
-
-def test_random_domains_have_every_kind() -> None:
-    kinds = {
-        f.kind for seed in range(20) for f in random_domain(np.random.default_rng(seed)).features
-    }
-    assert kinds == {"levels", "values", "intervals"}
