@@ -39,6 +39,9 @@ from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
+import pytest
+from hypothesis import Phase, settings
+
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 PACKAGE = ROOT / "src" / "obliqua"
@@ -208,6 +211,14 @@ def _run(command: Sequence[str | Path]) -> str:
 # --- tests -------------------------------------------------------------------------------------
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_configure() -> None:
+    """As a plugin of pytest: a failure is enough, nobody reads the smallest example of it."""
+    phases = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]
+    settings.register_profile("mutate", settings.default, phases=phases)
+    settings.load_profile("mutate")
+
+
 class Suite:
     """The tests that mutants must get past."""
 
@@ -243,11 +254,11 @@ class Suite:
     ) -> tuple[str, set[str]]:
         """Runs tests with a copy of the package: what came of it, and which of them failed."""
         command = [sys.executable, "-m", "pytest", *(["-x"] if first else []), "-q", "--tb=no"]
-        command += ["-p", "no:cacheprovider", *self.options, *tests]
+        command += ["-p", "no:cacheprovider", "-p", "mutate", *self.options, *tests]
         command += [f"--deselect={test}" for test in sorted(self.useless)]
         env = {
             **os.environ,
-            "PYTHONPATH": str(package),
+            "PYTHONPATH": f"{package}{os.pathsep}{TESTS}",
             "PYTHONDONTWRITEBYTECODE": "1",
             "HYPOTHESIS_STORAGE_DIRECTORY": str(package / "hypothesis"),
         }
