@@ -46,7 +46,7 @@ TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 PACKAGE = ROOT / "src" / "obliqua"
 COMPILED = (".pyx", ".h")
-KILLED, SURVIVED, LATE, BROKEN = "killed", "survived", "out of time", "not built"
+KILLED, SURVIVED, LATE, BROKEN = "killed", "survived", "out of time", "not run"
 LIKELY_SECONDS = 300  # after which the whole suite has its turn
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
@@ -243,7 +243,7 @@ class Suite:
             found = found or [f for f in self.files if Path(f).name == Path(file).name]
             with_it = [f for f in found if f"def {test}(" in (ROOT / f).read_text("utf-8")]
             out += [f"{name}::{test}" for name in with_it] if test and with_it else found
-        return list(dict.fromkeys(out))
+        return [name for name in dict.fromkeys(out) if name.partition("::")[0] not in self.useless]
 
     def run(
         self,
@@ -255,7 +255,8 @@ class Suite:
         """Runs tests with a copy of the package: what came of it, and which of them failed."""
         command = [sys.executable, "-m", "pytest", *(["-x"] if first else []), "-q", "--tb=no"]
         command += ["-p", "no:cacheprovider", "-p", "mutate", *self.options, *tests]
-        command += [f"--deselect={test}" for test in sorted(self.useless)]
+        for test in sorted(self.useless):  # without a name, it is a file that cannot be read
+            command.append(f"--deselect={test}" if "::" in test else f"--ignore={test}")
         env = {
             **os.environ,
             "PYTHONPATH": f"{package}{os.pathsep}{TESTS}",
@@ -280,7 +281,7 @@ class Suite:
         failed = set(FAILED.findall(said))
         if process.returncode in (0, 5):  # all passed, or there are none
             return SURVIVED, set()
-        if process.returncode == 1 and failed:
+        if process.returncode > 0 and failed:  # 1, or another where a file cannot be read
             return KILLED, failed
         if process.returncode < 0:  # the interpreter itself came down
             return KILLED, {f"signal {-process.returncode}"}
@@ -288,19 +289,18 @@ class Suite:
 
     def judge(self, workshop: Workshop, mutation: Mutation) -> Result:
         began = time.monotonic()
+        outcome, failed = SURVIVED, set[str]()
         try:
             package = workshop.mutant(mutation)
-        except RuntimeError as error:  # the others need not suffer
-            return Result(mutation, BROKEN, str(error), time.monotonic() - began)
-        try:
-            outcome, failed = SURVIVED, set[str]()
             likely = self.likely(mutation)
             if likely:
                 outcome, failed = self.run(package, likely, seconds=LIKELY_SECONDS)
             if outcome != KILLED:
                 outcome, failed = self.run(package, self.paths)
+        except RuntimeError as error:  # the others need not suffer
+            outcome, failed = BROKEN, {str(error)}
         finally:
-            shutil.rmtree(package)
+            shutil.rmtree(workshop.folder / mutation.id, ignore_errors=True)
         return Result(mutation, outcome, min(failed, default=""), time.monotonic() - began)
 
 
