@@ -39,11 +39,14 @@ from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
+import pytest
+from hypothesis import Phase, settings
+
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 PACKAGE = ROOT / "src" / "obliqua"
 COMPILED = (".pyx", ".h")
-KILLED, SURVIVED, LATE, BROKEN = "killed", "survived", "out of time", "not built"
+KILLED, SURVIVED, LATE, BROKEN = "killed", "survived", "out of time", "not run"
 LIKELY_SECONDS = 300  # after which the whole suite has its turn
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
@@ -208,6 +211,14 @@ def _run(command: Sequence[str | Path]) -> str:
 # --- tests -------------------------------------------------------------------------------------
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_configure() -> None:
+    """As a plugin of pytest: a failure is enough, nobody reads the smallest example of it."""
+    phases = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]
+    settings.register_profile("mutate", settings.default, phases=phases)
+    settings.load_profile("mutate")
+
+
 class Suite:
     """The tests that mutants must get past."""
 
@@ -232,7 +243,7 @@ class Suite:
             found = found or [f for f in self.files if Path(f).name == Path(file).name]
             with_it = [f for f in found if f"def {test}(" in (ROOT / f).read_text("utf-8")]
             out += [f"{name}::{test}" for name in with_it] if test and with_it else found
-        return list(dict.fromkeys(out))
+        return [name for name in dict.fromkeys(out) if name.partition("::")[0] not in self.useless]
 
     def run(
         self,
@@ -243,11 +254,12 @@ class Suite:
     ) -> tuple[str, set[str]]:
         """Runs tests with a copy of the package: what came of it, and which of them failed."""
         command = [sys.executable, "-m", "pytest", *(["-x"] if first else []), "-q", "--tb=no"]
-        command += ["-p", "no:cacheprovider", *self.options, *tests]
-        command += [f"--deselect={test}" for test in sorted(self.useless)]
+        command += ["-p", "no:cacheprovider", "-p", "mutate", *self.options, *tests]
+        for test in sorted(self.useless):  # without a name, it is a file that cannot be read
+            command.append(f"--deselect={test}" if "::" in test else f"--ignore={test}")
         env = {
             **os.environ,
-            "PYTHONPATH": str(package),
+            "PYTHONPATH": f"{package}{os.pathsep}{TESTS}",
             "PYTHONDONTWRITEBYTECODE": "1",
             "HYPOTHESIS_STORAGE_DIRECTORY": str(package / "hypothesis"),
         }
@@ -269,7 +281,7 @@ class Suite:
         failed = set(FAILED.findall(said))
         if process.returncode in (0, 5):  # all passed, or there are none
             return SURVIVED, set()
-        if process.returncode == 1 and failed:
+        if process.returncode > 0 and failed:  # 1, or another where a file cannot be read
             return KILLED, failed
         if process.returncode < 0:  # the interpreter itself came down
             return KILLED, {f"signal {-process.returncode}"}
@@ -277,19 +289,18 @@ class Suite:
 
     def judge(self, workshop: Workshop, mutation: Mutation) -> Result:
         began = time.monotonic()
+        outcome, failed = SURVIVED, set[str]()
         try:
             package = workshop.mutant(mutation)
-        except RuntimeError as error:  # the others need not suffer
-            return Result(mutation, BROKEN, str(error), time.monotonic() - began)
-        try:
-            outcome, failed = SURVIVED, set[str]()
             likely = self.likely(mutation)
             if likely:
                 outcome, failed = self.run(package, likely, seconds=LIKELY_SECONDS)
             if outcome != KILLED:
                 outcome, failed = self.run(package, self.paths)
+        except RuntimeError as error:  # the others need not suffer
+            outcome, failed = BROKEN, {str(error)}
         finally:
-            shutil.rmtree(package)
+            shutil.rmtree(workshop.folder / mutation.id, ignore_errors=True)
         return Result(mutation, outcome, min(failed, default=""), time.monotonic() - began)
 
 

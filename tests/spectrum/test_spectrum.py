@@ -15,6 +15,7 @@ from obliqua import HHCartClassifier, LMDTClassifier, SpectrumTooLarge, TreeBuil
 from obliqua.spectrum import Domain, Feature, Spectrum, leaf_sum_of, spectrum_of
 from obliqua.spectrum.boxes import added, gram_of_leaves
 from obliqua.spectrum.principal import gram_of_spectra
+from problems import examples
 from reference import spectrum as twin
 
 seeds = st.integers(0, 2**32 - 1)
@@ -122,7 +123,7 @@ def test_truncation_of_everything_is_nothing(seed: int) -> None:
     assert (orders <= 1).all()
 
 
-@few
+@examples(240)
 @given(seeds, st.integers(0, 3))
 def test_low_orders_are_exact_without_the_others(seed: int, order: int) -> None:
     tree, domain, values = random_case(seed)
