@@ -109,7 +109,17 @@ def test_tests_are_skipped_for_what_is_missing_by_name(
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n data\n needs\n", "utf-8")
     others = {k: v for k, v in os.environ.items() if not k.startswith(("OBLIQUA", "PYTEST"))}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-ra", "--tb=no", "-p", "no:cacheprovider"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-ra",
+            "--tb=no",
+            "--color=no",
+            "-p",
+            "no:cacheprovider",
+        ],
         cwd=tmp_path,
         env=others | variables,
         capture_output=True,

@@ -7,6 +7,7 @@ that it can say what is missing.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -29,6 +30,7 @@ def main(words: Sequence[str] | None = None) -> int:
         The exit code: 0 if all went well, 1 for trouble with data or model, 2 for wrong usage,
         130 after Ctrl-C, 141 if nobody reads the output any more.
     """
+    _open_missing_streams()
     try:
         from obliqua._extras import require
         from obliqua.errors import MissingDependency
@@ -44,3 +46,13 @@ def main(words: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:  # while modules are imported, or words are read
         print("Interrupted.", file=sys.stderr)
         return INTERRUPTED
+
+
+def _open_missing_streams() -> None:
+    """Let streams that the caller has closed lead nowhere.
+
+    Otherwise the next file that is opened would take their place, and get what is meant for them.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
