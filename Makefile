@@ -19,7 +19,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods reproduce reproduction sanitize clean bench-refined
+.PHONY: help demo test test-hostile lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods reproduce reproduction sanitize clean bench-refined
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -31,6 +31,19 @@ demo: $(VENV)/.package $(VENV)/.group-cli $(VENV)/.group-plot ## compare methods
 
 test: $(VENV)/.package $(VENV)/.group-test ## run the tests
 	@$(RUN) -m pytest -q -n $(WORKERS) $(ARGS)
+
+# What depends on the place: processes, files, the terminal. Here nothing is as one would like it:
+# no variable but these, an ASCII terminal of odd width, Ctrl-C ignored and no stdin as in the
+# background, a home that is no folder, a temporary folder with spaces, no data, far from UTC.
+HOSTILE_TESTS ?= tests/test_conditions.py tests/test_repository.py tests/datasets tests/cli \
+	tests/test_io.py tests/test_io_atomic.py tests/test_io_posix.py tests/experiments/test_workers.py
+HOSTILE_TMP := $(CURDIR)/build/a temporary folder
+test-hostile: $(VENV)/.package $(VENV)/.group-test ## run the tests that depend on the place in a hostile one
+	@mkdir -p "$(HOSTILE_TMP)"
+	@trap '' INT; env -i PATH="$$PATH" HOME=/dev/null TMPDIR="$(HOSTILE_TMP)" TZ=Pacific/Kiritimati \
+	 LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 TERM=dumb COLUMNS=37 FORCE_COLOR=1 \
+	 OBLIQUA_ALL_TOOLS="$$OBLIQUA_ALL_TOOLS" $(RUN) -m pytest -q --color=no -n $(WORKERS) \
+	 -k "not (advise or compare or demo or distil or sessions)" $(HOSTILE_TESTS) $(ARGS) <&-
 
 lint: $(VENV)/.package $(VENV)/.group-lint ## check style and types
 	@$(RUN) -m ruff check --quiet .
