@@ -21,7 +21,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods reproduce reproduction sanitize clean bench-refined
+.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods reproduce reproduction sanitize clean bench-refined
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -39,6 +39,19 @@ mutations: $(VENV)/.package $(VENV)/.group-test ## which tests notice mistakes m
 
 test-long: $(VENV)/.package $(VENV)/.group-test ## run all tests, property tests with all of their examples
 	@OBLIQUA_FEWER_EXAMPLES=1 $(RUN) -m pytest -q -n $(WORKERS) --dist worksteal -m "" $(ARGS)
+
+# What depends on the place: processes, files, the terminal. Here nothing is as one would like it:
+# no variable but these, an ASCII terminal of odd width, Ctrl-C ignored and no stdin as in the
+# background, a home that is no folder, a temporary folder with spaces, no data, far from UTC.
+HOSTILE_TESTS ?= tests/test_conditions.py tests/test_repository.py tests/datasets tests/cli \
+	tests/test_io.py tests/test_io_atomic.py tests/test_io_posix.py tests/select/test_workers.py
+HOSTILE_TMP := $(CURDIR)/build/a temporary folder
+test-hostile: $(VENV)/.package $(VENV)/.group-test ## run the tests that depend on the place in a hostile one
+	@mkdir -p "$(HOSTILE_TMP)"
+	@trap '' INT; env -i PATH="$$PATH" HOME=/dev/null TMPDIR="$(HOSTILE_TMP)" TZ=Pacific/Kiritimati \
+	 LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 TERM=dumb COLUMNS=37 FORCE_COLOR=1 \
+	 OBLIQUA_ALL_TOOLS="$$OBLIQUA_ALL_TOOLS" $(RUN) -m pytest -q --color=no -n $(WORKERS) \
+	 -k "not (advise or compare or demo or distil or sessions)" $(HOSTILE_TESTS) $(ARGS) <&-
 
 lint: $(VENV)/.package $(VENV)/.group-lint ## check style and types
 	@$(RUN) -m ruff check --quiet .

@@ -50,6 +50,8 @@ def test_this_machine_may_be_reached(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for host in ("127.0.0.1", "localhost"):
         with socket.create_server((host, 0)) as server:
             socket.create_connection((host, server.getsockname()[1])).close()
+    if not hasattr(socket, "AF_UNIX"):
+        return
     monkeypatch.chdir(tmp_path)  # names of such sockets must be short
     with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as client:
         server.bind("here")
@@ -109,7 +111,17 @@ def test_tests_are_skipped_for_what_is_missing_by_name(
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n data\n needs\n", "utf-8")
     others = {k: v for k, v in os.environ.items() if not k.startswith(("OBLIQUA", "PYTEST"))}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-ra", "--tb=no", "-p", "no:cacheprovider"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-ra",
+            "--tb=no",
+            "--color=no",
+            "-p",
+            "no:cacheprovider",
+        ],
         cwd=tmp_path,
         env=others | variables,
         capture_output=True,

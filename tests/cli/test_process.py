@@ -111,6 +111,19 @@ def test_a_reader_that_leaves_early(shell: Shell, model: Path, unbuffered: str) 
     assert done.stderr == "141\n"
 
 
+def test_streams_that_are_closed(shell: Shell, data: Path) -> None:
+    """Nothing that is written to them gets into other files."""
+    assert shell("obliqua fit data.csv -t y -o a.obliqua <&-").returncode == 0
+    assert shell("obliqua fit data.csv -t y -o b.obliqua >&- 2>&- <&-").returncode == 0
+    assert Path("a.obliqua").read_bytes() == Path("b.obliqua").read_bytes()
+    done = shell("obliqua predict b.obliqua data.csv -o p.csv >&-")
+    assert (done.returncode, done.stderr) == (0, "Note: 1 column not used: 'y'.\n")
+    assert Path("p.csv").read_text("utf-8").startswith("prediction\n")
+    done = shell("obliqua predict b.obliqua - <&-")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "is empty" in done.stderr
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals differ there")
 @pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN])
 def test_ctrl_c(handler: Any, folder: Path) -> None:

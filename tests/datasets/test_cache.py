@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,17 @@ def test_where_the_cache_is(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "platform", platform)
     assert _cache.cache_folder() == Path(os.path.expanduser(place))
+
+
+def test_a_user_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("OBLIQUA_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", nobody)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert tmp_path in _cache.cache_folder().parents
 
 
 def test_every_set_that_openml_has_can_be_kept() -> None:

@@ -7,6 +7,7 @@ that it can say what is missing.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -16,7 +17,8 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command."""
+    """Run the command; return its exit code, as the page on the command line lists them."""
+    _open_missing_streams()
     try:
         from obliqua._extras import require
         from obliqua.errors import MissingDependency
@@ -32,3 +34,13 @@ def main(words: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:  # while modules are imported, or words are read
         print("Interrupted.", file=sys.stderr)
         return INTERRUPTED
+
+
+def _open_missing_streams() -> None:
+    """Let streams that the caller has closed lead nowhere.
+
+    Otherwise the next file that is opened would take their place, and get what is meant for them.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -28,7 +29,10 @@ def cache_folder() -> Path:
 
 
 def _usual_place() -> Path:
-    home = Path("~").expanduser()
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without a home, as in some containers
+        home = Path(tempfile.gettempdir())
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
     if sys.platform == "darwin":
