@@ -203,7 +203,7 @@ cdef class Subtree:
     cdef i64* free_slots
     cdef i64 n_free
     cdef i64 slot_capacity
-    cdef i64 set_words
+    cdef i64 set_words       # numbers of 64 bits that make up a set of columns
     cdef i64* scratch
     cdef void* spare
     cdef i64* pending        # a stack, or a heap by gain
