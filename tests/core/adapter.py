@@ -54,7 +54,7 @@ SUBSTANCE = (
 def threads_everywhere() -> Iterator[None]:
     """Let the engine use its threads on problems that it would think too small for them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("obliqua.engine.axis_cuts.SERIAL_ROWS", 8)
+        patch.setattr("obliqua.engine.grow.SERIAL_ROWS", 8)
         patch.setattr("obliqua.engine.axis_cuts.SERIAL_ROWS", 8)
         patch.setattr("obliqua.engine.search.WORK_PER_THREAD", 1)
         yield

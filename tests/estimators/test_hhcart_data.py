@@ -150,7 +150,7 @@ def test_the_same_tree_however_the_rows_come(params):
 @pytest.mark.parametrize("criterion", ["twoing", "entropy", "sum_variances"])
 def test_threads_change_nothing(params, criterion, monkeypatch):
     tree = hhcart(criterion=criterion, **params).fit(X, Y).tree_
-    monkeypatch.setattr("obliqua.engine.axis_cuts.SERIAL_ROWS", 8)
+    monkeypatch.setattr("obliqua.engine.grow.SERIAL_ROWS", 8)
     monkeypatch.setattr("obliqua.engine.axis_cuts.SERIAL_ROWS", 8)
     assert hhcart(criterion=criterion, n_jobs=2, **params).fit(X, Y).tree_ == tree
 

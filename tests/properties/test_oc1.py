@@ -66,7 +66,7 @@ def test_a_criterion_in_python_leads_the_same_way(seed: int, weighted: bool, tie
 
 @pytest.mark.parametrize("n_threads", [2, 3])
 def test_threads_change_no_bit(n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("obliqua.engine.axis_cuts.SERIAL_ROWS", 64)
+    monkeypatch.setattr("obliqua.engine.grow.SERIAL_ROWS", 64)
     monkeypatch.setattr("obliqua.engine.axis_cuts.SERIAL_ROWS", 64)
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(600, 4))
@@ -117,7 +117,7 @@ def test_threads_find_what_one_finds(
     criterion: str, offset: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a climb promises may differ from what its direction keeps, in the last digits."""
-    monkeypatch.setattr("obliqua.engine.axis_cuts.SERIAL_ROWS", 64)
+    monkeypatch.setattr("obliqua.engine.grow.SERIAL_ROWS", 64)
     monkeypatch.setattr("obliqua.engine.axis_cuts.SERIAL_ROWS", 64)
     for seed in range(8):
         rng = np.random.default_rng(seed)
@@ -159,7 +159,7 @@ def test_a_criterion_in_python_sees_left_and_right() -> None:
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_best_first_growth_counts_too(n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("obliqua.engine.axis_cuts.SERIAL_ROWS", 64)
+    monkeypatch.setattr("obliqua.engine.grow.SERIAL_ROWS", 64)
     problem = draw_problem(5, 3, False, False)
     climb = Climb(n_restarts=3, min_rows=0)
     grow(problem, Proposals(climb), rules=Rules(max_leaf_nodes=4), n_threads=n_threads)

@@ -55,7 +55,7 @@ def test_threads_have_no_influence() -> None:
 
 def test_threads_have_no_influence_on_large_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those consist of blocks, and rows are mixed in groups."""
-    monkeypatch.setattr(Schedule, "batch_size", lambda *_: 128)
+    monkeypatch.setattr(Schedule, "_batch_size", lambda *_: 128)
     problem = mixed()
     one = refined(problem, key=3)
     for n_threads in (2, 3, 8):
