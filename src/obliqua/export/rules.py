@@ -89,13 +89,7 @@ class Rule:
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """Write the rule with a condition per line, and below it what levels count in it.
-
-        Returns
-        -------
-        list of str
-            The lines.
-        """
+        """Write the rule with a condition per line, and below it what levels count in it."""
         if not self.conditions:
             return [self.text]
         written: list[str] = []

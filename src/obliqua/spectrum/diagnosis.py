@@ -171,13 +171,7 @@ class Diagnosis:
         return [(int(one[k]), int(two[k]), float(found[k])) for k in order]
 
     def describe(self) -> str:
-        """Say it in words.
-
-        Returns
-        -------
-        str
-            Some lines.
-        """
+        """Say it in words."""
         trees = "1 tree" if self.n_trees == 1 else f"{self.n_trees} trees"
         lines = [f"{trees}, {_TITLES[self.measure]}", *self._of_trees()]
         if self.energy is not None:

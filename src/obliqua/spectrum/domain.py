@@ -182,11 +182,6 @@ class Domain:
             The number of levels of each column, at most 1,048,576.
         names : sequence of str, default=None
             The columns' names, each once; ``x0, x1, ...`` if there are none.
-
-        Returns
-        -------
-        Domain
-            The domain.
         """
         counts = _checks.cardinalities_of(cardinalities)
         given = None if names is None else _checks.names_of(names)
@@ -244,11 +239,6 @@ class Domain:
         categorical_features : "from_dtype", array-like or None, default="from_dtype"
             Which columns hold symbols, as in `obliqua.data.read_table`.
 
-        Returns
-        -------
-        Domain
-            The domain.
-
         Raises
         ------
         ValueError
@@ -273,11 +263,6 @@ class Domain:
             Numbers, and codes of levels.
         encoding : Encoding
             What the columns are.
-
-        Returns
-        -------
-        Domain
-            The domain.
 
         Raises
         ------
@@ -417,11 +402,6 @@ class Domain:
         ----------
         feature : int or str
             The feature.
-
-        Returns
-        -------
-        int
-            Its number.
         """
         if isinstance(feature, str):
             if self.names.count(feature) != 1:
@@ -462,11 +442,6 @@ class Domain:
         ----------
         state : mapping
             The domain as plain lists, dicts and strings.
-
-        Returns
-        -------
-        Domain
-            The domain.
         """
         try:
             parts = [(e["name"], e["kind"], tuple(e["entries"])) for e in state["features"]]

@@ -94,11 +94,6 @@ class Spectrum:
             as pairs of a feature, by number or name, and its entry; ``()`` is the empty one. For
             the function to be real, a partition and its negation need conjugate coefficients.
 
-        Returns
-        -------
-        Spectrum
-            The spectrum.
-
         Raises
         ------
         ValueError

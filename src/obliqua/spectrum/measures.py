@@ -117,11 +117,6 @@ class Measure:
         ----------
         domain : Domain
             The features and their levels.
-
-        Returns
-        -------
-        Measure
-            The measure.
         """
         return cls(domain, [np.ones(n) for n in domain.cardinalities])
 
@@ -223,11 +218,6 @@ def measure_of(ensemble: Any, measure: str | Measure = UNIFORM, X: Any = None) -
         independent of the others; or a measure of your own, which is checked.
     X : array-like of shape (n_rows, n_features), default=None
         The rows for the marginals.
-
-    Returns
-    -------
-    Measure
-        The measure.
 
     Raises
     ------

@@ -202,11 +202,6 @@ class SpectralEnsemble:
             How many, as in `principal_components`.
         centred : bool, default=False
             Whether the mean of each tree is taken off first.
-
-        Returns
-        -------
-        Components
-            The components.
         """
         self._check_there()
         gram = self._gram
@@ -224,11 +219,6 @@ class SpectralEnsemble:
         ----------
         weights : array-like of shape (n_trees,)
             What each tree counts, for instance a row of `Components.vectors`.
-
-        Returns
-        -------
-        Spectrum
-            The sum.
         """
         self._check_there()
         return combined(self.spectra, _checks.floats_of("The weights", weights))

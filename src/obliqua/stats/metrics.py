@@ -150,11 +150,6 @@ def macro_f(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, finite and not negative.
 
-    Returns
-    -------
-    float
-        The mean.
-
     Examples
     --------
     >>> from obliqua.stats import macro_f

@@ -250,13 +250,7 @@ class Ranks:
         )
 
     def describe(self) -> str:
-        """Say in words what was found.
-
-        Returns
-        -------
-        str
-            A few sentences.
-        """
+        """Say in words what was found."""
         n, k = self.ranks.shape
         ranked = ", ".join(f"{name} {self.mean_ranks[name]:.2f}" for name in self.order)
         first = f"{k} methods on {n} data sets. Mean ranks (1 is best): {ranked}."

@@ -265,11 +265,6 @@ class Tree:
             All fields by name, as `to_arrays` returns them; `origin_labels` and `spread` may
             be absent.
 
-        Returns
-        -------
-        Tree
-            The tree.
-
         Raises
         ------
         TreeError
