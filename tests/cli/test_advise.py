@@ -15,6 +15,7 @@ import pytest
 
 import obliqua
 from cli_tools import NOT_FOR_FOLDS, Run, people, table
+from obliqua.select import advise as module
 
 QUICK = ("advise", "data.csv", "-t", "y", "--folds", "3", "--repeats", "1")
 
