@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from obliqua.data.encoding import Column, Encoding
 from obliqua.errors import ModelFileError, TreeError
-from obliqua.io.files import container as _archive
-from obliqua.io.files import format as _model_bytes
+from obliqua.io import container as _archive
+from obliqua.io import format as _model_bytes
 from obliqua.io.files import read_model, write_model
 from obliqua.io.format import FORMAT, VERSION, from_bytes, to_bytes
 from obliqua.io.values import from_json, labels_from_json, labels_to_json, to_json

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from obliqua.errors import ModelFileError, ModelFileIOError, ModelFileMissing, ObliquaError
-from obliqua.io.files import files as _atomic
+from obliqua.io import files as _atomic
 from obliqua.io.files import read_model, write_model
 from obliqua.tree.model import Model
 from test_io import leaf, model_of

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from obliqua.errors import ModelFileError
-from obliqua.io.files import container as _archive
+from obliqua.io import container as _archive
 from obliqua.io.files import read_model
 from obliqua.io.format import _npy_bytes, from_bytes, to_bytes
 from test_io import archive_of, leaf, members_of, model_of, with_header

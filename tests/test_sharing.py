@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from obliqua.data.problem import threads as sharing
+from obliqua.data import threads as sharing
 from obliqua.data.threads import each, over_rows
 
 

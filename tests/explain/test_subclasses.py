@@ -99,7 +99,7 @@ def test_classes_come_in_order_and_large_clusters_first() -> None:
 
 def test_clusters_of_artificial_data_are_found_far_from_their_class() -> None:
     """What the paper promises: a leaf's cluster has properties of its own."""
-    rows = make_normals_with_clusters(2000, 5, distance=10.0, layout="star", random_state=0)
+    rows = make_normals_with_clusters(4000, 5, distance=10.0, layout="star", random_state=0)
     model = EigenTreeClassifier(random_state=0).fit(rows.data, rows.target)
     found = subclasses(model, rows.data, rows.target)
     first = np.flatnonzero(np.diff(found.codes, prepend=-1))

@@ -95,6 +95,7 @@ def test_each_fit_has_an_estimator_of_its_own() -> None:
     assert len(compare(X, y, {"once": Once()}, n_folds=3).folds["once"]) == 3
 
 
+@pytest.mark.filterwarnings("ignore::obliqua.LeakWarning")  # 2C-ETCT, with half of the rows
 def test_all_methods_but_slow_ones_are_compared_by_default() -> None:
     result = compare(*load_wine(return_X_y=True), n_folds=2)
     assert list(result.folds) == list(BY_DEFAULT)
