@@ -61,7 +61,7 @@ lint: $(VENV)/.package $(VENV)/.group-lint ## check style and types
 	@echo "lint: clean"
 
 docs: $(VENV)/.package $(VENV)/.group-docs ## build the documentation in build/docs/html
-	@$(RUN) -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
+	@$(RUN) -m sphinx -n -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
 	@echo "docs: open build/docs/html/index.html"
 
 figures: $(VENV)/.package $(VENV)/.group-plot ## draw the figures of the documentation again

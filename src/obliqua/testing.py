@@ -27,7 +27,7 @@ NOISE = 1e-6
 
 @dataclass(frozen=True)
 class Report:
-    """What :func:`check_proposer` has seen.
+    """What `check_proposer` has seen.
 
     Parameters
     ----------

@@ -225,7 +225,7 @@ The share of each feature in the gain of all splits. The gain of a split is shar
 its features in proportion to `|coefficient| * standard deviation of the feature among the
 training rows at the node`; the sums are divided by their total, and all are 0 if there is
 no split. Look at permutation importance on rows that were not trained on beside it
-(:func:`sklearn.inspection.permutation_importance`): these shares are computed on the training
+(`sklearn.inspection.permutation_importance`): these shares are computed on the training
 rows, so they also count what the tree has learnt by heart, and features that carry the same
 information share what each of them would have had alone.""",
     ),

@@ -53,7 +53,7 @@ def importances(model: Any, *, normalize: bool = True) -> FloatArray:
     the same, so what counts is how far a coefficient is from its mean over the planes.
 
     Look at permutation importance on other rows beside it
-    (:func:`sklearn.inspection.permutation_importance`). The shares are computed on training
+    (`sklearn.inspection.permutation_importance`). The shares are computed on training
     rows, so a feature also gets what the tree has only learnt by heart. Features that carry
     the same information share what each would have had alone. And a split that leans on two
     features gives both a share, even if their effects mostly cancel.
