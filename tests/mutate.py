@@ -317,7 +317,11 @@ def judged(
                 print(line_of(result), flush=True)
                 report.write_text(table_of(results.values()), "utf-8")
         tests = {result.test for result in results.values() if ".py" in result.test}
-        useless = suite.run(workshop.plain, sorted(tests), first=False)[1] if tests else set()
+        outcome, useless = SURVIVED, set[str]()
+        if tests:
+            outcome, useless = suite.run(workshop.plain, sorted(tests), first=False)
+        if outcome == LATE:
+            raise RuntimeError("There was no time to see that the killers pass without mutations.")
         if useless & suite.useless:
             raise RuntimeError(f"These cannot be left out: {useless & suite.useless}")
         for test in sorted(useless):

@@ -145,6 +145,11 @@ def test_a_component_of_three_nodes_answers_the_same_everywhere(of_odt: dict[str
     assert three.fidelity_[0] < eight.fidelity_[0] < 1.0
 
 
+def test_the_map_of_the_house_is_what_its_script_draws() -> None:
+    house = runpy.run_path(str(FIGURES / "house.py"))
+    assert (FIGURES / "house.svg").read_text("utf-8") == house["draw"]()
+
+
 def test_all_figures_are_kept(drawn: Path) -> None:
     assert {p.name for p in drawn.glob("*.svg")} == {path.name for path in ANYWHERE}
     assert all(path in KEPT for path in (GLASS, *SPECT))
