@@ -45,13 +45,13 @@ test-long: $(VENV)/.package $(VENV)/.group-test ## run all tests, property tests
 # background, a home that is no folder, a temporary folder with spaces, no data, far from UTC.
 HOSTILE_TESTS ?= tests/test_conditions.py tests/test_repository.py tests/datasets tests/cli \
 	tests/test_io.py tests/test_io_atomic.py tests/test_io_posix.py tests/select/test_workers.py
-HOSTILE_TMP := $(CURDIR)/build/a temporary folder
 test-hostile: $(VENV)/.package $(VENV)/.group-test ## run the tests that depend on the place in a hostile one
-	@mkdir -p "$(HOSTILE_TMP)"
-	@trap '' INT; env -i PATH="$$PATH" HOME=/dev/null TMPDIR="$(HOSTILE_TMP)" TZ=Pacific/Kiritimati \
+	@folder=$$(mktemp -d "$${TMPDIR:-/tmp}/a temporary folder XXXXXX"); trap '' INT; \
+	 env -i PATH="$$PATH" HOME=/dev/null TMPDIR="$$folder" TZ=Pacific/Kiritimati \
 	 LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 TERM=dumb COLUMNS=37 FORCE_COLOR=1 \
 	 OBLIQUA_ALL_TOOLS="$$OBLIQUA_ALL_TOOLS" $(RUN) -m pytest -q --color=no -n $(WORKERS) \
-	 -k "not (advise or compare or demo or distil or sessions)" $(HOSTILE_TESTS) $(ARGS) <&-
+	 -k "not (advise or compare or demo or distil or sessions)" $(HOSTILE_TESTS) $(ARGS) <&-; \
+	 status=$$?; rm -rf "$$folder"; exit $$status
 
 lint: $(VENV)/.package $(VENV)/.group-lint ## check style and types
 	@$(RUN) -m ruff check --quiet .
