@@ -55,7 +55,7 @@ class Classes:
                 for (rows, w), mean in zip(parts, self.means, strict=True)
             ]
         )
-        self.moments = fdt.Moments(self.weights, self.means, self.scatter.sum(axis=0))
+        self.moments = fdt.GroupMoments(self.weights, self.means, self.scatter.sum(axis=0))
         self.node = node
 
     def groups(self, second: np.ndarray) -> Pair:

@@ -4,7 +4,7 @@
 several sizes. "columns" are axis-parallel directions in columns that are kept sorted, scanned and
 divided (sorting them once is not counted); "bins" and "sort" are oblique directions, whose
 projection onto 20 features (shown alone as "project") is part of both. The sizes at which the
-engine changes its way (``FEW_ROWS`` in search.pyx, ``SHORT_LIST`` in sort.pyx) come from here.
+engine changes its way (``FEW_ROWS`` in direction.pyx, ``SHORT_LIST`` in sort.pyx) come from here.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mutate import COMPILED, mutated, place_of, read_mutations, read_sources
+from mutate import COMPILED, TESTS, mutated, place_of, read_mutations, read_sources
 
 MUTATIONS = read_mutations()
 
@@ -18,6 +18,16 @@ def sources():
 def test_it_applies(mutation, sources):
     assert mutated(mutation, sources) != sources[place_of(mutation, sources)]
     assert mutation.breaks.endswith(".") and mutation.likely
+
+
+def test_the_likely_tests_are_there():
+    gone = []
+    for likely in {test for mutation in MUTATIONS for test in mutation.likely}:
+        file, _, name = likely.partition("::")
+        path = TESTS / file
+        if not path.exists() or f"def {name.partition('[')[0]}" not in path.read_text("utf-8"):
+            gone.append(likely)
+    assert not gone
 
 
 def test_there_are_enough_of_them(sources):

@@ -61,7 +61,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     return found
 
 
-def same(table: _sources.Table) -> bool:
+def same(table: _sources.SourceTable) -> bool:
     return table.data.tolist() == ROWS.tolist() and table.target.tolist() == LABELS.tolist()
 
 

@@ -76,7 +76,8 @@ def test_plain_arrays_take_the_short_way(Estimator, monkeypatch):
 
 @each_representative
 def test_names_are_missed_where_there_were_names(Estimator):
-    pd = pytest.importorskip("pandas")
+    import pandas as pd
+
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = Estimator(max_depth=3, random_state=0).fit(frame, Y)
     for rows in (X, X.view(Array)):

@@ -210,7 +210,8 @@ def test_a_number_is_called_a_class() -> None:
 
 
 def test_an_estimator_knows_its_names() -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     X = pandas.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "bmi": [1.0, 0.0, 1.0, 0.0]})
     model = CartClassifier(pruning=None).fit(X, ["no", "no", "yes", "yes"])
     assert export_text(model).splitlines()[2:] == [

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 from obliqua import CartClassifier, plot_loss
-
-pyplot = pytest.importorskip("matplotlib.pyplot")
 
 
 class _Fitted:

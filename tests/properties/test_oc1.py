@@ -160,6 +160,7 @@ def test_a_criterion_in_python_sees_left_and_right() -> None:
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_best_first_growth_counts_too(n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("obliqua.engine.grow.SERIAL_ROWS", 64)
+    monkeypatch.setattr("obliqua.engine.axis_cuts.SERIAL_ROWS", 64)
     problem = draw_problem(5, 3, False, False)
     climb = Climb(n_restarts=3, min_rows=0)
     grow(problem, Proposals(climb), rules=Rules(max_leaf_nodes=4), n_threads=n_threads)

@@ -78,7 +78,7 @@ def soft_problem(
         units = parts
     else:
         offset = np.full((1, 1), 0.5)
-        bits = _FAST_BITS - int(np.ceil(np.log2(n_rows)))
+        bits = _FAST_BITS - (n_rows - 1).bit_length()
         units = 2 ** max(_FEWEST_BITS, min(_MOST_BITS, bits))
     # Ends of the classes on a line of units; the sums of a row are exact whatever is rounded.
     ends = np.cumsum(shares, axis=1) * units

@@ -284,7 +284,7 @@ def products_of(means: FloatArray, narrow: Iterable[Narrow]) -> Iterator[tuple[i
         products = product(means[start : start + step], means[start:].T)
         for rows, levels, shares in known:
             begin, end = np.searchsorted(rows, [start, start + step])
-            factor = levels[begin:end] @ levels[begin:].T
+            factor = levels[begin:end] @ levels[begin:].T  # whole numbers: exact in any order
             factor /= levels.shape[1] * shares[begin:]
             factor /= shares[begin:end, None]
             products[np.ix_(rows[begin:end] - start, rows[begin:] - start)] *= factor

@@ -5,7 +5,7 @@ from obliqua._core.search.gathered cimport Gathered
 
 
 cdef struct Grid:
-    # How the values of some rows become whole numbers (see obliqua/scatter.py).
+    # How the values of some rows become whole numbers (see obliqua/engine/moments.py).
     double* shift
     i32* exponent
     int weight_shift

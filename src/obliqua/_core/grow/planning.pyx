@@ -520,7 +520,7 @@ cdef class PlanningFinder(Finder):
     # -- asking a criterion in Python --------------------------------------------------------
 
     def set_measure(self, measure):
-        """Takes a criterion in Python: an `obliqua.finders.Measure`."""
+        """Takes a criterion in Python: an `obliqua.engine.compiled.PythonCriterion`."""
         self.measure = measure
 
     cdef int raise_trouble(self) except -1:
