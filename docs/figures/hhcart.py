@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from obliqua import CartClassifier, HHCartClassifier
+from obliqua._core.base.linalg import product, py_eigen
 
 FloatArray = NDArray[np.float64]
 
@@ -71,7 +72,10 @@ def root_reflection(X: FloatArray, y: NDArray[np.int64]) -> Reflection:
     label = tree.origin_labels[tree.origin[0]]
     words = label.replace(",", "").split()  # class 0, eigenvector 0, column 1
     chosen, column = int(words[1]), int(words[5])
-    d = np.linalg.eigh(np.cov(X[y == chosen].T))[1][:, -1]
+    rows = X[y == chosen]
+    centred = rows - rows.mean(axis=0)
+    # The library's own product and eigenvectors: the same on every processor.
+    d = py_eigen(product(centred.T, centred))[1][0]
     d = d if d[0] >= 0 else -d
     u = np.array([1.0, 0.0]) - d
     u /= np.linalg.norm(u)

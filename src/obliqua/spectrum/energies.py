@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from obliqua._core.base.linalg import product
 from obliqua._core.forest.overlaps import pair_energy
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.spectrum import _checks
@@ -211,8 +212,8 @@ def energy(
 def energy_of(trees: TreeSum, measure: Measure, known: Known, how: How) -> Energy:
     """Do the work of `energy` with what is known already."""
     flat = known.flat
-    mean = trees.weights @ known.means
-    variance = float(trees.weights @ known.covariance @ trees.weights)
+    mean = product(trees.weights, known.means)
+    variance = _mean_square(trees, known.covariance)
     leaves = boxes_of(flat, measure)
     owner = np.searchsorted(flat.roots, leaves.nodes, side="right") - 1
     counts = trees.weights[owner] * flat.mass[leaves.nodes]
@@ -256,7 +257,12 @@ def _total(trees: TreeSum, flat: Packed, feature: int, n_threads: int) -> float:
     """Return what the variance owes to a feature that the trees share."""
     shared = gram_of_boxes(flat, n_threads, feature)
     apart = gram_of_boxes(flat, n_threads, feature, apart=True)
-    return max(0.0, float(trees.weights @ (shared - apart) @ trees.weights))
+    return max(0.0, _mean_square(trees, shared - apart))
+
+
+def _mean_square(trees: TreeSum, products: FloatArray) -> float:
+    """Return the mean square of the sum of trees with these inner products."""
+    return float(product(product(trees.weights, products), trees.weights))
 
 
 class _FeatureFunctions:
@@ -274,8 +280,8 @@ class _FeatureFunctions:
         sides = self.leaves.sides[feature]
         sums = self._sums(sides, self.weighted[sides.leaves] / sides.share[:, None])
         share = sides.level_share
-        centred = sums - share @ sums
-        return float(share @ (centred * centred).sum(axis=1))
+        centred = sums - product(share, sums)
+        return float(product(share, (centred * centred).sum(axis=1)))
 
     @staticmethod
     def _sums(sides: Sides, values: FloatArray) -> FloatArray:
