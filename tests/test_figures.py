@@ -96,7 +96,7 @@ def drawn(
 ) -> Path:
     folder = tmp_path_factory.mktemp("figures")
     for one in (script, of_oc1, of_forest, of_ranks, of_refined):
-        one["write"](folder)
+        one["write"](one["figures"], folder)
     return folder
 
 
@@ -117,7 +117,7 @@ def test_a_figure_is_what_its_script_draws(kept: Path, drawn: Path) -> None:
 def test_the_figure_of_glass_is_what_its_script_draws(
     of_etct: dict[str, Any], tmp_path: Path
 ) -> None:
-    of_etct["write"](tmp_path)
+    of_etct["write"](of_etct["figures"], tmp_path)
     assert_same(geometry(tmp_path / GLASS.name), geometry(GLASS))
     assert len(geometry(GLASS)) >= 6
 
@@ -126,7 +126,7 @@ def test_the_figure_of_glass_is_what_its_script_draws(
 def test_the_figures_of_spect_are_what_their_script_draws(
     of_odt: dict[str, Any], tmp_path: Path
 ) -> None:
-    of_odt["write"](tmp_path)
+    of_odt["write"](of_odt["figures"], tmp_path)
     for kept in SPECT:
         assert_same(geometry(tmp_path / kept.name), geometry(kept))
         assert len(geometry(kept)) >= 16

@@ -12,8 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-from hhcart import STYLE
+from hhcart import write
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -49,15 +48,13 @@ def draw() -> Figure:
     return figure
 
 
-def write(folder: Path, ending: str = "svg") -> None:
-    """Write the figure into a folder."""
-    with mpl.rc_context({**mpl.rcParamsDefault, **STYLE}):
-        about = {"Date": None, "Creator": None} if ending == "svg" else {}
-        draw().savefig(folder / f"etct-glass.{ending}", dpi=200, metadata=about)
+def figures() -> dict[str, Figure]:
+    """The figure by the name of its file."""
+    return {"etct-glass": draw()}
 
 
 if __name__ == "__main__":
     try:
-        write(Path(__file__).parent, *sys.argv[1:])
+        write(figures, Path(__file__).parent, *sys.argv[1:])
     except DatasetMissing as error:
         print(f"etct-glass is not drawn again: {error}")

@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from etct import name_parts
-from hhcart import STYLE
+from hhcart import write
 from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import BaggingClassifier
@@ -48,12 +47,10 @@ def draw() -> Figure:
     return figure
 
 
-def write(folder: Path, ending: str = "svg") -> None:
-    """Write the figure into a folder."""
-    with mpl.rc_context({**mpl.rcParamsDefault, **STYLE}):
-        about = {"Date": None, "Creator": None} if ending == "svg" else {}
-        draw().savefig(folder / f"forest-diagnosis.{ending}", dpi=200, metadata=about)
+def figures() -> dict[str, Figure]:
+    """The figure by the name of its file."""
+    return {"forest-diagnosis": draw()}
 
 
 if __name__ == "__main__":
-    write(Path(__file__).parent, *sys.argv[1:])
+    write(figures, Path(__file__).parent, *sys.argv[1:])

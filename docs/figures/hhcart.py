@@ -9,6 +9,7 @@ that another version of matplotlib draws the same.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -267,13 +268,13 @@ def figures() -> dict[str, Figure]:
     }
 
 
-def write(folder: Path, ending: str = "svg") -> None:
-    """Write all figures into a folder."""
+def write(figures: Callable[[], dict[str, Figure]], folder: Path, ending: str = "svg") -> None:
+    """Draw figures in our style, and write them into a folder."""
+    about = {"Date": None, "Creator": None} if ending == "svg" else {}
     with mpl.rc_context({**mpl.rcParamsDefault, **STYLE}):
         for name, figure in figures().items():
-            about = {"Date": None, "Creator": None} if ending == "svg" else {}
             figure.savefig(folder / f"{name}.{ending}", dpi=200, metadata=about)
 
 
 if __name__ == "__main__":
-    write(Path(__file__).parent, *sys.argv[1:])
+    write(figures, Path(__file__).parent, *sys.argv[1:])

@@ -10,9 +10,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
-from hhcart import BLUE, GREY, INK, MARKS, STYLE, line, panel
+from etct import name_parts
+from hhcart import BLUE, GREY, INK, MARKS, line, panel, write
 from matplotlib.figure import Figure
 
 from obliqua import CartClassifier, OC1Classifier, plot_boundary
@@ -87,9 +87,7 @@ def draw_trees() -> Figure:
         ax = panel(figure, (0.055 + 0.325 * k, 0.13, 0.27, 0.27 * 6.8 / 2.45), f"panel-{k}")
         tree.fit(X, y)
         plot_boundary(tree, X, ax=ax)
-        for artist in ax.get_children():
-            if artist.get_gid() is not None:
-                artist.set_gid(f"panel-{k}-{artist.get_gid()}")
+        name_parts(ax, k)
         ax.set_aspect("equal")
         ax.set(xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), xlabel="", ylabel="")
         ax.tick_params(labelsize=9)
@@ -102,13 +100,5 @@ def figures() -> dict[str, Figure]:
     return {"oc1-climb": draw_climb(climb_on_pol()), "oc1-rcb": draw_trees()}
 
 
-def write(folder: Path, ending: str = "svg") -> None:
-    """Write all figures into a folder."""
-    with mpl.rc_context({**mpl.rcParamsDefault, **STYLE}):
-        for name, figure in figures().items():
-            about = {"Date": None, "Creator": None} if ending == "svg" else {}
-            figure.savefig(folder / f"{name}.{ending}", dpi=200, metadata=about)
-
-
 if __name__ == "__main__":
-    write(Path(__file__).parent, *sys.argv[1:])
+    write(figures, Path(__file__).parent, *sys.argv[1:])

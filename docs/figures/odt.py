@@ -12,9 +12,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
-from hhcart import BLUE, GREY, INK, ORANGE, STYLE
+from hhcart import BLUE, GREY, INK, ORANGE, write
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -149,19 +148,13 @@ def draw_components() -> Figure:
     return figure
 
 
-def write(folder: Path, ending: str = "svg") -> None:
-    """Write both figures into a folder."""
-    with mpl.rc_context({**mpl.rcParamsDefault, **STYLE}):
-        about = {"Date": None, "Creator": None} if ending == "svg" else {}
-        for name, figure in (
-            ("odt-samples", draw_samples(fitted(2))),
-            ("odt-component", draw_components()),
-        ):
-            figure.savefig(folder / f"{name}.{ending}", dpi=200, metadata=about)
+def figures() -> dict[str, Figure]:
+    """Both figures by the names of their files."""
+    return {"odt-samples": draw_samples(fitted(2)), "odt-component": draw_components()}
 
 
 if __name__ == "__main__":
     try:
-        write(Path(__file__).parent, *sys.argv[1:])
+        write(figures, Path(__file__).parent, *sys.argv[1:])
     except DatasetMissing as error:
         print(f"the figures of orthogonal trees are not drawn again: {error}")

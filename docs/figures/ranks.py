@@ -12,9 +12,8 @@ import statistics
 import sys
 from pathlib import Path
 
-import matplotlib as mpl
 from etct import name_parts
-from hhcart import STYLE
+from hhcart import write
 from matplotlib.figure import Figure
 
 from obliqua import plot_critical_difference, rank_methods
@@ -85,12 +84,10 @@ def draw() -> Figure:
     return figure
 
 
-def write(folder: Path, ending: str = "svg") -> None:
-    """Write the figure into a folder."""
-    with mpl.rc_context({**mpl.rcParamsDefault, **STYLE}):
-        about = {"Date": None, "Creator": None} if ending == "svg" else {}
-        draw().savefig(folder / f"ranks-all-methods.{ending}", dpi=200, metadata=about)
+def figures() -> dict[str, Figure]:
+    """The figure by the name of its file."""
+    return {"ranks-all-methods": draw()}
 
 
 if __name__ == "__main__":
-    write(Path(__file__).parent, *sys.argv[1:])
+    write(figures, Path(__file__).parent, *sys.argv[1:])

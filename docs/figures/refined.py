@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import matplotlib as mpl
-from hhcart import BLUE, STYLE, panel
+from etct import name_parts
+from hhcart import BLUE, panel, write
 from matplotlib.figure import Figure
 
 from obliqua import HHCartClassifier, RefinedTreeClassifier, plot_boundary
@@ -32,9 +32,7 @@ def draw() -> Figure:
         ax = panel(figure, (0.05 + 0.315 * k, 0.13, 0.27, 0.27 * 6.8 / 2.45), f"panel-{k}")
         tree.fit(X[:N_ROWS], y[:N_ROWS])
         plot_boundary(tree, X[:SHOWN], ax=ax)
-        for artist in ax.get_children():
-            if artist.get_gid() is not None:
-                artist.set_gid(f"panel-{k}-{artist.get_gid()}")
+        name_parts(ax, k)
         ax.set(xticks=(), yticks=(), xlabel="", ylabel="")
         right = 100 * tree.score(X[N_ROWS:], y[N_ROWS:])
         title = f"{name}: {tree.get_n_leaves()} leaves, {right:.1f} %"
@@ -56,13 +54,5 @@ def figures() -> dict[str, Figure]:
     return {"refined-planted": draw()}
 
 
-def write(folder: Path, ending: str = "svg") -> None:
-    """Write all figures into a folder."""
-    with mpl.rc_context({**mpl.rcParamsDefault, **STYLE}):
-        for name, figure in figures().items():
-            about = {"Date": None, "Creator": None} if ending == "svg" else {}
-            figure.savefig(folder / f"{name}.{ending}", dpi=200, metadata=about)
-
-
 if __name__ == "__main__":
-    write(Path(__file__).parent, *sys.argv[1:])
+    write(figures, Path(__file__).parent, *sys.argv[1:])
