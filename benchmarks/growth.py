@@ -10,22 +10,18 @@ C p^2 (p + n log n) for HHCART(A) and C n p (p + log n) for HHCART(D). The last 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from sklearn.datasets import make_classification
 
 from benchmarks import machine
-from benchmarks.report import ROOT, number, table
+from benchmarks.report import ROOT, keep, number, table
 from obliqua import HHCartClassifier
 
-BEGIN, END = "<!-- growth:begin -->", "<!-- growth:end -->"
 RESULT = ROOT / "benchmarks" / "results" / "growth" / "hhcart.json"
-PAGE = ROOT / "docs" / "benchmarks.md"
 
 # what grows, its sizes, and what stays as it is
 SERIES: dict[str, tuple[str, list[int], dict[str, int]]] = {
@@ -106,12 +102,6 @@ def text(result: dict[str, Any]) -> str:
     )
 
 
-def place(page: str, inside: str) -> str:
-    """The page with the text between the markers."""
-    before, rest = page.split(BEGIN)
-    return f"{before}{BEGIN}\n{inside}\n{END}{rest.split(END)[1]}"
-
-
 def main(arguments: list[str] | None = None) -> int:
     words = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
     words.add_argument("--rounds", type=int, default=3)
@@ -121,10 +111,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(text(measure(1, 20)))
         return 0
     result = measure(options.rounds, 1)
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    page = Path(PAGE)
-    page.write_text(place(page.read_text(encoding="utf-8"), text(result)), encoding="utf-8")
+    keep(result, RESULT, text(result), "growth")
     return 0
 
 

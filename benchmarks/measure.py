@@ -63,6 +63,14 @@ def microseconds(work: Callable[[], Any]) -> float:
     return min(timer.repeat(repeat=15, number=number)) / number * 1e6
 
 
+def rounded(figures: dict[str, Any]) -> dict[str, Any]:
+    """Six digits are more than any clock here is good for."""
+    return {
+        name: float(f"{value:.6g}") if isinstance(value, float) else value
+        for name, value in figures.items()
+    }
+
+
 @dataclass
 class Case:
     """One adapter with one number of threads, and the least of what was measured."""

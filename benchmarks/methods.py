@@ -10,21 +10,18 @@ may grow eleven trees, methods are fitted once.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 from benchmarks import machine, tables
-from benchmarks.measure import limit_threads
+from benchmarks.measure import limit_threads, rounded
 from benchmarks.problems import SEED
-from benchmarks.report import NO_VALUE, ROOT, number, table
+from benchmarks.report import NO_VALUE, ROOT, all_sections, keep, number, table
 from benchmarks.tables import Case
 
-BEGIN, END = "<!-- methods:begin -->", "<!-- methods:end -->"
 RESULT = ROOT / "benchmarks" / "results" / "methods" / "methods.json"
-PAGE = ROOT / "docs" / "benchmarks.md"
 REFERENCE = "scikit-learn"
 
 
@@ -87,8 +84,8 @@ def measure(name: str, rounds: int) -> dict[str, Any]:
         "columns": int(X.shape[1]),
         "qualitative": len(tables.qualitative(X)),
         "rounds": rounds,
-        "unpruned": {one.name: tables.rounded(one.figures) for one in unpruned},
-        "pruned": {one.name: tables.rounded(one.figures) for one in pruned},
+        "unpruned": {one.name: rounded(one.figures) for one in unpruned},
+        "pruned": {one.name: rounded(one.figures) for one in pruned},
     }
 
 
@@ -124,17 +121,8 @@ def section(problem: dict[str, Any]) -> str:
 
 
 def text(result: dict[str, Any]) -> str:
-    """All problems, and where and when they were measured."""
-    facts = result["machine"]
-    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
-    where = f"Measured on {facts['date']}: {facts['cpu']}, one thread, {versions}."
-    return "\n\n".join([*(section(problem) for problem in result["problems"]), where])
-
-
-def place(page: str, inside: str) -> str:
-    """The page with the text between the markers."""
-    before, rest = page.split(BEGIN)
-    return f"{before}{BEGIN}\n{inside}\n{END}{rest.split(END)[1]}"
+    """The tables as the documentation shows them."""
+    return all_sections(result, section)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -155,9 +143,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.quick:
         print(text(result))
         return 0
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(place(PAGE.read_text(encoding="utf-8"), text(result)), encoding="utf-8")
+    keep(result, RESULT, text(result), "methods")
     return 0
 
 

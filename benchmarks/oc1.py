@@ -14,10 +14,8 @@ Growth: whole unpruned trees on synthetic data, 20 starts and 5 jumps, no limit 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,16 +23,14 @@ from sklearn.datasets import make_classification
 
 from benchmarks import machine
 from benchmarks.growth import exponent
-from benchmarks.report import ROOT, number, table
+from benchmarks.report import ROOT, keep, number, table
 from obliqua import OC1Classifier
 from obliqua.select.methods import Method
 from reproduction.papers.oc1 import PROGRAM_1, PROGRAM_2, TABLE_1, TABLE_2
 from reproduction.protocol import folds
 from reproduction.rows import ExperimentRows
 
-BEGIN, END = "<!-- oc1:begin -->", "<!-- oc1:end -->"
 RESULT = ROOT / "benchmarks" / "results" / "oc1" / "oc1.json"
-PAGE = ROOT / "docs" / "benchmarks.md"
 
 #: table, data set, ours, ours with the program's settings
 Case = tuple[str, str, str, str]
@@ -182,12 +178,6 @@ def text(result: dict[str, Any]) -> str:
     )
 
 
-def place(page: str, inside: str) -> str:
-    """The page with the text between the markers."""
-    before, rest = page.split(BEGIN)
-    return f"{before}{BEGIN}\n{inside}\n{END}{rest.split(END)[1]}"
-
-
 def main(arguments: list[str] | None = None) -> int:
     words = argparse.ArgumentParser(prog="python -m benchmarks.oc1", description=__doc__)
     words.add_argument("--rounds", type=int, default=3)
@@ -197,10 +187,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(text(measure(True, 1)))
         return 0
     result = measure(False, options.rounds)
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    page = Path(PAGE)
-    page.write_text(place(page.read_text(encoding="utf-8"), text(result)), encoding="utf-8")
+    keep(result, RESULT, text(result), "oc1")
     print(text(result))
     return 0
 

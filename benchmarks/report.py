@@ -18,7 +18,7 @@ from benchmarks.problems import SOURCES
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+PAGE = "docs/benchmarks.md"
 NO_VALUE = "–"
 
 Result = dict[str, Any]
@@ -198,27 +198,40 @@ def docs_text(results: list[Result]) -> str:
     return "\n\n".join([HOW, *(section(result) for result in results)])
 
 
-def placed(page: str, text: str, name: str) -> str:
-    """The page with the text between the markers."""
-    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
-        raise Stale(f"{name} needs the lines {BEGIN} and {END} once each, in this order")
-    before, rest = page.split(BEGIN)
-    after = rest.split(END)[1]
-    return f"{before}{BEGIN}\n{text}\n{END}{after}"
+def placed(page: str, text: str, part: str = "bench", name: str = PAGE) -> str:
+    """The page with the text between the markers of a part."""
+    begin, end = f"<!-- {part}:begin -->", f"<!-- {part}:end -->"
+    if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
+        raise Stale(f"{name} needs the lines {begin} and {end} once each, in this order")
+    before, rest = page.split(begin)
+    return f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}"
+
+
+def keep(result: Result, path: Path, text: str, part: str) -> None:
+    """Write a result into its file, and the text about it into its part of docs/benchmarks.md."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    page = ROOT / PAGE
+    page.write_text(placed(page.read_text(encoding="utf-8"), text, part), encoding="utf-8")
+
+
+def all_sections(result: Result, section: Callable[[Row], str]) -> str:
+    """All problems of a result, and where and when they were measured."""
+    facts = result["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    where = f"Measured on {facts['date']}: {facts['cpu']}, one thread, {versions}."
+    return "\n\n".join([*(section(problem) for problem in result["problems"]), where])
 
 
 def update(root: Path, results: list[Result], check: bool) -> list[str]:
     """Bring both pages up to date, or say which are not; returns the names of those."""
     changed = []
-    for name, text in (
-        ("README.md", readme_text(results)),
-        ("docs/benchmarks.md", docs_text(results)),
-    ):
+    for name, text in (("README.md", readme_text(results)), (PAGE, docs_text(results))):
         path = root / name
         if not path.is_file():
-            raise Stale(f"{name} is missing; make it with the lines {BEGIN} and {END}")
+            raise Stale(f"{name} is missing")
         old = path.read_text(encoding="utf-8")
-        new = placed(old, text, name)
+        new = placed(old, text, name=name)
         if new != old:
             changed.append(name)
             if not check:

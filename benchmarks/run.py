@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks import adapters, machine, memory, problems, report
 from benchmarks.adapters.base import Adapter
 from benchmarks.checks import same_trees
-from benchmarks.measure import Case
+from benchmarks.measure import Case, rounded
 
 FORMAT = 1
 
@@ -99,17 +99,9 @@ def measure(problem: problems.Problem, options: argparse.Namespace) -> dict[str,
         "versions": machine.versions({adapter.library for adapter in chosen}),
         "seed": problems.SEED,
         "rounds": rounds,
-        "cases": [_rounded(case.result()) for case in cases],
+        "cases": [rounded(case.result()) for case in cases],
         "left_out": left_out,
         "same_tree": checks,
-    }
-
-
-def _rounded(figures: dict[str, Any]) -> dict[str, Any]:
-    """Six digits are more than any clock here is good for."""
-    return {
-        name: float(f"{value:.6g}") if isinstance(value, float) else value
-        for name, value in figures.items()
     }
 
 

@@ -25,14 +25,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks import machine
-from benchmarks.measure import clock, limit_threads
+from benchmarks.measure import clock, limit_threads, rounded
 from benchmarks.memory import high_water, settled
 from benchmarks.problems import SEED
-from benchmarks.report import NO_VALUE, ROOT, number, table
+from benchmarks.report import NO_VALUE, ROOT, all_sections, keep, number, table
 
-BEGIN, END = "<!-- tables:begin -->", "<!-- tables:end -->"
 RESULT = ROOT / "benchmarks" / "results" / "tables" / "tables.json"
-PAGE = ROOT / "docs" / "benchmarks.md"
 REFERENCE = "scikit-learn, one-hot"
 PATIENCE = 600.0  # seconds that a single fit may take
 
@@ -273,13 +271,6 @@ def measure(name: str, rounds: int, patience: float, memory: bool) -> dict[str, 
     }
 
 
-def rounded(figures: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: float(f"{value:.6g}") if isinstance(value, float) else value
-        for name, value in figures.items()
-    }
-
-
 # --- the text ---------------------------------------------------------------------------------
 
 
@@ -337,17 +328,8 @@ def section(problem: dict[str, Any]) -> str:
 
 
 def text(result: dict[str, Any]) -> str:
-    """All problems, and where and when they were measured."""
-    facts = result["machine"]
-    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
-    where = f"Measured on {facts['date']}: {facts['cpu']}, one thread, {versions}."
-    return "\n\n".join([*(section(problem) for problem in result["problems"]), where])
-
-
-def place(page: str, inside: str) -> str:
-    """The page with the text between the markers."""
-    before, rest = page.split(BEGIN)
-    return f"{before}{BEGIN}\n{inside}\n{END}{rest.split(END)[1]}"
+    """The tables as the documentation shows them."""
+    return all_sections(result, section)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -380,9 +362,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.quick:
         print(text(result))
         return 0
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(place(PAGE.read_text(encoding="utf-8"), text(result)), encoding="utf-8")
+    keep(result, RESULT, text(result), "tables")
     return 0
 
 

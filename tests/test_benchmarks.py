@@ -14,6 +14,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def assert_on_page(text: str, part: str) -> None:
+    from benchmarks.report import PAGE, placed
+
+    page = (ROOT / PAGE).read_text("utf-8")
+    assert placed(page, text, part) == page, f"run python -m benchmarks.{part}"
+
+
 def report(*words: str) -> int:
     from benchmarks.report import main
 
@@ -183,8 +190,7 @@ def test_the_page_has_the_tables_of_the_results() -> None:
 
     result = json.loads(tables.RESULT.read_text("utf-8"))
     assert [problem["name"] for problem in result["problems"]] == list(tables.FULL)
-    page = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
-    assert tables.place(page, tables.text(result)) == page, "run python -m benchmarks.tables"
+    assert_on_page(tables.text(result), "tables")
 
 
 def test_trees_on_tables_are_fast_enough() -> None:
@@ -206,8 +212,7 @@ def test_the_page_has_the_times_of_the_methods() -> None:
 
     result = json.loads(methods.RESULT.read_text("utf-8"))
     assert [problem["name"] for problem in result["problems"]] == list(methods.FULL)
-    page = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
-    assert methods.place(page, methods.text(result)) == page, "run python -m benchmarks.methods"
+    assert_on_page(methods.text(result), "methods")
 
 
 # --- OC1 --------------------------------------------------------------------------------------
@@ -222,5 +227,4 @@ def test_the_page_has_the_times_of_oc1() -> None:
     ]
     points = result["growth"]["rows"]["points"]
     assert (points[-1]["n"], points[-1]["p"]) == (100_000, 20)
-    page = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
-    assert oc1.place(page, oc1.text(result)) == page, "run python -m benchmarks.oc1"
+    assert_on_page(oc1.text(result), "oc1")
