@@ -111,6 +111,14 @@ def test_a_reader_that_leaves_early(shell: Shell, model: Path, unbuffered: str) 
     assert done.stderr == "141\n"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="pipes end differently there")
+@pytest.mark.parametrize("words", ["--help", "--version", "fit --help", "2>&1", "fit 2>&1"])
+def test_a_reader_that_does_not_want_help(shell: Shell, words: str) -> None:
+    """What is printed before a command runs ends as quietly; `sleep` lets the reader leave."""
+    done = shell(f"{{ (sleep 0.2; obliqua {words}); echo $? >&2; }} | true")
+    assert (done.stdout, done.stderr) == ("", "141\n")
+
+
 def test_streams_that_are_closed(shell: Shell, data: Path) -> None:
     """Nothing that is written to them gets into other files."""
     assert shell("obliqua fit data.csv -t y -o a.obliqua <&-").returncode == 0

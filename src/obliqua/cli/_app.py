@@ -32,6 +32,14 @@ BROKEN_PIPE = 141  # 128 + SIGPIPE
 class Commands(click.Group):
     """The command ``obliqua``, which turns errors into messages and exit codes."""
 
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        """Read the words; --help and --version print here, before there is a command."""
+        try:
+            return super().make_context(*args, **more)
+        except BrokenPipeError:  # click would say 1
+            close_stdout()
+            raise click.exceptions.Exit(BROKEN_PIPE) from None
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the chosen command."""
         with _messages(ctx), _warnings_as_notes():
@@ -120,7 +128,7 @@ def run(words: Sequence[str] | None) -> int:
         app.main(None if words is None else list(words), prog_name="obliqua")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
-    except OSError as error:  # --help and --version, which no command prints
+    except OSError as error:  # what no command prints: --help, --version and wrong usage
         close_stdout()
         if error.errno == errno.EPIPE:
             return BROKEN_PIPE
