@@ -387,9 +387,10 @@ def test_commands_make_the_candidates() -> None:
         (uniform(9, 2), [0] * 9, {}, "one class only"),
         (uniform(9, 2), [0, 1] * 4, {}, "inconsistent numbers of samples"),
         (uniform(9, 2), [[0], [1], [0]] * 3, {}, "y must have one dimension"),
-        (uniform(8, 2), [0, 1] * 4, {"n_folds": 1}, "n_folds must be at least 2"),
-        (uniform(8, 2), [0, 1] * 4, {"n_repeats": 0}, "n_repeats must be at least 1"),
-        (uniform(8, 2), [0, 1] * 4, {"max_rows": 1}, "max_rows must be at least 2, or None"),
+        (uniform(8, 2), [0, 1] * 4, {"n_folds": "x"}, "n_folds must be .* at least 2; got 'x'"),
+        (uniform(8, 2), [0, 1] * 4, {"n_repeats": 0}, "n_repeats must be .* at least 1; got 0"),
+        (uniform(8, 2), [0, 1] * 4, {"max_rows": 1}, "max_rows must be .* at least 2, or None"),
+        (uniform(8, 2), [0, 1] * 4, {"n_jobs": 0}, "n_jobs must be .* other than 0, .*; got 0"),
     ],
 )
 def test_what_is_refused(X: Any, y: Any, more: dict[str, Any], message: str) -> None:

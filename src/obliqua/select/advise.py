@@ -17,7 +17,7 @@ from obliqua.estimators._labels import encode_labels
 from obliqua.select.adapt import adapted
 from obliqua.select.advice import Advice
 from obliqua.select.candidates import CANDIDATES, Candidate
-from obliqua.select.compare import checked_labels, compare
+from obliqua.select.compare import check_count, checked_labels, compare
 from obliqua.select.decision import Evidence, Measured, decide
 from obliqua.select.result import MEASURES, CompareResult, paired_p_value
 
@@ -108,8 +108,8 @@ def advise(
     ('dense', 'accuracy')
     """
     labels = checked_labels(X, y)
-    if max_rows is not None and max_rows < 2:
-        raise ValueError(f"max_rows must be at least 2, or None for all rows; got {max_rows}.")
+    if max_rows is not None:
+        check_count("max_rows", max_rows, 2, ", or None for all rows")
     X, labels, notes = _drawn(X, labels, max_rows, random_state)
     estimators, candidates, more = _candidates(X, categorical_features, random_state)
     sized = _sized(estimators, candidates, len(labels))

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from numbers import Integral
 from typing import Any
 
 import joblib
@@ -94,9 +95,13 @@ def compare(
     tree 0.933 True
     """
     labels = checked_labels(X, y)
-    for name, count, least in (("n_folds", n_folds, 2), ("n_repeats", n_repeats, 1)):
-        if count < least:
-            raise ValueError(f"{name} must be at least {least}; got {count}.")
+    check_count("n_folds", n_folds, 2)
+    check_count("n_repeats", n_repeats, 1)
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(
+            "n_jobs must be None or a whole number other than 0, such as 2 for two processes or "
+            f"-1 for all cores; got {n_jobs!r}."
+        )
     estimators = _estimators(methods, random_state)
     classes, codes = encode_labels(labels)
     n_folds, notes = _possible_folds(n_folds, classes, np.bincount(codes))
@@ -128,6 +133,14 @@ def compare(
         classes=tuple(classes.tolist()),
         fold_confusion=matrices,
     )
+
+
+def check_count(name: str, given: Any, least: int, otherwise: str = "") -> None:
+    """Refuse what is no whole number of at least so many."""
+    if not isinstance(given, Integral) or given < least:
+        raise ValueError(
+            f"{name} must be a whole number of at least {least}{otherwise}; got {given!r}."
+        )
 
 
 def checked_labels(X: Any, y: Any) -> AnyArray:
