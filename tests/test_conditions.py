@@ -49,7 +49,9 @@ def test_no_test_reaches_the_network(reach: Callable[[], object]) -> None:
 def test_this_machine_may_be_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for host in ("127.0.0.1", "localhost"):
         with socket.create_server((host, 0)) as server:
-            socket.create_connection((host, server.getsockname()[1])).close()
+            place = server.getsockname()
+            with socket.create_connection((host, place[1])) as client:
+                assert client.getpeername() == place
     if not hasattr(socket, "AF_UNIX"):
         return
     monkeypatch.chdir(tmp_path)  # names of such sockets must be short
@@ -57,6 +59,7 @@ def test_this_machine_may_be_reached(tmp_path: Path, monkeypatch: pytest.MonkeyP
         server.bind("here")
         server.listen()
         client.connect("here")
+        assert client.getpeername() == "here"
 
 
 def error_of_a_fetch() -> str:

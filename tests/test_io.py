@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from obliqua.data.encoding import Column, Encoding
 from obliqua.errors import ModelFileError, TreeError
-from obliqua.io import container as _archive
-from obliqua.io import format as _model_bytes
+from obliqua.io import container
+from obliqua.io import format as model_format
 from obliqua.io.files import read_model, write_model
 from obliqua.io.format import FORMAT, VERSION, from_bytes, to_bytes
 from obliqua.io.values import from_json, labels_from_json, labels_to_json, to_json
@@ -73,7 +73,7 @@ def archive_of(members: dict[str, bytes], sums: bool = True) -> bytes:
         others = {name: data for name, data in members.items() if name != "checksums.json"}
         said = {name: hashlib.sha256(data).hexdigest() for name, data in others.items()}
         members = {**others, "checksums.json": json.dumps(said).encode()}
-    return _archive.pack(list(members.items()))
+    return container.pack(list(members.items()))
 
 
 def with_header(data: bytes, **changes: Any) -> bytes:
@@ -143,10 +143,10 @@ def test_narrow_types_make_small_files() -> None:
 
 def test_a_long_array_that_packs_too_well_is_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What we would refuse as a bomb is written in another way."""
-    monkeypatch.setattr(_archive, "FREE", 1000)
-    monkeypatch.setattr(_archive, "RATIO", 2)
-    monkeypatch.setattr(_archive, "TEXT_FREE", 1000)
-    monkeypatch.setattr(_archive, "TEXT_RATIO", 2)
+    monkeypatch.setattr(container, "FREE", 1000)
+    monkeypatch.setattr(container, "RATIO", 2)
+    monkeypatch.setattr(container, "TEXT_FREE", 1000)
+    monkeypatch.setattr(container, "TEXT_RATIO", 2)
     tree = leaf(n_features=500, n_stats=300)
     model = model_of(tree)
     data = to_bytes(model)
@@ -266,7 +266,7 @@ def test_only_sound_models_are_written() -> None:
 
 
 def test_a_model_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_archive, "MAX_FILE", 1000)
+    monkeypatch.setattr(container, "MAX_FILE", 1000)
     with pytest.raises(ModelFileError, match="does not fit"):
         write_model(model_of(leaf()), tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
@@ -299,7 +299,7 @@ def test_arrays_that_came_later_have_a_default(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(ModelFileError, match="'axis_gain' are missing"):
         from_bytes(data)
     default = {"axis_gain": lambda arrays: np.full(len(arrays["kind"]), np.nan)}
-    monkeypatch.setattr(_model_bytes, "_LATER", default)
+    monkeypatch.setattr(model_format, "_LATER", default)
     assert from_bytes(data)[0] == model_of(leaf(), leaf())
 
 

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from obliqua.errors import ModelFileError, ModelFileIOError, ModelFileMissing, ObliquaError
-from obliqua.io import files as _atomic
-from obliqua.io.files import read_model, write_model
+from obliqua.io.files import read_bytes, read_model, write_model
 from obliqua.tree.model import Model
 from test_io import leaf, model_of
 
@@ -129,7 +128,7 @@ def test_a_file_that_is_read_only(path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_file_that_is_too_long(path: Path) -> None:
     with pytest.raises(ModelFileError, match="longer than"):
-        _atomic.read_bytes(path, b"PK", 100)
+        read_bytes(path, b"PK", 100)
 
 
 def test_a_closed_file() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from obliqua.errors import ModelFileError
-from obliqua.io import container as _archive
+from obliqua.io import container
 from obliqua.io.files import read_model
 from obliqua.io.format import _npy_bytes, from_bytes, to_bytes
 from test_io import archive_of, leaf, members_of, model_of, with_header
@@ -150,7 +150,7 @@ def test_members_must_be_the_announced_ones() -> None:
             from_bytes(archive_of(wrong))
     with pytest.raises(ModelFileError, match="another zip archive"):
         from_bytes(archive_of(turned, sums=False))
-    twice = _archive.pack([*members.items(), *members.items()])
+    twice = container.pack([*members.items(), *members.items()])
     with pytest.raises(ModelFileError, match="parts"):
         from_bytes(twice)
 
@@ -164,12 +164,12 @@ def test_contents_must_be_the_summed_ones() -> None:
 
 
 def test_the_sums_of_the_frame_must_agree_too() -> None:
-    entries = _archive.frame(to_bytes(model_of(leaf())))
+    entries = container.frame(to_bytes(model_of(leaf())))
     for number in (0, 1, len(entries) - 1):
         wrong = list(entries)
         wrong[number] = replace(entries[number], crc=entries[number].crc ^ 1)
         with pytest.raises(ModelFileError, match=f"{entries[number].name} is not what"):
-            from_bytes(_archive._joined(wrong))
+            from_bytes(container._joined(wrong))
 
 
 def test_no_part_of_an_array_is_passed_over() -> None:
@@ -280,41 +280,41 @@ def test_headers_that_are_good_but_for_one_thing(more: bytes, message: str) -> N
 def test_bombs() -> None:
     """Small files that would become large: refused before they are unpacked."""
 
-    def bomb(name: str, size: int) -> _archive.Entry:
+    def bomb(name: str, size: int) -> container.Entry:
         machine = zlib.compressobj(9, zlib.DEFLATED, -15)
         part = bytes(2**20)
         packed = b"".join(machine.compress(part) for _ in range(size // len(part)))
-        return _archive.Entry(name, 8, 0, size, packed + machine.flush())
+        return container.Entry(name, 8, 0, size, packed + machine.flush())
 
     text = bomb("header.json", 2**27)
     with pytest.raises(ModelFileError, match="would unpack"):
-        from_bytes(_archive._joined([text]))
+        from_bytes(container._joined([text]))
     data = to_bytes(model_of(leaf()))
-    entries = _archive.frame(data)
+    entries = container.frame(data)
     entries[2] = bomb(entries[2].name, 2**27)
     with pytest.raises(ModelFileError, match="bytes of memory"):
-        from_bytes(_archive._joined(entries))
+        from_bytes(container._joined(entries))
     # Within the limit for the whole, but not of the size that the header announces.
     entries[2] = bomb(entries[2].name, 2**25)
     with pytest.raises(ModelFileError, match="size that the header announces"):
-        from_bytes(_archive._joined(entries))
+        from_bytes(container._joined(entries))
 
 
 def test_a_member_that_is_longer_than_it_says() -> None:
-    entries = _archive.frame(to_bytes(model_of(leaf())))
+    entries = container.frame(to_bytes(model_of(leaf())))
     machine = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = machine.compress(bytes(2**20)) + machine.flush()
     first = entries[1]
-    entries[1] = _archive.Entry(first.name, 8, first.crc, first.size, packed)
+    entries[1] = container.Entry(first.name, 8, first.crc, first.size, packed)
     with pytest.raises(ModelFileError, match="is not what was written"):
-        from_bytes(_archive._joined(entries))
+        from_bytes(container._joined(entries))
 
 
 def test_a_bomb_that_says_it_is_empty() -> None:
     """No more is unpacked than announced, also if that is nothing."""
     machine = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = machine.compress(bytes(2**24)) + machine.flush()
-    data = _archive._joined([_archive.Entry("header.json", 8, 0, 0, packed)])
+    data = container._joined([container.Entry("header.json", 8, 0, 0, packed)])
     tracemalloc.start()
     try:
         with pytest.raises(ModelFileError, match="is not what was written"):
@@ -325,25 +325,25 @@ def test_a_bomb_that_says_it_is_empty() -> None:
 
 
 def test_nothing_is_hidden_after_the_data_of_a_member() -> None:
-    entries = _archive.frame(to_bytes(model_of(leaf())))
+    entries = container.frame(to_bytes(model_of(leaf())))
     assert entries[1].method == 8
     entries[1] = replace(entries[1], packed=entries[1].packed + b"more")
     with pytest.raises(ModelFileError, match=f"{entries[1].name} is not what was written"):
-        from_bytes(_archive._joined(entries))
+        from_bytes(container._joined(entries))
 
 
 def test_ways_of_packing_that_are_not_ours() -> None:
-    entries = _archive.frame(to_bytes(model_of(leaf())))
+    entries = container.frame(to_bytes(model_of(leaf())))
     entries[1] = replace(entries[1], method=9)
     with pytest.raises(ModelFileError, match="is not as it was written"):
-        from_bytes(_archive._joined(entries))
+        from_bytes(container._joined(entries))
 
 
 def test_archives_of_very_many_members() -> None:
     header = members_of(to_bytes(model_of(leaf())))["header.json"]
     members = [("header.json", header), *((f"{number}", b"") for number in range(1000))]
     with pytest.raises(ModelFileError, match="more than 1000 parts"):
-        from_bytes(_archive.pack(members))
+        from_bytes(container.pack(members))
 
 
 def test_arrays_must_say_of_themselves_what_the_header_says() -> None:

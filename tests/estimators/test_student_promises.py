@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from estimators.registry import blobs
 from obliqua import CartClassifier, DistilledClassifier, distil, export_text, fidelity
-from obliqua.engine import soft_labels as soft
+from obliqua.engine import soft_labels
 from obliqua.engine.soft_labels import soft_problem
 from obliqua.estimators import _pupils, _students
 from obliqua.estimators._fidelity import compared, sound
@@ -171,7 +171,7 @@ def test_only_the_first_oblique_tree_of_many_classes_has_rows_in_parts(
         found.append(told["parts"])
         return soft_problem(*given, **told)
 
-    monkeypatch.setattr(soft, "soft_problem", seen)
+    monkeypatch.setattr(soft_labels, "soft_problem", seen)
     student = distil(GaussianNB().fit(rows, labels), rows, method=method, n_trees=2, **FAST)
     assert len(student.model_.trees) == 2
     assert found == parts

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from obliqua.data.encoding import Column, Encoding
 from obliqua.data.problem import Problem
-from obliqua.engine import axis_cuts as sorted_columns
+from obliqua.engine import axis_cuts
 from obliqua.engine import grow as growing
 from obliqua.engine.grow import grow
 from obliqua.engine.proposals import AXIS, Directions, NodeView, Proposals
@@ -247,7 +247,7 @@ def test_a_criterion_in_python_grows_the_compiled_tree(
 def test_threads_change_nothing(
     name: str, best_first: bool, criterion: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (growing, sorted_columns):
+    for module in (growing, axis_cuts):
         monkeypatch.setattr(module, "SERIAL_ROWS", 64)
     rules = Rules(best_first=best_first, max_leaf_nodes=20 if best_first else None)
     for seed in range(6):

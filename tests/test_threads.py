@@ -7,13 +7,13 @@ import threading
 import numpy as np
 import pytest
 
-from obliqua.data import threads as sharing
+from obliqua.data import threads
 from obliqua.data.threads import each, over_rows
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_pieces_do_not_depend_on_threads(n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "PIECE", 10)
+    monkeypatch.setattr(threads, "PIECE", 10)
     values = np.random.default_rng(0).normal(size=95)
     found = over_rows(lambda first, last: (first, last), 95, n_threads)
     assert found == [(start, min(start + 10, 95)) for start in range(0, 95, 10)]
