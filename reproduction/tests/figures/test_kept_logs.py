@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,16 +18,12 @@ from reproduction import page
 from reproduction.protocol import CellResult, WholeTreeMethod, run_cell
 from reproduction.rows import ExperimentRows
 from reproduction.store import Store
-from reproduction.tests.kept import kept, log_of
+from reproduction.tests.kept import RESULTS, kept, log_of
 
 TABLES = {table.name: table for table in page.paper_tables()}
-RESULTS = Path(__file__).resolve().parents[3] / "docs" / "results"
 LONG = 2.0  # seconds
 # Data that are made, or come with scikit-learn.
 ANYWHERE = {"BS", "WINE", "iris", "LS10", "POL", "RCB", *(f"d{d}" for d in range(5, 12))}
-# The rows of this log come from a product of matrices whose last bits are the processor's, and
-# which rows prune a tree depends on all bits. Its means are compared in `test_etct`.
-OTHER_ROWS = "2c-etct-table-2"
 
 
 def done_with(table: str, data_set: str, method: str) -> str:
@@ -42,7 +37,7 @@ def cases() -> list[Any]:
     """Table, data set, method and repeat: the quickest of each method, and on each data set."""
     found = {}
     for name, table in TABLES.items():
-        if table.cells_of or name == OTHER_ROWS:
+        if table.cells_of:
             continue
         cells = [
             (cell["seconds"], data_set, method, repeat)
@@ -83,7 +78,7 @@ def test_all_methods_but_slow_ones_are_made_again() -> None:
     missing = {
         (name, method)
         for name, table in TABLES.items()
-        if not table.cells_of and name != OTHER_ROWS
+        if not table.cells_of
         for method in table.standard
         if not made & {done_with(name, one.name, method) for one in table.data_sets}
     }
@@ -121,6 +116,6 @@ def test_the_logs_can_be_gone_on_with(name: str) -> None:
         whole = isinstance(method, WholeTreeMethod)
         store.expect_method(method.name, method.estimator, method.params, whole)
     for data_set in table.data_sets:
-        if data_set.name in ANYWHERE and name != OTHER_ROWS:
+        if data_set.name in ANYWHERE:
             assert ("data", data_set.name) in log.settings
             store.expect_data(data_set.name, rows_of(name, data_set.name).checksum)
