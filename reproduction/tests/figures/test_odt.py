@@ -5,49 +5,31 @@ Its 8.02 % is the error of always answering "positive", and so is ours wherever 
 
 from __future__ import annotations
 
-import csv
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from reproduction.papers.odt import TABLE_1, TABLE_2, TABLE_CV, of_bagged
 from reproduction.papers.odt_shown import error, nodes
 from reproduction.protocol import run_cell
+from reproduction.tests.kept import RESULTS, kept_figures
 
-RESULTS = Path(__file__).resolve().parents[3] / "docs" / "results"
 CONSTANT = 100.0 * 15 / 187
 TABLES = {table.name: table for table in (TABLE_1, TABLE_2, TABLE_CV)}
 
 
-@cache
-def kept(name: str) -> dict[tuple[str, str], dict[str, float]]:
-    """Figures by data set and method."""
-    with (RESULTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        return {
-            (row["set"], row["method"]): {
-                what: float(value or "nan")
-                for what, value in row.items()
-                if what not in ("set", "method") and not what.endswith("verdict")
-            }
-            for row in csv.DictReader(file)
-        }
-
-
 def errors(name: str, method: str, data_set: str = "SPECT") -> dict[str, float]:
-    return kept(name)[data_set, method]
+    return kept_figures(name)[data_set, method]
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_kept_tables_are_complete(name: str) -> None:
     table = TABLES[name]
     sets = [data_set.name for data_set in table.data_sets]
-    assert list(kept(name)) == [(one, method) for one in sets for method in table.standard]
-    assert {row["repeats"] for row in kept(name).values()} == {30.0}
+    assert list(kept_figures(name)) == [(one, method) for one in sets for method in table.standard]
+    assert {row["repeats"] for row in kept_figures(name).values()} == {30.0}
     text = (RESULTS / f"{name}.md").read_text("utf-8")
     assert text.startswith(f"## {table.title}\n")
-    for (_, method), row in kept(name).items():
+    for (_, method), row in kept_figures(name).items():
         if "error_ours" in row:
             assert f"| {row['error_ours']:.2f} ± {row['error_ours_sd']:.2f} |" in text, method
 
@@ -92,7 +74,7 @@ def test_components_follow_bagging() -> None:
 
 
 def test_the_prototype_found_the_same() -> None:
-    for (_, method), row in kept("odt-table-1").items():
+    for (_, method), row in kept_figures("odt-table-1").items():
         theirs = row["error_prototype"]
         # An own stream of samples, and trees pruned in another way.
         if not np.isnan(theirs) and method != "ODT-sum+-1/20":
@@ -109,7 +91,7 @@ def test_what_has_the_papers_error_gives_one_answer_only(method: str, sample: st
 
 
 def test_no_other_method_comes_near_the_papers_error() -> None:
-    for (_, method), row in kept("odt-table-1").items():
+    for (_, method), row in kept_figures("odt-table-1").items():
         assert row["constant"] == pytest.approx(CONSTANT)
         if row["only_positive"] == 0:
             assert row["error_ours"] > CONSTANT + 2.0, method
@@ -128,7 +110,7 @@ def test_under_cross_validation_three_nodes_are_the_constant() -> None:
 
 
 def test_sizes() -> None:
-    table = kept("odt-table-2")
+    table = kept_figures("odt-table-2")
     assert table["SPECT", "bagging/20"]["nodes_ours"] == pytest.approx(5.3, abs=0.3)
     # The prototype, whose trees were not raised, had 14.4.
     assert table["SPECT", "bagging/all"]["nodes_ours"] == pytest.approx(13.0, abs=0.5)
@@ -138,7 +120,7 @@ def test_sizes() -> None:
 
 
 def test_the_papers_shares_are_near_squares_of_ours() -> None:
-    row = kept("odt-table-2")["SPECT", "AFT/20"]
+    row = kept_figures("odt-table-2")["SPECT", "AFT/20"]
     assert 70.0 < row["share_1"] < 82.0
     assert row["square_1"] == pytest.approx(99.2, abs=0.3)
     assert row["square_2"] == pytest.approx(0.38, abs=0.15)
