@@ -74,11 +74,3 @@ def people(
             cells[1] = ""
         lines.append(",".join(cells))
     return "\n".join(lines) + "\n"
-
-
-#: Tables with the target y that cannot be cross-validated, and a part of what is said.
-NOT_FOR_FOLDS = [
-    (table() + "9,9,9,maybe\n", "class 'maybe' has 1 row"),
-    ("a,y\n1,p\n2,p\n", "one class only"),
-    ("a,y\n1,0.5\n2,0.7\n", "a quantity"),
-]

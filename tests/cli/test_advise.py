@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import obliqua
-from cli_tools import NOT_FOR_FOLDS, Run, people, table
+from cli_tools import Run, people, table
 from obliqua.select import advise as module
 
 QUICK = ("advise", "data.csv", "-t", "y", "--folds", "3", "--repeats", "1")
@@ -174,39 +174,6 @@ def test_narrow_screens(run: Run, data: Path, once: None, monkeypatch: pytest.Mo
         assert max(map(len, result.stdout.splitlines()[1:-1])) <= width
         assert "…" not in result.stdout
         assert "fit ms; --format csv has all columns" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("content", "part"),
-    [
-        *NOT_FOR_FOLDS,
-        ("a,y\n1,p\n2,p\n3,q\n", "class 'q' has 1 row"),
-        ("a,y\n1,p\n2,\n3,q\n", "The target 'y' is empty in 1 row"),
-        ("a,b\n1,p\n2,q\n", "has no column 'y'"),
-        ("y\np\nq\n", "no column left to learn from"),
-    ],
-)
-def test_bad_data(run: Run, data: Path, content: str, part: str) -> None:
-    data.write_text(content)
-    result = run(*QUICK, code=1)
-    assert part in result.stderr
-    assert result.stdout == ""
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--folds", "1"],
-        ["--repeats", "0"],
-        ["--max-rows", "1"],
-        ["--format", "xml"],
-        ["--seed", "-1"],
-    ],
-)
-def test_wrong_usage(run: Run, data: Path, words: list[str]) -> None:
-    result = run(*QUICK, *words, code=2)
-    assert words[0] in result.stderr
-    assert result.stdout == ""
 
 
 def test_constant_columns(run: Run, data: Path, once: None) -> None:

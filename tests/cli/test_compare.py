@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import obliqua
-from cli_tools import NOT_FOR_FOLDS, Run, people, table
+from cli_tools import Run, people, table
 from obliqua.select.methods import BY_DEFAULT
 
 QUICK = ("compare", "data.csv", "-t", "y", "--folds", "3")
@@ -99,36 +99,6 @@ def test_fewer_folds_are_noted_on_stderr(run: Run, data: Path) -> None:
     data.write_text(table() + "9,9,9,maybe\n9,9,8,maybe\n")
     result = run("compare", "data.csv", "-t", "y", "--methods", "cart", "--format", "csv")
     assert result.stderr == "Note: 2 folds instead of 10: the class 'maybe' has 2 rows.\n"
-
-
-@pytest.mark.parametrize(
-    ("content", "part"),
-    [
-        *NOT_FOR_FOLDS,
-        ("a,y\n1,p\n2,q\nx,p\n3,q\n", "'a' has 1 value that is no number, first 'x' in row 3"),
-    ],
-)
-def test_bad_data(run: Run, data: Path, content: str, part: str) -> None:
-    data.write_text(content)
-    result = run(*QUICK, code=1)
-    assert part in result.stderr
-    assert result.stdout == ""
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--folds", "1"],
-        ["--repeats", "0"],
-        ["--methods", "cart,hhcard"],
-        ["--format", "xml"],
-        ["--methods", ""],
-    ],
-)
-def test_wrong_usage(run: Run, data: Path, words: list[str]) -> None:
-    result = run(*QUICK, *words, code=2)
-    assert words[0] in result.stderr
-    assert result.stdout == ""
 
 
 def test_tables_of_all_kinds(run: Run, data: Path) -> None:

@@ -275,7 +275,6 @@ def test_a_name_with_a_comma_is_quoted(run: Run, data: Path) -> None:
         message = run(*fit, option, "a, b", code=1).stderr
         assert f"""stands in quotes: {option} '"a, b"'""" in message
         run(*fit, option, '"a, b"')
-    assert "has no column 'z'" in run(*fit, "--drop", "z", code=1).stderr
 
 
 def test_methods_that_are_listed_can_be_used(run: Run, data: Path) -> None:
