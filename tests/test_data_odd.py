@@ -15,7 +15,7 @@ import obliqua
 from obliqua.data.encoding import Column, Encoding
 from obliqua.data.problem import Problem, encode
 from obliqua.data.table import read_table
-from obliqua.prune.division import folds, hold_out, take
+from obliqua.prune.division import folds, hold_out
 from obliqua.tree.builder import TreeBuilder
 from obliqua.tree.model import Model
 
@@ -37,14 +37,14 @@ def test_a_problem_knows_its_odd_columns() -> None:
     assert problem.n_levels.dtype == np.int32
     assert problem.has_missing.tolist() == [False, True, False, True]
     assert problem.coded.tolist() == [True, True, False, True]
-    part = take(problem, np.array([True, False, True]))
+    part = problem.take(np.array([True, False, True]))
     assert part.n_levels.tolist() == [2, 0, 0, 1]
     assert part.has_missing.tolist() == [False, True, False, True]
 
 
 def test_plain_problems_have_none() -> None:
     made = encode(np.ones((3, 2)), [0, 1, 1], 2)
-    by_hand = Problem(np.ones((3, 2)), made.y, None, 1.0, 2, made.encoding)
+    by_hand = Problem(np.ones((3, 2)), made.target, None, 1.0, made.encoding)
     for problem in (made, by_hand, encode(read_table(np.ones((3, 2))), [0, 1, 1], 2)):
         assert problem.n_levels.tolist() == [0, 0]
         assert not problem.coded.any()

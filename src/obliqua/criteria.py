@@ -20,6 +20,13 @@ In ``sum_variances`` the number ``k_c`` of a class is its place 1, 2, ...; with 
 classes they are numbered by ascending size, anew in the node and on each side, as OC1's
 program does. A split with an empty side has goodness 0.
 
+For numbers, sums are the weight ``n``, the weighted sum ``S_j`` of each output and two for the
+squares (see ``_core/base/target.pxd``), all integers on a grid, and ``D_j = S_Lj n - S_j nL``:
+
+=============  ====  =======================================================================
+squared_error  7     ``sum D_j^2 / (n^2 nL nR)``, which is the decrease of the mean square error
+=============  ====  =======================================================================
+
 ``code`` is the number by which compiled code knows the same formula; both evaluate it in the
 same order of operations. Any Python function of the two count vectors is a criterion too.
 """
@@ -37,7 +44,7 @@ from numpy.typing import ArrayLike
 from obliqua._core.search.criterion import logarithms
 from obliqua._typing import AnyArray, FloatArray, GoodnessFunction
 
-__all__ = ["CRITERIA", "Criterion", "get_criterion", "vectorized"]
+__all__ = ["CRITERIA", "NUMBER_CRITERIA", "Criterion", "get_criterion", "vectorized"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -278,11 +285,21 @@ def _sum_variances(left: AnyArray, right: AnyArray) -> FloatArray:
     return np.where((n_left == 0) | (n_right == 0) | alike, 0.0, _divide(saved, n))
 
 
+@_formula
+def _squared_error(left: AnyArray, right: AnyArray) -> FloatArray:
+    left, right = left.astype(object), right.astype(object)
+    n_left, n = left[..., :1], left[..., :1] + right[..., :1]
+    sums = left[..., 1:-2]
+    d = _float(sums * n - (sums + right[..., 1:-2]) * n_left)
+    n_left, n_right, n = (_float(v[..., 0]) for v in (left, right, n))
+    return _divide(_divide(_in_order(d * d), n_left * n_right), n * n)
+
+
 def _built_in(name: str, code: int, function: GoodnessFunction, convex: bool) -> Criterion:
     return Criterion(name, code, function, convex=convex, vectorized=True)
 
 
-#: Every built-in criterion by its name.
+#: Every built-in criterion for classes by its name.
 CRITERIA: dict[str, Criterion] = {
     criterion.name: criterion
     for criterion in (
@@ -295,6 +312,12 @@ CRITERIA: dict[str, Criterion] = {
         _built_in("sum_variances", 6, _sum_variances, False),
     )
 }
+
+#: Every built-in criterion for numbers by its name.
+NUMBER_CRITERIA: dict[str, Criterion] = {
+    "squared_error": _built_in("squared_error", 7, _squared_error, True)
+}
+_BUILT_IN = CRITERIA | NUMBER_CRITERIA
 
 
 def get_criterion(criterion: str | GoodnessFunction | Criterion) -> Criterion:
@@ -325,19 +348,20 @@ def get_criterion(criterion: str | GoodnessFunction | Criterion) -> Criterion:
     0.5
     """
     if isinstance(criterion, Criterion):
-        if criterion.code >= 0 and CRITERIA.get(criterion.name) != criterion:
+        if criterion.code >= 0 and _BUILT_IN.get(criterion.name) != criterion:
             raise ValueError(
                 f"The criterion {criterion.name!r} has code {criterion.code}, which belongs to a "
                 "built-in criterion. Use code=-1 for a function of your own."
             )
         return criterion
     if isinstance(criterion, str):
-        if criterion not in CRITERIA:
+        if criterion not in _BUILT_IN:
             raise ValueError(
                 f"There is no criterion {criterion!r}. Use one of {', '.join(CRITERIA)}, or a "
-                "function of the left and the right class counts."
+                "function of the left and the right class counts; for numbers, "
+                f"{', '.join(NUMBER_CRITERIA)}."
             )
-        return CRITERIA[criterion]
+        return _BUILT_IN[criterion]
     if callable(criterion):
         name = getattr(criterion, "__name__", type(criterion).__name__)
         return Criterion(name, -1, criterion, vectorized=bool(getattr(criterion, _MARK, False)))

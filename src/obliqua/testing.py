@@ -291,7 +291,7 @@ class WatchedProposer:
         self, node: NodeView, state: Any, where: str, order: Any = slice(None), factors: Any = 1.0
     ) -> Directions | None:
         """Call the proposer for a copy of a node, with rows in another order or scaled values."""
-        changed = {
+        changed: dict[str, Any] = {
             "X": node.X[order] * factors,
             "encoded": node.encoded[order] * factors,
             "n_levels": node.n_levels.copy(),
@@ -299,8 +299,9 @@ class WatchedProposer:
             "sample_weight": node.sample_weight[order].copy(),
             "row_weight": node.row_weight[order].copy(),
             "counts": node.counts.copy(),
+            "n_classes": node.n_classes,
         }
-        makers = {name: partial(lambda array: array, array) for name, array in changed.items()}
+        makers = {name: partial(lambda value: value, value) for name, value in changed.items()}
         copy = NodeView(makers, node.depth, 0)
         copy.rng.bit_generator.state = state
         answer = self.attempt(copy, where)

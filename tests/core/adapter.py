@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from obliqua._core.base.linalg import py_solve
 from obliqua.criteria import get_criterion
 from obliqua.data.problem import Problem, encode
+from obliqua.data.target import Classes
 from obliqua.engine.grow import grow
 from obliqua.engine.moments import FixedPoint, class_sums
 from obliqua.engine.parts import Part, search_parts
@@ -259,12 +260,7 @@ def parts_split(
     assert planes is not None
     parts = [
         Part(
-            replace(
-                problem,
-                Z=problem.Z[rows],
-                y=problem.y[rows],
-                weights=None if problem.weights is None else problem.weights[rows],
-            ),
+            problem.take(rows),
             np.arange(len(rows), dtype=np.int32),
         )
         for rows in pieces
@@ -290,7 +286,7 @@ def parts_split(
 
 def exact_measure(problem: Problem) -> hhcart.Measure:
     """Means and scatter matrices as the library computes them, from whole numbers."""
-    one = replace(problem, y=np.zeros_like(problem.y), n_classes=1)
+    one = replace(problem, target=Classes(np.zeros_like(problem.y), 1))
 
     def measure(node: Any) -> hhcart.Measured:
         grid = FixedPoint.of_rows(problem, np.asarray(node, dtype=np.int32))

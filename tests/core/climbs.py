@@ -59,7 +59,7 @@ def load(
     rows = np.arange(problem.n_rows, dtype=np.int32)
     limits = (code, min_rows, 0)
     n_tasks = finder.load(
-        problem.Z, rows, problem.y, problem.weights, counts.astype(np.int64), limits, key
+        problem.Z, rows, problem.target_rows, counts.astype(np.int64), limits, key
     )
     assert n_tasks == climb.n_restarts
     return finder

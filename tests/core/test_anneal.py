@@ -53,7 +53,7 @@ def searched(
     np.add.at(counts, problem.y, 1 if problem.weights is None else problem.weights)
     rows = np.arange(problem.n_rows, dtype=np.int32)
     limits = (CODES[criterion], *least)
-    finder.load(problem.Z, rows, problem.y, problem.weights, counts, limits, key)
+    finder.load(problem.Z, rows, problem.target_rows, counts, limits, key)
     numbers, planes = finder.directions()
     finder.finished()
     if not numbers:

@@ -194,7 +194,7 @@ def loaded(problem: Problem, method: Any) -> Any:
     finder = method.finder(Task(problem, problem.n_rows, 0, np.ones(problem.n_features)))
     rows = np.arange(problem.n_rows, dtype=np.int32)
     limits = (CODES["gini"], 1, 0)
-    finder.load(problem.Z, rows, problem.y, problem.weights, class_weights(problem), limits)
+    finder.load(problem.Z, rows, problem.target_rows, class_weights(problem), limits)
     return finder
 
 
@@ -206,8 +206,7 @@ def class_weights(problem: Problem) -> NDArray[np.int64]:
 
 def reordered(problem: Problem, seed: int) -> Problem:
     order = np.random.default_rng(seed).permutation(problem.n_rows)
-    weights = None if problem.weights is None else problem.weights[order]
-    return replace(problem, Z=problem.Z[order], y=problem.y[order], weights=weights)
+    return problem.take(order)
 
 
 @pytest.mark.parametrize("best_first", [False, True])
@@ -240,7 +239,7 @@ def test_a_weight_of_two_is_a_repeated_row() -> None:
     method = Proposals(Discriminants())
     tree = grow_tree(problem, "gini", {}, method)
     rows = np.repeat(np.arange(problem.n_rows), problem.weights)
-    repeated = replace(problem, Z=problem.Z[rows], y=problem.y[rows], weights=None)
+    repeated = replace(problem.take(rows), weights=None)
     other = grow_tree(repeated, "gini", {}, method)
     assert_same_substance(tree, other, but=("n_samples",))
 

@@ -26,6 +26,7 @@ from core.adapter import (
 )
 from core.test_householder import twin_tree
 from obliqua.data.problem import Problem, encode
+from obliqua.data.target import Classes
 from obliqua.engine.proposals import Proposals
 from obliqua.methods.hhcart import Householder
 from obliqua.tree.tree import Tree
@@ -173,7 +174,7 @@ def test_more_classes_than_the_bins_have_room_for(criterion: str) -> None:
 def test_two_of_many_classes_at_a_node() -> None:
     """Classes that are absent are not counted."""
     problem = make(plain, 5, 300, 3, 2)
-    wide = replace(problem, y=problem.y * 6 + 1, n_classes=9)
+    wide = replace(problem, target=Classes(problem.y * 6 + 1, 9))
     method = Proposals(Householder("all", fisher=True))
     for criterion in ("twoing", "gini"):
         one = assert_exact(problem, criterion, {}, method)

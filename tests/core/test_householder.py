@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -126,12 +125,7 @@ def test_threads_and_order_change_no_bit(seed: int) -> None:
     with threads_everywhere():
         assert tree == grow_tree(problem, criterion, {}, method, n_threads=3)
     order = np.random.default_rng(seed).permutation(problem.n_rows)
-    mixed = replace(
-        problem,
-        Z=problem.Z[order],
-        y=problem.y[order],
-        weights=None if problem.weights is None else problem.weights[order],
-    )
+    mixed = problem.take(order)
     assert_same_substance(tree, grow_tree(mixed, criterion, {}, method))
 
 

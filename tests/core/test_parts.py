@@ -47,14 +47,7 @@ def cut_up(problem: Problem, rows: Any, n_parts: int, seed: int) -> list[Part]:
     ends = np.sort(rng.integers(0, len(rows) + 1, n_parts - 1))
     parts = []
     for some in np.split(rows, ends):
-        own = Problem(
-            problem.Z[some],
-            problem.y[some],
-            None if problem.weights is None else problem.weights[some],
-            problem.unit,
-            problem.n_classes,
-            problem.encoding,
-        )
+        own = problem.take(some)
         parts.append(Part(own, np.arange(len(some), dtype=np.int32)))
     return parts
 
@@ -70,7 +63,7 @@ def test_split_from_parts_is_the_split_in_memory(criterion: str) -> None:
         planes = make_planes(problem, seed)
         rows = np.arange(problem.n_rows, dtype=np.int32)
         rules = Rules(min_samples_leaf=1 + 20 * (seed % 2))
-        counts = Part(problem, rows).class_sums()[:-1].copy()
+        counts = Part(problem, rows).sums()[:-1].copy()
         measure = get_criterion(criterion)
         whole = SplitSearch(problem, rows, counts, measure, rules).best(planes)
         for n_bins, few in [(256, 700), (7, 50)]:
@@ -92,7 +85,7 @@ def test_bins_find_what_sorting_finds(criterion: str) -> None:
         problem = make_problem(seed, 3000, kind)
         planes = make_planes(problem, seed)
         rows = np.arange(problem.n_rows, dtype=np.int32)
-        counts = Part(problem, rows).class_sums()[:-1].copy()
+        counts = Part(problem, rows).sums()[:-1].copy()
         binned = SplitSearch(problem, rows, counts, get_criterion(criterion), Rules()).best(planes)
         by_hand = get_criterion(vectorized(lambda *sides: CRITERIA[criterion].function(*sides)))
         scanned = SplitSearch(problem, rows, counts, by_hand, Rules()).best(planes)
@@ -116,7 +109,7 @@ def stump(problem: Problem, split: Any, left: Any, right: Any) -> Tree:
 def grow_from_parts(parts: list[Part], planes: Planes, rules: Rules, depth: int) -> Tree:
     """Grows level by level: route every part's rows, sum, choose, graft."""
     problem = parts[0].problem
-    sums = np.sum([part.class_sums() for part in parts], axis=0)
+    sums = np.sum([part.sums() for part in parts], axis=0)
     builder = TreeBuilder(problem.n_features, problem.n_classes)
     builder.set_leaf("root", sums[:-1] * problem.unit, int(sums[-1]))
     tree = builder.build()
@@ -143,8 +136,8 @@ def grow_from_parts(parts: list[Part], planes: Planes, rules: Rules, depth: int)
                 )
                 for part in mine
             ]
-            right_sums = np.sum([part.class_sums() for part in right], axis=0)
-            total = np.sum([part.class_sums() for part in mine], axis=0)
+            right_sums = np.sum([part.sums() for part in right], axis=0)
+            total = np.sum([part.sums() for part in mine], axis=0)
             tree = tree.graft(leaf, stump(problem, split, total - right_sums, right_sums))
     return tree
 
@@ -223,14 +216,7 @@ def test_a_tree_grown_in_pieces_is_the_tree(proposer: Any) -> None:
     for leaf in (2, 1):
         rows = where == leaf
         assert problem.weights is not None
-        mine = Problem(
-            problem.Z[rows],
-            problem.y[rows],
-            problem.weights[rows],
-            problem.unit,
-            3,
-            problem.encoding,
-        )
+        mine = problem.take(rows)
         part = grow(
             mine,
             proposer,

@@ -67,7 +67,7 @@ def test_sums_differ_when_a_value_does() -> None:
     grid = FixedPoint.of_rows(problem, all_rows(problem))
     changed = problem.Z.copy()
     changed[7, 2] += 1e-4
-    other = Problem(changed, problem.y, None, 1.0, 3, problem.encoding)
+    other = Problem(changed, problem.target, None, 1.0, problem.encoding)
     assert class_sums(other, rows, grid) != class_sums(problem, rows, grid)
 
 

@@ -57,9 +57,7 @@ def test_weights_are_repeated_rows_and_order_is_nothing(kind: str) -> None:
     weight = weights_of(problem)
     repeated = encode(np.repeat(problem.Z, weight, axis=0), np.repeat(problem.y, weight), 2)
     order = np.random.default_rng(0).permutation(problem.n_rows)
-    mixed = replace(
-        problem, Z=problem.Z[order], y=problem.y[order], weights=problem.weights[order]
-    )
+    mixed = problem.take(order)
     expected = scale_of(problem, kind)
     np.testing.assert_array_equal(scale_of(repeated, kind), expected)
     np.testing.assert_array_equal(scale_of(mixed, kind), expected)

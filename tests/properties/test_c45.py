@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from obliqua.data.encoding import Column, Encoding
 from obliqua.data.problem import Problem
+from obliqua.data.target import Classes
 from obliqua.engine.rules import Rules
 from obliqua.methods.c45 import C45, grow_c45
 from obliqua.tree.layout import NodeKind
@@ -71,10 +72,9 @@ def make(
     )
     return Problem(
         Z,
-        y.astype(np.int32),
+        Classes(y.astype(np.int32), n_classes),
         None if weights is None else weights.astype(np.int64),
         unit,
-        n_classes,
         Encoding(columns),
         np.array(n_levels, dtype=np.int32),
         np.isnan(Z).any(axis=0),

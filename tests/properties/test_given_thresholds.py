@@ -12,7 +12,7 @@ from obliqua.engine.grow import grow
 from obliqua.engine.proposals import Directions, NodeView, Proposals
 from obliqua.engine.rules import Rules
 from obliqua.methods.quest import Quest
-from obliqua.prune.division import folds, take
+from obliqua.prune.division import folds
 from obliqua.tree.tree import Tree
 
 
@@ -68,7 +68,7 @@ def test_parts_of_a_row_count_as_parts():
     assert divided.n_rows > 4
     assert divided.row_weights is not None
     assert np.bincount(divided.Z[:, 0].astype(int), divided.row_weights).tolist() == [8, 2, 6, 4]
-    part = take(divided, number == 0)
+    part = divided.take(number == 0)
     assert part.row_weights is not None
     np.testing.assert_array_equal(part.row_weights, divided.row_weights[number == 0])
     np.testing.assert_array_equal(part.row_weights, part.row_counts * 2)

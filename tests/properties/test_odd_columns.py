@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from obliqua.data.encoding import Column, Encoding
 from obliqua.data.problem import Problem
+from obliqua.data.target import Classes
 from obliqua.engine import axis_cuts
 from obliqua.engine import grow as growing
 from obliqua.engine.grow import grow
@@ -64,10 +65,9 @@ def as_problem(
     )
     return Problem(
         np.ascontiguousarray(Z),
-        y.astype(np.int32),
+        Classes(y.astype(np.int32), n_classes),
         None if weights is None else weights.astype(np.int64),
         1.0,
-        n_classes,
         Encoding(columns),
         np.array(N_LEVELS, dtype=np.int32),
         np.isnan(Z).any(axis=0),
@@ -285,7 +285,7 @@ def test_more_classes_than_levels() -> None:
     encoding = Encoding((Column("a", "qualitative", ("x", "y")),))
     Z = codes[:, None].astype(float)
     levels = np.array([2], dtype=np.int32)
-    tree = grow(Problem(Z, y, None, 1.0, 40, encoding, levels), AXIS, "twoing")
+    tree = grow(Problem(Z, Classes(y, 40), None, 1.0, encoding, levels), AXIS, "twoing")
     assert tree.n_leaves == 2
     assert tree.table[0] * tree.table[1] < 0
 
@@ -352,7 +352,7 @@ def test_many_levels(name: str) -> None:
     Z = np.column_stack([rng.normal(size=n), codes.astype(float)])
     encoding = Encoding((Column("a"), Column("b", "qualitative", tuple(range(m)))))
     data = Problem(
-        Z, y, None, 1.0, 2, encoding, np.array([0, m], np.int32), np.zeros(2, dtype=bool)
+        Z, Classes(y, 2), None, 1.0, encoding, np.array([0, m], np.int32), np.zeros(2, dtype=bool)
     )
     tree = grow(data, METHODS[name], "twoing")
     assert tree.n_leaves == 2

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from obliqua.data.encoding import Column, Encoding
 from obliqua.data.problem import Problem, encode
+from obliqua.data.target import Classes
 from obliqua.engine.grow import grow
 from obliqua.engine.proposals import Directions, NodeView, Proposals
 from obliqua.engine.rules import Rules
@@ -48,10 +49,9 @@ def table(seed: int, n: int = 70, n_classes: int = 3, gaps: float = 0.1) -> Prob
     )
     return Problem(
         np.ascontiguousarray(Z),
-        y.astype(np.int32),
+        Classes(y.astype(np.int32), n_classes),
         rng.integers(1, 4, n),
         1.0,
-        n_classes,
         Encoding(columns),
         np.array(LEVELS, dtype=np.int32),
         np.isnan(Z).any(axis=0),
@@ -374,10 +374,9 @@ def test_a_weight_is_so_many_rows(quest, seed):
     times = problem.weights
     repeated = Problem(
         np.repeat(problem.Z, times, axis=0),
-        np.repeat(problem.y, times),
+        Classes(np.repeat(problem.y, times), problem.n_classes),
         None,
         1.0,
-        problem.n_classes,
         problem.encoding,
         problem.n_levels,
         problem.has_missing,
@@ -396,16 +395,7 @@ def test_tables_with_gaps_in_any_order(quest):
     problem = table(3)
     order = np.random.default_rng(0).permutation(problem.n_rows)
     assert problem.weights is not None
-    shuffled = Problem(
-        np.ascontiguousarray(problem.Z[order]),
-        problem.y[order],
-        problem.weights[order],
-        1.0,
-        problem.n_classes,
-        problem.encoding,
-        problem.n_levels,
-        problem.has_missing,
-    )
+    shuffled = problem.take(order)
     trees = [
         grow(p, Proposals(quest, axis_parallel=False), rules=Rules(zero_gain=True))
         for p in (problem, shuffled)

@@ -27,7 +27,6 @@ from obliqua.prune import (
     prune_on_rows,
     prune_reduced_error,
 )
-from obliqua.prune.division import take
 from obliqua.prune.pruners import Pessimistic
 from obliqua.tree.builder import TreeBuilder
 from obliqua.tree.tree import Tree
@@ -168,7 +167,7 @@ def test_few_rows_are_not_held_out(n_rows: int) -> None:
 def test_no_rows_prune_nothing() -> None:
     problem = problem_of(problems.integers(60))
     tree = grow_tree(problem)
-    none = take(problem, np.zeros(60, dtype=bool))
+    none = problem.take(np.zeros(60, dtype=bool))
     assert prune_on_rows(tree, none, prune_root=True) is tree
     assert prune_reduced_error(tree, none, prune_root=True) is tree
 
@@ -189,7 +188,7 @@ def _large(kind: str) -> tuple[Tree, Problem]:
     weight = np.random.default_rng(2).random(44_000) if kind == "weighted" else None
     problem = encode(case.X, case.y, 5, sample_weight=weight)
     problem, held = hold_out(problem, 0.1, 0)
-    return grow_tree(take(problem, ~held)), take(problem, held)
+    return grow_tree(problem.take(~held)), problem.take(held)
 
 
 @pytest.mark.parametrize("kind", ["plain", "weighted"])

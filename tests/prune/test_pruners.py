@@ -14,7 +14,6 @@ from core.adapter import grow_tree, problem_of
 from obliqua import CartClassifier, HHCartClassifier, RepeatedTreesClassifier, load, save
 from obliqua.data.problem import Problem
 from obliqua.prune import PRUNERS, Pruned, Pruner, Seedless, get_pruner, grow_pruned, hold_out
-from obliqua.prune.division import take
 from obliqua.tree.spread import measure_spread
 from obliqua.tree.surgery import collapse
 from obliqua.tree.tree import Tree
@@ -31,7 +30,7 @@ class TopSplit:
 
     def prune(self, problem: Problem, grow: Grow, seed: int) -> Pruned:
         whole, held = hold_out(problem, 0.25, seed)
-        rows = take(whole, ~held)
+        rows = whole.take(~held)
         tree = grow(rows)
         return Pruned(collapse(tree, np.flatnonzero(~tree.is_leaf)[1:]), rows)
 

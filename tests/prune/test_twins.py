@@ -23,7 +23,6 @@ from obliqua.prune import (
     prune_on_rows,
     prune_reduced_error,
 )
-from obliqua.prune.division import take
 from obliqua.tree.tree import Tree
 from problems import Case, examples
 from strategies import trees
@@ -91,7 +90,7 @@ def divided(case: Case, out: int) -> tuple[Problem, Problem]:
     """Every third row, say, apart from the others."""
     problem = problem_of(case)
     held = np.arange(problem.n_rows) % out == out - 1
-    return take(problem, ~held), take(problem, held)
+    return problem.take(~held), problem.take(held)
 
 
 # --- sequences ------------------------------------------------------------------------------
@@ -201,8 +200,8 @@ def test_the_choice_of_folds(
 
     def grown(fold: int) -> Any:
         out = number == fold
-        tree = grow_tree(take(apart, ~out))
-        rows = rows_of(tree, take(apart, out))
+        tree = grow_tree(apart.take(~out))
+        rows = rows_of(tree, apart.take(out))
         return twin.sequence(twin.nested(tree), prune_root), rows
 
     wrong = twin.fold_errors(steps, number.tolist(), grown)

@@ -15,7 +15,6 @@ from obliqua.engine.grow import grow
 from obliqua.engine.proposals import Proposals
 from obliqua.engine.rules import Rules
 from obliqua.methods.discriminants import Discriminants
-from obliqua.prune.division import take
 from obliqua.refine import Recipe, Schedule, Watch, refine_only, refined_tree
 from obliqua.refine.recipe import LABEL, _errors, _Work
 from obliqua.refine.rows import soft_rows
@@ -130,7 +129,7 @@ def test_very_many_rows_are_not_all_grown_from(monkeypatch: pytest.MonkeyPatch) 
         tree = refined_tree(whole, counted, n_leaves, QUICK)
         assert seen[-1].n_rows == expected
         assert tree.n_samples[0] == whole.n_rows
-    twice = take(whole, np.repeat(np.arange(whole.n_rows), 2))
+    twice = whole.take(np.repeat(np.arange(whole.n_rows), 2))
     refined_tree(twice, counted, 2, QUICK)
     assert seen[-1].n_rows == 200
     assert len(np.unique(seen[-1].Z, axis=0)) == 100

@@ -65,17 +65,7 @@ def test_a_unit_of_weight_counts_as_its_rows() -> None:
 
 def parts(problem: Problem) -> list[tuple[Problem, Problem]]:
     half = problem.n_rows // 2
-    first, second = (
-        Problem(
-            problem.Z[rows],
-            problem.y[rows],
-            None if problem.weights is None else problem.weights[rows],
-            problem.unit,
-            problem.n_classes,
-            problem.encoding,
-        )
-        for rows in (slice(half), slice(half, None))
-    )
+    first, second = (problem.take(rows) for rows in (slice(half), slice(half, None)))
     return [(first, second), (second, first)]
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._core.base.spread import column_means
+from obliqua._core.base.target import TargetRows
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, Rows
 from obliqua.data.encoding import QUALITATIVE, Encoding
 from obliqua.data.table import (
@@ -22,28 +23,29 @@ from obliqua.data.table import (
     missing_columns,
     plain_table,
 )
-from obliqua.data.weights import counted_as_rows, put_on_grid
+from obliqua.data.target import Classes, Numbers, Target
+from obliqua.data.weights import checked_weights, counted_as_rows, put_on_grid
 
-__all__ = ["Problem", "encode"]
+__all__ = ["Problem", "encode", "encode_numbers"]
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows, classes and weights, ready to grow a tree from. Made by `encode`; trusted.
+    """Rows, what is learnt from them, and weights: ready to grow a tree from. Trusted.
+
+    `encode` makes it for classes, `encode_numbers` for numbers.
 
     Parameters
     ----------
     Z : ndarray of shape (n_rows, n_features)
         The rows, float32 or float64, with any strides. A numeric column holds numbers, a
         qualitative one codes of levels 0, 1, ...; both NaN where a value is missing.
-    y : ndarray of int32, of shape (n_rows,)
-        Class codes 0, 1, ..., n_classes - 1.
+    target : Target
+        What is learnt: a class for each row, or numbers.
     weights : ndarray of int64, of shape (n_rows,), or None
         Weights in grid units, all positive; None if every row weighs one unit.
     unit : float
         What one grid unit weighs in original units: a power of two.
-    n_classes : int
-        The number of classes.
     encoding : Encoding
         What the columns are.
     n_levels : ndarray of int32, of shape (n_features,), default=None
@@ -68,10 +70,9 @@ class Problem:
     """
 
     Z: Rows
-    y: Int32Array
+    target: Target
     weights: Int64Array | None
     unit: float
-    n_classes: int
     encoding: Encoding
     n_levels: Int32Array = None  # type: ignore[assignment]
     has_missing: BoolArray = None  # type: ignore[assignment]
@@ -91,7 +92,27 @@ class Problem:
     @property
     def n_rows(self) -> int:
         """The number of rows."""
-        return len(self.y)
+        return self.target.n_rows
+
+    @property
+    def classes(self) -> Classes:
+        """The classes of the rows, for methods that know of nothing else."""
+        if not isinstance(self.target, Classes):
+            raise TypeError(
+                f"This method learns classes; got a target for {self.target.task}. Take one "
+                "that learns numbers, such as CartRegressor."
+            )
+        return self.target
+
+    @property
+    def y(self) -> Int32Array:
+        """Class codes 0, 1, ..., n_classes - 1."""
+        return self.classes.codes
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return self.classes.n_classes
 
     @property
     def n_features(self) -> int:
@@ -104,11 +125,29 @@ class Problem:
         return self.means if self.fills is None else self.fills
 
     @cached_property
+    def target_rows(self) -> TargetRows:
+        """The target as compiled code adds it up."""
+        return self.target.compiled(self.weights)
+
+    @cached_property
     def counts(self) -> Int64Array:
-        """The weight of each class in grid units."""
-        sums = np.zeros(self.n_classes, dtype=np.int64)
-        np.add.at(sums, self.y, 1 if self.weights is None else self.weights)
-        return sums
+        """The sums of all rows in grid units: of classes, the weight of each."""
+        return self.target_rows.sums()
+
+    def stats(self, sums: Int64Array) -> FloatArray:
+        """Return what a tree keeps of sums.
+
+        Parameters
+        ----------
+        sums : ndarray of int64, of shape (n_nodes, n_sums)
+            The sums of some nodes, in grid units.
+
+        Returns
+        -------
+        ndarray of float64, of shape (n_nodes, n_stats)
+            Their stats, see `Tree`.
+        """
+        return self.target.stats(self.target_rows, sums, self.unit)
 
     @cached_property
     def coded(self) -> BoolArray:
@@ -118,13 +157,35 @@ class Problem:
     @cached_property
     def total_weight(self) -> int:
         """The weight of all rows in grid units."""
-        return len(self.y) if self.weights is None else int(self.weights.sum())
+        return self.n_rows if self.weights is None else int(self.weights.sum())
 
     @cached_property
     def means(self) -> FloatArray:
         """The mean of the values in each column, the same in any order of the rows; 0 if none."""
         weights = None if self.weights is None else self.weights.astype(np.float64)
         return column_means(self.Z, weights)
+
+    def take(self, rows: BoolArray | Int64Array) -> Problem:
+        """Return the problem of some of the rows.
+
+        Parameters
+        ----------
+        rows : ndarray
+            A mask, or the numbers of the rows.
+
+        Returns
+        -------
+        Problem
+            The same with these rows only.
+        """
+        return replace(
+            self,
+            Z=self.Z[rows],
+            target=self.target.take(rows),
+            weights=None if self.weights is None else self.weights[rows],
+            row_counts=None if self.row_counts is None else self.row_counts[rows],
+            row_weights=None if self.row_weights is None else self.row_weights[rows],
+        )
 
 
 def encode(
@@ -181,10 +242,64 @@ def encode(
     if not isinstance(X, Table):
         X = plain_table(X, names, missing=False)
     codes = _checked_codes(y, len(X.Z), n_classes)
-    problem = Problem(X.Z, codes, None, 1.0, n_classes, X.encoding)
-    has_missing = X.has_missing
-    if sample_weight is not None or class_weight is not None:
-        kept, weights, unit = put_on_grid(codes, n_classes, sample_weight, class_weight)
+    by_class = None
+    if class_weight is not None:
+        by_class = checked_weights(class_weight, n_classes, "class_weight", "class")[codes]
+    return _problem(X, Classes(codes, n_classes), sample_weight, by_class, fill)
+
+
+def encode_numbers(
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    names: Sequence[Any] | AnyArray | None = None,
+    fill: str = "node",
+) -> Problem:
+    """Check rows, numbers to learn and weights, and make a `Problem` of them.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features), or Table
+        The rows, as for `encode`.
+    y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+        Finite numbers.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weights of the rows, as for `encode`; their sum is at most ``2**36`` units.
+    names : sequence of str, default=None
+        The columns' names. A `Table` has its own.
+    fill : {"node", "training"}, default="node"
+        What stands in for a missing number: what each node finds, or the mean of the column
+        over all rows.
+
+    Returns
+    -------
+    Problem
+        The problem.
+
+    Raises
+    ------
+    ValueError
+        If the data cannot be grown from; the message says why.
+    """
+    if not isinstance(X, Table):
+        X = plain_table(X, names, missing=False)
+    return _problem(X, Numbers.of(_checked_numbers(y, len(X.Z))), sample_weight, None, fill)
+
+
+def _problem(
+    table: Table,
+    target: Target,
+    sample_weight: ArrayLike | None,
+    by_class: FloatArray | None,
+    fill: str,
+) -> Problem:
+    """Make a problem of what was checked; `by_class`: for each row, the weight of its class."""
+    problem = Problem(table.Z, target, None, 1.0, table.encoding)
+    has_missing = table.has_missing
+    if sample_weight is not None or by_class is not None:
+        kept, weights, unit = put_on_grid(
+            target.n_rows, sample_weight, by_class, target.most_weight
+        )
         counts, as_rows, row_unit = counted_as_rows(sample_weight, kept, weights, unit)
         problem = replace(
             problem,
@@ -195,8 +310,8 @@ def encode(
             row_unit=row_unit,
         )
         if not kept.all():
-            Z, encoding = _with_levels_in_use(X.Z[kept], X.encoding)
-            problem = replace(problem, Z=Z, y=codes[kept], encoding=encoding)
+            Z, encoding = _with_levels_in_use(table.Z[kept], table.encoding)
+            problem = replace(problem, Z=Z, target=target.take(kept), encoding=encoding)
             has_missing = missing_columns(Z) if has_missing.any() else has_missing
     return _with_coded_columns(problem, has_missing, fill)
 
@@ -243,3 +358,25 @@ def _checked_codes(y: ArrayLike, n_rows: int, n_classes: int) -> Int32Array:
             f"{low} to {high}."
         )
     return codes.astype(np.int32, copy=False)
+
+
+def _checked_numbers(y: ArrayLike, n_rows: int) -> FloatArray:
+    try:
+        numbers = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must hold numbers: {error}.") from error
+    if numbers.ndim == 1:
+        numbers = numbers[:, None]
+    if numbers.ndim != 2 or len(numbers) != n_rows or numbers.shape[1] == 0:
+        raise ValueError(
+            f"y must hold one number per row of X, or as many as there are outputs; got shape "
+            f"{np.shape(y)} for {n_rows} rows."
+        )
+    bad = ~np.isfinite(numbers).all(axis=1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"y must be finite; got {numbers[row].tolist()} in row {row}, counted from 0, and in "
+            f"{int(bad.sum())} of {n_rows} rows in all. Leave such rows out."
+        )
+    return numbers

@@ -7,7 +7,7 @@ from math import fsum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
+from obliqua._typing import BoolArray, FloatArray, Int64Array
 
 # The largest sum of weights in grid units: every sum of weights is then exact in int64 and
 # in float64.
@@ -18,23 +18,25 @@ _LEAST_SHARE = 1.0 / MAX_TOTAL  # of the largest weight: what is lighter counts 
 
 
 def put_on_grid(
-    codes: Int32Array,
-    n_classes: int,
+    n_rows: int,
     sample_weight: ArrayLike | None,
-    class_weight: ArrayLike | None,
+    by_class: FloatArray | None,
+    most: int = MAX_TOTAL,
 ) -> tuple[BoolArray, Int64Array | None, float]:
-    """Check weights and turn them into grid units, as `obliqua.data.encode` describes it."""
-    kept = np.ones(len(codes), dtype=bool)
-    by_row = by_class = None
+    """Check weights and turn them into grid units, as `obliqua.data.encode` describes it.
+
+    `by_class`: for each row, the weight of its class; `most`: the largest sum in grid units.
+    """
+    kept = np.ones(n_rows, dtype=bool)
+    by_row = None
     if sample_weight is not None:
-        by_row = checked_weights(sample_weight, len(codes), "sample_weight", "row")
+        by_row = checked_weights(sample_weight, n_rows, "sample_weight", "row")
         kept &= by_row > 0
-    if class_weight is not None:
-        by_class = checked_weights(class_weight, n_classes, "class_weight", "class")[codes]
+    if by_class is not None:
         kept &= by_class > 0
     if not kept.any():
         raise ValueError(
-            f"All weights are zero (of {len(codes)} rows), so there is nothing to grow from. "
+            f"All weights are zero (of {n_rows} rows), so there is nothing to grow from. "
             "Give at least one row a positive weight."
         )
     # Bringing the largest weight near 1 first keeps every product in the range of float64.
@@ -45,7 +47,7 @@ def put_on_grid(
         factors, more = _near_one(by_class[kept])
         weights = _never_zero(weights * round_significant(factors))
         exponent += more
-    units, unit = _on_grid(weights, exponent)
+    units, unit = _on_grid(weights, exponent, most)
     return kept, units, unit
 
 
@@ -119,7 +121,7 @@ def _never_zero(weights: FloatArray) -> FloatArray:
     return np.maximum(weights, _SMALLEST)
 
 
-def _on_grid(weights: FloatArray, exponent: int) -> tuple[Int64Array | None, float]:
+def _on_grid(weights: FloatArray, exponent: int, most: int) -> tuple[Int64Array | None, float]:
     """Turn positive weights times ``2**exponent`` into grid units and the size of a unit."""
     if (weights == weights[0]).all() and np.frexp(weights[0])[0] == 0.5:
         unit = _scaled(float(weights[0]), exponent)
@@ -127,22 +129,22 @@ def _on_grid(weights: FloatArray, exponent: int) -> tuple[Int64Array | None, flo
         return None, unit
     # Dropping digits commutes with doubling, so a weight of 0.2 stays two rows of 0.1.
     for bits in (53, 44, 36, 30):
-        found = _exact(round_significant(weights, bits))
+        found = _exact(round_significant(weights, bits), most)
         if found is not None:
             break
-    step, units = _rounded(weights) if found is None else found
+    step, units = _rounded(weights, most) if found is None else found
     unit = _scaled(1.0, step + exponent)
     _check_total(int(units.sum()), unit)
     return units, unit
 
 
-def _exact(weights: FloatArray) -> tuple[int, Int64Array] | None:
+def _exact(weights: FloatArray, most: int) -> tuple[int, Int64Array] | None:
     """Weights as whole multiples of a power of two, if their sum stays small enough."""
     step = _largest_common_power(weights)
     with np.errstate(over="ignore"):
         units = np.ldexp(weights, -step)
         # Whole numbers below 2**53 add up without rounding, so this test is exact.
-        if not units.sum() <= MAX_TOTAL:
+        if not units.sum() <= most:
             return None
     return step, units.astype(np.int64)
 
@@ -155,16 +157,16 @@ def _largest_common_power(weights: FloatArray) -> int:
     return int((exponent - 53 + lowest_bit).min())
 
 
-def _rounded(weights: FloatArray) -> tuple[int, Int64Array]:
-    """Round to the smallest power of two with which the sum is at most MAX_TOTAL units.
+def _rounded(weights: FloatArray, most: int) -> tuple[int, Int64Array]:
+    """Round to the smallest power of two with which the sum is at most so many units.
 
     The floating-point sum depends on the order of the rows. It only says where to start, one
     step too low; integer sums decide.
     """
-    step = int(np.frexp(weights.sum())[1]) - 54
+    step = int(np.frexp(weights.sum())[1]) - most.bit_length() - 1
     while True:
         units = np.maximum(np.rint(np.ldexp(weights, -step)), 1.0).astype(np.int64)
-        if int(units.sum()) <= MAX_TOTAL:
+        if int(units.sum()) <= most:
             return step, units
         step += 1
 

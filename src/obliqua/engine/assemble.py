@@ -62,7 +62,7 @@ class _Record(NamedTuple):
 class Records:
     """The nodes that the loop in Python has divided or closed."""
 
-    n_classes: int
+    n_sums: int
     nodes: list[_Record] = field(default_factory=list)
 
     def add(self, node: Any, split: Any = None) -> int:
@@ -96,7 +96,7 @@ class Records:
             np.array(feature, dtype=np.int32),
             np.array([0.0 if s is None else s.threshold for s in splits]),
             np.array([0.0 if s is None else s.gain for s in splits]),
-            np.array([node.counts for node in nodes], dtype=np.int64).reshape(-1, self.n_classes),
+            np.array([node.counts for node in nodes], dtype=np.int64).reshape(-1, self.n_sums),
             np.array([0.0 if s is None else s.axis_gain for s in splits]),
             -2 - np.arange(len(splits)),
             np.concatenate([[0], np.cumsum(sizes)]),
@@ -112,12 +112,14 @@ def assemble(
     blocks: list[Block],
     problem: Problem,
     describe: Callable[[int], str],
+    gain_unit: float,
 ) -> Tree:
     """Number the nodes in level order and lay out the Tree's arrays.
 
     A node's place follows from its depth and from where its window of rows starts: windows of
     one depth never overlap and stand in path order. So the order of growth leaves no trace.
-    `describe` says what the direction with a number is, in compiled blocks.
+    `describe` says what the direction with a number is, in compiled blocks; `gain_unit` what a
+    gain of 1 is worth.
     """
     every = [records.as_block(), *blocks]
     offsets = np.cumsum([0] + [len(block.start) for block in every])
@@ -149,7 +151,8 @@ def assemble(
     origin = np.full(n_nodes, -1, dtype=np.int32)
     origin[inner], labels = _origins(joined["direction"][order][inner], feature[inner], records,
                                      describe)  # fmt: skip
-    return Tree(
+    target = problem.target
+    tree = Tree(
         n_features=problem.n_features,
         kind=np.where(inner, NodeKind.HYPERPLANE, NodeKind.LEAF).astype(np.uint8),
         first_child=first_child,
@@ -157,13 +160,15 @@ def assemble(
         plane_ptr=np.concatenate([[0], np.cumsum(inner)]).astype(np.int32),
         **planes,
         threshold=joined["threshold"][order][inner],
-        stats=joined["counts"][order] * problem.unit,
+        stats=problem.stats(joined["counts"][order]),
         n_samples=(joined["end"] - joined["start"])[order],
-        gain=joined["gain"][order],
-        axis_gain=np.where(inner, joined["axis_gain"][order], np.nan),
+        gain=joined["gain"][order] * gain_unit,
+        axis_gain=np.where(inner, joined["axis_gain"][order] * gain_unit, np.nan),
         origin=origin,
         origin_labels=labels,
+        task=target.task,
     )
+    return target.settled(tree, problem.Z, problem.weights)
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -44,7 +44,7 @@ class SortedColumns:
     def __init__(self, problem: Problem, n_threads: int, pool: Executor | None) -> None:
         self.pool = pool
         self.n_threads = n_threads
-        self.lists = ColumnLists(problem.Z, problem.y, problem.weights, problem.n_classes)
+        self.lists = ColumnLists(problem.Z, problem.target_rows)
         n = problem.n_features
         if problem.coded.any():  # those columns are never looked at here
             plain = np.flatnonzero(~problem.coded).tolist()
@@ -92,9 +92,9 @@ class SortedColumns:
         )
 
     def cut(self, node: Any, split: Split) -> tuple[Int64Array, float]:
-        """Mark the sides of a cut; returns the class sums of its left and its threshold."""
+        """Mark the sides of a cut; returns the sums of its left and its threshold."""
         left, threshold = make_axis_cut(
-            self.lists, split.column, node.start, node.end, split.rows_left, node.counts
+            self.lists, split.column, node.start, node.end, split.rows_left
         )
         return np.asarray(left), float(threshold)
 

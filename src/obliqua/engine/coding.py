@@ -12,9 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from obliqua._core.base.linalg import product, py_eigen
+from obliqua._core.base.target import TargetRows
 from obliqua._core.grow.coding import code_columns
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import Problem
+from obliqua.data.target import Numbers
+from obliqua.data.weights import round_significant
 from obliqua.engine.moments import spread
 from obliqua.tree.layout import pointers, ranges
 
@@ -90,17 +94,59 @@ class CodedColumns:
         problem = self.problem
         # Column by column in memory, as the compiled side wants it.
         Z = np.array(problem.Z[rows].T, dtype=np.float64, order="C")
-        y = problem.y[rows]
         weights = None if problem.weights is None else problem.weights[rows]
-        present = np.flatnonzero(counts)
+        target = problem.target.take(rows)
         values = np.ascontiguousarray(Z[self.columns])
-        numbers, spreads = code_columns(
-            values,
-            np.searchsorted(present, y).astype(np.int32),
-            weights,
-            np.ascontiguousarray(counts[present]),
-            *self.settings[1:],
-        )
+        if isinstance(target, Numbers):
+            numbers, spreads = self._by_mean(values, target.compiled(weights), weights)
+        else:
+            present = np.flatnonzero(counts)
+            numbers, spreads = code_columns(
+                values,
+                np.searchsorted(present, problem.y[rows]).astype(np.int32),
+                weights,
+                np.ascontiguousarray(counts[present]),
+                *self.settings[1:],
+            )
         Z[self.columns] = values
-        plain = Problem(Z.T, y, weights, problem.unit, problem.n_classes, problem.encoding)
+        plain = Problem(Z.T, target, weights, problem.unit, problem.encoding)
         return CodedNode(plain, self.place, self.begin, numbers, spreads)
+
+    def _by_mean(
+        self, values: FloatArray, rows: TargetRows, weights: Int64Array | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Do the same where numbers are learnt: a level's number is the mean of what it has."""
+        tables = {}
+        for k in np.flatnonzero(self.n_levels).tolist():
+            level = np.where(np.isnan(values[k]), self.n_levels[k], values[k]).astype(np.int64)
+            sums = rows.sums_of_groups(level, int(self.n_levels[k]) + 1)
+            tables[k] = _means_on_a_line(sums[:, 0], sums[:, 1:-2])
+            values[k] = tables[k][level]
+        one = np.zeros(values.shape[1], dtype=np.int32)
+        total = values.shape[1] if weights is None else int(weights.sum())
+        fills, spreads = code_columns(
+            values,
+            one,
+            weights,
+            np.array([total]),
+            np.zeros_like(self.n_levels),
+            self.fallback,
+            self.by_node,
+        )
+        numbers = [tables.get(k, fills[k : k + 1]) for k in range(len(self.columns))]
+        return np.concatenate(numbers), spreads
+
+
+def _means_on_a_line(weight: Int64Array, sums: Int64Array) -> FloatArray:
+    """Return a number for each level, the larger the larger its mean; 0 for one without rows.
+
+    Several outputs are seen along the direction in which the levels' means differ most.
+    """
+    here = weight > 0
+    mean = sums.sum(axis=0) / weight.sum()
+    off: FloatArray = np.zeros((len(sums), sums.shape[1]))
+    off[here] = sums[here] / weight[here, None] - mean
+    if off.shape[1] > 1:
+        _, axes = py_eigen(product(np.ascontiguousarray(off.T * weight), off))
+        off = product(off, np.ascontiguousarray(axes[:1].T))
+    return round_significant(off[:, 0])

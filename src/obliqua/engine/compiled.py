@@ -191,17 +191,20 @@ class PythonCriterion:
     """A criterion in Python, as compiled code asks it when it moves a hyperplane."""
 
     def __init__(
-        self, criterion: Criterion, counts: Int64Array, unit: float, rules: Rules
+        self, criterion: Criterion, counts: Int64Array, problem: Problem, rules: Rules
     ) -> None:
         self.criterion = criterion
         self.counts = counts
-        self.unit = unit
+        self.problem = problem
         self.rules = rules
 
     def score(self, sums: Int64Array) -> float:
         """Return how good it is to have these class sums on the right side."""
-        left = (self.counts - sums)[None, :]
-        return float(function_scores(self.criterion, left, self.counts, self.unit)[0])
+        return float(self._scores((self.counts - sums)[None, :])[0])
+
+    def _scores(self, left: Int64Array) -> FloatArray:
+        stats = self.problem.stats
+        return function_scores(self.criterion, stats(left), stats(self.counts - left))
 
     def best(
         self,
@@ -242,7 +245,7 @@ class PythonCriterion:
         if len(places) == 0:
             return None
         left = self.counts - sums[places] if right else sums[places]
-        scores = function_scores(self.criterion, left, self.counts, self.unit)
+        scores = self._scores(left)
         k = int(np.argmax(scores))
         if scores[k] < bar:
             return None
@@ -307,8 +310,7 @@ class CompiledMethod:
         self._load(rows, counts, key, 1)
         finder = self._loop[0]
         if isinstance(finder, AsksCriterion):
-            unit = self.problem.unit
-            finder.set_measure(PythonCriterion(self.criterion, counts, unit, self.rules))
+            finder.set_measure(PythonCriterion(self.criterion, counts, self.problem, self.rules))
         numbers, planes = finder.directions()
         if not numbers:
             return None
@@ -384,9 +386,7 @@ class CompiledMethod:
         while len(self._loop) < n:
             self._loop.append(self.finder(self.max_rows, helper=len(self._loop) > 0))
         limits = (self.criterion.code, rules.min_samples_leaf, rules.min_weight_leaf)
-        tasks: int = self._loop[0].load(
-            problem.Z, rows, problem.y, problem.weights, counts, limits, key
-        )
+        tasks: int = self._loop[0].load(problem.Z, rows, problem.target_rows, counts, limits, key)
         return tasks
 
     def _shares(self, first: int, last: int, n_threads: int) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from obliqua._core.grow.subtree import Subtree, leaf_without_search
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.problem import Problem
+from obliqua.data.target import Classes
 from obliqua.engine.assemble import AXIS_LABEL, Block, Records, assemble
 from obliqua.engine.axis_cuts import SERIAL_ROWS, ColumnSet, SortedColumns, plain_columns
 from obliqua.engine.coding import CodedColumns, CodedNode
@@ -94,6 +95,7 @@ def grow(
         proposals = Proposals()  # one feature is an axis, and those are looked at anyway
         has_finder = False
     measure = get_criterion(criterion)
+    problem.target.check_criterion(measure)
     rules = Rules() if rules is None else rules
     if problem.n_rows < SERIAL_ROWS // (4 if has_finder else 1):
         n_threads = 1
@@ -139,11 +141,13 @@ class _Growth:
         self.problem = problem
         self.proposals = proposals
         self.criterion = criterion
-        self.rules = rules
         self.n_threads = max(1, n_threads)
         self.total_weight = problem.total_weight
         self.pool: ThreadPoolExecutor | None = None
         self.compiled = criterion.code >= 0
+        # Compiled code has gains in a unit of its own; so has the least gain there.
+        self.gain_unit = problem.target.gain_unit if self.compiled else 1.0
+        self.rules = replace(rules, min_gain=rules.min_gain / self.gain_unit)
         # A limit on leaves is a choice of the best ones.
         self.best_first = rules.best_first or rules.max_leaf_nodes is not None
         self.has_proposer = proposals.proposer is not None
@@ -155,12 +159,13 @@ class _Growth:
             self._prepare()
         # What the loop here must ask node by node.
         self.in_python = not self.compiled or (
-            self.has_proposer and (self.method is None or not proposals.axis_parallel)
+            (self.has_proposer or self.coding is not None)
+            and (self.method is None or not proposals.axis_parallel)
         )
         # Sorted columns serve axis-parallel cuts; the row numbers serve everything else.
         self.columns: SortedColumns | None = None
         self.row_numbers: Int32Array | None = None
-        self.records = Records(problem.n_classes)
+        self.records = Records(len(problem.counts))
         self.blocks: list[Block] = []
 
     def _prepare(self) -> None:
@@ -169,7 +174,7 @@ class _Growth:
         scale = feature_scale(self.problem, proposals.scale)
         if isinstance(proposals.proposer, CompiledSide):
             self.method = self._compiled(proposals, scale)
-        elif self.coding and not self.has_proposer:
+        elif self.coding and not self.has_proposer and isinstance(self.problem.target, Classes):
             self.method = self._compiled(Proposals(CodedAxes()), scale)
         elif proposals.scale is not None:
             self.scale = scale
@@ -241,7 +246,7 @@ class _Growth:
         if self.method is not None:
             self.method.close()
         describe = str if self.method is None else self.method.describe
-        return assemble(self.records, self.blocks, problem, describe)
+        return assemble(self.records, self.blocks, problem, describe, self.gain_unit)
 
     def _grow_subtree(self, node: _Pending) -> None:
         assert self.columns is not None
@@ -249,7 +254,6 @@ class _Growth:
             self.columns.lists,
             self.rules,
             self.criterion.code,
-            self.problem.n_classes,
             self.total_weight,
             node.rows,
             None if self.method is None else self.method.finder(node.rows),
@@ -321,10 +325,11 @@ class _Growth:
 
     def consider(self, node: _Pending) -> None:
         """Find the node's split, if the rules and its cuts allow one."""
-        if leaf_without_search(self.rules, node.counts, node.rows, node.depth):
+        if leaf_without_search(
+            self.rules, self.problem.target_rows, node.counts, node.rows, node.depth
+        ):
             return
-        weight = int(node.counts.sum())
-        share = weight / self.total_weight
+        share = self.problem.target_rows.weight(node.counts) / self.total_weight
         split = self._search(node)
         if split is None:
             return
@@ -439,10 +444,9 @@ class _Growth:
             "X": values,
             "encoded": encoded,
             "n_levels": self.problem.n_levels.copy,
-            "y": lambda: problem.y[rows],
             "sample_weight": weights,
             "row_weight": row_weights,
-            "counts": lambda: np.asarray(node.counts * problem.unit, dtype=np.float64),
+            **problem.target.seen(rows, node.counts, problem.unit),
         }
         view = NodeView(makers, node.depth, node.key)
         try:
@@ -508,11 +512,11 @@ class _Growth:
         if split.column >= 0 and self.columns is not None:
             left, split.threshold = self.columns.cut(node, split)
             if self.row_numbers is not None:
-                self.columns.lists.divide_window(self._rows(node), self.problem.n_classes)
+                self.columns.lists.divide_window(self._rows(node))
             return left
         if split.marked:
             assert self.columns is not None
-            left = self.columns.lists.divide_window(self._rows(node), self.problem.n_classes)
+            left = self.columns.lists.divide_window(self._rows(node))
             return np.asarray(left)
         rows = self._rows(node)
         right, left = split.divide(*self._numbers(node), node.counts)

@@ -283,10 +283,9 @@ def _columns(problem: Problem, columns: BoolArray, rows: BoolArray | None = None
     kept = np.ones(problem.n_rows, dtype=bool) if rows is None else rows
     return Problem(
         problem.Z[:, columns][kept],
-        problem.y[kept],
+        problem.target.take(kept),
         None if problem.weights is None else problem.weights[kept],
         problem.unit,
-        problem.n_classes,
         problem.encoding,
     )
 

@@ -1,7 +1,7 @@
 """The search over data that lie in parts: the same steps, with sums over the parts in between.
 
-Each part answers four small questions about a node's rows (ranges, histogram, collect, and how
-many rows of each class there are); what comes back is added or joined, and one place decides.
+Each part answers four small questions about a node's rows (ranges, histogram, collect, and
+what its rows add up to); what comes back is added or joined, and one place decides.
 The split is the one that a search over all rows in one memory finds, bit for bit, for any number
 of parts and any order of rows. `obliqua.engine.search_parts` is what a cluster will call.
 """
@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from obliqua._core.base.target import TargetRows
 from obliqua._core.search.node_search import NodeSearch, threshold_between
-from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua._typing import FloatArray, Int64Array
 from obliqua.criteria import Criterion
 from obliqua.data.problem import Problem
+from obliqua.data.target import Numbers
 from obliqua.engine.coding import Terms
 from obliqua.engine.proposals import Planes
 from obliqua.engine.search import Split, compiled_node
@@ -36,7 +38,7 @@ class Intervals(NamedTuple):
     direction: Int64Array
     low: FloatArray
     high: FloatArray
-    before: Int64Array  # class sums, and rows (last), left of each interval
+    before: Int64Array  # sums, and rows (last), left of each interval
     tolerance: FloatArray
 
     def __len__(self) -> int:
@@ -58,13 +60,10 @@ class Part:
     problem: Problem
     rows: Any
 
-    def class_sums(self) -> Int64Array:
-        """Return class sums and (last) the number of rows."""
-        sums = np.zeros(self.problem.n_classes + 1, dtype=np.int64)
-        weights = 1 if self.problem.weights is None else self.problem.weights[self.rows]
-        np.add.at(sums, self.problem.y[self.rows], weights)
-        sums[-1] = len(self.rows)
-        return sums
+    def sums(self) -> Int64Array:
+        """Return sums and (last) the number of rows."""
+        sums = self.problem.target_rows.sums(np.ascontiguousarray(self.rows, dtype=np.int32))
+        return np.append(sums, len(self.rows))
 
 
 def search_parts(
@@ -106,7 +105,7 @@ def search_parts(
             f"All parts must count weights in the same unit; got {units}. Encode the weights of "
             "all rows together, then divide the rows into parts."
         )
-    sums = np.sum([part.class_sums() for part in parts], axis=0)
+    sums = np.sum([part.sums() for part in parts], axis=0)
     counts, n_rows = np.ascontiguousarray(sums[:-1]), int(sums[-1])
     nodes = [
         compiled_node(part.problem, part.rows, counts, criterion.code, rules, n_rows)
@@ -123,10 +122,11 @@ def search_parts(
         todo, rows = _zoom(todo, bins, ends, interval, place)
         if len(todo) == 0 or rows <= few_rows or zoom == most_zooms:
             break
-    best = _finish(judge, nodes, planes, todo, best)
+    numbers = isinstance(parts[0].problem.target, Numbers)
+    best = _finish(judge, nodes, planes, todo, best, numbers)
     if best[1] < 0 and rules.zero_gain:
         # No bound tells which cut is the first of those without gain: all values are needed.
-        best = _finish(judge, nodes, planes, whole, (0.0, FAR, 0, 0.0, 0.0))
+        best = _finish(judge, nodes, planes, whole, (0.0, FAR, 0, 0.0, 0.0), numbers)
     if not 0 <= best[1] < FAR:
         return None
     split = Split(best[0], best[1], best[2], threshold_between(best[3], best[4]))
@@ -135,13 +135,18 @@ def search_parts(
 
 
 def _finish(
-    judge: NodeSearch, nodes: list[NodeSearch], planes: Planes, todo: Intervals, best: _Cut
+    judge: NodeSearch,
+    nodes: list[NodeSearch],
+    planes: Planes,
+    todo: Intervals,
+    best: _Cut,
+    numbers: bool,
 ) -> _Cut:
     if len(todo) == 0:
         return best
-    interval, values, classes, weights = _collect(nodes, planes, todo)
+    interval, values, collected = _collect(nodes, planes, todo, numbers)
     return judge.finish(
-        interval, values, classes, weights, todo.direction, todo.before, todo.tolerance, best
+        interval, values, collected, todo.direction, todo.before, todo.tolerance, best
     )
 
 
@@ -193,8 +198,8 @@ def _zoom(
 
 
 def _collect(
-    nodes: list[NodeSearch], planes: Planes, todo: Intervals
-) -> tuple[Int64Array, FloatArray, Int32Array, Int64Array]:
+    nodes: list[NodeSearch], planes: Planes, todo: Intervals, numbers: bool
+) -> tuple[Int64Array, FloatArray, TargetRows]:
     """The values left in the undecided intervals, grouped by interval."""
     answers = [
         node.collect(planes.ptr, planes.idx, planes.coef, todo.direction, todo.low, todo.high)
@@ -202,5 +207,6 @@ def _collect(
     ]
     joined = [np.concatenate(column) for column in zip(*answers, strict=True)]
     order = np.argsort(joined[0], kind="stable")
-    interval, value, cls, weight = (column[order] for column in joined)
-    return interval.astype(np.int64), value, cls.astype(np.int32), weight.astype(np.int64)
+    interval, value, learnt, weight = (column[order] for column in joined)
+    n_sums = todo.before.shape[1] - 1
+    return interval.astype(np.int64), value, TargetRows(learnt, weight, n_sums, numbers)

@@ -32,7 +32,8 @@ class NodeView:
     Parameters
     ----------
     makers : mapping of callables
-        What makes `X`, `encoded`, `n_levels`, `y`, `sample_weight`, `row_weight` and `counts`.
+        What makes `X`, `encoded`, `n_levels`, `y`, `sample_weight` and `row_weight`, and, if
+        classes are learnt, `counts` and `n_classes`.
     depth : int
         See below.
     key : int
@@ -49,7 +50,8 @@ class NodeView:
     n_levels : ndarray of int32, of shape (n_features,)
         The number of levels of each qualitative column in all of the data, 0 for a numeric one.
     y : ndarray of int32, of shape (n_samples,)
-        Class codes 0, 1, ..., n_classes - 1; not every class need be there.
+        Class codes 0, 1, ..., n_classes - 1; not every class need be there. If numbers are
+        learnt, these, as float64; with several outputs, a column for each.
     sample_weight : ndarray of shape (n_samples,)
         Weights of the rows, those of their classes included (priors and costs).
     row_weight : ndarray of shape (n_samples,)
@@ -57,8 +59,10 @@ class NodeView:
         its class. Weights that are not all whole numbers are brought to a mean of 1 over all of
         the data.
     counts : ndarray of shape (n_classes,)
-        Weight of each class in the node.
-    n_samples, n_features, n_classes, depth : int
+        Weight of each class in the node. There are none if numbers are learnt.
+    n_classes : int
+        The number of classes.
+    n_samples, n_features, depth : int
         Sizes; the root has depth 0.
     rng : numpy.random.Generator
         Random numbers that depend on the seed and on the node's place in the tree only.
@@ -69,7 +73,6 @@ class NodeView:
             **makers,
             "n_samples": lambda: len(self.y),
             "n_features": lambda: len(self.n_levels),
-            "n_classes": lambda: len(self.counts),
             "depth": lambda: depth,
             "rng": lambda: np.random.Generator(np.random.Philox(key=key)),
         }

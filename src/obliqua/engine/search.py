@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from obliqua._core.search.node_search import NodeSearch, threshold_between
-from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion
 from obliqua.data.problem import Problem
 from obliqua.engine.coding import Terms
@@ -55,7 +55,7 @@ class Split:
         self, problem: Problem, rows: Int32Array, counts: Int64Array
     ) -> tuple[NDArray[np.uint8], Int64Array]:
         """Return which of the rows go right, and the class sums of those that go left."""
-        node = NodeSearch(problem.Z, rows, problem.y, problem.weights, counts, 0, len(rows), 1, 0)
+        node = NodeSearch(problem.Z, rows, problem.target_rows, counts, 0, len(rows), 1, 0)
         right, left = node.divide(self.idx, self.coef, self.threshold)
         return right, left
 
@@ -65,7 +65,7 @@ def compiled_node(
 ) -> NodeSearch:
     """Return rows as the compiled search sees them: those of a node of `n_rows`, or a part."""
     least = rules.min_samples_leaf, rules.min_weight_leaf
-    return NodeSearch(problem.Z, rows, problem.y, problem.weights, counts, code, n_rows, *least)
+    return NodeSearch(problem.Z, rows, problem.target_rows, counts, code, n_rows, *least)
 
 
 def best_split(found: Iterable[Split]) -> Split | None:
@@ -73,18 +73,16 @@ def best_split(found: Iterable[Split]) -> Split | None:
     return min(found, key=lambda split: (-split.goodness, split.order), default=None)
 
 
-def function_scores(
-    criterion: Criterion, sums: Int64Array, counts: Int64Array, unit: float
-) -> FloatArray:
+def function_scores(criterion: Criterion, left: AnyArray, right: AnyArray) -> FloatArray:
     """Score cuts by a criterion written in Python; what it says must be finite."""
-    scores = criterion.goodness(sums * unit, (counts - sums) * unit)
+    scores = criterion.goodness(left, right)
     if not np.isfinite(scores).all():
         k = int(np.flatnonzero(~np.isfinite(scores))[0])
         got = "NaN" if np.isnan(scores[k]) else "infinity"
         raise ValueError(
             f"The criterion {criterion.name!r} must return a finite number for every pair of "
-            f"class sums; got {got} for left={(sums[k] * unit).tolist()}, "
-            f"right={((counts - sums[k]) * unit).tolist()}. Return 0 for a split of no use."
+            f"class sums; got {got} for left={left[k].tolist()}, right={right[k].tolist()}. "
+            "Return 0 for a split of no use."
         )
     return scores
 
@@ -159,13 +157,18 @@ class SplitSearch:
             rows_left, sums, below, above = self._node.cuts(idx, coef)
             if len(rows_left) == 0:
                 continue
-            scores = function_scores(self.criterion, sums, self.counts, self.problem.unit)
+            scores = self._function_scores(sums)
             k = int(np.argmax(scores))
             bar = best.goodness if best is not None else 0.0
             if scores[k] > bar or (self.exhaustive and best is None and scores[k] == 0.0):
                 cut = threshold_between(below[k], above[k])
                 best = Split(float(scores[k]), d, int(rows_left[k]), cut)
         return best
+
+    def _function_scores(self, sums: Int64Array) -> FloatArray:
+        """Score cuts with these sums on the left side."""
+        stats = self.problem.stats
+        return function_scores(self.criterion, stats(sums), stats(self.counts - sums))
 
     def _score_given(self, planes: Planes, thresholds: FloatArray) -> Split | None:
         """Directions with thresholds of their own are only scored."""
@@ -174,9 +177,7 @@ class SplitSearch:
         if self.criterion.code < 0:
             for k in np.flatnonzero(~np.isnan(scores)).tolist():
                 _, left = node.divide(*planes.row(k), thresholds[k])
-                scores[k] = function_scores(
-                    self.criterion, left[None, :], self.counts, self.problem.unit
-                )[0]
+                scores[k] = self._function_scores(left[None, :])[0]
         legal = ~np.isnan(scores)
         if self.exhaustive and self.criterion.code >= 0:
             # The split is somebody else's choice, and our measure of it has no veto. A criterion

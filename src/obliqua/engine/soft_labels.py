@@ -22,6 +22,7 @@ import numpy as np
 from obliqua._typing import FloatArray, Int64Array, Rows
 from obliqua.data.problem import Problem, encode
 from obliqua.data.table import Table
+from obliqua.data.target import Numbers
 from obliqua.tree.tree import Tree
 
 __all__ = ["additive_trees", "soft_problem", "summed"]
@@ -116,9 +117,9 @@ def additive_trees(
     Returns
     -------
     list of Tree
-        The trees. Their stats are sums of shares in the first, of shifted rests in the others; a
-        class whose sum is above the mean over the classes is what the tree raises. A model adds
-        them up with ``combine="sum"``.
+        The trees. The first is one of classes, and its stats are sums of shares. The others are
+        trees of numbers, with an output for each class: the mean of what was left over. A model
+        adds them up with ``combine="sum"``.
     """
     n_classes = shares.shape[1]
     trees: list[Tree] = []
@@ -130,17 +131,18 @@ def additive_trees(
             if shift <= _NOTHING:
                 break
         whole = n_classes * shift if number else 1.0
-        target = rest + shift
         allowed = -(-left // (n_trees - number))
-        tree = grown(np.maximum(target / whole, 0.0), allowed, number)
+        tree = grown(np.maximum((rest + shift) / whole, 0.0), allowed, number)
         if number and tree.n_leaves == 1:
             break
-        tree, leaf = summed(tree, table.Z, target)
+        tree, leaf = summed(tree, table.Z, rest)
+        added = tree.stats / np.maximum(tree.n_samples, 1)[:, None]
+        rest = rest - added[leaf]
+        if number:
+            tree = _of_numbers(tree, added, rest, leaf)
         # Gains in squared shares, whatever the shift: those of all trees can be compared.
         trees.append(replace(tree, gain=tree.gain * whole**2, axis_gain=tree.axis_gain * whole**2))
         left -= tree.n_leaves
-        added = tree.stats / np.maximum(tree.n_samples, 1)[:, None] - shift
-        rest = rest - added[leaf]
         # Rounding: what is left over adds up to 0 in each row.
         rest -= rest.mean(axis=1, keepdims=True)
     return trees
@@ -159,3 +161,14 @@ def summed(tree: Tree, Z: Rows, values: FloatArray) -> tuple[Tree, Int64Array]:
         stats[parent] += stats[node]
         rows[parent] += rows[node]
     return replace(tree, stats=stats, n_samples=rows.astype(np.int64)), leaf
+
+
+def _of_numbers(tree: Tree, means: FloatArray, rest: FloatArray, leaf: Int64Array) -> Tree:
+    """Return a tree of numbers: the means at its nodes, and what they leave over of the rows."""
+    error = np.bincount(leaf, weights=(rest**2).sum(axis=1), minlength=tree.n_nodes)
+    for node in range(tree.n_nodes - 1, 0, -1):
+        parent = tree.parent[node]
+        apart = float(((means[node] - means[parent]) ** 2).sum())
+        error[parent] += error[node] + tree.n_samples[node] * apart
+    stats = np.column_stack([tree.n_samples, means, error])
+    return replace(tree, stats=stats, task=Numbers.task)

@@ -168,7 +168,9 @@ class _C45Growth(BranchingGrowth[_C45Division]):
         return map(self._divide, nodes)
 
     def _divide(self, node: BranchingNode) -> _C45Division | None:
-        if leaf_without_search(self.rules, node.counts, len(node.rows), node.depth):
+        if leaf_without_search(
+            self.rules, self.problem.target_rows, node.counts, len(node.rows), node.depth
+        ):
             return None
         offers = list(self._offers(node))
         chosen = self._choice(offers)

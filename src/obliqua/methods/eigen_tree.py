@@ -40,10 +40,11 @@ from obliqua._core.base.rng import child_key
 from obliqua._core.methods.fold_trees import FoldGrower, FoldTrie
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import Problem
+from obliqua.data.target import Classes
 from obliqua.data.weights import round_significant
 from obliqua.engine.coding import CodedColumns, CodedNode
 from obliqua.engine.moments import feature_scale, grid_sums
-from obliqua.prune.division import repeated_folds, take
+from obliqua.prune.division import repeated_folds
 from obliqua.tree.layout import NodeKind, pointers
 from obliqua.tree.spread import measure_spread
 from obliqua.tree.tree import Tree
@@ -430,7 +431,7 @@ def grow_pairs(
     ]
 
     def one(pair: tuple[int, int]) -> Grown:
-        part = take(problem, (problem.y == pair[0]) | (problem.y == pair[1]))
+        part = problem.take((problem.y == pair[0]) | (problem.y == pair[1]))
         return grow_eigen_tree(part, method, pair, key, 1)
 
     if n_threads == 1:
@@ -490,7 +491,7 @@ class _Folded:
         self.whole = problem
         self.whole_y = (problem.y != classes[0]).astype(np.int32)
         self.total_weight = problem.total_weight
-        self.space = space_of(replace(problem, y=self.whole_y, n_classes=2), method)
+        self.space = space_of(replace(problem, target=Classes(self.whole_y, 2)), method)
         self.whole_columns = read_columns(problem, self.space)
         seeds = [child_key(key & (2**64 - 1), k) for k in range(method.n_divisions)]
         cut, numbers = repeated_folds(problem, method.n_folds, seeds)
@@ -508,7 +509,7 @@ class _Folded:
             (self.space, columns, self.folds)
         ]
         if method.in_folds:
-            cut = replace(cut, y=self.y, n_classes=2)
+            cut = replace(cut, target=Classes(self.y, 2))
             self.groups = [self._from_fold(cut, method, fold) for fold in self.folds]
 
     def _from_fold(
@@ -518,7 +519,7 @@ class _Folded:
         training = self.numbers[:, fold[0]] != fold[1]
         if not training.any():  # there is one row: nothing can be divided
             training[:] = True
-        space = space_of(take(cut, training), method)
+        space = space_of(cut.take(training), method)
         return space, read_columns(cut, space), fold[None]
 
     def top(self, name: str) -> tuple[int, Int32Array]:

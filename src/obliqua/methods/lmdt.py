@@ -314,7 +314,7 @@ def goodness_of_branches(counts: Int64Array, criterion: Criterion, unit: float =
         return chained_goodness(counts, criterion)
     sides = counts if len(counts) > 2 else counts[:1]
     if criterion.code < 0:
-        return float(function_scores(criterion, sides, total, unit).max())
+        return float(function_scores(criterion, sides * unit, (total - sides) * unit).max())
     return float(criterion.goodness(sides, total - sides).max())
 
 
@@ -392,7 +392,9 @@ class _LMDTGrowth(BranchingGrowth[_LMDTDivision]):
 
     def _divide(self, node: BranchingNode) -> tuple[_LMDTDivision | None, int]:
         """Find how a node is divided, and how many positions of its machine were tried."""
-        if leaf_without_search(self.rules, node.counts, len(node.rows), node.depth):
+        if leaf_without_search(
+            self.rules, self.problem.target_rows, node.counts, len(node.rows), node.depth
+        ):
             return None, 0
         # With time over, what is left is divided as CART does it, which takes next to none.
         division, tried = (None, 0) if self.watch.late else self._by_machine(node)
@@ -503,8 +505,7 @@ class _LMDTGrowth(BranchingGrowth[_LMDTDivision]):
     def _by_column(self, node: BranchingNode) -> _LMDTDivision | None:
         """Return the best split of a single column, as CART would find it."""
         problem, rows = self.problem, node.rows
-        weights = None if problem.weights is None else problem.weights[rows]
-        part = replace(problem, Z=problem.Z[rows], y=problem.y[rows], weights=weights)
+        part = problem.take(rows)
         rules = replace(
             self.rules, max_depth=node.depth + 1, max_leaf_nodes=None, best_first=False
         )

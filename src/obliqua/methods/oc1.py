@@ -206,8 +206,7 @@ def follow_climb(
     n_tasks = finder.load(
         problem.Z,
         np.arange(problem.n_rows, dtype=np.int32),
-        problem.y,
-        problem.weights,
+        problem.target_rows,
         problem.counts,
         (measure.code, 1, 0),
         key,

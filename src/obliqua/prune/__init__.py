@@ -9,6 +9,7 @@ from obliqua.prune.cost_complexity import (
 from obliqua.prune.division import draw, folds, hold_out
 from obliqua.prune.pessimistic import pessimistic_errors, prune_pessimistic
 from obliqua.prune.pruners import (
+    NUMBER_PRUNERS,
     PRUNERS,
     Pruned,
     Pruner,
@@ -19,6 +20,7 @@ from obliqua.prune.pruners import (
 from obliqua.prune.reduced_error import choose_tree, prune_reduced_error
 
 __all__ = [
+    "NUMBER_PRUNERS",
     "PRUNERS",
     "Pruned",
     "Pruner",

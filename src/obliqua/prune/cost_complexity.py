@@ -1,28 +1,31 @@
 """Cost-complexity pruning (Breiman et al. 1984, chapter 3).
 
-The risk of a node as a leaf is the share of the training weight that it would misclassify. A
-split's link ``g = (risk as a leaf - risk of its subtree) / (leaves - 1)`` says what each extra
-leaf saves. All splits with the smallest link are cut at once, again and again; this gives a
-sequence of nested trees, of which held-out rows or cross-validation choose one.
+The risk of a node as a leaf is the share of the training weight that it would misclassify; of
+numbers, the sum of squared distances from the mean, over the training weight. A split's link
+``g = (risk as a leaf - risk of its subtree) / (leaves - 1)`` says what each extra leaf saves. All
+splits with the smallest link are cut at once, again and again; this gives a sequence of nested
+trees, of which held-out rows or cross-validation choose one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from math import inf
+from math import fsum, inf, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.problem import Problem
-from obliqua.prune.division import folds, take
+from obliqua.data.target import TASKS, Numbers
+from obliqua.prune.division import folds
 from obliqua.prune.reduced_error import node_errors
 from obliqua.tree.surgery import collapse
 from obliqua.tree.tree import Tree
 
-__all__ = ["PruningPath", "best_step", "cost_complexity_path", "prune_by_folds", "prune_on_rows"]
+__all__ = ["PruningPath", "cost_complexity_path", "prune_by_folds", "prune_on_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +40,8 @@ class PruningPath:
         From this price per leaf on the tree of the step is the best one, in shares of the
         training weight; 0 for step 0. Step 1 has 0 too if there are splits that save nothing.
     risks : ndarray of shape (n_steps,)
-        The share of the training weight that the tree of the step misclassifies.
+        The share of the training weight that the tree of the step misclassifies; of numbers,
+        the mean squared error.
     n_leaves : ndarray of int, of shape (n_steps,)
         Its leaves.
     cut_step : ndarray of int, of shape (n_nodes,)
@@ -108,13 +112,12 @@ def cost_complexity_path(tree: Tree, prune_root: bool = True) -> PruningPath:
     PruningPath
         The sequence.
     """
-    # Scaling by a power of two is exact and keeps sums of huge weights finite, and quotients
-    # of tiny ones from vanishing.
-    scale = -int(np.frexp(tree.stats.max())[1])
-    stats = np.ldexp(tree.stats, scale)
-    risk = stats.sum(axis=1) - stats.max(axis=1)
-    weight = float(stats[0].sum()) or 1.0
+    target = TASKS[tree.task]
+    risk, weight = target.scaled_risk(tree.stats)
     price = np.array(_prices(tree, risk.tolist(), weight, prune_root))
+    step = target.rounding * float(risk[0]) / weight
+    if step > 0.0:
+        price = np.rint(price / step) * step
     gone = np.array(_earliest_above(tree, price.tolist()))
     inner = ~tree.is_leaf
     # A split above which another one goes sooner, or at the same price, makes no step.
@@ -202,25 +205,77 @@ def _over_steps(
 
 
 def step_errors(path: PruningPath, problem: Problem) -> FloatArray:
-    """Weight of rows that the tree of each step misclassifies, in the problem's grid units."""
+    """What rows cost with the tree of each step, in the problem's grid units."""
     errors = node_errors(path.tree, problem)
     return _over_steps(errors, path.cut_step, path.gone_step, len(path))
 
 
-def best_step(errors: FloatArray, total: int, unit: float, n_se: float) -> int:
+class Judge(NamedTuple):
+    """Rows that judge the trees of a sequence, and which of them stands for each step."""
+
+    path: PruningPath
+    problem: Problem
+    step_of: Int64Array
+
+    def errors(self) -> FloatArray:
+        """Return what each step costs on the rows, in grid units."""
+        return step_errors(self.path, self.problem)[self.step_of]
+
+    def row_errors(self, step: int) -> FloatArray:
+        """Return the squared error of each row with the tree of a step."""
+        tree, target = self.path.at(int(self.step_of[step])), self.problem.target
+        assert isinstance(target, Numbers)
+        off = target.values - tree.stats[tree.apply(self.problem.Z), 1:-1]
+        return np.asarray((off * off).sum(axis=1))
+
+    @property
+    def weights(self) -> FloatArray:
+        """As how many rows each row counts."""
+        problem = self.problem
+        ones = np.ones(problem.n_rows) if problem.weights is None else problem.weights
+        return np.asarray(ones * problem.row_unit)
+
+
+def best_step(judges: Iterable[Judge], whole: Problem, n_se: float) -> int:
     """Return the last step whose error is within `n_se` standard errors of the smallest one."""
-    lowest = float(errors.min())
+    numbers = isinstance(whole.target, Numbers)
+    kept: list[Judge] = []
+    errors: Any = 0.0
+    for judge in judges:
+        errors = errors + judge.errors()
+        kept += [judge] if numbers and n_se > 0 else []  # else its rows may go
+    if numbers:
+        return _best_for_numbers(errors, kept, n_se)
+    lowest, total = float(errors.min()), whole.total_weight
     # Whole numbers are multiplied first and squares are compared: this way nothing is rounded
     # where a tree lies exactly on the limit, and the size of the unit does not matter.
-    variance = lowest * (total - lowest) / total / unit
+    variance = lowest * (total - lowest) / total / whole.row_unit
     allowed = n_se * n_se * variance if n_se > 0 and variance > 0 else 0.0
     return int(np.flatnonzero((errors - lowest) ** 2 <= allowed)[-1])
+
+
+def _best_for_numbers(errors: FloatArray, judges: Sequence[Judge], n_se: float) -> int:
+    """The standard error is that of the difference to the best step, row by row."""
+    allowed = float(errors.min()) + Numbers.rounding * float(errors.max())
+    best = int(np.flatnonzero(errors <= allowed)[-1])
+    if not n_se > 0:
+        return best
+    weights = np.concatenate([judge.weights for judge in judges])
+    total = fsum(weights)
+    least = np.concatenate([judge.row_errors(best) for judge in judges])
+    for step in range(len(errors) - 1, best, -1):
+        more = np.concatenate([judge.row_errors(step) for judge in judges]) - least
+        mean = fsum(weights * more) / total
+        variance = fsum(weights * (more - mean) ** 2) / total
+        if mean <= n_se * sqrt(variance / total):
+            return step
+    return best
 
 
 def prune_on_rows(
     tree: Tree, problem: Problem, n_se: float = 0.0, prune_root: bool = False
 ) -> Tree:
-    """Choose the tree of the sequence that misclassifies the fewest held-out rows.
+    """Choose the tree of the sequence that errs least on held-out rows.
 
     Parameters
     ----------
@@ -242,8 +297,7 @@ def prune_on_rows(
     if problem.n_rows == 0:
         return tree
     path = cost_complexity_path(tree, prune_root)
-    errors = step_errors(path, problem)
-    return path.at(best_step(errors, problem.total_weight, problem.row_unit, n_se))
+    return path.at(best_step([Judge(path, problem, np.arange(len(path)))], problem, n_se))
 
 
 def prune_by_folds(
@@ -283,9 +337,11 @@ def prune_by_folds(
     roots = np.sqrt(path.alphas)
     prices = np.append(roots[:-1] * roots[1:], inf)
     divided, number = folds(problem, n_folds, seed)
-    errors = np.zeros(len(path))
-    for fold in np.unique(number).tolist():
-        out = number == fold
-        other = cost_complexity_path(grow(take(divided, ~out)), prune_root)
-        errors += step_errors(other, take(divided, out))[other._step_of(prices)]
-    return path.at(best_step(errors, problem.total_weight, problem.row_unit, n_se))
+
+    def judges() -> Iterator[Judge]:
+        for fold in np.unique(number).tolist():
+            out = number == fold
+            other = cost_complexity_path(grow(divided.take(~out)), prune_root)
+            yield Judge(other, divided.take(out), other._step_of(prices))
+
+    return path.at(best_step(judges(), problem, n_se))

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from obliqua._core.base.rng import row_hashes, scattered
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.data.problem import Problem
-from obliqua.data.weights import MAX_TOTAL
 
-__all__ = ["draw", "folds", "hold_out", "repeated_folds", "take"]
+__all__ = ["draw", "folds", "hold_out", "repeated_folds"]
 
 MOST_PARTS = 2**24  # weights that are no counts would give many more
 
@@ -43,9 +42,7 @@ class _DivisibleRows:
 
 def _hashes(problem: Problem, seed: int) -> NDArray[np.uint64]:
     """Return a random number per row; rows that are equal have equal ones."""
-    # Classes are counted among those that are there: one whose rows all have weight 0 is none.
-    classes = np.unique(problem.y, return_inverse=True)[1]
-    return row_hashes(problem.Z, classes.astype(np.int64), seed & (2**64 - 1))
+    return row_hashes(problem.Z, problem.target.labels(), seed & (2**64 - 1))
 
 
 def _parts(problem: Problem, seed: int) -> _DivisibleRows:
@@ -100,7 +97,7 @@ def _divided(
         problem = replace(
             problem,
             Z=problem.Z[row],
-            y=problem.y[row],
+            target=problem.target.take(row),
             weights=piece,
             row_counts=counts,
             row_weights=as_rows,
@@ -236,7 +233,7 @@ def draw(problem: Problem, n_rows: float, seed: int) -> Problem:
     there = times > 0
     row, times, weights = first[there], times[there], weights[there]
     unit = problem.unit
-    while int(weights.sum()) > MAX_TOTAL:  # heavy rows that were drawn often
+    while int(weights.sum()) > problem.target.most_weight:  # heavy rows that were drawn often
         weights, unit = np.maximum(weights >> 1, 1), unit * 2.0
     as_rows = problem.row_weights
     if as_rows is not None:
@@ -246,25 +243,10 @@ def draw(problem: Problem, n_rows: float, seed: int) -> Problem:
     return replace(
         problem,
         Z=problem.Z[row],
-        y=problem.y[row],
+        target=problem.target.take(row),
         weights=weights,
         unit=unit,
         row_counts=times if counted else None,
         row_weights=as_rows,
         row_unit=problem.row_unit * (unit / problem.unit),
-    )
-
-
-def take(problem: Problem, rows: BoolArray | Int64Array) -> Problem:
-    """Return the problem of some of the rows: a mask, or their numbers."""
-    weights = None if problem.weights is None else problem.weights[rows]
-    counts = None if problem.row_counts is None else problem.row_counts[rows]
-    as_rows = None if problem.row_weights is None else problem.row_weights[rows]
-    return replace(
-        problem,
-        Z=problem.Z[rows],
-        y=problem.y[rows],
-        weights=weights,
-        row_counts=counts,
-        row_weights=as_rows,
     )

@@ -442,8 +442,8 @@ class _Raising:
         if criterion is not None and len(kids) == 2:
             left, right = self.counts[kids]
             if criterion.code < 0:
-                sums, whole = left[None, :].astype(np.int64), counts.astype(np.int64)
-                goodness = float(function_scores(criterion, sums, whole, self.problem.unit)[0])
+                sides = left[None, :] * self.problem.unit, right[None, :] * self.problem.unit
+                goodness = float(function_scores(criterion, *sides)[0])
             else:
                 goodness = float(criterion.goodness(left, right))
             return float(counts.sum()) / self.problem.total_weight * goodness

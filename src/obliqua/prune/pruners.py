@@ -14,13 +14,21 @@ from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.problem import Problem
 from obliqua.data.table import MAX_ROWS
 from obliqua.prune.cost_complexity import cost_complexity_path, prune_by_folds, prune_on_rows
-from obliqua.prune.division import hold_out, take
+from obliqua.prune.division import hold_out
 from obliqua.prune.pessimistic import prune_pessimistic
 from obliqua.prune.reduced_error import prune_reduced_error
 from obliqua.tree.spread import measure_spread
 from obliqua.tree.tree import Tree
 
-__all__ = ["PRUNERS", "Pruned", "Pruner", "Seedless", "get_pruner", "grow_pruned"]
+__all__ = [
+    "NUMBER_PRUNERS",
+    "PRUNERS",
+    "Pruned",
+    "Pruner",
+    "Seedless",
+    "get_pruner",
+    "grow_pruned",
+]
 
 MANY_LEAVES = 1000
 
@@ -125,8 +133,8 @@ class OnHeldOutRows(ABC):
         whole, held = hold_out(problem, self.prune_fraction, seed)
         if not held.any():
             return Pruned(grow(problem), problem)
-        rows = take(whole, ~held)
-        return Pruned(self._cut(grow(rows), take(whole, held)), rows)
+        rows = whole.take(~held)
+        return Pruned(self._cut(grow(rows), whole.take(held)), rows)
 
     @abstractmethod
     def _cut(self, tree: Tree, held: Problem) -> Tree:
@@ -195,6 +203,9 @@ PRUNERS: dict[str, Callable[..., Pruner]] = {
     "reduced_error": ReducedError,
     "pessimistic": Pessimistic,
 }
+
+#: Those of them that know what errors are where numbers are learnt.
+NUMBER_PRUNERS = tuple(name for name in PRUNERS if name != "pessimistic")
 
 
 def get_pruner(pruning: str | Pruner | None, **parameters: Any) -> Pruner:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from obliqua._typing import FloatArray
+from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.tree.surgery import collapse
 from obliqua.tree.tree import Tree
@@ -18,7 +18,7 @@ from obliqua.tree.tree import Tree
 __all__ = ["choose_tree", "prune_reduced_error"]
 
 
-def add_upwards(tree: Tree, at_leaves: FloatArray) -> FloatArray:
+def add_upwards(tree: Tree, at_leaves: Int64Array) -> Int64Array:
     """Sum what stands at the leaves over the subtree of each node."""
     sums = at_leaves.copy()
     # Nodes stand level by level, and the children of a level's nodes are the next level.
@@ -33,13 +33,10 @@ def add_upwards(tree: Tree, at_leaves: FloatArray) -> FloatArray:
 
 
 def node_errors(tree: Tree, problem: Problem) -> FloatArray:
-    """Return what each node would misclassify as a leaf."""
-    cell = tree.apply(problem.Z) * tree.n_stats + problem.y
-    size = tree.n_nodes * tree.n_stats
-    counts = np.bincount(cell, weights=problem.weights, minlength=size).astype(np.float64)
-    counts = add_upwards(tree, counts.reshape(tree.n_nodes, tree.n_stats))
-    right: FloatArray = counts[np.arange(tree.n_nodes), tree.leaf_label]
-    return np.asarray(counts.sum(axis=1) - right)
+    """Return what the rows that reach each node would cost if it were a leaf, in grid units."""
+    rows = problem.target_rows
+    sums = add_upwards(tree, rows.sums_of_groups(tree.apply(problem.Z), tree.n_nodes))
+    return problem.target.errors(rows, sums, tree.stats)
 
 
 def cut_upwards(tree: Tree, as_leaf: FloatArray, prune_root: bool, slack: float = 0.0) -> Tree:
@@ -106,4 +103,5 @@ def prune_reduced_error(tree: Tree, problem: Problem, prune_root: bool = False) 
     """
     if problem.n_rows == 0:
         return tree
-    return cut_upwards(tree, node_errors(tree, problem), prune_root)
+    errors = node_errors(tree, problem)
+    return cut_upwards(tree, errors, prune_root, problem.target.rounding * float(errors[0]))

@@ -19,7 +19,7 @@ import numpy as np
 from obliqua._core.base.rng import child_key
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.problem import Problem
-from obliqua.prune.division import folds, hold_out, take
+from obliqua.prune.division import folds, hold_out
 from obliqua.refine.descent import Watch
 from obliqua.refine.recipe import Grower, Recipe, refine_only
 from obliqua.tree.tree import Tree
@@ -158,9 +158,9 @@ def divisions(problem: Problem, key: int) -> list[tuple[Problem, Problem]]:
     """Return rows to learn from and rows to try on, several times if there are not many."""
     if _n_rows(problem) > ONE_DIVISION:
         whole, held = hold_out(problem, 1.0 / N_FOLDS, key)
-        return [(take(whole, ~held), take(whole, held))]
+        return [(whole.take(~held), whole.take(held))]
     whole, number = folds(problem, N_FOLDS, key)
-    parts = [(take(whole, number != k), take(whole, number == k)) for k in range(N_FOLDS)]
+    parts = [(whole.take(number != k), whole.take(number == k)) for k in range(N_FOLDS)]
     return [(train, test) for train, test in parts if train.n_rows and test.n_rows]
 
 

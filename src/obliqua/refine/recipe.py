@@ -17,7 +17,6 @@ import numpy as np
 
 from obliqua._core.base.rng import child_key
 from obliqua.data.problem import Problem
-from obliqua.prune.division import take
 from obliqua.refine.descent import Schedule, Watch, refine
 from obliqua.refine.draft import Draft, draft_of, tree_of
 from obliqua.refine.rows import SoftRows, soft_rows
@@ -164,7 +163,7 @@ def refined_tree(
     start = max(ceil(recipe.start * n_leaves), 1)
     watch.say(f"Growing a tree of up to {start} leaves, to be refined and shrunk to {n_leaves}.")
     most = max(GROWN_ROWS, GROWN_ROWS_PER_LEAF * start)
-    some = problem if rows.n_rows <= most else take(problem, rows.sample(most))
+    some = problem if rows.n_rows <= most else problem.take(rows.sample(most))
     grown = grower(some, start, 0)
     # A tree of the right size is better than a large one that is cut back unrefined.
     if watch.is_up:
@@ -275,7 +274,7 @@ class _Work:
         joints: dict[int, tuple[Tree, int, int]] = {}
 
         def consider(node: int) -> None:
-            part = take(self.problem, rows_of[node])
+            part = self.problem.take(rows_of[node])
             split = self.grower(part, 2, depth_of[node])
             if split.n_nodes == 3:
                 gain = float(split.gain[0]) * part.total_weight / total

@@ -33,10 +33,10 @@ cdef inline double view_at(const View* view, i64 row, i64 col) noexcept nogil:
 cdef struct Scorer:
     # All that decides whether a cut is allowed and how good it is.
     int code                 # the criterion, see criterion.pxd
-    int n_classes
+    int n_sums               # integers in a vector of sums, see target.pxd
     i64 n_rows               # rows in the node
     i64 weight               # sum of their integer weights
-    const i64* counts        # class sums of the node
+    const i64* counts        # the sums of the node
     i64 min_rows             # smallest number of rows on a side
     i64 min_weight           # smallest weight on a side
 

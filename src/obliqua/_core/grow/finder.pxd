@@ -1,5 +1,6 @@
 """What compiled growth asks of a method: an oblique cut of a node; and a store of cuts."""
 
+from obliqua._core.base.target cimport Target
 from obliqua._core.base.types cimport Cut, Scorer, View, i32, i64, u8, u64
 from obliqua._core.search.column_lists cimport ColumnLists
 
@@ -7,9 +8,7 @@ from obliqua._core.search.column_lists cimport ColumnLists
 cdef struct FitData:
     # The rows of a fit as compiled code sees them.
     View view
-    const i32* classes
-    const i64* weights       # NULL: every row weighs 1
-    int n_classes
+    Target target
 
 
 cdef class Finder:

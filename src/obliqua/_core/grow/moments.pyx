@@ -13,7 +13,7 @@ from libc.string cimport memset
 import numpy as np
 
 from obliqua._core.base.types cimport View, i32, i64, make_view, u64
-from obliqua._core.search.criterion cimport multiply, nearest_double
+from obliqua._core.base.wide cimport multiply, nearest_double
 from obliqua._core.search.gathered cimport Gathered, gathered_fill, gathered_free, gathered_init
 
 cdef extern from "loops.h" nogil:

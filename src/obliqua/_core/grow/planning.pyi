@@ -1,5 +1,6 @@
 from typing import Any
 
+from obliqua._core.base.target import TargetRows
 from obliqua._core.grow.finder import Finder
 from obliqua._core.search.column_lists import ColumnLists
 from obliqua._typing import FloatArray, Int32Array, Int64Array, Rows
@@ -30,8 +31,7 @@ class PlanningFinder(Finder):
         self,
         Z: Rows,
         rows: Int32Array,
-        classes: Int32Array,
-        weights: Int64Array | None,
+        target: TargetRows,
         counts: Int64Array,
         limits: tuple[int, int, int],
         key: int = 0,

@@ -16,6 +16,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from obliqua._core.base.rounding cimport round_significant
+from obliqua._core.base.target cimport TargetRows, weight_of
 from obliqua._core.base.types cimport Cut, Scorer, better, i32, i64, make_view, midpoint, u8, u64
 from obliqua._core.grow.coding cimport coding_apply, coding_free, coding_init, column_spread
 from obliqua._core.grow.finder cimport FitData, found_terms
@@ -184,8 +185,8 @@ cdef class PlanningFinder(Finder):
                    const Scorer* scorer) noexcept nogil:
         """Gathers the node's rows; classes that are absent are left out."""
         cdef i64 i
-        gathered_fill(&self.gathered, &data.view, rows, n, data.classes, data.weights,
-                      data.n_classes)
+        gathered_fill(&self.gathered, &data.view, rows, n, data.target.rows, data.target.weights,
+                      data.target.n_sums)
         if self.coding.n_coded:
             coding_apply(&self.coding, &self.gathered)
         memory_read(&self.memory, &self.gathered)
@@ -193,11 +194,11 @@ cdef class PlanningFinder(Finder):
             self.set_grid()
         self.scorer = scorer[0]
         self.scorer.counts = self.gathered.counts
-        self.scorer.n_classes = self.gathered.n_present
+        self.scorer.n_sums = self.gathered.n_present
         # It numbers the classes, absent ones too; and a criterion in Python sees them all.
         if scorer.code == SUM_VARIANCES or scorer.code < 0:
             self.scorer.counts = scorer.counts
-            self.scorer.n_classes = scorer.n_classes
+            self.scorer.n_sums = scorer.n_sums
             for i in range(n):
                 self.memory.work.classes[i] = self.gathered.present[self.gathered.classes[i]]
 
@@ -402,33 +403,24 @@ cdef class PlanningFinder(Finder):
 
     # -- for the growth loop in Python -------------------------------------------------------
 
-    def load(self, Z, const i32[::1] rows, const i32[::1] classes, weights,
-             const i64[::1] counts, limits, u64 key=0):
+    def load(self, Z, const i32[::1] rows, TargetRows target, const i64[::1] counts, limits,
+             u64 key=0):
         """Reads a node and plans; returns the number of tasks.
 
         `limits`: (criterion code, fewest rows on a side, least weight); `key`: for randomness.
         """
         cdef FitData data
         cdef Scorer scorer
-        cdef const i64[::1] w
-        cdef i64 c
         data.view = make_view(Z)
-        data.classes = &classes[0]
-        data.weights = NULL
-        data.n_classes = self.n_classes
-        if weights is not None:
-            w = weights
-            data.weights = &w[0]
+        data.target = target.target
         scorer.code = limits[0]
-        scorer.n_classes = self.n_classes
+        scorer.n_sums = self.n_classes
         scorer.n_rows = rows.shape[0]
         scorer.min_rows = limits[1]
         scorer.min_weight = limits[2]
         scorer.counts = &counts[0]
         self.held_counts = counts            # the scorer may keep looking at them
-        scorer.weight = 0
-        for c in range(counts.shape[0]):
-            scorer.weight += counts[c]
+        scorer.weight = weight_of(&target.target, &counts[0])
         self.key = key
         self.clear_tasks()
         if self.coding.n_coded == 0 and self.is_small(&rows[0], rows.shape[0]):

@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from obliqua._core.base.target import TargetRows
 from obliqua._core.grow.finder import Finder
 from obliqua._core.search.column_lists import ColumnLists
 from obliqua._typing import FloatArray, Int32Array, Int64Array
@@ -15,7 +16,6 @@ class Subtree:
         columns: ColumnLists,
         rules: Any,
         code: int,
-        n_classes: int,
         total_weight: int,
         largest: int,
         finder: Finder | None = None,
@@ -50,7 +50,9 @@ class Subtree:
         FloatArray,
     ]: ...
 
-def leaf_without_search(rules: Any, counts: Int64Array, rows: int, depth: int) -> bool: ...
+def leaf_without_search(
+    rules: Any, target: TargetRows, counts: Int64Array, rows: int, depth: int
+) -> bool: ...
 def best_axis_cut(
     columns: ColumnLists,
     active: _ColumnSet,
@@ -63,7 +65,7 @@ def best_axis_cut(
     exhaustive: bool,
 ) -> tuple[float, int, int, _ColumnSet]: ...
 def make_axis_cut(
-    columns: ColumnLists, col: int, start: int, end: int, rows_left: int, counts: Int64Array
+    columns: ColumnLists, col: int, start: int, end: int, rows_left: int
 ) -> tuple[Int64Array, float]: ...
 def divide_columns(
     columns: ColumnLists, active: _ColumnSet, skip: int, start: int, end: int

@@ -14,11 +14,13 @@ from libc.string cimport memcpy
 import numpy as np
 
 from obliqua._core.base.rng cimport key_of_child
+from obliqua._core.base.target cimport Target, TargetRows, squared_error, weight_of
 from obliqua._core.base.types cimport Cut, Scorer, i32, i64, midpoint, u64
 from obliqua._core.grow.finder cimport (
     FitData, Finder, PlaneStore, store_export, store_free, store_keep,
 )
 from obliqua._core.search.column_lists cimport ColumnLists
+from obliqua._core.search.criterion cimport SQUARED_ERROR
 
 cdef enum:
     OBLIQUE = -3
@@ -28,7 +30,6 @@ cdef i64 NOWHERE = (<i64> 1) << 62       # "no direction yet" that every directi
 
 cdef struct GrowthLimits:
     int code
-    int n_classes
     i64 total_weight
     i64 max_depth
     i64 max_leaves
@@ -40,10 +41,9 @@ cdef struct GrowthLimits:
     bint zero_gain
 
 
-cdef GrowthLimits read_limits(object rules, int code, int n_classes, i64 total_weight) except *:
+cdef GrowthLimits read_limits(object rules, int code, i64 total_weight) except *:
     cdef GrowthLimits limits
     limits.code = code
-    limits.n_classes = n_classes
     limits.total_weight = total_weight
     limits.max_depth = NOWHERE if rules.max_depth is None else rules.max_depth
     limits.max_leaves = NOWHERE if rules.max_leaf_nodes is None else rules.max_leaf_nodes
@@ -56,15 +56,17 @@ cdef GrowthLimits read_limits(object rules, int code, int n_classes, i64 total_w
     return limits
 
 
-cdef bint must_be_leaf(const GrowthLimits* limits, const i64* counts, i64 rows, i64 weight,
-                       i64 depth) noexcept nogil:
+cdef bint must_be_leaf(const GrowthLimits* limits, const Target* target, const i64* counts,
+                       i64 rows, i64 weight, i64 depth) noexcept nogil:
     """The rules that end growth before any search."""
     cdef int c
     cdef i64 top = 0
     if (rows < limits.min_split or depth >= limits.max_depth or rows < 2 * limits.min_rows
             or weight < 2 * limits.min_weight):
         return True
-    for c in range(limits.n_classes):
+    if target.n_numbers:
+        return squared_error(target, counts) == 0.0
+    for c in range(target.n_sums):
         if counts[c] > top:
             top = counts[c]
     return (<double> (weight - top)) / (<double> weight) <= limits.max_leaf_error
@@ -85,6 +87,9 @@ cdef void search_columns(ColumnLists columns, const u64* active, i64 start, i64 
                 columns.scan(col, start, end, scorer, exhaustive, scratch, best, &constant)
                 if constant and varying != NULL:
                     varying[word] &= ~((<u64> 1) << (col & 63))
+                # Two rows can be told apart in one way only, and the first column wins ties.
+                if not constant and end - start == 2 and scorer.code == SQUARED_ERROR:
+                    return
             bits >>= 1
             col += 1
 
@@ -92,13 +97,11 @@ cdef void search_columns(ColumnLists columns, const u64* active, i64 start, i64 
 # -- single steps, for the loop in Python -------------------------------------------------------
 
 
-def leaf_without_search(rules, const i64[::1] counts, i64 rows, i64 depth):
+def leaf_without_search(rules, TargetRows target, const i64[::1] counts, i64 rows, i64 depth):
     """Whether the growth rules make this node a leaf before any search."""
-    cdef GrowthLimits limits = read_limits(rules, 0, counts.shape[0], 1)
-    cdef i64 c, weight = 0
-    for c in range(counts.shape[0]):
-        weight += counts[c]
-    return must_be_leaf(&limits, &counts[0], rows, weight, depth)
+    cdef GrowthLimits limits = read_limits(rules, 0, 1)
+    cdef i64 weight = weight_of(&target.target, &counts[0])
+    return must_be_leaf(&limits, &target.target, &counts[0], rows, weight, depth)
 
 
 def best_axis_cut(ColumnLists columns, const u64[::1] active, i64 start, i64 end,
@@ -110,18 +113,15 @@ def best_axis_cut(ColumnLists columns, const u64[::1] active, i64 start, i64 end
     """
     cdef Scorer scorer
     cdef Cut best
-    cdef i64 c
     varying = np.array(active, dtype=np.uint64)
     cdef u64[::1] varying_ = varying
     cdef i64* scratch = <i64*> malloc(4 * counts.shape[0] * sizeof(i64))
     if scratch == NULL:
         raise MemoryError
     scorer.code = code
-    scorer.n_classes = counts.shape[0]
+    scorer.n_sums = counts.shape[0]
     scorer.n_rows = end - start
-    scorer.weight = 0
-    for c in range(counts.shape[0]):
-        scorer.weight += counts[c]
+    scorer.weight = weight_of(columns.target, &counts[0])
     scorer.counts = &counts[0]
     scorer.min_rows = min_rows
     scorer.min_weight = min_weight
@@ -135,18 +135,14 @@ def best_axis_cut(ColumnLists columns, const u64[::1] active, i64 start, i64 end
     return best.score, -1 if best.direction == NOWHERE else best.direction, best.rows_left, varying
 
 
-def make_axis_cut(ColumnLists columns, i64 col, i64 start, i64 end, i64 rows_left,
-                  const i64[::1] counts):
-    """Marks the sides of a cut of a column: (left class sums, threshold)."""
-    cdef Scorer scorer
+def make_axis_cut(ColumnLists columns, i64 col, i64 start, i64 end, i64 rows_left):
+    """Marks the sides of a cut of a column: (sums of the left, threshold)."""
     cdef double below = 0.0, above = 0.0
-    left = np.empty(counts.shape[0], dtype=np.int64)
+    left = np.empty(columns.target.n_sums, dtype=np.int64)
     cdef i64[::1] left_ = left
-    scorer.n_classes = counts.shape[0]
-    scorer.counts = &counts[0]
     with nogil:
         columns.neighbours(col, start + rows_left, &below, &above)
-        columns.mark_sides(col, start, start + rows_left, end, &scorer, &left_[0])
+        columns.mark_sides(col, start, start + rows_left, end, &left_[0])
     return left, midpoint(below, above)
 
 
@@ -191,9 +187,10 @@ cdef struct SubtreeNode:
 
 
 cdef class Subtree:
-    """A subtree in the making: its nodes, their class sums, and scratch memory."""
+    """A subtree in the making: its nodes, their sums, and scratch memory."""
 
     cdef ColumnLists columns
+    cdef const Target* target
     cdef GrowthLimits limits
     cdef SubtreeNode* nodes
     cdef i64* counts
@@ -217,12 +214,13 @@ cdef class Subtree:
     cdef i32* row_spare
     cdef PlaneStore planes   # coefficients of all hyperplanes
 
-    def __cinit__(self, ColumnLists columns, rules, int code, int n_classes, i64 total_weight,
-                  i64 largest, Finder finder=None, i32[::1] row_numbers=None):
+    def __cinit__(self, ColumnLists columns, rules, int code, i64 total_weight, i64 largest,
+                  Finder finder=None, i32[::1] row_numbers=None):
         self.columns = columns
-        self.limits = read_limits(rules, code, n_classes, total_weight)
+        self.target = columns.target
+        self.limits = read_limits(rules, code, total_weight)
         self.set_words = (columns.n_cols + 63) // 64
-        self.scratch = <i64*> malloc(4 * n_classes * sizeof(i64))
+        self.scratch = <i64*> malloc(4 * self.target.n_sums * sizeof(i64))
         self.spare = malloc(largest * columns.entry_size())
         if self.scratch == NULL or self.spare == NULL:
             raise MemoryError("no room to grow a tree")
@@ -233,9 +231,7 @@ cdef class Subtree:
         finder.columns = columns
         self.rows = &row_numbers[0]
         self.data.view = columns.view
-        self.data.classes = columns.classes
-        self.data.weights = columns.weights
-        self.data.n_classes = n_classes
+        self.data.target = columns.target[0]
         self.row_spare = <i32*> malloc(largest * sizeof(i32))
         if self.row_spare == NULL:
             raise MemoryError("no room to grow a tree")
@@ -254,7 +250,7 @@ cdef class Subtree:
     # -- memory ------------------------------------------------------------------------------
 
     cdef i64 add_node(self, i64 start, i64 end, i32 parent, i32 depth) noexcept nogil:
-        """A new node with zero class sums; -1 if there is no memory."""
+        """A new node; -1 if there is no memory."""
         cdef i64 capacity
         cdef void* grown
         cdef SubtreeNode* node
@@ -265,7 +261,7 @@ cdef class Subtree:
                 self.failed = True
                 return -1
             self.nodes = <SubtreeNode*> grown
-            grown = realloc(self.counts, capacity * self.limits.n_classes * sizeof(i64))
+            grown = realloc(self.counts, capacity * self.target.n_sums * sizeof(i64))
             if grown == NULL:
                 self.failed = True
                 return -1
@@ -336,12 +332,12 @@ cdef class Subtree:
     # -- one node ----------------------------------------------------------------------------
 
     cdef i64* sums(self, i64 node) noexcept nogil:
-        return self.counts + node * self.limits.n_classes
+        return self.counts + node * self.target.n_sums
 
     cdef Scorer scorer(self, i64 node) noexcept nogil:
         cdef Scorer scorer
         scorer.code = self.limits.code
-        scorer.n_classes = self.limits.n_classes
+        scorer.n_sums = self.target.n_sums
         scorer.n_rows = self.nodes[node].end - self.nodes[node].start
         scorer.weight = self.nodes[node].weight
         scorer.counts = self.sums(node)
@@ -351,8 +347,8 @@ cdef class Subtree:
 
     cdef bint is_leaf(self, i64 node) noexcept nogil:
         cdef SubtreeNode* here = &self.nodes[node]
-        return must_be_leaf(&self.limits, self.sums(node), here.end - here.start, here.weight,
-                            here.depth)
+        return must_be_leaf(&self.limits, self.target, self.sums(node), here.end - here.start,
+                            here.weight, here.depth)
 
     cdef bint find_split(self, i64 node) noexcept nogil:
         """Finds the best cut of a node; False if it has none."""
@@ -406,9 +402,8 @@ cdef class Subtree:
     cdef void split(self, i64 node, i64* left, i64* right) noexcept nogil:
         """Makes the two children of a node and divides the columns between them."""
         cdef SubtreeNode here = self.nodes[node]
-        cdef Scorer scorer = self.scorer(node)
         cdef i64 cut = here.start + here.rows_left
-        cdef i64 c, weight = 0, word, col
+        cdef i64 c, weight, word, col
         cdef double below = 0.0, above = 0.0
         cdef u64 bits
         left[0] = self.add_node(here.start, cut, <i32> node, here.depth + 1)
@@ -417,17 +412,16 @@ cdef class Subtree:
             return
         self.nodes[left[0]].key = key_of_child(here.key, 0)
         self.nodes[right[0]].key = key_of_child(here.key, 1)
-        scorer.counts = self.sums(node)          # adding nodes may have moved the sums
         if here.feature == OBLIQUE:              # the finder has marked the sides
-            self.columns.sum_left(self.rows + here.start, here.end - here.start, &scorer,
+            self.columns.sum_left(self.rows + here.start, here.end - here.start,
                                   self.sums(left[0]))
         else:
             self.columns.neighbours(here.feature, cut, &below, &above)
             self.nodes[node].threshold = midpoint(below, above)
-            self.columns.mark_sides(here.feature, here.start, cut, here.end, &scorer,
+            self.columns.mark_sides(here.feature, here.start, cut, here.end,
                                     self.sums(left[0]))
-        for c in range(self.limits.n_classes):
-            weight += self.sums(left[0])[c]
+        weight = weight_of(self.target, self.sums(left[0]))
+        for c in range(self.target.n_sums):
             self.sums(right[0])[c] = self.sums(node)[c] - self.sums(left[0])[c]
         self.nodes[left[0]].weight = weight
         self.nodes[right[0]].weight = here.weight - weight
@@ -544,9 +538,9 @@ cdef class Subtree:
             root = self.add_node(start, end, -1, depth)
             if root >= 0:
                 self.nodes[root].key = key
-                for c in range(self.limits.n_classes):
+                for c in range(self.target.n_sums):
                     self.sums(root)[c] = counts[c]
-                    self.nodes[root].weight += counts[c]
+                self.nodes[root].weight = weight_of(self.target, &counts[0])
                 if not self.is_leaf(root):
                     self.nodes[root].slot = self.take_slot(&active[0])
                     if not self.failed:
@@ -566,7 +560,7 @@ cdef class Subtree:
 
     cdef object export(self):
         cdef i64 k, c, n = self.n_nodes
-        cdef int n_classes = self.limits.n_classes
+        cdef int n_sums = self.target.n_sums
         start = np.empty(n, dtype=np.int64)
         end = np.empty(n, dtype=np.int64)
         parent = np.empty(n, dtype=np.int32)
@@ -578,7 +572,7 @@ cdef class Subtree:
         direction = np.empty(n, dtype=np.int64)
         plane = np.empty(n, dtype=np.int64)
         n_coef = np.empty(n, dtype=np.int64)
-        counts = np.empty((n, n_classes), dtype=np.int64)
+        counts = np.empty((n, n_sums), dtype=np.int64)
         cdef double[::1] axis_gain_ = axis_gain
         cdef i64[::1] direction_ = direction, plane_ = plane, n_coef_ = n_coef
         cdef i64[::1] start_ = start, end_ = end
@@ -597,8 +591,8 @@ cdef class Subtree:
             direction_[k] = self.nodes[k].direction
             plane_[k] = self.nodes[k].plane
             n_coef_[k] = self.nodes[k].n_coef if self.nodes[k].feature == OBLIQUE else 0
-            for c in range(n_classes):
-                counts_[k, c] = self.counts[k * n_classes + c]
+            for c in range(n_sums):
+                counts_[k, c] = self.counts[k * n_sums + c]
         coef_ptr = np.concatenate([[0], np.cumsum(n_coef)])
         # Of nodes that became leaves after all, the hyperplanes are left out.
         used = feature == OBLIQUE

@@ -168,7 +168,7 @@ cdef class LinearCombinationFinder(SelectingPosition):
         cdef int c, n_mixed = 0
         if not self.signless:
             return self.score >= owner.top
-        for c in range(owner.scorer.n_classes):
+        for c in range(owner.scorer.n_sums):
             n_mixed += 0 < self.right[c] and self.right[c] < owner.scorer.counts[c]
         return n_mixed == 0 and owner.gathered.n_present == 2 and self.score > 0.0
 
@@ -301,7 +301,7 @@ cdef class LinearCombinationFinder(SelectingPosition):
         Of equally good cuts a coin decides, so the last one is the likeliest.
         """
         cdef i64 n = owner.gathered.n, m = 0, i, j, row, weight = 0, total = 0, step
-        cdef int n_classes = owner.scorer.n_classes
+        cdef int n_classes = owner.scorer.n_sums
         cdef double* u = self.along
         cdef i64* left = self.tally + n_classes
         cdef double best = 0.0, delta, score

@@ -149,7 +149,7 @@ cdef class Position(PlanningFinder):
 
     cdef void find_top(self) noexcept nogil:
         """The best that any split can do: whole classes on either side (of a convex measure)."""
-        cdef int n_classes = self.scorer.n_classes, c
+        cdef int n_classes = self.scorer.n_sums, c
         cdef i64 chosen, weight
         cdef double score
         self.top = INFINITY
@@ -229,7 +229,7 @@ cdef class Position(PlanningFinder):
     cdef void assess(self, Position owner) noexcept nogil:
         """Counts the classes on the right side and scores the hyperplane."""
         cdef i64 i, rows = 0, weight = 0, here
-        cdef int k, n_classes = owner.scorer.n_classes
+        cdef int k, n_classes = owner.scorer.n_sums
         cdef i64 first, last
         memset(self.right, 0, n_classes * sizeof(i64))
         for k in range(owner.gathered.n_present):
@@ -459,8 +459,8 @@ cdef class Position(PlanningFinder):
         cdef i64 c
         with gil:
             try:
-                sums = np.empty(owner.scorer.n_classes, dtype=np.int64)
-                for c in range(owner.scorer.n_classes):
+                sums = np.empty(owner.scorer.n_sums, dtype=np.int64)
+                for c in range(owner.scorer.n_sums):
                     sums[c] = self.right[c]
                 self.score = owner.measure.score(sums)
             except BaseException as error:

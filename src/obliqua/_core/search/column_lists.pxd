@@ -1,5 +1,6 @@
 """Axis-parallel columns, sorted once and kept sorted while nodes are divided."""
 
+from obliqua._core.base.target cimport Target
 from obliqua._core.base.types cimport Cut, Scorer, View, i32, i64, u8, u64
 
 
@@ -13,8 +14,7 @@ cdef class ColumnLists:
     cdef void* entries
     cdef u8* side
     cdef View view
-    cdef const i32* classes
-    cdef const i64* weights
+    cdef const Target* target
     cdef object held
     # Set by one thread to make the others give up; a moment later is soon enough for them.
     cdef public bint stop
@@ -28,9 +28,7 @@ cdef class ColumnLists:
     cdef void scan(self, i64 col, i64 start, i64 end, const Scorer* scorer, bint exhaustive,
                    i64* scratch, Cut* best, bint* constant) noexcept nogil
     cdef void neighbours(self, i64 col, i64 cut, double* below, double* above) noexcept nogil
-    cdef void mark_sides(self, i64 col, i64 start, i64 cut, i64 end, const Scorer* scorer,
-                         i64* left) noexcept nogil
+    cdef void mark_sides(self, i64 col, i64 start, i64 cut, i64 end, i64* left) noexcept nogil
     cdef void divide(self, i64 col, i64 start, i64 end, void* scratch) noexcept nogil
-    cdef void sum_left(self, const i32* rows, i64 n, const Scorer* scorer,
-                       i64* left) noexcept nogil
+    cdef void sum_left(self, const i32* rows, i64 n, i64* left) noexcept nogil
     cdef void divide_rows(self, i32* rows, i64 n, i32* scratch) noexcept nogil

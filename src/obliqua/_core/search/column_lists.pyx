@@ -12,20 +12,25 @@ An entry packs what a scan needs, so that a scan reads one stream of 4 bytes a r
 
 "New value" says that the value differs from the entry before it *in the same window*: dividing a
 window carries the bit on, so the values themselves are read only for the winner's threshold.
-Entries are 32 bits where row and class fit in 31, else 64.
+Entries are 32 bits where row and class fit in 31, else 64. Numbers to learn are too long to be
+packed: they are looked up by the row.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport fabs
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from obliqua._core.base.sort cimport SortBuffers, buffers_free, buffers_reserve, sort_order
+from obliqua._core.base.target cimport Target, TargetRows, add_row, weight_at
 from obliqua._core.base.types cimport (
     Cut, Scorer, allowed, better, i32, i64, make_view, u8, u32, u64, view_at,
 )
-from obliqua._core.search.criterion cimport GINI, TWOING, bin_bound, goodness, is_convex, is_narrow
+from obliqua._core.search.criterion cimport (
+    GINI, SQUARED_ERROR, TWOING, bin_bound, goodness, is_convex, is_narrow,
+)
 
 ctypedef fused entry:
     u32
@@ -37,6 +42,7 @@ cdef struct Layout:
     u64 row_mask
     u64 class_mask
     const i64* weights
+    const Target* target
 
 cdef enum:
     COLUMNS_AT_ONCE = 4      # columns gathered in one pass over row-major data
@@ -59,7 +65,7 @@ cdef int bits_for(u64 largest) noexcept nogil:
 cdef inline void offer(const Scorer* scorer, const i64* left, i64 weight_left, i64 col,
                        i64 rows_left, i64* scratch, Cut* best) noexcept nogil:
     """Scores a cut exactly and keeps it if it is better, or as good and earlier."""
-    cdef double score = goodness(scorer.code, left, scorer.counts, scorer.n_classes, weight_left,
+    cdef double score = goodness(scorer.code, left, scorer.counts, scorer.n_sums, weight_left,
                                  scorer.weight, scratch)
     if better(score, col, rows_left, best):
         best.score = score
@@ -130,8 +136,8 @@ cdef void scan_gini(const entry* list, i64 n, const Layout* layout, const Scorer
     cdef double m = <double> n
     cdef double base, bar, i, r
     cdef u64 e
-    memset(left, 0, scorer.n_classes * sizeof(i64))
-    for k in range(scorer.n_classes):
+    memset(left, 0, scorer.n_sums * sizeof(i64))
+    for k in range(scorer.n_sums):
         squares_right += scorer.counts[k] * scorer.counts[k]
     base = (<double> squares_right) / m
     bar = (best.score * m + base) * SLACK
@@ -147,6 +153,89 @@ cdef void scan_gini(const entry* list, i64 n, const Layout* layout, const Scorer
         squares_left += 2 * left[c] + 1
         squares_right -= 2 * (scorer.counts[c] - left[c]) - 1
         left[c] += 1
+
+
+cdef void scan_one_number(const entry* list, i64 n, const Layout* layout, const Scorer* scorer,
+                          i64 col, Cut* best) noexcept nogil:
+    """Squared error: as for two classes by d^2 / (i (n - i)), d the excess left of the sum.
+
+    The filter works with doubles. Numbers are counted from near the node's mean, so that they
+    lose little, and what they may lose is added; the exact score decides.
+    """
+    cdef int top = 8 * sizeof(entry) - 1
+    cdef i64 k, w = 1, row, weight = 0, sum_left = 0
+    cdef i64 first = max(scorer.min_rows, 1)
+    cdef i64 last = n - scorer.min_rows
+    cdef i64 min_weight = scorer.min_weight, total = scorer.weight
+    cdef i64 middle = (scorer.counts[1] + total // 2) // total
+    cdef i64[4] left
+    cdef const i32* numbers = layout.target.rows
+    cdef const i64* weights = layout.weights
+    cdef u64 row_mask = layout.row_mask
+    cdef double n_weight = <double> total
+    cdef double rest = <double> (scorer.counts[1] - middle * total)
+    cdef double lost = 2.0 ** -50 * n_weight
+    cdef double square = n_weight * n_weight
+    cdef double bar = best.score * square * SLACK
+    cdef double d, s, i
+    cdef u64 e
+    for k in range(n):
+        e = list[k]
+        if (e >> top) and k >= first and k <= last:
+            s = <double> sum_left
+            i = <double> weight
+            d = fabs(s * n_weight - rest * i) + lost * (fabs(s) + i)
+            if (d * d >= bar * (i * (n_weight - i)) and weight >= min_weight
+                    and total - weight >= min_weight):
+                left[0] = weight
+                left[1] = sum_left + middle * weight
+                offer(scorer, left, weight, col, k, NULL, best)
+                bar = best.score * square * SLACK
+        row = <i64> (e & row_mask)
+        if weights != NULL:
+            w = weights[row]
+        weight += w
+        sum_left += w * (numbers[row] - middle)
+
+
+cdef void scan_numbers(const entry* list, i64 n, const Layout* layout, const Scorer* scorer,
+                       i64 col, i64* left, Cut* best) noexcept nogil:
+    """The same for several outputs, whose squared errors add up."""
+    cdef int top = 8 * sizeof(entry) - 1
+    cdef int j, m = scorer.n_sums - 3
+    cdef i64 k, w, row, weight = 0
+    cdef double n_weight = <double> scorer.weight
+    cdef double lost = 2.0 ** -50 * n_weight
+    cdef double square = n_weight * n_weight
+    cdef double bar = best.score * square * SLACK
+    cdef double d, squares
+    cdef u64 e
+    cdef i64* middle = left + scorer.n_sums
+    cdef i64* rest = left + 2 * scorer.n_sums        # of the node's sums, without the middle
+    cdef i64* sums = left + 3 * scorer.n_sums        # of the rows to the left, without it
+    for j in range(m):
+        middle[j] = (scorer.counts[1 + j] + scorer.weight // 2) // scorer.weight
+        rest[j] = scorer.counts[1 + j] - middle[j] * scorer.weight
+        sums[j] = 0
+    for k in range(n):
+        e = list[k]
+        if (e >> top) and k > 0 and allowed(scorer, k, weight):
+            squares = 0.0
+            for j in range(m):
+                d = fabs((<double> sums[j]) * n_weight - (<double> rest[j]) * (<double> weight))
+                d += lost * (fabs(<double> sums[j]) + (<double> weight))
+                squares += d * d
+            if squares >= bar * ((<double> weight) * (n_weight - (<double> weight))):
+                left[0] = weight
+                for j in range(m):
+                    left[1 + j] = sums[j] + middle[j] * weight
+                offer(scorer, left, weight, col, k, NULL, best)
+                bar = best.score * square * SLACK
+        row = <i64> (e & layout.row_mask)
+        w = weight_at(layout.target, row)
+        weight += w
+        for j in range(m):
+            sums[j] += w * (layout.target.rows[row * m + j] - middle[j])
 
 
 cdef void scan_range(const entry* list, i64 n, i64 begin, i64 end, const Layout* layout,
@@ -207,7 +296,7 @@ cdef void scan_blocks(const entry* list, i64 n, i64 block, const Layout* layout,
     One pass scores the cuts between blocks, a second looks into the blocks whose bound promises
     more than the best cut so far.
     """
-    cdef int c, n_classes = scorer.n_classes
+    cdef int c, n_classes = scorer.n_sums
     cdef int top = 8 * sizeof(entry) - 1
     cdef i64 begin, end, inside_weight, weight = 0
     cdef i64* left = scratch
@@ -273,32 +362,31 @@ cdef void divide_list(entry* list, i64 n, const u8* side, u64 row_mask,
 
 cdef void fill_entries(entry* list, const u32* order, i64 n, int row_bits, int top,
                        const i32* classes) noexcept nogil:
+    """`classes`: NULL if numbers are learnt."""
     cdef i64 k
     cdef u32 row
     for k in range(n):
         row = order[k] & 0x7FFFFFFF
-        list[k] = <entry> (((<u64> (order[k] >> 31)) << top)
-                           | ((<u64> classes[row]) << row_bits) | <u64> row)
+        list[k] = <entry> (((<u64> (order[k] >> 31)) << top) | <u64> row)
+        if classes != NULL:
+            list[k] |= <entry> ((<u64> classes[row]) << row_bits)
 
 
 cdef class ColumnLists:
     """All columns of a problem as sorted lists of entries."""
 
-    def __cinit__(self, Z, const i32[::1] classes, weights, int n_classes):
-        cdef const i64[::1] w
+    def __cinit__(self, Z, TargetRows target):
         self.entries = NULL
         self.side = NULL
         self.view = make_view(Z)
-        self.held = (Z, classes, weights)
+        self.held = (Z, target)
         self.n_rows = self.view.n_rows
         self.n_cols = self.view.n_cols
-        self.classes = &classes[0]
-        self.weights = NULL
-        if weights is not None:
-            w = weights
-            self.weights = &w[0]
+        self.target = &target.target
         self.row_bits = bits_for(<u64> max(self.n_rows - 1, 1))
-        cdef int class_bits = bits_for(<u64> max(n_classes - 1, 1))
+        cdef int class_bits = 0
+        if self.target.n_numbers == 0:
+            class_bits = bits_for(<u64> max(self.target.n_sums - 1, 1))
         self.wide = self.row_bits + class_bits > 31
         if self.wide:
             self.row_bits = 32
@@ -336,6 +424,7 @@ cdef class ColumnLists:
         cdef double* values = <double*> malloc(COLUMNS_AT_ONCE * n * sizeof(double))
         cdef u32* order = <u32*> malloc(n * sizeof(u32))
         cdef i64 col, k, group, count
+        cdef const i32* classes = NULL if self.target.n_numbers else self.target.rows
         memset(&buffers, 0, sizeof(buffers))
         if values == NULL or order == NULL or not buffers_reserve(&buffers, n):
             free(values)
@@ -354,10 +443,10 @@ cdef class ColumnLists:
                         sort_order(values + col * n, order, n, &buffers)
                         if self.wide:
                             fill_entries(<u64*> self.entries + (group + col) * n, order, n,
-                                         self.row_bits, 63, self.classes)
+                                         self.row_bits, 63, classes)
                         else:
                             fill_entries(<u32*> self.entries + (group + col) * n, order, n,
-                                         self.row_bits, 31, self.classes)
+                                         self.row_bits, 31, classes)
                 PyErr_CheckSignals()         # lets Ctrl-C through
                 group += count
         finally:
@@ -369,13 +458,14 @@ cdef class ColumnLists:
                    i64* scratch, Cut* best, bint* constant) noexcept nogil:
         """Offers every legal cut of the column in the window to `best`.
 
-        `scratch`: room for four vectors of class sums. `exhaustive`: also cuts without gain.
+        `scratch`: room for four vectors of sums. `exhaustive`: also cuts without gain.
         """
         cdef Layout layout
         layout.row_bits = self.row_bits
         layout.row_mask = self.row_mask
         layout.class_mask = self.class_mask
-        layout.weights = self.weights
+        layout.weights = self.target.weights
+        layout.target = self.target
         if self.wide:
             scan_list(<const u64*> self.entries + col * self.n_rows + start, end - start, &layout,
                       scorer, exhaustive, col, scratch, best, constant)
@@ -395,21 +485,24 @@ cdef class ColumnLists:
         below[0] = view_at(&self.view, a & self.row_mask, col)
         above[0] = view_at(&self.view, b & self.row_mask, col)
 
-    cdef void mark_sides(self, i64 col, i64 start, i64 cut, i64 end, const Scorer* scorer,
-                         i64* left) noexcept nogil:
-        """Marks each row of the window as left or right of a cut, and sums the left classes."""
+    cdef void mark_sides(self, i64 col, i64 start, i64 cut, i64 end, i64* left) noexcept nogil:
+        """Marks each row of the window as left or right of a cut, and sums up the left ones."""
         cdef i64 k
         cdef u64 e
-        memset(left, 0, scorer.n_classes * sizeof(i64))
+        memset(left, 0, self.target.n_sums * sizeof(i64))
         for k in range(start, end):
             if self.wide:
                 e = (<u64*> self.entries)[col * self.n_rows + k]
             else:
                 e = (<u32*> self.entries)[col * self.n_rows + k]
             self.side[e & self.row_mask] = k >= cut
-            if k < cut:
-                left[(e >> self.row_bits) & self.class_mask] += (
-                    1 if self.weights == NULL else self.weights[e & self.row_mask])
+            if k >= cut:
+                continue
+            if self.target.n_numbers:
+                add_row(self.target, e & self.row_mask, left)
+            else:                            # the entry has the class at hand
+                left[(e >> self.row_bits) & self.class_mask] += weight_at(self.target,
+                                                                          e & self.row_mask)
 
     def mark(self, const i32[::1] rows, const u8[::1] right):
         """Marks rows as left (0) or right (1) of a split that is not a column's."""
@@ -418,31 +511,27 @@ cdef class ColumnLists:
             for k in range(rows.shape[0]):
                 self.side[rows[k]] = right[k]
 
-    def divide_window(self, i32[::1] rows, int n_classes):
-        """Divides row numbers by the marked sides; returns the class sums of the left ones."""
+    def divide_window(self, i32[::1] rows):
+        """Divides row numbers by the marked sides; returns the sums of the left ones."""
         cdef i64 n = rows.shape[0]
-        cdef Scorer scorer
         cdef i32* spare = <i32*> malloc(n * sizeof(i32))
         if spare == NULL:
             raise MemoryError("no room to divide a node")
-        left = np.empty(n_classes, dtype=np.int64)
+        left = np.empty(self.target.n_sums, dtype=np.int64)
         cdef i64[::1] left_ = left
-        scorer.n_classes = n_classes
         with nogil:
-            self.sum_left(&rows[0], n, &scorer, &left_[0])
+            self.sum_left(&rows[0], n, &left_[0])
             self.divide_rows(&rows[0], n, spare)
         free(spare)
         return left
 
-    cdef void sum_left(self, const i32* rows, i64 n, const Scorer* scorer,
-                       i64* left) noexcept nogil:
-        """Sums the classes of the rows that are marked as left."""
+    cdef void sum_left(self, const i32* rows, i64 n, i64* left) noexcept nogil:
+        """Sums up the rows that are marked as left."""
         cdef i64 k
-        memset(left, 0, scorer.n_classes * sizeof(i64))
+        memset(left, 0, self.target.n_sums * sizeof(i64))
         for k in range(n):
             if not self.side[rows[k]]:
-                left[self.classes[rows[k]]] += (
-                    1 if self.weights == NULL else self.weights[rows[k]])
+                add_row(self.target, rows[k], left)
 
     cdef void divide_rows(self, i32* rows, i64 n, i32* scratch) noexcept nogil:
         """Divides a window of row numbers by the marked sides; both keep their order."""
@@ -480,8 +569,14 @@ cdef void scan_list(const entry* list, i64 n, const Layout* layout, const Scorer
             break
     if constant[0]:
         return
+    if scorer.code == SQUARED_ERROR:
+        if layout.target.n_numbers == 1:
+            scan_one_number(list, n, layout, scorer, col, best)
+        else:
+            scan_numbers(list, n, layout, scorer, col, scratch, best)
+        return
     plain = not exhaustive and is_narrow(scorer.weight)
-    if plain and scorer.n_classes == 2 and (scorer.code == GINI or scorer.code == TWOING):
+    if plain and scorer.n_sums == 2 and (scorer.code == GINI or scorer.code == TWOING):
         scan_two_classes(list, n, layout, scorer, col, best)
         return
     if plain and scorer.code == GINI and layout.weights == NULL:
@@ -491,9 +586,9 @@ cdef void scan_list(const entry* list, i64 n, const Layout* layout, const Scorer
     skip_runs = (not exhaustive and is_convex(scorer.code) and scorer.min_rows <= 1
                  and scorer.min_weight <= 1)
     if n >= MANY_ROWS and is_convex(scorer.code) and not exhaustive:
-        scan_blocks(list, n, max(<i64> BLOCK, <i64> scorer.n_classes), layout, scorer, skip_runs,
+        scan_blocks(list, n, max(<i64> BLOCK, <i64> scorer.n_sums), layout, scorer, skip_runs,
                     col, scratch, best)
         return
-    memset(scratch, 0, scorer.n_classes * sizeof(i64))
+    memset(scratch, 0, scorer.n_sums * sizeof(i64))
     scan_range(list, n, 0, n, layout, scorer, skip_runs, col, 0, scratch,
-               scratch + scorer.n_classes, best)
+               scratch + scorer.n_sums, best)

@@ -1,11 +1,16 @@
 """Compiled criteria; the formulas and their codes are listed in obliqua/criteria.py."""
 
-from libc.math cimport fabs, log2
+from libc.math cimport INFINITY, fabs, log2, sqrt
 from libc.stdlib cimport free, malloc
 
 import numpy as np
 
+from obliqua._core.base.target cimport Target, squared_error
 from obliqua._core.base.types cimport i64, u64
+from obliqua._core.base.wide cimport difference, nearest_double
+
+# Up to this weight, numbers of 2^26 times the weight's square are exact in 64 bits.
+cdef i64 LITTLE_WEIGHT = (<i64> 1) << 18
 
 
 cdef double side_variance(const i64* left, const i64* total, int n_classes, i64 n,
@@ -33,7 +38,7 @@ cdef double side_variance(const i64* left, const i64* total, int n_classes, i64 
     return second - first * first / (<double> n)
 
 
-cdef double goodness(int code, const i64* left, const i64* total, int n_classes, i64 n_left,
+cdef double goodness(int code, const i64* left, const i64* total, int n_sums, i64 n_left,
                      i64 n, i64* scratch) noexcept nogil:
     cdef int c
     cdef i64 n_right = n - n_left
@@ -48,12 +53,12 @@ cdef double goodness(int code, const i64* left, const i64* total, int n_classes,
         s = 0.0
         if is_narrow(n):
             whole = 0
-            for c in range(n_classes):
+            for c in range(n_sums):
                 d = left[c] * n - total[c] * n_left
                 whole += d if d >= 0 else -d
             s = <double> whole
         else:
-            for c in range(n_classes):
+            for c in range(n_sums):
                 difference(left[c], total[c], n_left, n, &high, &low)
                 sum_low += low
                 sum_high += high + (sum_low < low)
@@ -61,43 +66,52 @@ cdef double goodness(int code, const i64* left, const i64* total, int n_classes,
         return (s * s) / sides / (4.0 * square)
     if code == GINI:
         s = 0.0
-        for c in range(n_classes):
+        for c in range(n_sums):
             x = excess(left[c], total[c], n_left, n)
             s += x * x
         return s / sides / square
     if code == ENTROPY or code == GAIN_RATIO:
         s = 0.0
-        for c in range(n_classes):
+        for c in range(n_sums):
             s += fabs(excess(left[c], total[c], n_left, n))
         if s == 0.0:
             return 0.0
         a = (<double> n_left) / (<double> n)
         b = (<double> n_right) / (<double> n)
-        s = side_entropy(total, total, n_classes, n, False)
-        s = s - a * side_entropy(left, total, n_classes, n_left, False)
-        s = s - b * side_entropy(left, total, n_classes, n_right, True)
+        s = side_entropy(total, total, n_sums, n, False)
+        s = s - a * side_entropy(left, total, n_sums, n_left, False)
+        s = s - b * side_entropy(left, total, n_sums, n_right, True)
         if s <= 0.0:
             return 0.0
         if code == ENTROPY:
             return s
         return s / -(a * log2(a) + b * log2(b))
     if code == MAX_MINORITY or code == SUM_MINORITY:
-        whole = side_minority(left, total, n_classes, n_left, False)
-        d = side_minority(left, total, n_classes, n_right, True)
+        whole = side_minority(left, total, n_sums, n_left, False)
+        d = side_minority(left, total, n_sums, n_right, True)
         if code == SUM_MINORITY:
             whole += d
         elif d > whole:
             whole = d
-        return (<double> (side_minority(total, total, n_classes, n, False) - whole)) / (<double> n)
+        return (<double> (side_minority(total, total, n_sums, n, False) - whole)) / (<double> n)
+    if code == SQUARED_ERROR:        # Gini's formula; the sums of the outputs follow the weight
+        s = 0.0
+        for c in range(1, n_sums - 2):
+            if n <= LITTLE_WEIGHT:
+                x = <double> (left[c] * n - total[c] * n_left)
+            else:
+                x = wide_excess(left[c], total[c], n_left, n)
+            s += x * x
+        return s / sides / square
     # sum of variances: equal shares save nothing, however the sums below are rounded
     s = 0.0
-    for c in range(n_classes):
+    for c in range(n_sums):
         s += fabs(excess(left[c], total[c], n_left, n))
     if s == 0.0:
         return 0.0
-    a = side_variance(left, total, n_classes, n_left, False, scratch)
-    b = side_variance(left, total, n_classes, n_right, True, scratch)
-    return (side_variance(total, total, n_classes, n, False, scratch) - a - b) / (<double> n)
+    a = side_variance(left, total, n_sums, n_left, False, scratch)
+    b = side_variance(left, total, n_sums, n_right, True, scratch)
+    return (side_variance(total, total, n_sums, n, False, scratch) - a - b) / (<double> n)
 
 
 cdef inline double gini_term(double x, double total, double i, double n) noexcept nogil:
@@ -141,6 +155,33 @@ cdef double two_class_bound(int code, const i64* left, const i64* inside, const 
     return best * (1.0 + 1e-9)
 
 
+cdef double numbers_bound(const i64* left, const i64* inside, const i64* total, int n_sums,
+                          i64 n_left, i64 n_inside, i64 n) noexcept nogil:
+    """The same for numbers, by Cauchy's and Schwarz's inequality.
+
+    A part of the bin that weighs i of its W differs from i times the bin's mean by at most
+    sqrt(i (W - i) R / W) <= sqrt(W R) / 2, R being the bin's squared error. Without that, the
+    excess d would move on a straight line from one end of the bin to the other. So |d| is at most
+    that of the larger end and n sqrt(W R) / 2, and i (n - i) is least at an end.
+    """
+    cdef Target target
+    cdef int c
+    cdef double first = 0.0, last = 0.0, x, most, sides
+    cdef double i0 = <double> n_left, i1 = <double> (n_left + n_inside), m = <double> n
+    target.n_sums = n_sums
+    target.n_numbers = n_sums - 3
+    for c in range(1, n_sums - 2):
+        x = wide_excess(left[c], total[c], n_left, n)
+        first += x * x
+        x = wide_excess(left[c] + inside[c], total[c], n_left + n_inside, n)
+        last += x * x
+    sides = min(i0 * (m - i0), i1 * (m - i1))
+    if not sides > 0.0:
+        return INFINITY
+    most = sqrt(max(first, last)) + m * sqrt(i1 - i0) * sqrt(squared_error(&target, inside)) / 2.0
+    return most * most / sides / (m * m) * (1.0 + 1e-9)
+
+
 cdef double bin_bound(int code, const i64* left, const i64* inside, const i64* total,
                       int n_classes, i64 n_left, i64 n_inside, i64 n) noexcept nogil:
     """No cut inside the bin is better than this.
@@ -156,6 +197,8 @@ cdef double bin_bound(int code, const i64* left, const i64* inside, const i64* t
     cdef double i1 = <double> (n_left + n_inside)
     cdef double m = <double> n
     cdef double top_left = 0.0, top_right = 0.0, top = 0.0, low, high
+    if code == SQUARED_ERROR:
+        return numbers_bound(left, inside, total, n_classes, n_left, n_inside, n)
     if n_classes == 2:
         return two_class_bound(code, left, inside, total, n)
     if code == SUM_MINORITY:
@@ -201,8 +244,9 @@ def py_goodness(int code, const i64[::1] left, const i64[::1] right):
         raise MemoryError
     for c in range(n_classes):
         total[c] = left[c] + right[c]
-        n_left += left[c]
-        n += total[c]
+        if c == 0 or code != SQUARED_ERROR:
+            n_left += left[c]
+            n += total[c]
     result = goodness(code, &left[0], total, n_classes, n_left, n, total + n_classes)
     free(total)
     return result
@@ -214,7 +258,7 @@ def py_bound(int code, const i64[::1] left, const i64[::1] inside, const i64[::1
     cdef i64 n_left = 0, n_inside = 0, n = 0
     if not is_convex(code):
         raise ValueError(f"no bound is known for criterion code {code}: it is not convex")
-    for c in range(left.shape[0]):
+    for c in range(1 if code == SQUARED_ERROR else left.shape[0]):
         n_left += left[c]
         n_inside += inside[c]
         n += total[c]

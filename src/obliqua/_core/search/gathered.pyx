@@ -166,7 +166,7 @@ cdef bint memory_init(SearchMemory* memory, i64 capacity, int n_classes,
     cdef i64 bins = MOST_BINS
     cdef i64 classes = min(n_classes, <int> MOST_CLASSES)
     memset(memory, 0, sizeof(SearchMemory))
-    if not workspace_init(&memory.work, capacity, n_classes, weighted):
+    if not workspace_init(&memory.work, capacity, n_classes, weighted, NULL):
         return False
     memory.place = <i32*> malloc(memory.work.capacity * sizeof(i32))
     memory.tally = <i32*> malloc(classes * bins * sizeof(i32))
@@ -282,7 +282,7 @@ cdef void value_bins(SearchMemory* memory, const Gathered* gathered, i64 n_bins,
 cdef double unit_of(const Scorer* scorer) noexcept nogil:
     """Goodness per unit of `edge`."""
     cdef double square = (<double> scorer.weight) * (<double> scorer.weight)
-    if scorer.n_classes > 2:
+    if scorer.n_sums > 2:
         return 1.0 / (square if scorer.code == GINI else 4.0 * square)
     return (2.0 if scorer.code == GINI else 1.0) / square
 
@@ -302,7 +302,7 @@ cdef i64 best_edge(SearchMemory* memory, const Gathered* gathered, i64 n_bins,
             continue
         for k in range(gathered.n_present):
             memory.work.left[k] = memory.left[k * n_bins + b] + memory.tally[k * n_bins + b]
-        score = goodness(scorer.code, memory.work.left, scorer.counts, scorer.n_classes, rows_left,
+        score = goodness(scorer.code, memory.work.left, scorer.counts, scorer.n_sums, rows_left,
                          scorer.weight, NULL)
         if better(score, direction, rows_left, best):
             best.score = score
@@ -394,7 +394,7 @@ cdef void search_gathered(SearchMemory* memory, const Gathered* gathered, double
     cdef double low = INFINITY, high = -INFINITY, scale
     cdef Cut held = best[0]
     cdef bint with_bins = (n >= FEW_ROWS and n <= MOST_ROWS and not gathered.weighted
-                           and scorer.n_classes == gathered.n_present
+                           and scorer.n_sums == gathered.n_present
                            and gathered.n_present <= MOST_CLASSES
                            and (scorer.code == TWOING or scorer.code == GINI))
     if not with_bins:

@@ -1,3 +1,4 @@
+from obliqua._core.base.target import TargetRows
 from obliqua._typing import FloatArray, Int32Array, Int64Array, Rows, UInt8Array
 
 _Cut = tuple[float, int, int, float, float]
@@ -9,8 +10,7 @@ class NodeSearch:
         self,
         Z: Rows,
         rows: Int32Array,
-        classes: Int32Array,
-        weights: Int64Array | None,
+        target: TargetRows,
         counts: Int64Array,
         code: int,
         n_rows: int,
@@ -69,8 +69,7 @@ class NodeSearch:
         self,
         interval: Int64Array,
         values: FloatArray,
-        classes: Int32Array,
-        weights: Int64Array,
+        collected: TargetRows,
         direction: Int64Array,
         before: Int64Array,
         tolerance: FloatArray,

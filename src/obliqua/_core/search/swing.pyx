@@ -71,7 +71,7 @@ cdef bint offer(const Scorer* scorer, const i64* sums, i64 rows, i64 weight, i64
     cdef double score
     if not allowed(scorer, rows, weight):
         return False
-    score = goodness(scorer.code, sums, scorer.counts, scorer.n_classes, weight, scorer.weight,
+    score = goodness(scorer.code, sums, scorer.counts, scorer.n_sums, weight, scorer.weight,
                      scratch)
     if not better(score, 0, place, best):
         return False
@@ -97,7 +97,7 @@ cdef void scan(const double* values, const i32* classes, const i64* weights, con
         row = memory.work.order[k] & 0x7FFFFFFF
         here = values[row]
         if here - last > tolerance:
-            offer(scorer, sums, rows, weight, sums + scorer.n_classes, last, here, passed + k,
+            offer(scorer, sums, rows, weight, sums + scorer.n_sums, last, here, passed + k,
                   best)
         last = here
         step = 1 if weights == NULL else weights[row]
@@ -117,7 +117,7 @@ cdef void search_sorted(SearchMemory* memory, const Gathered* gathered, const u8
     cdef const i64* weights = gathered.weights if gathered.weighted else NULL
     cdef i64* sums = memory.work.left
     cdef double last
-    memset(sums, 0, scorer.n_classes * sizeof(i64))
+    memset(sums, 0, scorer.n_sums * sizeof(i64))
     for k in range(n):
         if leaves[k]:
             step = 1 if weights == NULL else weights[k]
@@ -130,7 +130,7 @@ cdef void search_sorted(SearchMemory* memory, const Gathered* gathered, const u8
     if 1.0 - last > tolerance:
         rows = n - rows                      # all have crossed
         weight = scorer.weight - weight
-        offer(scorer, sums, rows, weight, sums + scorer.n_classes, last, 1.0, n, best)
+        offer(scorer, sums, rows, weight, sums + scorer.n_sums, last, 1.0, n, best)
 
 
 # -- in bins ---------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ cdef void swing_search(Swing* swing, SearchMemory* memory, const Gathered* gathe
     cdef i64 n = gathered.n, n_bins, found
     cdef Cut held = best[0]
     if not (n >= FEW_ROWS and n <= MOST_ROWS and not gathered.weighted
-            and scorer.n_classes == gathered.n_present and gathered.n_present <= MOST_CLASSES
+            and scorer.n_sums == gathered.n_present and gathered.n_present <= MOST_CLASSES
             and (scorer.code == TWOING or (scorer.code == GINI and gathered.n_present == 2))):
         search_sorted(memory, gathered, leaves, tolerance, scorer, best)
         return
@@ -345,7 +345,7 @@ def best_place(const double[:, ::1] values, const u8[::1] leaves, const i32[::1]
     scorer.min_rows = limits[1]
     scorer.min_weight = limits[2]
     scorer.n_rows = n
-    scorer.n_classes = gathered.n_present
+    scorer.n_sums = gathered.n_present
     scorer.counts = gathered.counts
     scorer.weight = 0
     for i in range(gathered.n_present):

@@ -1,0 +1,145 @@
+"""Trees of numbers against their slow twin; and the same tree whatever rows come in what order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from obliqua.criteria import NUMBER_CRITERIA, get_criterion
+from obliqua.data.problem import Problem, encode_numbers
+from obliqua.engine import parts as in_parts
+from obliqua.engine.grow import grow
+from obliqua.engine.proposals import Proposals, read_directions
+from obliqua.engine.rules import Rules
+from obliqua.engine.search import SplitSearch
+from obliqua.tree.tree import Tree
+from reference import search
+from reference.numbers import NumberNode, grow_numbers
+
+NORMALS = np.array([[1.0, 1.0, 0.0], [1.0, -2.0, 0.5]])
+
+
+def table(seed: int, n: int, n_outputs: int, kind: str) -> tuple[Any, Any, Any]:
+    """Rows with ties and a constant column; numbers with ties, or far apart, or wild."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6, (n, 3)) / 2.0
+    X[:, 2] = 1.0 if seed % 2 else rng.normal(size=n)
+    y = rng.integers(0, 3, (n, n_outputs)).astype(np.float64)
+    if kind == "real":
+        y = rng.normal(size=(n, n_outputs)) + X[:, :1]
+    elif kind == "far":
+        y = 1e12 + rng.normal(size=(n, n_outputs))
+    elif kind == "outlier":
+        y[rng.integers(n)] = 1e15
+    weights = rng.integers(1, 4, n) if seed % 3 else np.ones(n, dtype=np.int64)
+    return X, y, weights
+
+
+def assert_like_the_twin(tree: Tree, twin: list[NumberNode], m: int) -> None:
+    assert tree.n_nodes == len(twin)
+    for number, node in enumerate(twin):
+        assert tree.n_samples[number] == len(node.rows)
+        assert tree.stats[number, 1 : 1 + m].tolist() == node.mean
+        np.testing.assert_allclose(tree.stats[number, -1], node.error, rtol=1e-14)
+        assert tree.is_leaf[number] == (node.split is None)
+        assert tree.gain[number] == node.gain
+    planes = [node.split for node in twin if node.split is not None]
+    assert tree.threshold.tolist() == [split[3] for split in planes]
+    assert tree.coef_idx.tolist() == [k for split in planes for k in split[2].idx]
+
+
+@given(
+    st.integers(0, 10**6),
+    st.integers(2, 40),
+    st.integers(1, 3),
+    st.sampled_from(["whole", "real", "far", "outlier"]),
+    st.booleans(),
+    st.integers(1, 3),
+)
+def test_the_tree_is_the_twins(
+    seed: int, n: int, n_outputs: int, kind: str, oblique: bool, min_rows: int
+) -> None:
+    X, y, weights = table(seed, n, n_outputs, kind)
+    axes = search.axes(3)
+    slanted = [
+        search.Direction(tuple(np.flatnonzero(a).tolist()), tuple(a[a != 0].tolist()))
+        for a in NORMALS
+    ]
+    twin = grow_numbers(
+        X, y, weights.tolist(), lambda rows: slanted if oblique else axes, min_rows=min_rows
+    )
+    problem = encode_numbers(X, y, sample_weight=weights)
+    proposer = Proposals(lambda node: NORMALS, axis_parallel=False) if oblique else None
+    rules = Rules(min_samples_leaf=min_rows, zero_gain=True)
+    assert_like_the_twin(grow(problem, proposer, "squared_error", rules), twin, n_outputs)
+
+
+def grown(problem: Problem, **options: Any) -> Tree:
+    return grow(problem, None, "squared_error", Rules(max_leaf_nodes=30), **options)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_order_threads_and_weights_do_not_show(n_outputs: int) -> None:
+    rng = np.random.default_rng(n_outputs)
+    X = rng.normal(size=(30_000, 4)).round(2)
+    y = np.column_stack([X[:, 0] ** 2 + rng.normal(size=30_000) * 0.1] * n_outputs)
+    weights = rng.integers(1, 3, len(X))
+    tree = grown(encode_numbers(X, y, sample_weight=weights))
+    order = rng.permutation(len(X))
+    assert grown(encode_numbers(X[order], y[order], sample_weight=weights[order])) == tree
+    assert grown(encode_numbers(X, y, sample_weight=weights), n_threads=3) == tree
+    repeated = grown(encode_numbers(np.repeat(X, weights, axis=0), np.repeat(y, weights, axis=0)))
+    assert repeated.stats.tolist() == tree.stats.tolist()
+    assert repeated.threshold.tolist() == tree.threshold.tolist()
+
+
+@pytest.mark.parametrize("n_parts", [1, 4, 16, 37])
+def test_a_split_from_parts_is_the_split_in_memory(n_parts: int) -> None:
+    for seed, n_outputs in ((0, 1), (1, 1), (2, 3)):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(3000, 3)) if seed else rng.integers(0, 9, (3000, 3)) / 4.0
+        y = np.column_stack([X[:, 0] - X[:, 1] + rng.normal(size=3000)] * n_outputs)
+        problem = encode_numbers(X, y, sample_weight=rng.integers(1, 4, 3000))
+        planes = read_directions(np.vstack([np.eye(3), NORMALS]), 3)
+        assert planes is not None
+        criterion, rules = get_criterion("squared_error"), Rules(min_samples_leaf=5)
+        rows = np.arange(3000, dtype=np.int32)
+        whole = SplitSearch(problem, rows, problem.counts, criterion, rules).best(planes)
+        assert whole is not None
+        pieces = np.split(rng.permutation(rows), np.sort(rng.integers(0, 3001, n_parts - 1)))
+        parts = [
+            in_parts.Part(problem.take(some), np.arange(len(some), dtype=np.int32))
+            for some in pieces
+        ]
+        found = in_parts.search_parts(parts, planes, criterion, rules, n_bins=64, few_rows=50)
+        assert found is not None
+        assert (found.goodness, found.order, found.rows_left, found.threshold) == (
+            whole.goodness,
+            whole.order,
+            whole.rows_left,
+            whole.threshold,
+        )
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 2**26)), min_size=2, max_size=8))
+def test_the_formula_in_python_is_the_compiled_one(rows: list[tuple[int, int]]) -> None:
+    from obliqua._core.search.criterion import py_bound, py_goodness
+
+    sums = np.array(
+        [(w, w * k, w * (k * k >> 26), w * (k * k & (2**26 - 1))) for w, k in rows], dtype=np.int64
+    )
+    left, right = sums[: len(rows) // 2].sum(axis=0), sums[len(rows) // 2 :].sum(axis=0)
+    score = py_goodness(7, left, right)
+    assert score == NUMBER_CRITERIA["squared_error"].goodness(left, right)
+    # No cut inside a bin is better than its bound.
+    for first in range(1, len(rows)):
+        for last in range(first + 1, len(rows)):
+            bound = py_bound(
+                7, sums[:first].sum(axis=0), sums[first:last].sum(axis=0), sums.sum(0)
+            )
+            for cut in range(first, last + 1):
+                assert py_goodness(7, sums[:cut].sum(axis=0), sums[cut:].sum(axis=0)) <= bound
