@@ -137,7 +137,7 @@ def test_a_component_of_three_nodes_answers_the_same_everywhere(of_odt: dict[str
     """As the text below the figure says; with eight leaves it does not."""
     three, eight = (of_odt["fitted"](n) for n in (2, 8))
     shares = [
-        model.component_weights_[0] * model.trees_[0].stats[model.trees_[0].is_leaf, 1]
+        model.component_weights_[0] * model.trees_[0].mean[model.trees_[0].is_leaf, 1]
         for model in (three, eight)
     ]
     assert len(shares[0]) == 2 and (shares[0] > 0.5).all()

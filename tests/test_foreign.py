@@ -82,7 +82,7 @@ def test_it_can_be_read() -> None:
     "thing",
     [
         DecisionTreeClassifier(),
-        DecisionTreeRegressor().fit(X, Y),
+        DecisionTreeRegressor(),
         RandomForestClassifier(2).fit(X, Y),
         CartClassifier().fit(X, Y),
         None,

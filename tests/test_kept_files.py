@@ -39,6 +39,9 @@ def test_the_files_are_there() -> None:
         "hhcart_with_names",
         "own_proposer",
         "several_trees",
+        "sum_of_counts",
+        "sum_of_numbers",
+        "numbers",
     } <= set(NAMES)
     assert max(path.stat().st_size for path in FILES.glob("*.obliqua")) < 10_000
 
@@ -72,7 +75,8 @@ def test_what_is_loaded_answers_as_it_did(name: str) -> None:
         return
     container = getattr(model, "model_", model)
     assert container.predict(rows).tolist() == said["predicted"]
-    assert container.predict_proba(rows).tolist() == said["shares"]
+    if len(container.classes):
+        assert container.predict_proba(rows).tolist() == said["shares"]
     assert container.combine == said["combine"]
     assert container.classes.tolist() == said["classes"]
     assert str(container.classes.dtype) == said["classes_type"]

@@ -291,7 +291,7 @@ def test_bounds_that_differ_read_differently() -> None:
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
-        ({"order": "size"}, "order must be one of 'rows', 'share', 'tree', 'class'; got 'size'"),
+        ({"order": "size"}, "'tree', 'share', 'class' for a tree of classes; got 'size'"),
         ({"digits": 0}, "digits must be an integer of at least 1; got 0"),
         ({"max_terms": -1}, "max_terms must be None or an integer of at least 0"),
         ({"class_names": "ab"}, "each of the 2 classes; got 'ab'"),

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
 
 import obliqua
 from obliqua.data.encoding import Column, Encoding
@@ -90,6 +91,24 @@ def bare_tree() -> Tree:
     return cart().tree_
 
 
+def student() -> Model:
+    X, y = iris()
+    teacher = RandomForestClassifier(5, random_state=0)
+    model = obliqua.DistilledClassifier(teacher, n_trees=3, max_leaves=9, random_state=0)
+    return model.fit(X, SPECIES[y]).model_
+
+
+def numbers() -> Model:
+    builder = obliqua.TreeBuilder(n_features=4, n_outputs=2)
+    builder.add_split("r", {2: 1.0, 3: -0.5}, 2.0, ("l", "m"), fill={2: 1.0, 3: 0.5})
+    builder.add_split("m", {0: 1.0}, 6.0, ("ml", "mr"))
+    builder.set_leaf("l", [20.5, -1.25, 0.1, 3.5], 20)
+    builder.set_leaf("ml", value=[0.3, 1e9], n_samples=7)
+    builder.set_leaf("mr", value=[-2.0, 0.0], n_samples=3)
+    tree = builder.build()
+    return Model((tree, tree.subtree(2)), "mean", Encoding.identity(4), np.zeros(0))
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "cart": cart,
     "hhcart_with_names": hhcart_with_names,
@@ -98,6 +117,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "several_trees": several_trees,
     "every_kind_of_node": every_kind_of_node,
     "bare_tree": bare_tree,
+    "sum_of_counts": student,  # written before there were trees of numbers
+    "sum_of_numbers": student,
+    "numbers": numbers,
 }
 
 
@@ -137,8 +159,9 @@ def contents(model: Any, rows: np.ndarray) -> dict[str, Any]:
             "names": list(container.encoding.names),
             "levels": [list(column.levels) for column in container.encoding.columns],
             "predicted": container.predict(rows).tolist(),
-            "shares": plain(container.predict_proba(rows)),
         }
+        if len(container.classes):
+            said["shares"] = plain(container.predict_proba(rows))
     if not isinstance(model, Tree | Model):
         said["parameters"] = {key: kept(value) for key, value in model.get_params().items()}
         said["feature_names_in"] = list(getattr(model, "feature_names_in_", []))

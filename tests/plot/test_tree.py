@@ -22,8 +22,10 @@ from obliqua import (
     TreeError,
     plot_tree,
 )
+from obliqua.data.encoding import Encoding
 from obliqua.plot._rows import Sample, along, histogram
 from obliqua.plot.tree import shown_nodes
+from obliqua.tree.model import Model
 from obliqua.words.subject import subject_of
 from plot.pictures import (
     LONG,
@@ -373,12 +375,12 @@ def test_a_tree_about_two_classes_shows_their_rows_only() -> None:
 
 
 def test_bars_of_a_component_stay_in_their_boxes() -> None:
-    """Its stats may be negative: they are means of a function, not sums of rows."""
-    builder = TreeBuilder(n_features=1, n_stats=2)
+    """Its numbers for the classes are means of a function, and may be below 0."""
+    builder = TreeBuilder(n_features=1, n_outputs=2)
     builder.add_split("root", {0: 1.0}, 0.5, ("a", "b"))
-    builder.set_leaf("a", [-3.4, 4.4])
-    builder.set_leaf("b", [1.7, -0.7])
-    ax = plot_tree(builder.build())
+    builder.set_leaf("a", value=[-3.4, 4.4])
+    builder.set_leaf("b", value=[1.7, -0.7])
+    ax = plot_tree(Model((builder.build(),), "sum", Encoding.identity(1), np.array([0, 1])))
     frames = boxes(ax)
     drawn = [
         (int(gid.split("-")[1]), path.get_extents(artist.get_transform()))

@@ -109,7 +109,7 @@ def test_what_is_missing_goes_where_most_levels_are(make: type) -> None:
     missing = np.array([[np.nan]])
     for values, expected in (([1.0, 0.0, 0.0], 0.0), ([1.0, 1.0, 0.0], 1.0)):
         tree = tree_of(make(domain, np.array(values)[:, None]))
-        assert tree.stats[tree.apply(missing)] == pytest.approx(expected, abs=1e-15)
+        assert tree.mean[tree.apply(missing)] == pytest.approx(expected, abs=1e-15)
 
 
 def test_many_levels_need_no_table_of_all_pairs() -> None:
@@ -123,10 +123,10 @@ def test_many_levels_need_no_table_of_all_pairs() -> None:
         )
     )
     assert tree.threshold.tolist() == [12_345.0]
-    spectrum = spectrum_of(tree, domain, tree.stats)
+    spectrum = spectrum_of(tree, domain)
     points = np.array([[0], [12_344], [12_345], [29_999]])
     np.testing.assert_allclose(spectrum.value(points).ravel(), [3, 3, 1, 1], atol=1e-9)
     assert spectrum.restrict(0, 12_345).mean == pytest.approx([1.0])
     again = tree_of(spectrum)
     assert again.threshold.tolist() == [12_345.0]
-    np.testing.assert_allclose(again.stats[1:], [[3.0], [1.0]], atol=1e-9)
+    np.testing.assert_allclose(again.mean[1:], [[3.0], [1.0]], atol=1e-9)

@@ -186,7 +186,7 @@ def test_small_differences_are_built_too(function_of: Any) -> None:
     domain = Domain.of_levels([2, 2])
     values = [0.0, 1.0, 0.0, 1.0 + 1e-9, 1.0 - 1e-9]
     tree = rebuild(function_of(builder.build(), domain, values)).tree
-    found = tree.stats[tree.apply(twin.points([2, 2]).astype(float))].ravel()
+    found = tree.mean[tree.apply(twin.points([2, 2]).astype(float))].ravel()
     np.testing.assert_allclose(found, [1.0, 1.0, 1.0 + 1e-9, 1.0 - 1e-9], rtol=0, atol=1e-14)
 
 

@@ -41,7 +41,7 @@ def test_every_point_has_the_class_of_the_function(function_of: Any, seed: int) 
     expected = twin.function_of(tree, domain, values)
     expected = expected + twin.function_of(other, domain, 0.5 * numbers)
     built = tree_of(function, merge="class")
-    found = built.leaf_label[built.apply(twin.rows_of(domain))]
+    found = built.mean.argmax(axis=1)[built.apply(twin.rows_of(domain))]
     np.testing.assert_array_equal(found, expected.argmax(axis=1))
     assert built.n_leaves <= tree_of(function).n_leaves
 
@@ -54,8 +54,8 @@ def test_one_output_is_judged_by_what_is_made_of_it(seed: int) -> None:
     def two(mean: np.ndarray) -> np.ndarray:
         return np.array([0.4 - mean[0], mean[0] - 0.4])
 
-    built = rebuild(spectrum_of(tree, domain, values), merge="class", stats=two).tree
-    found = built.leaf_label[built.apply(twin.rows_of(domain))]
+    built = rebuild(spectrum_of(tree, domain, values), merge="class", scores=two).tree
+    found = built.mean.argmax(axis=1)[built.apply(twin.rows_of(domain))]
     expected = twin.function_of(tree, domain, values)[:, 0] > 0.4
     np.testing.assert_array_equal(found, expected)
 
@@ -65,7 +65,7 @@ def test_a_settled_node_is_not_split(monkeypatch: pytest.MonkeyPatch) -> None:
     domain = Domain.of_levels([2] * 10)
     ripple = tuple((feature, 1) for feature in range(10))
     function = Spectrum.from_dict(domain, {(): 0.0, ((0, 1),): 1.0, ripple: 0.2})
-    two = {"merge": "class", "stats": lambda mean: np.array([-mean[0], mean[0]])}
+    two = {"merge": "class", "scores": lambda mean: np.array([-mean[0], mean[0]])}
     monkeypatch.setattr(building, "MAX_LEAVES", 2)
     assert rebuild(function, **two).tree.n_leaves == 2
     # A ripple that can change the class is followed.

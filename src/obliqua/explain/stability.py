@@ -271,6 +271,7 @@ def split_stability(
         if not isinstance(number, Integral) or number < least:
             raise ValueError(f"{name} must be an integer of at least {least}; got {number!r}.")
     chosen = _chosen(subject.tree, nodes)
+    subject.require_classes("split_stability draws rows with their classes")
     Z, codes = subject.rows(X), subject.codes(y)
     if len(codes) != len(Z):
         raise ValueError(f"y must have a label per row of X; got {len(codes)} for {len(Z)} rows.")

@@ -242,6 +242,7 @@ def subclasses(
        3  b         2  100 %  100 %      0.00
     """
     subject = subject_of(model, feature_names, class_names, tree)
+    subject.require_classes("Subclasses are leaves with rows of one class")
     Z, codes = subject.labelled_rows(X, y)
     rows = subject.rows_told_apart(codes)
     if not rows.all():

@@ -12,9 +12,9 @@ from obliqua.words.phrases import (
     fill_lines,
     leaves_below,
     parts_of,
-    written_class,
-    written_classes,
+    written_answer,
     written_counted,
+    written_mix,
     written_rows,
 )
 from obliqua.words.question import asked
@@ -56,7 +56,8 @@ def export_graphviz(
         Where to write the graph too: a path, whose file is replaced at once when everything is
         written, or a file that is open for writing text.
     feature_names, class_names : sequence of str, default=None
-        Names instead of those that the model knows; those of classes in the order of `classes_`.
+        Names instead of those that the model knows; those of classes in the order of `classes_`,
+        or of the outputs of a tree of numbers.
     tree : int, default=None
         Which tree of a model with several.
     max_depth : int, default=None
@@ -68,7 +69,8 @@ def export_graphviz(
     digits : int, default=4
         How many significant digits to show.
     filled : bool, default=True
-        Whether boxes have the colour of their class, the stronger the purer they are.
+        Whether boxes have the colour of their class, the stronger the purer they are. Those of
+        numbers are the darker the larger the first of them is.
 
     Returns
     -------
@@ -159,9 +161,12 @@ class _Graph:
 
     def _end(self, node: int) -> list[str]:
         """Write a leaf, or a node whose question is not shown."""
-        facts = [written_rows(self.subject, node), written_classes(self.subject, node)]
-        lines = fill_lines(parts_of(written_class(self.subject, node)), WIDTH)
-        lines += fill_lines(parts_of(", ".join(filter(None, facts)), "(?<=[,;]) "), WIDTH)
+        facts = [written_rows(self.subject, node), written_mix(self.subject, node)]
+        between = "(?<=,) " if self.subject.holds_numbers else " +"
+        answer = written_answer(self.subject, node, self.digits)
+        lines = fill_lines(parts_of(answer, between), WIDTH)
+        known = ", ".join(filter(None, facts))
+        lines += fill_lines(parts_of(known, "(?<=[,;]) "), WIDTH) if known else []
         if not self.tree.is_leaf[node]:
             lines.append(f"({written_counted(int(self.n_leaves[node]), 'leaf')} below)")
         return lines
@@ -173,18 +178,23 @@ class _Graph:
         if found.question is not None:
             for note in found.question.scores(self.digits, self.max_terms, self.max_terms):
                 lines += fill_lines(note, WIDTH)
-        return [*lines, written_rows(self.subject, node)], answers or [["yes"], ["no"]]
+        rows = written_rows(self.subject, node)
+        return [*lines, rows] if rows else lines, answers or [["yes"], ["no"]]
 
     def _colour(self, node: int) -> str:
-        """Mix white with the colour of the largest class, by how far it is above chance."""
+        """Mix white with a colour: that of the largest class, or one for all numbers."""
         tree = self.tree
-        if not tree.stats[node].any():
+        if self.subject.holds_numbers:
+            label = 0 if self.subject.says_numbers else int(tree.mean[node].argmax())
+            part = self.subject.mean_place(node, label)
+        elif not tree.stats[node].any():
             return "#ffffff"
-        label = int(tree.leaf_label[node])
-        chance = 1.0 / tree.n_stats
-        share = float(tree.proportion[node, label])
-        purity = (share - chance) / (1.0 - chance) if tree.n_stats > 1 else 1.0
-        strength = PALEST + (STRONGEST - PALEST) * min(max(purity, 0.0), 1.0)
+        else:
+            label = int(tree.leaf_label[node])
+            chance = 1.0 / tree.n_stats
+            share = float(tree.proportion[node, label])
+            part = (share - chance) / (1.0 - chance) if tree.n_stats > 1 else 1.0
+        strength = PALEST + (STRONGEST - PALEST) * min(max(part, 0.0), 1.0)
         colour = COLOURS[label % len(COLOURS)]
         parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
         return "#" + "".join(f"{round(255 + (part - 255) * strength):02x}" for part in parts)

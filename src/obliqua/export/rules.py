@@ -10,18 +10,19 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from obliqua.data.encoding import written_name
-from obliqua.errors import TreeError
 from obliqua.export.text import check_limits
 from obliqua.tree.layout import NodeKind
 from obliqua.words.levels import asks_for_levels, level_sets, negation, shortened, written_levels
 from obliqua.words.numbers import ALL_DIGITS
 from obliqua.words.phrases import (
     cells,
-    holds_values,
     in_brackets,
+    spread_of,
+    written_answer,
     written_label,
     written_number_of_rows,
     written_share,
+    written_spread,
 )
 from obliqua.words.question import Question, Term, read_plane, scores, stand_ins
 from obliqua.words.subject import Subject, subject_of
@@ -43,9 +44,10 @@ class Rule:
     leaf : int
         The node number of the leaf, as `apply` gives it.
     label : object
-        The class that it predicts, as it is in `y`.
+        The class that it predicts, as it is in `y`; of a tree of numbers the mean, a tuple if
+        there are several outputs.
     class_name : str
-        What that class is called.
+        What that class is called; the means in words.
     conditions : tuple of Condition
         What holds for the rows that reach the leaf: `Between`, `OneOf` or `Largest`. All of
         them must hold.
@@ -58,6 +60,10 @@ class Rule:
     lift : float
         That share divided by the share of the class among all training rows: how much more
         frequent the class is here. NaN if there is none.
+    sd : float, default=NaN
+        The standard deviation of the one number of a tree of numbers; NaN if it is not known.
+    numbers : bool, default=False
+        Whether the rule is of a tree of numbers; then it has no `share` and no `lift`.
     """
 
     leaf: int
@@ -68,6 +74,8 @@ class Rule:
     weight: float
     share: float
     lift: float
+    sd: float = math.nan
+    numbers: bool = False
 
     @property
     def text(self) -> str:
@@ -78,10 +86,13 @@ class Rule:
 
     @property
     def _conclusion(self) -> str:
-        facts = written_number_of_rows(self.rows, self.weight)
-        if not math.isnan(self.share):
-            facts += f", {written_share(self.share)}"
-        return f"{written_label(self.class_name)} ({facts})"
+        rows = written_number_of_rows(self.rows, self.weight)
+        if not self.numbers:
+            share = "" if math.isnan(self.share) else f", {written_share(self.share)}"
+            return f"{written_label(self.class_name)} ({rows}{share})"
+        facts = [rows if self.rows or self.weight else "", written_spread(self.sd)]
+        known = ", ".join(filter(None, facts))
+        return f"{self.class_name} ({known})" if known else self.class_name
 
     def __str__(self) -> str:
         if cells(self.text) <= WIDTH:
@@ -100,11 +111,15 @@ class Rule:
         return [*written, f"   then {self._conclusion}"]
 
 
-ORDERS: dict[str, Callable[[Rule], Any] | None] = {
+ORDERS: dict[str, Callable[[Rule], Any]] = {
     "rows": lambda rule: (-rule.weight, -rule.rows),
-    "share": lambda rule: (math.isnan(rule.share), -rule.share, -rule.weight),
-    "tree": None,
+    "tree": lambda rule: 0,
 }
+CLASS_ORDERS = {
+    "share": lambda rule: (math.isnan(rule.share), -rule.share, -rule.weight),
+    "class": lambda rule: -rule.weight,
+}
+NUMBER_ORDERS = {"value": lambda rule: rule.label}
 
 
 def export_rules(
@@ -131,7 +146,8 @@ def export_rules(
     model : estimator, Model or Tree
         A fitted estimator of this library, a model that was loaded, or a tree.
     feature_names, class_names : sequence of str, default=None
-        Names instead of those that the model knows; those of classes in the order of `classes_`.
+        Names instead of those that the model knows; those of classes in the order of `classes_`,
+        or of the outputs of a tree of numbers.
     tree : int, default=None
         Which tree of a model with several.
     max_terms : int, default=None
@@ -139,14 +155,15 @@ def export_rules(
         are counted. None shows all.
     digits : int, default=4
         How many significant digits to show.
-    order : {"rows", "share", "class", "tree"}, default="rows"
+    order : {"rows", "share", "class", "value", "tree"}, default="rows"
         Which rules come first: those with the most weight of training rows; those with the
-        largest share of their class; those of the first class, with the most weight first; or
-        those at the left of the tree.
+        largest share of their class; those of the first class, with the most weight first; of
+        a tree of numbers those with the smallest mean of the first output; or those at the left
+        of the tree.
     exact : bool, default=False
-        Whether to write the conditions to the last digit, with the tree's own coefficients in
-        the order in which the tree adds them up, instead of scaled to a leading coefficient of
-        1 and rounded, and to say what missing numbers count in a sum, and which conditions on
+        Whether to write conditions and means to the last digit, with the tree's own coefficients
+        in the order in which the tree adds them up, instead of scaled to a leading coefficient
+        of 1 and rounded, and to say what missing numbers count in a sum, and which conditions on
         one number hold where it is missing (the conditions' attribute `missing` says it in any
         case). `digits` and `max_terms` are not used then.
 
@@ -162,8 +179,6 @@ def export_rules(
     ValueError
         If a parameter makes no sense, or the names are not as many as there are columns or
         classes.
-    TreeError
-        If the nodes hold values of a function, as those of a component of an ensemble.
 
     See Also
     --------
@@ -187,32 +202,41 @@ def export_rules(
     (2.0, 3.0)
     """
     subject = subject_of(model, feature_names, class_names, tree)
-    if holds_values(subject):
-        raise TreeError(
-            "The nodes of this tree hold values of a function, some of them negative, and rules "
-            "are about shares of rows. export_text and plot_tree show values."
-        )
     check_limits(max_terms=max_terms)
     check_limits(1, digits=digits)
-    if order not in (*ORDERS, "class"):
-        known = ", ".join(map(repr, (*ORDERS, "class")))
-        raise ValueError(f"order must be one of {known}; got {order!r}.")
+    orders = ORDERS | (NUMBER_ORDERS if subject.holds_numbers else CLASS_ORDERS)
+    if order not in orders:
+        what = "numbers" if subject.holds_numbers else "classes"
+        known = ", ".join(map(repr, orders))
+        raise ValueError(f"order must be one of {known} for a tree of {what}; got {order!r}.")
     paths = Paths(subject, digits, max_terms, exact)
-    rules = [_rule(subject, leaf, conditions) for leaf, conditions in paths.leaves()]
+    shown = ALL_DIGITS if exact else digits
+    rules = [_rule(subject, leaf, conditions, shown) for leaf, conditions in paths.leaves()]
+    rules.sort(key=orders[order])
     if order == "class":
-        rules.sort(key=lambda rule: (int(subject.tree.leaf_label[rule.leaf]), -rule.weight))
-    else:
-        key = ORDERS[order]
-        if key is not None:
-            rules.sort(key=key)
+        rules.sort(key=lambda rule: int(subject.tree.leaf_label[rule.leaf]))
     return rules
 
 
-def _rule(subject: Subject, leaf: int, conditions: tuple[Condition, ...]) -> Rule:
+def _rule(subject: Subject, leaf: int, conditions: tuple[Condition, ...], digits: int) -> Rule:
     tree = subject.tree
-    label = int(tree.leaf_label[leaf])
     weight = float(tree.weighted_n_node_samples[leaf])
     share = lift = math.nan
+    if subject.holds_numbers:
+        means = tuple(tree.mean[leaf].tolist())
+        return Rule(
+            leaf,
+            means if len(means) > 1 else means[0],
+            written_answer(subject, leaf, digits),
+            conditions,
+            int(tree.n_samples[leaf]),
+            weight,
+            share,
+            lift,
+            spread_of(subject, leaf),
+            numbers=True,
+        )
+    label = int(tree.leaf_label[leaf])
     if tree.stats[leaf].any():
         share = float(tree.proportion[leaf, label])
         everywhere = float(tree.proportion[0, label]) if tree.stats[0].any() else 0.0

@@ -16,10 +16,10 @@ from obliqua.words.phrases import (
     leaves_below,
     on_one_line,
     parts_of,
-    written_class,
-    written_classes,
+    written_answer,
     written_counted,
     written_gain,
+    written_mix,
     written_rows,
 )
 from obliqua.words.question import asked, stand_ins
@@ -50,8 +50,8 @@ def export_text(
 
     Each inner node is a question, in the original units of the features and scaled so that its
     leading coefficient is 1. Rows for which it holds go on at *yes*, the others at *no*. A leaf
-    is the class that it predicts. In parentheses stand the number of training rows at a node and,
-    for a leaf, the share of its class among them.
+    is the class that it predicts, or the mean. In parentheses stand the number of training rows
+    at a node and, for a leaf, the share of its class among them, or the standard deviation.
 
     A split on one qualitative feature names the levels that go on at *yes*. In a sum such a
     feature is a score, and below the question stands what its levels count, the largest first.
@@ -64,7 +64,8 @@ def export_text(
     model : estimator, Model or Tree
         A fitted estimator of this library, a model that was loaded, or a tree.
     feature_names, class_names : sequence of str, default=None
-        Names instead of those that the model knows; those of classes in the order of `classes_`.
+        Names instead of those that the model knows; those of classes in the order of `classes_`,
+        or of the outputs of a tree of numbers.
     tree : int, default=None
         Which tree of a model with several.
     max_depth : int, default=None
@@ -171,10 +172,8 @@ class _Writer:
     def lines(self) -> list[str]:
         """Write all parts of the tree: the top, then what was too deep to stand in it."""
         tree, leaves = self.tree, int(self.n_leaves[0])
-        share = written_classes(self.subject, 0).partition(";")[0]
-        mix = f", {written_class(self.subject, 0)}: {share}" if share else ""
         shape = f"{written_counted(leaves, 'leaf')}, depth {tree.depth}"
-        out = [f"{shape}; {written_rows(self.subject, 0)}{mix}"]
+        out = [f"{shape}; {self._whole()}"]
         out += [self.subject.note] if self.subject.note else []
         later = [_Entry(0, 0)]
         for start in later:  # grows while it is read
@@ -194,16 +193,24 @@ class _Writer:
                     waiting += reversed(children)
         return out
 
+    def _whole(self) -> str:
+        """Write what all training rows are together."""
+        rows, answer = written_rows(self.subject, 0), written_answer(self.subject, 0, self.digits)
+        mix = written_mix(self.subject, 0)
+        if self.subject.holds_numbers:
+            return ", ".join(filter(None, [rows, answer, mix]))
+        share = mix.partition(";")[0]
+        return f"{rows}, {answer}: {share}" if share else rows
+
     def _node(self, entry: _Entry) -> tuple[list[str], list[_Entry]]:
         node = entry.node
+        answer = written_answer(self.subject, node, self.digits)
         if self.tree.is_leaf[node]:
-            return self._lay(entry, [written_class(self.subject, node)], self._leaf(node)), []
+            return self._lay(entry, [answer], self._leaf(node)), []
         if self.max_depth is not None and entry.depth >= self.max_depth:
-            pieces = [written_class(self.subject, node), self.dots]
-            inside = (
-                f"{written_counted(int(self.n_leaves[node]), 'leaf')} below, {self._leaf(node)}"
-            )
-            return self._lay(entry, pieces, inside), []
+            below = f"{written_counted(int(self.n_leaves[node]), 'leaf')} below"
+            inside = ", ".join(filter(None, [below, self._leaf(node)]))
+            return self._lay(entry, [answer, self.dots], inside), []
         pieces, answers, notes, oblique = self._question(node)
         under = entry.below + self.line
         lines = self._lay(entry, pieces, written_rows(self.subject, node), under)
@@ -229,14 +236,14 @@ class _Writer:
         ]
 
     def _leaf(self, node: int) -> str:
-        facts = [written_rows(self.subject, node), written_classes(self.subject, node)]
+        facts = [written_rows(self.subject, node), written_mix(self.subject, node)]
         return ", ".join(filter(None, facts))
 
     def _lay(
         self, entry: _Entry, pieces: list[str], facts: str, under: str | None = None
     ) -> list[str]:
         """Lay one node out in lines: what leads here, what it says, and facts in parentheses."""
-        lead, words = entry.first, [*pieces, f"({facts})"]
+        lead, words = entry.first, [*pieces, f"({facts})"] if facts else pieces
         if entry.answer in YES_NO:
             lead += entry.answer
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from obliqua._typing import AnyArray
 from obliqua.data.encoding import Encoding
+from obliqua.data.target import Classes
 from obliqua.errors import ModelFileError
 from obliqua.io.container import MAGIC, Refused, first_entry, frame, inflate, pack
 from obliqua.io.values import from_json, labels_from_json, labels_to_json, to_json
@@ -27,8 +28,10 @@ __all__ = ["FORMAT", "VERSION", "from_bytes", "to_bytes"]
 
 #: What the first field of every header says.
 FORMAT = "obliqua model"
-#: The version of the format that is written, and the newest one that is read.
-VERSION = 1
+#: The newest version of the format. Only models with trees of numbers are written in it.
+VERSION = 2
+# The version of all others: every obliqua reads their files.
+_OF_CLASSES = 1
 
 _HEADER = "header.json"
 _CHECKSUMS = "checksums.json"
@@ -63,22 +66,24 @@ def to_bytes(model: Model, about: Mapping[str, Any] | None = None) -> bytes:
         )
     for tree in model.trees:
         tree.validate()
-    arrays = {name: _joined(name, model.trees) for name in ARRAYS}
+    number = _version_of(model)
+    parts = {name: [_stored(tree, name, number) for tree in model.trees] for name in ARRAYS}
+    arrays = {name: _joined(name, part) for name, part in parts.items()}
     header = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": number,
         "written_by": f"obliqua {version('obliqua')}",
         "about": _checked_about(about),
         "combine": model.combine,
         "classes": _named("classes", labels_to_json, model.classes),
         "encoding": _named("encoding", _encoding_to_json, model.encoding),
         "n_features": model.encoding.n_columns,
-        "trees": [{"origin_labels": list(tree.origin_labels)} for tree in model.trees],
+        "trees": [_tree_facts(tree, number) for tree in model.trees],
         "arrays": {
             name: {
                 "type": array.dtype.str,
                 "shape": list(array.shape),
-                "lengths": [len(getattr(tree, name)) for tree in model.trees],
+                "lengths": [len(part) for part in parts[name]],
             }
             for name, array in arrays.items()
         },
@@ -89,6 +94,23 @@ def to_bytes(model: Model, about: Mapping[str, Any] | None = None) -> bytes:
     members.append((_CHECKSUMS, _json_bytes(sums)))
     data = pack(members)
     return data if len(model.trees) <= _most_trees(len(data)) else pack(members, level=0)
+
+
+def _version_of(model: Model) -> int:
+    """Return the oldest version of the format that can hold a model."""
+    classes = all(tree.task == Classes.task for tree in model.trees)
+    return _OF_CLASSES if classes else VERSION
+
+
+def _tree_facts(tree: Tree, number: int) -> Fields:
+    facts: Fields = {"origin_labels": list(tree.origin_labels)}
+    return facts if number == _OF_CLASSES else {**facts, "task": tree.task}
+
+
+def _stored(tree: Tree, name: str, number: int) -> AnyArray:
+    """Return an array as a file has it: stats of trees of numbers stand one after another."""
+    array: AnyArray = getattr(tree, name)
+    return array.ravel() if name == "stats" and number > _OF_CLASSES else array
 
 
 def _most_trees(file_size: int) -> int:
@@ -144,9 +166,9 @@ def _json_bytes(state: Fields) -> bytes:
     return text.encode("ascii")
 
 
-def _joined(name: str, trees: Iterable[Tree]) -> AnyArray:
+def _joined(name: str, parts: Sequence[AnyArray]) -> AnyArray:
     """Return an array of all trees, one after another, in the narrowest type that is exact."""
-    array: AnyArray = np.concatenate([getattr(tree, name) for tree in trees])
+    array: AnyArray = np.concatenate(parts)
     kind = ARRAYS[name].kind
     for candidate in _TYPES[kind]:
         dtype = np.dtype(candidate)
@@ -339,6 +361,9 @@ def _model_of(header: Fields, joined: Mapping[str, AnyArray]) -> Model:
         if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
             raise Refused("is damaged: the names of proposals are no strings")
         others = {"n_features": header["n_features"], "origin_labels": labels}
+        if header["version"] > _OF_CLASSES:
+            arrays["stats"] = arrays["stats"].reshape(len(arrays["kind"]), -1)
+            others["task"] = facts["task"]
         trees.append(Tree.from_arrays({**arrays, **others}))
     encoding = _encoding_from_json(header["encoding"])
     return Model(tuple(trees), header["combine"], encoding, labels_from_json(header["classes"]))

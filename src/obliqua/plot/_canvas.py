@@ -22,6 +22,8 @@ _COLOURS = (
     *("#888888", "#44dddd", "#005511", "#ff8888", "#1144aa", "#886600", "#995544", "#aa1177"),
     *("#ddbbff", "#333366"),
 )
+# Numbers from the least to the largest: from pale to dark, also without colours.
+RAMP = ("#f7dc6f", "#45a88f", "#2b3f87")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "p")
 
 # What stands for a sign that the font lacks; a hollow square for every other one.
@@ -43,6 +45,13 @@ def mix(colour: str, other: str, share: float) -> str:
 
 def _channels(colour: str) -> list[int]:
     return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+
+
+def ramp_colour(place: float) -> str:
+    """Return the colour of a number, given its place between the least, 0, and the largest, 1."""
+    step = min(max(place, 0.0), 1.0) * (len(RAMP) - 1)
+    first = min(int(step), len(RAMP) - 2)
+    return mix(RAMP[first], RAMP[first + 1], step - first)
 
 
 def class_colours(n_classes: int) -> list[str]:

@@ -9,13 +9,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from obliqua._typing import FloatArray
-from obliqua.plot._canvas import EDGE, GREY, INK, Canvas, Font, class_colours
-from obliqua.plot._rows import Along, Histogram
+from obliqua._typing import FloatArray, Int64Array
+from obliqua.data.target import Numbers
+from obliqua.plot._canvas import EDGE, GREY, INK, Canvas, Font, class_colours, ramp_colour
+from obliqua.plot._rows import Along, Histogram, Sample, first_number_at, sums_at
 from obliqua.tree.layout import NodeKind
+from obliqua.tree.tree import Tree
 from obliqua.words.levels import LevelBranch
 from obliqua.words.numbers import write_number
-from obliqua.words.phrases import written_label
+from obliqua.words.phrases import spread_of, written_answer, written_label, written_means
 from obliqua.words.question import Question, Scores, Term, conditions, read_plane
 from obliqua.words.subject import Subject
 
@@ -221,11 +223,121 @@ class Palette:
         names = tuple(written_label(name) for name in subject.class_names)
         return cls(names, class_colours(len(names)))
 
+    def colour_of(self, tree: Tree, node: int) -> str:
+        """Return the colour of the class of a node."""
+        return self.colours[int(labels_of(tree)[node])]
+
+    def name_of(self, subject: Subject, node: int) -> str:
+        """Return the class of a node, with its number in a tree of numbers for classes."""
+        label = int(labels_of(subject.tree)[node])
+        if not subject.holds_numbers:
+            return self.names[label]
+        return f"{self.names[label]}: {minus(written_means(subject, node)[label])}"
+
+    def draw_answer(
+        self,
+        canvas: Canvas,
+        place: Place,
+        subject: Subject,
+        sample: Sample | None,
+        node: int,
+    ) -> None:
+        """Draw the classes of a node as a bar."""
+        class_bar(canvas, place, sums_at(subject, sample, node), self, f"node-{node}-classes")
+
+    def legend(self, font: Font, width: float, size: float, note: str = "") -> Legend:
+        """Return the names of the classes on lines of a width in inches."""
+        return Legend.of(self, font, width, size, note)
+
+
+def labels_of(tree: Tree) -> Int64Array:
+    """Return the class of each node: the largest, or the one with the largest number."""
+    if tree.task == Numbers.task:
+        return tree.mean.argmax(axis=1).astype(np.int64, copy=False)
+    return tree.leaf_label
+
+
+@dataclass(frozen=True)
+class Shades:
+    """Colours for the first number that a tree says, pale for small and dark for large ones."""
+
+    name: str
+    low: float
+    high: float
+    reach: tuple[float, float]  # of the leaves' means and standard deviations
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, subject: Subject) -> Shades:
+        """Return the numbers of a tree, from the least leaf to the largest."""
+        tree = subject.tree
+        leaves = np.flatnonzero(tree.is_leaf)
+        means = tree.mean[leaves, 0]
+        spread = np.nan_to_num([spread_of(subject, int(node)) for node in leaves])
+        reach = (float((means - spread).min()), float((means + spread).max()))
+        low, high = (float(end[0]) for end in subject.mean_ends)
+        return cls(subject.class_names[0], low, high, reach)
+
+    def colour(self, value: float) -> str:
+        """Return the colour of a number."""
+        size = self.high - self.low
+        return ramp_colour((value - self.low) / size if size > 0 else 0.5)
+
+    def colour_of(self, tree: Tree, node: int) -> str:
+        """Return the colour of the mean of a node."""
+        return self.colour(float(tree.mean[node, 0]))
+
+    def name_of(self, subject: Subject, node: int) -> str:
+        """Return the mean of a node in words; of several, the one that has the colour."""
+        if len(subject.class_names) > 1:
+            return f"{written_label(self.name)}: {minus(written_means(subject, node)[0])}"
+        return minus(written_answer(subject, node))
+
+    def draw_answer(
+        self,
+        canvas: Canvas,
+        place: Place,
+        subject: Subject,
+        sample: Sample | None,
+        node: int,
+    ) -> None:
+        """Draw where the mean of a node lies, and a standard deviation to both sides of it."""
+        left, bottom, width, height = place
+        mean, spread = first_number_at(subject, sample, node)
+        low, high = self.reach
+        y, gid = bottom + height / 2, f"node-{node}-mean"
+        canvas.line([(left, y), (left + width, y)], 0.6, color=EDGE, zorder=4.0)
+        if math.isnan(mean):
+            return
+        places = np.array([mean, mean - spread, mean + spread])
+        places = (places - low) / (high - low) if high > low else np.full(3, 0.5)
+        ends = (left + width * np.clip(places, 0.0, 1.0)).tolist()
+        colour = self.colour(mean)
+        if spread > 0:
+            canvas.bars([(ends[1], y - 0.02, ends[2] - ends[1], 0.04)], [colour])
+        half = min(0.045, height / 2)
+        look = {"facecolors": [colour], "edgecolors": [INK], "linewidths": canvas.points(0.5)}
+        mark = (ends[0] - half, y - half, 2 * half, 2 * half)
+        canvas.bars([mark], [colour], **look, zorder=4.3).set_gid(gid)
+
+    def legend(self, font: Font, width: float, size: float, note: str = "") -> ShadeLegend:
+        """Return the scale of colours."""
+        ends = tuple(minus(write_number(end)) for end in (self.low, self.high))
+        return ShadeLegend(font.fit(self.name, 2.2, size), ends, font, size, note)
+
+
+Paint = Palette | Shades
+
+
+def paint_of(subject: Subject) -> Paint:
+    """Return the colours of a picture: those of classes, or of numbers."""
+    return Shades.of(subject) if subject.says_numbers else Palette.of(subject)
+
 
 def class_bar(canvas: Canvas, place: Place, sums: FloatArray, palette: Palette, gid: str) -> None:
     """Draw a bar that is divided as the classes are; an empty one if there are none."""
     left, bottom, width, height = place
-    sums = np.maximum(sums, 0.0)  # trees of components of an ensemble have negative ones
+    sums = np.maximum(sums, 0.0)  # numbers for classes may be below 0
     total = float(sums.sum())
     if total > 0:
         ends = np.concatenate([[0.0], np.cumsum(sums / total)]) * width + left
@@ -235,10 +347,11 @@ def class_bar(canvas: Canvas, place: Place, sums: FloatArray, palette: Palette, 
     canvas.box(place, radius=0.0, **frame)
 
 
-def draw_histogram(
-    canvas: Canvas, place: Place, found: Histogram, palette: Palette, gid: str
-) -> None:
-    """Draw bars, classes on top of one another, and the cut as a line across."""
+def draw_histogram(canvas: Canvas, place: Place, found: Histogram, paint: Paint, gid: str) -> None:
+    """Draw bars, classes on top of one another, and the cut as a line across.
+
+    A bar of rows with numbers has the colour of their mean.
+    """
     left, bottom, width, height = place
     x = left + (found.edges - found.edges[0]) / (found.edges[-1] - found.edges[0]) * width
     totals = found.sums.sum(axis=1)
@@ -246,9 +359,11 @@ def draw_histogram(
     heights = np.where(totals > 0, np.maximum(height * totals / (totals.max() or 1.0), HAIR), 0.0)
     shares = found.sums / np.where(totals > 0, totals, 1.0)[:, None]
     tops = np.cumsum(shares, axis=1) * heights[:, None]
-    colours = palette.colours if found.sums.shape[1] > 1 else [EDGE]
+    colours = paint.colours if isinstance(paint, Palette) and shares.shape[1] > 1 else [EDGE]
     places, fills = [], []
     for b in range(len(totals)):
+        if isinstance(paint, Shades) and found.means is not None:
+            colours = [paint.colour(float(found.means[b]))]
         for c in np.flatnonzero(found.sums[b]).tolist():
             size = shares[b, c] * heights[b]
             places.append((x[b], bottom + tops[b, c] - size, 0.93 * (x[b + 1] - x[b]), size))
@@ -292,6 +407,53 @@ def two_sides(
     return texts
 
 
+STRIP, STRIP_PARTS = 1.1, 44  # width of a scale of colours, in inches, and its steps
+
+
+@dataclass(frozen=True)
+class ShadeLegend:
+    """A scale of colours with the numbers at its ends."""
+
+    name: str
+    ends: tuple[str, ...]
+    font: Font
+    size: float
+    note: str = ""
+
+    @property
+    def _starts(self) -> list[float]:
+        """Where the name, the first number, the strip and the other number begin."""
+        widths = [self.font.width(self.name, self.size) + 0.15]
+        widths += [self.font.width(self.ends[0], self.size) + 0.08, STRIP + 0.08]
+        return np.cumsum([0.0, *widths]).tolist()
+
+    @property
+    def width(self) -> float:
+        """The width in inches."""
+        own = self._starts[-1] + self.font.width(self.ends[1], self.size)
+        return max(own, self.font.width(self.note, self.size))
+
+    @property
+    def height(self) -> float:
+        """The height of all lines, in inches."""
+        return LEGEND_LINE * (1 + bool(self.note))
+
+    def draw(self, canvas: Canvas, left: float, top: float, paint: Paint) -> None:
+        """Draw the scale, and the note below it."""
+        y = top - LEGEND_LINE / 2
+        name, low, strip, high = (left + start for start in self._starts)
+        for x, text in ((name, self.name), (low, self.ends[0]), (high, self.ends[1])):
+            canvas.text(x, y, text, self.size, va="center_baseline")
+        part = STRIP / STRIP_PARTS
+        places = [(strip + k * part, y - 0.05, 1.2 * part, 0.1) for k in range(STRIP_PARTS)]
+        fills = [ramp_colour(k / (STRIP_PARTS - 1)) for k in range(STRIP_PARTS)]
+        canvas.bars(places, fills).set_gid("legend-scale")
+        if self.note:
+            y -= LEGEND_LINE
+            drawn = canvas.text(left, y, self.note, self.size, va="center_baseline", color=GREY)
+            drawn.set_gid("legend-note")
+
+
 @dataclass(frozen=True)
 class Legend:
     """The names of the classes with their colours, on lines."""
@@ -327,8 +489,9 @@ class Legend:
         """The height of all lines, in inches."""
         return LEGEND_LINE * (len(self.rows) + (self.left_out > 0) + bool(self.note))
 
-    def draw(self, canvas: Canvas, left: float, top: float, palette: Palette) -> None:
+    def draw(self, canvas: Canvas, left: float, top: float, palette: Paint) -> None:
         """Draw a swatch and a name for each class, from the top down."""
+        assert isinstance(palette, Palette)
         y = top - LEGEND_LINE / 2
         for row in self.rows:
             for at, c, name in row:

@@ -10,8 +10,9 @@ import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray, BoolArray, FloatArray
-from obliqua.plot._canvas import INK, Font, mark, mix, write
-from obliqua.plot._nodes import Palette
+from obliqua.plot._canvas import INK, RAMP, Font, mark, mix, write
+from obliqua.plot._nodes import Paint, Palette, Shades
+from obliqua.plot._rows import Sample
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.tree import Tree
 from obliqua.words.subject import Subject, read_column
@@ -170,18 +171,24 @@ def _restricted(
 # --- drawing ------------------------------------------------------------------------------------
 
 
-def region_colour(colour: str) -> str:
+def region_colour(paint: Paint, tree: Tree, node: int) -> str:
+    """Return the colour of a region: pale for a class, that of the scale for a number."""
+    colour = paint.colour_of(tree, node)
+    return colour if isinstance(paint, Shades) else paler(colour)
+
+
+def paler(colour: str) -> str:
     """Return the pale colour of a region, given the colour of its class."""
     return mix(colour, "#ffffff", 0.78)
 
 
 def draw_region(ax: Any, corners: FloatArray, colour: str, gid: str) -> None:
-    """Draw a region, given the colour of its class."""
+    """Draw a region of a colour."""
     patches = require("matplotlib.patches", "plot", "Drawing regions")
     drawn = patches.Polygon(
         corners,
         closed=True,
-        facecolor=region_colour(colour),
+        facecolor=colour,
         edgecolor=mix(INK, "#ffffff", 0.35),
         linewidth=0.7,
         joinstyle="round",
@@ -201,12 +208,72 @@ def show_window(ax: Any, window: FloatArray) -> None:
 def draw_rows(
     ax: Any,
     points: AnyArray,
-    codes: AnyArray,
-    palette: Palette,
+    sample: Sample,
+    paint: Paint,
     font: Font,
     strength: FloatArray | None = None,
 ) -> None:
-    """Draw rows by class, those with a missing coordinate not; `strength` is from 0 to 1."""
+    """Draw rows, if classes or numbers are known; `strength` is from 0 to 1.
+
+    Those with a missing coordinate are left out.
+    """
+    if sample.numbers is not None:
+        _draw_numbers(ax, points, sample.numbers[:, 0], strength)
+    elif sample.codes is not None and isinstance(paint, Palette):
+        _draw_classes(ax, points, sample.codes, paint, font, strength)
+
+
+def draw_scale(ax: Any, shades: Shades, font: Font) -> None:
+    """Draw a bar of colours beside the picture, for its rows too."""
+    cm = require("matplotlib.cm", "plot", "Drawing regions")
+    colors = require("matplotlib.colors", "plot", "Drawing regions")
+    low, high = shades.low, shades.high
+    if not low < high:
+        low, high = low - 0.5, high + 0.5
+    scale = cm.ScalarMappable(colors.Normalize(low, high), colour_map())
+    for rows in ax.collections:
+        if rows.get_gid() == "rows":
+            rows.set(cmap=scale.cmap, norm=scale.norm)
+    drawn = ax.figure.colorbar(scale, ax=ax, pad=0.02)
+    drawn.outline.set_visible(False)
+    drawn.ax.tick_params(labelsize=8)
+    write(drawn.ax.yaxis.label, font.fit(shades.name, 2.0, 9))
+    drawn.ax.yaxis.label.set_fontsize(9)
+
+
+def colour_map() -> Any:
+    """Return the colours of numbers as matplotlib takes them."""
+    colors = require("matplotlib.colors", "plot", "Drawing regions")
+    return colors.LinearSegmentedColormap.from_list("obliqua", RAMP)
+
+
+def _draw_numbers(
+    ax: Any, points: AnyArray, values: FloatArray, strength: FloatArray | None
+) -> None:
+    """Draw rows in the colours of their numbers."""
+    there = ~np.isnan(points).any(axis=1)
+    faint = faintness(len(points))
+    drawn = ax.scatter(
+        *points[there].T,
+        c=values[there],
+        s=point_size(len(points)),
+        alpha=faint if strength is None else faint * strength[there],
+        edgecolor=INK,
+        linewidth=0.6,
+        zorder=3,
+    )
+    drawn.set_gid("rows")
+
+
+def _draw_classes(
+    ax: Any,
+    points: AnyArray,
+    codes: AnyArray,
+    palette: Palette,
+    font: Font,
+    strength: FloatArray | None,
+) -> None:
+    """Draw rows in the colours and with the marks of their classes."""
     there = ~np.isnan(points).any(axis=1)
     present = np.unique(codes[there]).tolist()
     faint = faintness(len(points))

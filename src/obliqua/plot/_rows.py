@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
+from obliqua.data.target import Numbers
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.tree import Tree
 from obliqua.words.levels import LevelBranch, asks_for_levels, level_branches
-from obliqua.words.numbers import write_number
-from obliqua.words.phrases import holds_values, written_number_of_rows
+from obliqua.words.phrases import spread_of, written_number_of_rows
 from obliqua.words.question import Question, Term, read_plane
 from obliqua.words.subject import Subject, read_column, read_values
 
@@ -26,7 +26,7 @@ OFF_CUT = 0.25
 
 
 class Sample:
-    """Rows with their classes and weights, sent through a tree.
+    """Rows with their classes, or numbers, and weights, sent through a tree.
 
     Rows of classes that the tree does not tell apart are left out, unless all are asked for.
     """
@@ -40,9 +40,10 @@ class Sample:
         *,
         all_classes: bool = False,
     ) -> None:
-        self.tree = subject.tree
-        self.codes: AnyArray | None
-        self.Z, self.codes = (subject.rows(X), None) if y is None else subject.labelled_rows(X, y)
+        self.tree, self.says_numbers = subject.tree, subject.says_numbers
+        self.Z, known = (subject.rows(X), None) if y is None else subject.labelled_rows(X, y)
+        self.codes: AnyArray | None = None if self.says_numbers else known
+        self.numbers: FloatArray | None = known if self.says_numbers else None
         self.weight = _checked_weights(sample_weight, len(self.Z))
         if self.codes is not None and not all_classes:
             rows = subject.rows_told_apart(self.codes)
@@ -60,10 +61,11 @@ class Sample:
 
     def sums(self, node: int) -> FloatArray:
         """Return the weight of each class at a node; without labels, what the tree knows."""
+        known = _known_sums(self.tree, node)
         if self.codes is None:
-            return np.asarray(self.tree.stats[node])
+            return known
         rows = self.at(node)
-        sums = np.zeros(self.tree.n_stats)
+        sums = np.zeros(len(known))
         np.add.at(sums, self.codes[rows], self.weight[rows])
         return sums
 
@@ -71,29 +73,49 @@ class Sample:
 def rows_at(subject: Subject, sample: Sample | None, node: int) -> str:
     """Write how many rows reach a node: of the sample, or else in training.
 
-    A tree by hand may know the weight of its rows only, and that of a component has values: then
-    that of the class of the node.
+    A tree by hand may know the weight of its rows only, and one of numbers need not know any.
     """
-    if sample is None and holds_values(subject):
-        return f"value {write_number(float(subject.tree.stats[node].max()))}"
     if sample is not None:
         rows, weight = len(sample.at(node)), 0.0
     else:
         rows = int(subject.tree.n_samples[node])
         weight = float(rows or subject.tree.weighted_n_node_samples[node])
+        if subject.holds_numbers and not weight:
+            return ""
     return written_number_of_rows(rows, weight or float(rows))
 
 
 def note_on(sample: Sample | None) -> str:
     """Say which rows the bars of classes are about, where they are not those that are counted."""
-    if sample is None or sample.codes is not None:
+    if sample is None or sample.codes is not None or sample.numbers is not None:
         return ""
-    return "numbers of rows: those of X; classes: those of the training rows"
+    what = "means" if sample.says_numbers else "classes"
+    return f"numbers of rows: those of X; {what}: those of the training rows"
 
 
 def sums_at(subject: Subject, sample: Sample | None, node: int) -> FloatArray:
     """Return the weight of each class at a node: of the sample, or else in training."""
-    return np.asarray(subject.tree.stats[node]) if sample is None else sample.sums(node)
+    return _known_sums(subject.tree, node) if sample is None else sample.sums(node)
+
+
+def _known_sums(tree: Tree, node: int) -> FloatArray:
+    """Return the weight of each class at a node, or its numbers for them."""
+    return np.asarray(tree.mean[node] if tree.task == Numbers.task else tree.stats[node])
+
+
+def first_number_at(subject: Subject, sample: Sample | None, node: int) -> tuple[float, float]:
+    """Return mean and standard deviation of the first output: of the sample, or in training.
+
+    Both are NaN where no row of the sample is.
+    """
+    if sample is None or sample.numbers is None:
+        return float(subject.tree.mean[node, 0]), spread_of(subject, node)
+    rows = sample.at(node)
+    values, weight = sample.numbers[rows, 0], sample.weight[rows]
+    if not weight.sum() > 0:
+        return math.nan, math.nan
+    mean = float(np.average(values, weights=weight))
+    return mean, math.sqrt(float(np.average((values - mean) ** 2, weights=weight)))
 
 
 def _checked_weights(sample_weight: Any, n_rows: int) -> FloatArray:
@@ -171,6 +193,7 @@ class Histogram:
     cut: float
     steps: FloatArray | None = None
     names: tuple[str, ...] = ()
+    means: FloatArray | None = None  # by bin, of the first number of the rows, if they have any
 
     def place(self, value: float, left: bool) -> float:
         """Return where the value of a row is between the edges: on the side that the row takes.
@@ -208,7 +231,7 @@ def histogram(sample: Sample, scale: Along, node: int, n_bins: int = 28) -> Hist
     place = np.where(goes_left, np.clip(place, 0, n_left - 1), np.clip(place, n_left, None))
     place = np.minimum(place, len(edges) - 2)
     sums = _sums(sample, rows, place, len(edges) - 1)
-    return Histogram(edges, sums, cut)
+    return Histogram(edges, sums, cut, means=_means(sample, rows, place, sums))
 
 
 def _bars(
@@ -217,25 +240,38 @@ def _bars(
     """Count rows by their scores at a split on levels."""
     steps, step = np.unique(values, return_inverse=True)
     sums, names = _sums(sample, rows, step), _step_names(sample, scale, rows, step)
+    means = _means(sample, rows, step, sums)
     n_left = len(np.unique(step[goes_left]))
     if n_left in (0, len(steps)):
         # A row that takes the other side must have a place there.
         at = 0 if n_left == 0 else len(steps)
         beyond = min(scale.cut, steps[0]) - 1.0 if at == 0 else max(scale.cut, steps[-1]) + 1.0
         steps, sums = np.insert(steps, at, beyond), np.insert(sums, at, 0.0, axis=0)
+        means = None if means is None else np.insert(means, at, 0.0)
         names = (*names[:at], "", *names[at:])
         n_left = max(n_left, 1)
     edges = np.arange(len(steps) + 1, dtype=np.float64) - 0.5
-    return Histogram(edges, sums, n_left - 0.5, steps, names)
+    return Histogram(edges, sums, n_left - 0.5, steps, names, means)
 
 
 def _sums(sample: Sample, rows: Int64Array, place: AnyArray, n_bins: int = 0) -> FloatArray:
     """Add up the weights of rows by their bins and classes."""
-    n_classes = sample.tree.n_stats if sample.codes is not None else 1
+    n_classes = len(_known_sums(sample.tree, 0)) if sample.codes is not None else 1
     sums = np.zeros((n_bins or int(place.max()) + 1, n_classes))
     codes = np.zeros_like(place) if sample.codes is None else sample.codes[rows]
     np.add.at(sums, (place, codes), sample.weight[rows])
     return sums
+
+
+def _means(
+    sample: Sample, rows: Int64Array, place: AnyArray, sums: FloatArray
+) -> FloatArray | None:
+    """Return the mean of the first number of rows in each bin; 0 where there are none."""
+    if sample.numbers is None:
+        return None
+    weighted = sample.weight[rows] * sample.numbers[rows, 0]
+    total = np.bincount(place, weights=weighted, minlength=len(sums))
+    return np.divide(total, sums[:, 0], out=np.zeros(len(sums)), where=sums[:, 0] > 0)
 
 
 def _step_names(sample: Sample, scale: Along, rows: Int64Array, step: AnyArray) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,15 @@ from obliqua._extras import require
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.data.encoding import Column, written_name
 from obliqua.plot._canvas import Font, axes_of, check_ax, note_below, size_of_axes, write
-from obliqua.plot._nodes import Palette, minus
+from obliqua.plot._nodes import Paint, Palette, Shades, minus, paint_of
 from obliqua.plot._regions import (
+    colour_map,
     column_spreads,
     draw_region,
     draw_rows,
+    draw_scale,
     leaf_cells,
+    paler,
     qualitative_columns,
     region_colour,
     show_window,
@@ -47,11 +51,12 @@ def plot_boundary(
     class_names: Sequence[Any] | None = None,
     tree: int | None = None,
 ) -> Any:
-    """Draw the regions of the classes over two features, with the rows on top.
+    """Draw the regions of the classes, or of numbers, over two features, with the rows on top.
 
     For a model of more features the picture is a slice: all others are held at a value, which
     is said below the picture. The regions of a single tree are exact, one polygon per leaf;
-    those of several trees are found on a fine grid.
+    those of several trees are found on a fine grid. Numbers have a scale of colours beside the
+    picture; of several outputs the first one is shown.
 
     Parameters
     ----------
@@ -61,8 +66,8 @@ def plot_boundary(
         Rows; they say how far the picture reaches, and where the other features are held. Those
         in which a shown feature is missing are not drawn.
     y : array-like of shape (n_rows,), default=None
-        Their labels. Without them no rows are drawn. In the picture of a tree about two classes,
-        rows of others are left out.
+        Their labels, or numbers. Without them no rows are drawn. In the picture of a tree about
+        two classes, rows of others are left out.
     features : sequence of two str or int, default=None
         The two features, by name or by number; both must be numeric. By default the first two of
         a model with two, else the two that move rows most: those with the largest sum of gain
@@ -74,7 +79,8 @@ def plot_boundary(
     ax : matplotlib Axes, default=None
         Where to draw; without it, a figure is made.
     feature_names, class_names : sequence of str, default=None
-        Names instead of those that the model knows; those of classes in the order of `classes_`.
+        Names instead of those that the model knows; those of classes in the order of `classes_`,
+        or of the outputs of a tree of numbers.
     tree : int, default=None
         Draw only this tree of a model with several.
 
@@ -122,20 +128,20 @@ def plot_boundary(
     row, named = _held(subject, trees, sample.Z, pair, fixed or {})
     window = _window(sample.Z, pair)
     ax = axes_of(ax, (5.6, 4.6), "Drawing a boundary")
-    palette, font = Palette.of(subject), Font()
+    paint, font = paint_of(subject), Font()
     cells = None if several else leaf_cells(subject.tree, row, pair, window)
     if cells is None:
-        walker = (
-            container if several else Model(trees, "single", subject.encoding, subject.classes)
-        )
-        _draw_grid(ax, walker, row, pair, window, palette)
+        walker = container if several else _alone(subject)
+        paint = _draw_grid(ax, walker, row, pair, window, paint)
     else:
         for leaf, corners in cells:
-            colour = palette.colours[int(subject.tree.leaf_label[leaf])]
+            colour = region_colour(paint, subject.tree, leaf)
             draw_region(ax, corners, colour, f"leaf-{leaf}")
-    if sample.codes is not None:
+    if y is not None:
         strength = _strength(subject, trees, sample.Z, row, pair)
-        draw_rows(ax, sample.Z[:, pair], sample.codes, palette, font, strength)
+        draw_rows(ax, sample.Z[:, pair], sample, paint, font, strength)
+    if isinstance(paint, Shades):
+        draw_scale(ax, paint, font)
     _label(ax, subject, pair, window, font)
     used = _used(trees)
     _caption(ax, subject, [k for k in used if k not in pair], row, named, font)
@@ -300,15 +306,22 @@ def _strength(
 # --- drawing ------------------------------------------------------------------------------------
 
 
+def _alone(subject: Subject) -> Model:
+    """Return a model of one tree; numbers for classes are always added to something."""
+    added = subject.holds_numbers and not subject.says_numbers
+    combine = "sum" if added else "single"
+    return Model((subject.tree,), combine, subject.encoding, subject.classes)
+
+
 def _draw_grid(
     ax: Any,
     model: Any,
     row: FloatArray,
     pair: tuple[int, int],
     window: FloatArray,
-    palette: Palette,
-) -> None:
-    """Colour the pixels of a fine grid by the class that is predicted in their middle."""
+    paint: Paint,
+) -> Paint:
+    """Colour the pixels of a fine grid by what is predicted in their middle."""
     colors = require("matplotlib.colors", "plot", "Drawing a boundary")
     (left, bottom), (right, top) = window[0], window[2]
     x, y = (
@@ -317,10 +330,16 @@ def _draw_grid(
     )
     Z = np.tile(row, (GRID * GRID, 1))
     Z[:, pair[0]], Z[:, pair[1]] = np.tile(x, GRID), np.repeat(y, GRID)
-    found = model.predict_index(Z).reshape(GRID, GRID)
-    fills = colors.to_rgba_array([region_colour(colour) for colour in palette.colours])
+    if isinstance(paint, Palette):
+        fills = colors.to_rgba_array([paler(colour) for colour in paint.colours])
+        pixels = fills[model.predict_index(Z).reshape(GRID, GRID)]
+    else:
+        found = model.predict(Z).reshape(len(Z), -1)[:, 0]
+        paint = replace(paint, low=float(found.min()), high=float(found.max()))
+        places = (found - paint.low) / ((paint.high - paint.low) or 1.0)
+        pixels = colour_map()(places.reshape(GRID, GRID))
     drawn = ax.imshow(
-        fills[found],
+        pixels,
         extent=(left, right, bottom, top),
         origin="lower",
         aspect="auto",
@@ -328,6 +347,7 @@ def _draw_grid(
         zorder=1,
     )
     drawn.set_gid("grid")
+    return paint
 
 
 def _label(

@@ -10,21 +10,19 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from obliqua._typing import AnyArray, FloatArray
+from obliqua._typing import AnyArray
 from obliqua.plot._canvas import EDGE, GREY, INK, Canvas, Font, check_ax, check_limit, mix
 from obliqua.plot._nodes import (
     DIGITS,
     FURTHER,
-    Legend,
-    Palette,
     Place,
     axis_word,
     branch_name,
-    class_bar,
     draw_histogram,
     gain_text,
     minus,
     node_lines,
+    paint_of,
     question_lines,
     relation_of,
 )
@@ -34,6 +32,7 @@ from obliqua.plot._rows import (
     Moves,
     Sample,
     along,
+    first_number_at,
     histogram,
     level_name,
     moves_of,
@@ -42,7 +41,12 @@ from obliqua.plot._rows import (
     sums_at,
 )
 from obliqua.words.numbers import write_number
-from obliqua.words.phrases import written_counted
+from obliqua.words.phrases import (
+    written_counted,
+    written_label,
+    written_means,
+    written_spread,
+)
 from obliqua.words.subject import Subject, subject_of
 
 # Widths of the three parts of a strip, in inches, and what is between them.
@@ -97,14 +101,15 @@ def plot_path(
         Rows to compare with, those of training for instance. Without them a strip shows only
         the cut and the row.
     y : array-like of shape (n_rows,), default=None
-        The labels of `X`. Without them the classes of the leaf are those of the training rows,
-        which a line below the names of the classes says. For a tree about two classes, rows of
-        others are left out.
+        The labels of `X`, or its numbers. Without them the classes of the leaf are those of the
+        training rows, which a line below the names of the classes says. For a tree about two
+        classes, rows of others are left out.
     ax : matplotlib Axes, default=None
         Where to draw. It is used whole, and text shrinks with the picture. Without it, a
         figure is made.
     feature_names, class_names : sequence of str, default=None
-        Names instead of those that the model knows; those of classes in the order of `classes_`.
+        Names instead of those that the model knows; those of classes in the order of `classes_`,
+        or of the outputs of a tree of numbers.
     max_terms : int, default=4
         How many terms of a question to show, and how many bars; the others are counted.
     max_nodes : int, default=15
@@ -257,20 +262,20 @@ class _PathDrawing:
         font: Font,
     ) -> None:
         self.subject, self.sample, self.strips = subject, sample, strips
-        self.font, self.palette = font, Palette.of(subject)
+        self.font, self.paint = font, paint_of(subject)
         self.leaf, self.skipped = end
         widths = dict.fromkeys([strip.node for strip in strips], GAIN)
         self.word = axis_word(subject, widths, font, SMALL)
 
     def draw(self, ax: Any) -> Any:
         """Draw everything, from the top down."""
-        legend = Legend.of(self.palette, self.font, WIDTH, TEXT, note_on(self.sample))
+        legend = self.paint.legend(self.font, WIDTH, TEXT, note_on(self.sample))
         head = 0.22 if self.strips else 0.0
         strips = sum(strip.height + GAP for strip in self.strips)
         strips += SKIPPED if self.skipped else 0.0
         height = 2 * MARGIN + legend.height + 0.1 + head + strips + LEAF
         self.canvas = Canvas(WIDTH + 2 * MARGIN, height, self.font, ax)
-        legend.draw(self.canvas, MARGIN, height - MARGIN, self.palette)
+        legend.draw(self.canvas, MARGIN, height - MARGIN, self.paint)
         top = height - MARGIN - legend.height - 0.1
         if self.strips:
             self._heads(top - head / 2)
@@ -285,7 +290,7 @@ class _PathDrawing:
             self.canvas.box(place).set_gid(f"node-{strip.node}")
             self._asked(strip, place)
             if strip.scale is None or strip.moves is None:
-                self._classes(strip, place)
+                self._answer(strip, place)
             else:
                 self._along(strip, strip.scale, strip.moves.value, place)
                 self._moved(strip.scale, strip.moves, strip.node, place)
@@ -330,15 +335,10 @@ class _PathDrawing:
         text = ", ".join(filter(None, facts))
         self.canvas.text(left, y, text, SMALL, color=GREY).set_gid(f"{gid}-rows")
 
-    def _sums(self, node: int) -> FloatArray:
-        return sums_at(self.subject, self.sample, node)
-
-    def _classes(self, strip: _Strip, place: Place) -> None:
-        """Where rows have no single value, draw their classes."""
+    def _answer(self, strip: _Strip, place: Place) -> None:
+        """Where rows have no single value, draw their classes or their mean."""
         bar = (ALONG_AT, place[1] + place[3] / 2 - 0.12, ALONG, 0.24)
-        class_bar(
-            self.canvas, bar, self._sums(strip.node), self.palette, f"node-{strip.node}-classes"
-        )
+        self.paint.draw_answer(self.canvas, bar, self.subject, self.sample, strip.node)
 
     def _along(self, strip: _Strip, scale: Along, value: float, place: Place) -> None:
         """Draw the rows along the direction, the cut and the row itself."""
@@ -349,7 +349,7 @@ class _PathDrawing:
         found = None if self.sample is None else histogram(self.sample, scale, strip.node, 40)
         if found is not None:
             first, last = float(found.edges[0]), float(found.edges[-1])
-            draw_histogram(canvas, frame, found, self.palette, f"{gid}-histogram")
+            draw_histogram(canvas, frame, found, self.paint, f"{gid}-histogram")
             at, cut = found.place(at, strip.branch == 0), found.cut
         else:
             away = max(abs(at - cut), 1e-3 * abs(cut)) or 1.0
@@ -439,34 +439,45 @@ class _PathDrawing:
         self.canvas.text(x + 0.1, top - GAP / 2, name, SMALL, color=GREY)
 
     def _leaf(self, place: Place) -> None:
-        """Draw the leaf: its class, and the classes of the rows in it."""
+        """Draw the leaf: what it says, and the classes or the mean of the rows in it."""
         _, bottom, _, height = place
-        label = int(self.subject.tree.leaf_label[self.leaf])
-        colour, gid = self.palette.colours[label], f"node-{self.leaf}"
+        colour, gid = self.paint.colour_of(self.subject.tree, self.leaf), f"node-{self.leaf}"
         box = self.canvas.box(place, facecolor=mix(colour, "#ffffff", 0.87), edgecolor=colour)
         box.set_gid(gid)
         middle = bottom + height / 2
-        name = self.font.fit(self.palette.names[label], ASKED, TEXT + 1, bold=True)
+        said = self.paint.name_of(self.subject, self.leaf)
+        name = self.font.fit(said, ASKED, TEXT + 1, bold=True)
         drawn = self.canvas.text(ASKED_AT, middle + 0.09, name, TEXT + 1, weight="bold")
         drawn.set_gid(f"{gid}-class")
         rows = rows_at(self.subject, self.sample, self.leaf)
-        self.canvas.text(ASKED_AT, middle - 0.11, f"leaf with {rows}", SMALL, color=GREY)
-        sums = self._sums(self.leaf)
+        words = f"leaf with {rows}" if rows else "leaf"
+        self.canvas.text(ASKED_AT, middle - 0.11, words, SMALL, color=GREY)
         bar = (ALONG_AT, middle - 0.1, ALONG, 0.2)
-        class_bar(self.canvas, bar, sums, self.palette, f"{gid}-classes")
-        total = float(sums.sum())
-        order = [c for c in np.argsort(-sums, kind="stable").tolist() if sums[c] > 0]
-        parts = [
-            f"{self.font.fit(self.palette.names[c], 1.2, SMALL)}: {_percent(sums[c] / total)}"
-            for c in order[:6]
-        ]
-        if len(order) > 6:
-            parts.append(f"and {len(order) - 6} more")
+        self.paint.draw_answer(self.canvas, bar, self.subject, self.sample, self.leaf)
+        self._listed(self._parts(), middle, f"{gid}-shares")
+
+    def _parts(self) -> list[str]:
+        """Write the shares of the classes in the leaf, or what is known of its numbers."""
+        if not self.subject.holds_numbers:
+            sums = sums_at(self.subject, self.sample, self.leaf)
+            order = [c for c in np.argsort(-sums, kind="stable").tolist() if sums[c] > 0]
+            texts = {c: _percent(sums[c] / float(sums.sum())) for c in order}
+        elif self.subject.tree.n_outputs > 1:
+            texts = dict(enumerate(map(minus, written_means(self.subject, self.leaf))))
+        else:
+            spread = first_number_at(self.subject, self.sample, self.leaf)[1]
+            return [text] if (text := written_spread(spread)) else []
+        names = [written_label(name) for name in self.subject.class_names]
+        parts = [f"{self.font.fit(names[c], 1.2, SMALL)}: {text}" for c, text in texts.items()]
+        return [*parts[:6], f"and {len(parts) - 6} more"] if len(parts) > 6 else parts
+
+    def _listed(self, parts: list[str], middle: float, gid: str) -> None:
+        """Write a list at the right of the leaf."""
         words = [f"{part}," for part in parts[:-1]] + parts[-1:]
         lines = self.font.wrap(words, MOVED, SMALL)[:3]
         y = middle + (len(lines) - 1) / 2 * SMALL_LINE
         for line in lines:
-            self.canvas.text(MOVED_AT, y, line, SMALL).set_gid(f"{gid}-shares")
+            self.canvas.text(MOVED_AT, y, line, SMALL).set_gid(gid)
             y -= SMALL_LINE
 
 

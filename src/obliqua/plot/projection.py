@@ -10,6 +10,7 @@ import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
+from obliqua.data.target import Numbers
 from obliqua.plot._canvas import (
     GREY,
     Font,
@@ -20,15 +21,17 @@ from obliqua.plot._canvas import (
     size_of_axes,
     write,
 )
-from obliqua.plot._nodes import Palette, factor_before
+from obliqua.plot._nodes import Paint, Palette, Shades, factor_before, labels_of, paint_of
 from obliqua.plot._regions import (
     clip,
     column_spreads,
     draw_region,
     draw_rows,
+    draw_scale,
     faintness,
     point_size,
     qualitative_columns,
+    region_colour,
     show_window,
     window_around,
 )
@@ -74,8 +77,8 @@ def plot_projection(
     X : array-like of shape (n_rows, n_features)
         Rows; they say how far the picture reaches.
     y : array-like of shape (n_rows,), default=None
-        Their labels. Without them no rows are drawn. In the picture of a tree about two classes,
-        rows of others are left out.
+        Their labels, or numbers. Without them no rows are drawn. In the picture of a tree about
+        two classes, rows of others are left out.
     directions : array-like of shape (2, n_features), default=None
         Two other directions, one per row. Qualitative features must have 0. By default the
         normal of the root, and of the next split below that is not parallel to it: the highest
@@ -84,7 +87,8 @@ def plot_projection(
     ax : matplotlib Axes, default=None
         Where to draw; without it, a figure is made.
     feature_names, class_names : sequence of str, default=None
-        Names instead of those that the model knows; those of classes in the order of `classes_`.
+        Names instead of those that the model knows; those of classes in the order of `classes_`,
+        or of the outputs of a tree of numbers.
     tree : int, default=None
         Which tree of a model with several.
 
@@ -130,12 +134,14 @@ def plot_projection(
     window = _window(points)
     cells = _cells(subject.tree, axes, window, scale)
     ax = axes_of(ax, (5.6, 4.6), "Drawing a projection")
-    palette, font = Palette.of(subject), Font()
-    _draw_cells(ax, subject.tree, cells, palette)
+    paint, font = paint_of(subject), Font()
+    _draw_cells(ax, subject.tree, cells, paint)
+    draw_rows(ax, points, sample, paint, font)
     n_rings = 0
-    if sample.codes is not None:
-        draw_rows(ax, points, sample.codes, palette, font)
-        n_rings = _draw_rings(ax, subject.tree, sample.Z, points, cells, palette)
+    if sample.codes is not None and isinstance(paint, Palette):
+        n_rings = _draw_rings(ax, subject.tree, sample.Z, points, cells, paint)
+    if isinstance(paint, Shades):
+        draw_scale(ax, paint, font)
     _label(ax, axes, window, font)
     _caption(ax, subject.tree, cells, n_rings, font)
     return ax
@@ -359,34 +365,35 @@ def _cells(tree: Tree, axes: Sequence[Axis], window: FloatArray, scale: Scale) -
 
 
 def _splits_of_use(tree: Tree, node: int) -> int:
-    """Count the splits from a node on; none if all leaves below it have one class."""
-    todo, n_splits, classes = [node], 0, set()
+    """Count the splits from a node on; none if all leaves below it say the same."""
+    numbers = tree.task == Numbers.task
+    todo, n_splits, said = [node], 0, set()
     while todo:
         at = todo.pop()
         if tree.kind[at] == NodeKind.LEAF:
-            classes.add(int(tree.leaf_label[at]))
+            said.add(tuple(tree.mean[at].tolist()) if numbers else int(tree.leaf_label[at]))
             continue
         n_splits += 1
         first = int(tree.first_child[at])
         todo += range(first, first + int(tree.n_children[at]))
-    return n_splits if len(classes) > 1 else 0
+    return n_splits if len(said) > 1 else 0
 
 
-def _colour_of(tree: Tree, cell: PlaneCell) -> int:
-    """Return the class of a region's colour: that of its leaves, if they agree."""
+def _speaker(tree: Tree, cell: PlaneCell) -> int:
+    """Return the node that gives a region its colour: one of its leaves, if they agree."""
     node = cell.node
     while not cell.n_splits and tree.kind[node] != NodeKind.LEAF:
         node = int(tree.first_child[node])
-    return int(tree.leaf_label[node])
+    return node
 
 
 # --- drawing ------------------------------------------------------------------------------------
 
 
-def _draw_cells(ax: Any, tree: Tree, cells: list[PlaneCell], palette: Palette) -> None:
+def _draw_cells(ax: Any, tree: Tree, cells: list[PlaneCell], paint: Paint) -> None:
     patches = require("matplotlib.patches", "plot", "Drawing a projection")
     for cell in cells:
-        colour = palette.colours[_colour_of(tree, cell)]
+        colour = region_colour(paint, tree, _speaker(tree, cell))
         draw_region(ax, cell.corners, colour, f"node-{cell.node}")
         if cell.n_splits:
             lines = patches.Polygon(
@@ -409,8 +416,8 @@ def _draw_rings(
     way = tree.decision_path(Z)
     given = np.full(len(Z), -1)
     for cell in cells:
-        given[way[:, [cell.node]].toarray()[:, 0] > 0] = _colour_of(tree, cell)
-    predicted: Int64Array = np.asarray(tree.leaf_label[tree.apply(Z)], dtype=np.int64)
+        given[way[:, [cell.node]].toarray()[:, 0] > 0] = labels_of(tree)[_speaker(tree, cell)]
+    predicted: Int64Array = np.asarray(labels_of(tree)[tree.apply(Z)], dtype=np.int64)
     other = (given >= 0) & (given != predicted) & np.isfinite(points).all(axis=1)
     for c in np.unique(predicted[other]).tolist():
         rows = other & (predicted == c)

@@ -12,15 +12,14 @@ from obliqua._typing import FloatArray
 from obliqua.errors import TreeError
 from obliqua.plot._canvas import GREY, Canvas, Font, check_ax, check_limit, mix, size_of_axes
 from obliqua.plot._nodes import (
-    Legend,
     Palette,
     Place,
     axis_word,
     branch_name,
-    class_bar,
     draw_histogram,
     gain_text,
     node_lines,
+    paint_of,
     question_lines,
     two_sides,
 )
@@ -95,6 +94,10 @@ def plot_tree(
     wider the more rows take them. A large tree lies on its side, and with more than eight classes
     a node names those that mostly take either branch.
 
+    A tree of numbers has colours for its first output, dark for large numbers. Bars of rows have
+    that of their mean, and a box without rows, as that of a leaf, shows where the mean lies and
+    one standard deviation to both sides.
+
     Parameters
     ----------
     model : estimator, Model or Tree
@@ -104,14 +107,15 @@ def plot_tree(
         and with `y` the bars of classes too; gains and the leaves' classes stay those of
         training. Without rows, bars of the training rows' classes stand in place of histograms.
     y : array-like of shape (n_rows,), default=None
-        The labels of the rows. Without them histograms are grey, and bars show the classes of
-        the training rows, which a line below the names of the classes says. For a tree about two
-        classes, rows of others are left out.
+        The labels of the rows, or their numbers. Without them histograms are grey, and bars show
+        the classes of the training rows, which a line below the names of the classes says. For a
+        tree about two classes, rows of others are left out.
     ax : matplotlib Axes, default=None
         Where to draw. It is used whole, and text shrinks with the picture. Without it, a
         figure is made that is as large as the tree needs.
     feature_names, class_names : sequence of str, default=None
-        Names instead of those that the model knows; those of classes in the order of `classes_`.
+        Names instead of those that the model knows; those of classes in the order of `classes_`,
+        or of the outputs of a tree of numbers.
     max_depth : int, default=None
         How many levels below the root to draw; what is below is counted. By default the whole
         tree is drawn if it has at most 40 leaves and 16 levels of questions, else as many
@@ -250,7 +254,7 @@ class _TreeDrawing:
         self, subject: Subject, sample: Sample | None, shown: list[DrawnNode], max_terms: int
     ) -> None:
         self.subject, self.sample, self.shown = subject, sample, shown
-        self.font, self.palette = Font(), Palette.of(subject)
+        self.font, self.paint = Font(), paint_of(subject)
         n_ends = sum(not node.children for node in shown)
         self.sizes = sizes = COMPACT if n_ends > COMPACT_FROM else ROOMY
         width = sizes.inner - 2 * sizes.pad
@@ -269,7 +273,7 @@ class _TreeDrawing:
         # Leaves are as wide as the longest name among them needs, within limits.
         needed = [self._needs(node) for node in shown if not node.children]
         self.leaf_width = min(max(sizes.leaf, *needed), WIDEST_LEAF)
-        self.named = len(self.palette.names) > 8  # too many for colours alone
+        self.named = len(self.paint.names) > 8  # too many for colours alone
         widths = {node: self._gain_width(node) for node in self.lines}
         self.word = axis_word(subject, widths, self.font, sizes.small)
 
@@ -290,7 +294,7 @@ class _TreeDrawing:
         rows = self._rows(node.node)
         if node.hidden:
             return f"… {node.hidden:,} leaves", rows
-        return self.palette.names[int(self.subject.tree.leaf_label[node.node])], rows
+        return self.paint.name_of(self.subject, node.node), rows
 
     def _size(self, node: DrawnNode, upright: bool) -> tuple[float, float]:
         """Return width and height of a box.
@@ -347,15 +351,14 @@ class _TreeDrawing:
     def draw(self, ax: Any) -> Any:
         """Draw everything."""
         self._arrange(ax)
-        legend = Legend.of(
-            self.palette, self.font, max(self.body, 3.0), self.sizes.text, note_on(self.sample)
-        )
+        width, note = max(self.body, 3.0), note_on(self.sample)
+        legend = self.paint.legend(self.font, width, self.sizes.text, note)
         wide = max(self.body, legend.width)
         height = self.body_height + legend.height + 0.12 + 2 * MARGIN
         self.left = MARGIN + (wide - self.body) / 2
         self.top = MARGIN + self.body_height
         self.canvas = Canvas(wide + 2 * MARGIN, height, self.font, ax)
-        legend.draw(self.canvas, MARGIN, height - MARGIN, self.palette)
+        legend.draw(self.canvas, MARGIN, height - MARGIN, self.paint)
         for i, node in enumerate(self.shown):
             if node.children:
                 self._inner(node, self._place(i))
@@ -379,7 +382,8 @@ class _TreeDrawing:
             weight = self.sample.weight
             part, whole = float(weight[self.sample.at(node)].sum()), float(weight.sum())
         else:
-            part, whole = float(self._sums(node).sum()), float(self._sums(0).sum())
+            weights = self.subject.tree.weighted_n_node_samples
+            part, whole = float(weights[node]), float(weights[0])
         return part / whole if whole > 0 else 0.0
 
     def _inner(self, node: DrawnNode, place: Place) -> None:
@@ -410,19 +414,19 @@ class _TreeDrawing:
         if scale is not None and self.sample is not None:
             found = histogram(self.sample, scale, number)
             if found is not None:
-                draw_histogram(canvas, frame, found, self.palette, f"{gid}-histogram")
+                draw_histogram(canvas, frame, found, self.paint, f"{gid}-histogram")
         if found is None:
             bar = (frame[0], low + sizes.picture * 0.3, frame[2], sizes.picture * 0.4)
-            class_bar(canvas, bar, self._sums(number), self.palette, f"{gid}-classes")
+            self.paint.draw_answer(canvas, bar, self.subject, self.sample, number)
 
     def _name_sides(self, node: DrawnNode, left: float, y: float, width: float) -> None:
         """Write which classes go to the first branch for the most part, and which to the other."""
-        if len(node.children) != 2:
+        if len(node.children) != 2 or not isinstance(self.paint, Palette):
             return
         first, other = (self._sums(self.shown[child].node) for child in node.children)
         small = self.sizes.small
         sides = (np.where(first >= other, first, 0.0), np.where(first < other, other, 0.0))
-        texts = two_sides(self.font, sides, self.palette, width, small)
+        texts = two_sides(self.font, sides, self.paint, width, small)
         for text, at, side in zip(texts, (left, left + width), ("left", "right"), strict=True):
             drawn = self.canvas.text(at, y, text, small, ha=side)
             drawn.set_gid(f"node-{node.node}-{side}")
@@ -433,7 +437,7 @@ class _TreeDrawing:
         sizes, canvas, number = self.sizes, self.canvas, node.node
         gid, pad = f"node-{number}", END_PAD
         words, rows = self._end_words(node)
-        colour = self.palette.colours[int(self.subject.tree.leaf_label[number])]
+        colour = self.paint.colour_of(self.subject.tree, number)
         style: dict[str, Any] = {"facecolor": mix(colour, "#ffffff", 0.87), "edgecolor": colour}
         if node.hidden:
             style = {"facecolor": "#f4f4f4", "edgecolor": GREY, "linestyle": (0, (3, 2))}
@@ -447,7 +451,7 @@ class _TreeDrawing:
         drawn = canvas.text(left + width - pad, y, rows, sizes.small, ha="right", color=GREY)
         drawn.set_gid(f"{gid}-rows")
         bar = (left + pad, bottom + pad, width - 2 * pad, height - 2.6 * pad - sizes.line)
-        class_bar(canvas, bar, self._sums(number), self.palette, f"{gid}-classes")
+        self.paint.draw_answer(canvas, bar, self.subject, self.sample, number)
 
     def _edge(self, node: DrawnNode, branch: int, above: Place, below: Place) -> None:
         """Draw the way to a child: the more rows take it, the wider it is."""

@@ -39,7 +39,7 @@ class Rebuilt:
     Parameters
     ----------
     tree : Tree
-        The tree; the stats of its nodes are the means of the function.
+        The tree; the means of its nodes are those of the function.
     energy : float
         The share of the function's energy that the tree's function has; the rest of it is the
         mean square of their difference.
@@ -93,9 +93,9 @@ def tree_of(
     Returns
     -------
     Tree
-        A tree over the columns of the domain, with one of the stats for each output: the mean of
-        the function at the node. Rows whose level is missing or not known take the branch with
-        the most levels, the first at ties.
+        A tree of numbers over the columns of the domain. `Tree.mean` has the mean of the function
+        at each node; no rows were seen, so weights are 0. Rows whose level is missing or not
+        known take the branch with the most levels, the first at ties.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def tree_of(
     ...     Domain.of_levels([2, 2]), {(): 0.5, ((0, 1), (1, 1)): -0.5}
     ... )
     >>> tree_of(xor)
-    Tree(7 nodes, 4 leaves, depth 2, 2 columns, 1 stats)
+    Tree(7 nodes, 4 leaves, depth 2, 2 columns, 1 output)
     """
     return rebuild(function, max_leaf_nodes=max_leaf_nodes, energy=energy, merge=merge).tree
 
@@ -120,7 +120,8 @@ def rebuild(
     max_leaf_nodes: int | None = None,
     energy: float = 1.0,
     merge: str = "value",
-    stats: Callable[[FloatArray], FloatArray] | None = None,
+    scores: Callable[[FloatArray], FloatArray] | None = None,
+    classes: bool = False,
 ) -> Rebuilt:
     """Do the same, and say what the tree has kept.
 
@@ -130,9 +131,13 @@ def rebuild(
         The function.
     max_leaf_nodes, energy, merge : object
         As in `tree_of`.
-    stats : callable, default=None
-        Makes the stats of a node of the mean of the function there: as many as there are outputs,
-        in which none falls where an output rises; or any number of them for a single output.
+    scores : callable, default=None
+        Makes what the tree says of the means of a node. For ``merge="class"`` as many numbers as
+        there are outputs, in which none falls where an output rises; or any number of them for a
+        single output.
+    classes : bool, default=False
+        Whether what the tree says are weights of classes, none of them below 0. Then it is a
+        tree of classes, no tree of numbers.
 
     Returns
     -------
@@ -143,17 +148,16 @@ def rebuild(
     part, domain, _ = part_of(function)
     root = _BoxNode(part, 1.0, part.mean)
     total = part.energy
-    as_stats = stats if stats is not None else (lambda mean: mean)
-    label = (lambda mean: int(np.argmax(as_stats(mean)))) if merge == "class" else None
+    said = scores if scores is not None else (lambda mean: mean)
+    label = (lambda mean: int(np.argmax(said(mean)))) if merge == "class" else None
     if total > part.noise:  # else there is nothing to split
         growing = _Growing(domain, total, energy < 1.0, label)
         growing.grow(root, max_leaf_nodes, (1.0 - energy) * total)
     if merge != "none":
         _merge(root, label, _NOTHING * total)
     kept = sum(node.mass * float((node.mean**2).sum()) for node in _leaves(root))
-    return Rebuilt(
-        _assembled(root, domain, as_stats), min(1.0, kept / total) if total > part.noise else 1.0
-    )
+    share = min(1.0, kept / total) if total > part.noise else 1.0
+    return Rebuilt(_assembled(root, domain, said, classes), share)
 
 
 def _check(max_leaf_nodes: int | None, energy: float, merge: str) -> None:
@@ -332,17 +336,26 @@ def _merge(root: _BoxNode, label: Callable[[FloatArray], int] | None, tolerance:
             node.children = []
 
 
-def _assembled(root: _BoxNode, domain: Domain, stats: Callable[[FloatArray], FloatArray]) -> Tree:
+def _assembled(
+    root: _BoxNode, domain: Domain, said: Callable[[FloatArray], FloatArray], classes: bool
+) -> Tree:
     """Make a tree of the nodes."""
     nodes = _in_order(root)
     number = {id(node): i for i, node in enumerate(nodes)}
-    builder = TreeBuilder(domain.n_features, len(stats(root.mean)))
+    n_outputs = len(said(root.mean))
+    builder = (
+        TreeBuilder(domain.n_features, n_outputs)
+        if classes
+        else TreeBuilder(domain.n_features, n_outputs=n_outputs)
+    )
     for i, node in enumerate(nodes):
+        held = said(node.mean)
+        stats = held if classes else np.concatenate([[0.0], held, [0.0]])
         if not node.children:
-            builder.set_leaf(i, stats(node.mean))
+            builder.set_leaf(i, stats)
             continue
         _add_split(builder, i, node, [number[id(child)] for child in node.children], domain)
-        builder.annotate(i, stats=stats(node.mean), n_samples=0, gain=node.gain)
+        builder.annotate(i, stats=stats, n_samples=0, gain=node.gain)
     return builder.build()
 
 

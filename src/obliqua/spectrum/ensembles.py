@@ -197,15 +197,15 @@ def tree_sum_of(ensemble: Any, values: str = "auto") -> TreeSum:
 
 
 def _of_classifier(ensemble: Any, values: str) -> TreeSum | None:
-    """Read trees that know classes; None if it is something else."""
+    """Read trees that know classes, and all of obliqua; None if it is something else."""
     if isinstance(ensemble, Tree):
         ensemble = [ensemble]
     if isinstance(ensemble, Sequence) and not isinstance(ensemble, str):
         ensemble = _model_of(ensemble)
     if isinstance(ensemble, Model) or isinstance(getattr(ensemble, "model_", None), Model):
         model, rows = container_of(ensemble)
-        if model.combine == "sum":
-            return _of_sum(model, values, rows)
+        if not model.n_classes or model.combine == "sum":
+            return _of_numbers(model, values, rows)
         if not getattr(ensemble, "_plain_vote", True):
             raise TypeError(
                 f"{type(ensemble).__name__} is itself made of an ensemble. Give that ensemble: "
@@ -227,17 +227,27 @@ def _of_classifier(ensemble: Any, values: str) -> TreeSum | None:
     return _with_values(found, values, _reader(ensemble, found.encoding))
 
 
-def _of_sum(model: Model, values: str, rows: Callable[[Any], AnyArray]) -> TreeSum:
-    """Read trees that are added up: what each adds to equal shares, below 0 and above."""
+def _of_numbers(model: Model, values: str, rows: Callable[[Any], AnyArray]) -> TreeSum:
+    """Read trees of numbers: their sum or mean, or what each adds to equal shares of classes."""
     if values != "auto":
         raise ValueError(
             "The trees of this model are added up, each with numbers of its own: values must be "
             f"'auto'; got {values!r}."
         )
-    outputs = distinct([str(label) for label in model.classes.tolist()])
-    start = np.full(len(outputs), 1.0 / len(outputs))
     weights = np.ones(len(model.trees))
-    return TreeSum(model.trees, model.added, weights, start, model.encoding, outputs, rows)
+    if model.n_classes:
+        outputs, tables = distinct([str(label) for label in model.classes.tolist()]), model.added
+        start = np.full(len(outputs), 1.0 / len(outputs))
+    else:
+        outputs, tables = value_names(model.n_outputs), tuple(t.mean for t in model.trees)
+        start = np.zeros(len(outputs))
+        weights = weights if model.combine == "sum" else weights / len(weights)
+    return TreeSum(model.trees, tables, weights, start, model.encoding, outputs, rows)
+
+
+def value_names(n_outputs: int) -> tuple[str, ...]:
+    """Name the outputs of trees with numbers in their leaves."""
+    return ("value",) if n_outputs == 1 else tuple(f"value {k}" for k in range(n_outputs))
 
 
 def _model_of(trees: Sequence[Any]) -> Model:
@@ -249,9 +259,8 @@ def _model_of(trees: Sequence[Any]) -> Model:
             "A sequence must hold trees of the class Tree, at least one, and nothing else; got "
             f"{', '.join(odd) or got}.{do}"
         )
-    first = trees[0]
-    encoding = Encoding.identity(first.n_features)
-    return Model(tuple(trees), "mean", encoding, np.arange(first.n_stats))
+    first = Model.of_tree(trees[0])
+    return replace(first, trees=tuple(trees), combine="mean")
 
 
 def _with_values(ensemble: Ensemble, values: str, rows: Callable[[Any], AnyArray]) -> TreeSum:
@@ -308,10 +317,9 @@ def _of_regressors(whole: Any, members: list[Any]) -> TreeSum:
         tree = _over_all_columns(tree, whole, number)
         trees.append(tree)
         values.append(value)
-    n_outputs = values[0].shape[1]
-    outputs = ("value",) if n_outputs == 1 else tuple(f"value {k}" for k in range(n_outputs))
+    outputs = value_names(values[0].shape[1])
     weights = np.full(len(trees), 1.0 / len(trees))
-    start = np.zeros(n_outputs)
+    start = np.zeros(len(outputs))
     return TreeSum(
         tuple(trees), tuple(values), weights, start, encoding, outputs, _reader(whole, encoding)
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua.data.target import Numbers
 from obliqua.errors import SpectrumTooLarge, TreeError
 from obliqua.spectrum import _checks, _keys
 from obliqua.spectrum.domain import Domain, branches_of, check_domain, check_level, points_of
@@ -529,7 +530,7 @@ def leaf_values(tree: Tree, values: str | ArrayLike) -> FloatArray:
     """Return what the function of a tree is in each node."""
     if isinstance(values, str):
         if values == "shares":
-            return tree.proportion
+            return tree.mean if tree.task == Numbers.task else tree.proportion
         if values == "votes":
             return np.eye(tree.n_stats)[tree.leaf_label]
         raise ValueError(
@@ -579,8 +580,8 @@ def spectrum_of(
     domain : Domain
         The domain, with a feature for each column of the tree.
     values : {"shares", "votes"} or array-like, default="shares"
-        The function: the shares of the classes in the leaf, a 1 for its largest class, or numbers
-        of your own per node.
+        The function: the shares of the classes in the leaf, or its means if it says numbers; a 1
+        for its largest class; or numbers of your own per node.
     max_coefficients : int, default=2**20
         The most coefficients, of the tree or of a part of it.
     max_order : int, default=None

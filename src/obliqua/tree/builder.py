@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._typing import AnyArray
+from obliqua.data.target import TASKS, Classes, Numbers
 from obliqua.errors import TreeError
 from obliqua.tree.layout import NO_ORIGIN, NodeKind, level_order, pointers, renumber
 from obliqua.tree.tree import Tree
@@ -56,8 +57,10 @@ class TreeBuilder:
     ----------
     n_features : int
         The number of columns of the rows that the tree will walk.
-    n_stats : int
-        The number of stats of a node: the number of classes.
+    n_stats : int, default=None
+        The number of classes, for a tree that tells classes apart.
+    n_outputs : int, default=None
+        The number of outputs, for a tree that says numbers. One of the two is given.
 
     Examples
     --------
@@ -68,26 +71,59 @@ class TreeBuilder:
     >>> builder.set_leaf("high", [0, 5])
     >>> builder.build()
     Tree(3 nodes, 2 leaves, depth 1, 2 columns, 2 stats)
+
+    A tree that says numbers:
+
+    >>> builder = TreeBuilder(n_features=1, n_outputs=1)
+    >>> builder.add_split("root", {0: 1.0}, 5.0, ("young", "old"))
+    >>> builder.set_leaf("young", value=1.5, n_samples=3)
+    >>> builder.set_leaf("old", value=2.5, n_samples=1)
+    >>> builder.build().mean.tolist()
+    [[1.75], [1.5], [2.5]]
     """
 
-    def __init__(self, n_features: int, n_stats: int) -> None:
+    def __init__(
+        self, n_features: int, n_stats: int | None = None, *, n_outputs: int | None = None
+    ) -> None:
+        if (n_stats is None) == (n_outputs is None):
+            raise TreeError(
+                "TreeBuilder takes n_stats, the number of classes, or n_outputs, the number of "
+                f"numbers that a leaf says; got {'neither' if n_stats is None else 'both'}."
+            )
         self.n_features = int(n_features)
-        self.n_stats = int(n_stats)
+        self.task = Classes.task if n_outputs is None else Numbers.task
+        self.n_stats = int(n_stats) if n_outputs is None else int(n_outputs) + 2  # type: ignore[arg-type]
         self._specs: dict[Key, _NodeSpec] = {}
 
-    def set_leaf(self, node: Key, stats: ArrayLike, n_samples: int = 0) -> None:
+    def set_leaf(
+        self,
+        node: Key,
+        stats: ArrayLike | None = None,
+        n_samples: int = 0,
+        *,
+        value: ArrayLike | None = None,
+    ) -> None:
         """Describe a leaf.
 
         Parameters
         ----------
         node : hashable
             The leaf's name.
-        stats : array-like of shape (n_stats,)
-            Its sums: the weight of each class.
+        stats : array-like, default=None
+            Its sums: the weight of each class. For numbers the weight, the mean of each output,
+            and the sum of squared distances from the means.
         n_samples : int, default=0
             How many training rows it holds; 0 if there are none.
+        value : float or array-like of shape (n_outputs,), default=None
+            For numbers, in the place of `stats`: what the leaf says. Its weight is then
+            `n_samples`, and all of its rows have this value.
         """
+        if (stats is None) == (value is None) or (value is not None and self.task == Classes.task):
+            wanted = "stats" if self.task == Classes.task else "stats or value, one of the two"
+            raise TreeError(f"The leaf {node!r} of a tree of {self.task} needs {wanted}.")
         self._add(node, _NodeSpec(NodeKind.LEAF))
+        if value is not None:
+            stats = np.concatenate([[n_samples], np.atleast_1d(value), [0.0]])
         self.annotate(node, stats=stats, n_samples=n_samples)
 
     def add_split(
@@ -206,7 +242,8 @@ class TreeBuilder:
         node : hashable
             The node's name.
         stats : array-like of shape (n_stats,), default=None
-            Its sums. An inner node without stats gets the sums of its children.
+            Its stats, as in `set_leaf`. An inner node without any gets those of its children
+            together.
         n_samples : int, default=None
             Its number of training rows; likewise.
         gain, axis_gain : float, default=None
@@ -249,7 +286,8 @@ class TreeBuilder:
         """
         if not self._specs:
             raise TreeError("A tree has at least one node; use set_leaf to describe it.")
-        return Tree.from_arrays(_assemble(self._specs, self.n_features, self.n_stats))
+        arrays = _assemble(self._specs, self.n_features, self.n_stats, self.task)
+        return Tree.from_arrays(arrays)
 
     def _add(self, node: Key, spec: _NodeSpec) -> None:
         if node in self._specs:
@@ -326,7 +364,9 @@ def _make_planes(
     ]
 
 
-def _assemble(specs: Mapping[Key, _NodeSpec], n_features: int, n_stats: int) -> dict[str, Any]:
+def _assemble(
+    specs: Mapping[Key, _NodeSpec], n_features: int, n_stats: int, task: str
+) -> dict[str, Any]:
     """Turn described nodes into the arrays of a tree in level order."""
     keys = list(specs)
     number = {key: i for i, key in enumerate(keys)}
@@ -344,9 +384,9 @@ def _assemble(specs: Mapping[Key, _NodeSpec], n_features: int, n_stats: int) -> 
         )
     specs = {key: replace(spec) for key, spec in specs.items()}  # sums are filled in below
     in_order = [specs[keys[i]] for i in order.tolist()]
-    _sum_up(in_order, [[number[c] for c in spec.children] for spec in in_order], order)
+    _sum_up(in_order, [[number[c] for c in spec.children] for spec in in_order], order, task)
     arrays = _node_arrays(list(specs.values()), n_stats) | _plane_arrays(list(specs.values()))
-    return renumber(arrays | {"n_features": n_features}, order)
+    return renumber(arrays | {"n_features": n_features, "task": task}, order)
 
 
 def _find_root(specs: Mapping[Key, _NodeSpec]) -> Key:
@@ -372,13 +412,15 @@ def _find_root(specs: Mapping[Key, _NodeSpec]) -> Key:
     return roots[0]
 
 
-def _sum_up(in_order: list[_NodeSpec], children: list[list[int]], order: AnyArray) -> None:
-    """Give inner nodes the sums of their children, from the last level to the first."""
+def _sum_up(
+    in_order: list[_NodeSpec], children: list[list[int]], order: AnyArray, task: str
+) -> None:
+    """Give inner nodes what their children have together, from the last level to the first."""
     spec_of = dict(zip(order.tolist(), in_order, strict=True))
     for spec, below in zip(reversed(in_order), reversed(children), strict=True):
         if below and spec.stats is None:
             parts = [spec_of[child].stats or [] for child in below]
-            spec.stats = [sum(column) for column in zip(*parts, strict=True)]
+            spec.stats = TASKS[task].joined(parts).tolist()
         if below and spec.n_samples is None:
             spec.n_samples = sum(spec_of[child].n_samples or 0 for child in below)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
+from obliqua.data.target import Classes, Numbers
 from obliqua.tree.layout import NO_ORIGIN, NodeKind, level_order, pointers, renumber
 from obliqua.tree.tree import Tree
 
@@ -29,6 +31,7 @@ class SklearnNodes(Protocol):
 
     children_left: AnyArray
     children_right: AnyArray
+    impurity: FloatArray
     missing_go_to_left: AnyArray
     value: FloatArray
     weighted_n_node_samples: FloatArray
@@ -48,19 +51,20 @@ def tree_from_sklearn(estimator: Any) -> Tree:
 
     Parameters
     ----------
-    estimator : DecisionTreeClassifier or ExtraTreeClassifier
-        The fitted tree, with one output.
+    estimator : DecisionTreeClassifier, DecisionTreeRegressor or one of the extra trees
+        The fitted tree: a classifier with one output, or a regressor whose criterion is
+        ``"squared_error"`` or ``"friedman_mse"``.
 
     Returns
     -------
     Tree
-        The tree. Its stats are the weights of the classes. A missing value takes the branch that
-        it takes in scikit-learn.
+        The tree. Its stats are the weights of the classes, or weight, means and squared error. A
+        missing value takes the branch that it takes in scikit-learn.
 
     Raises
     ------
     TypeError
-        If it is no fitted classification tree of scikit-learn.
+        If it is no such tree of scikit-learn.
 
     Examples
     --------
@@ -73,19 +77,39 @@ def tree_from_sklearn(estimator: Any) -> Tree:
     Tree(5 nodes, 3 leaves, depth 2, 4 columns, 3 stats)
     """
     theirs = getattr(estimator, "tree_", None)
-    if not (isinstance(theirs, SklearnNodes) and isinstance(estimator, Classifier)):
+    if not isinstance(theirs, SklearnNodes):
         raise TypeError(
-            "tree_from_sklearn reads a fitted DecisionTreeClassifier or ExtraTreeClassifier of "
-            f"scikit-learn; got {type(estimator).__name__}."
+            "tree_from_sklearn reads a fitted DecisionTreeClassifier, DecisionTreeRegressor, "
+            "ExtraTreeClassifier or ExtraTreeRegressor of scikit-learn; got "
+            f"{type(estimator).__name__}."
         )
-    value = theirs.value
+    value, weight = theirs.value, np.asarray(theirs.weighted_n_node_samples)[:, None]
+    if not isinstance(estimator, Classifier):
+        _check_means(estimator)
+        error = np.asarray(theirs.impurity)[:, None] * weight * value.shape[1]
+        stats = np.hstack([weight, value[:, :, 0], np.maximum(error, 0.0)])
+        tree = read_nodes(theirs, stats, Numbers.task)[0]
+        # Their impurity is the mean over outputs, our gain the sum.
+        return replace(tree, gain=tree.gain * value.shape[1])
     if value.shape[1] != 1:
-        raise TypeError(f"A tree has one output; this one has {value.shape[1]}.")
-    weight = np.asarray(theirs.weighted_n_node_samples)
-    return read_nodes(theirs, value[:, 0, :] * weight[:, None])[0]
+        raise TypeError(
+            f"A tree of classes has one output; this one has {value.shape[1]}. Fit one for each."
+        )
+    return read_nodes(theirs, value[:, 0, :] * weight)[0]
 
 
-def read_nodes(theirs: Any, stats: FloatArray) -> tuple[Tree, Int64Array]:
+def _check_means(estimator: Any) -> None:
+    """Raise if the leaves of a regression tree say something else than means."""
+    if estimator.criterion not in ("squared_error", "friedman_mse"):
+        raise TypeError(
+            "A tree of numbers has means and squared errors in its nodes, as with "
+            f"criterion='squared_error'; got one with criterion={estimator.criterion!r}."
+        )
+
+
+def read_nodes(
+    theirs: Any, stats: FloatArray, task: str = Classes.task
+) -> tuple[Tree, Int64Array]:
     """Read the nodes of a fitted tree of scikit-learn, whatever its values mean."""
     left, right = np.asarray(theirs.children_left), np.asarray(theirs.children_right)
     inner = left >= 0
@@ -96,6 +120,7 @@ def read_nodes(theirs: Any, stats: FloatArray) -> tuple[Tree, Int64Array]:
         **_plain_splits(inner, np.asarray(theirs.feature)[inner], cut, goes_left),
         "n_features": int(theirs.n_features),
         "stats": stats,
+        "task": task,
         "n_samples": np.asarray(theirs.n_node_samples, dtype=np.int64),
         "gain": _gains(theirs, left, right, weight),
     }

@@ -11,6 +11,7 @@ import numpy as np
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data.encoding import Encoding
 from obliqua.data.table import columns_by_name, encoded_rows
+from obliqua.data.target import Classes, Numbers
 from obliqua.errors import TreeError
 from obliqua.tree.tree import Tree
 
@@ -18,6 +19,8 @@ __all__ = ["COMBINATIONS", "Model"]
 
 #: How the trees of a model can be combined.
 COMBINATIONS = ("single", "vote", "mean", "pairs", "sum")
+# Those that make sense of numbers.
+_OF_NUMBERS = ("single", "mean", "sum")
 
 # What a tree of a sum may have per training row. Shares are at most 1, and what is left over of
 # n rows is never above the root of n; with larger numbers 1 would be lost in rounding.
@@ -26,23 +29,25 @@ MOST_ADDED = 2.0**30
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """What a fitted classifier is.
+    """What a fitted classifier or regressor is.
 
     Parameters
     ----------
     trees : sequence of Tree
-        The trees, over the same columns and classes.
+        The trees, over the same columns, and classes or outputs.
     combine : {"single", "vote", "mean", "pairs", "sum"}
         With one tree ``"single"``: the answer is the tree's. With several, ``"vote"`` counts
         for how many trees a class is the largest in the leaf, ``"mean"`` takes the mean of the
         shares of the classes in the leaves, and ``"pairs"``, for trees about two classes each,
         counts as ``"vote"`` does, but settles ties by the sums of the shares. With ``"sum"``
         each tree adds to equal shares, for each class, by how much the class's sum in the leaf
-        is above the mean over the classes, per training row there. Ties go to the first class.
+        is above the mean over the classes, per training row there; a tree of numbers, with an
+        output for each class, by how much its number is above their mean. Ties go to the first
+        class. Numbers can be ``"single"``, a ``"mean"`` or a ``"sum"``.
     encoding : Encoding
         What the columns are.
     classes : ndarray of shape (n_classes,)
-        The labels of the classes.
+        The labels of the classes; none if the model says numbers.
     """
 
     trees: tuple[Tree, ...]
@@ -63,20 +68,68 @@ class Model:
                 "A model has at least one tree, and exactly one if combine is 'single'; got "
                 f"{len(self.trees)} and combine={self.combine!r}."
             )
-        expected = (self.encoding.n_columns, len(self.classes))
+        if self.task == Numbers.task and self.combine not in _OF_NUMBERS:
+            raise ValueError(
+                f"Without classes a model says numbers, and combine must be one of "
+                f"{', '.join(_OF_NUMBERS)}; got {self.combine!r}."
+            )
         for number, tree in enumerate(self.trees):
-            if (tree.n_features, tree.n_stats) != expected:
-                raise TreeError(
-                    f"The trees of this model must have {expected[0]} columns and {expected[1]} "
-                    f"classes; tree {number} has {tree.n_features} and {tree.n_stats}."
-                )
-            if self.combine == "sum":
-                _check_added(tree, number)
+            self._check_tree(tree, number)
+
+    def _check_tree(self, tree: Tree, number: int) -> None:
+        """Raise if a tree does not belong to this model."""
+        n_columns, numbers = self.encoding.n_columns, tree.task == Numbers.task
+        if self.task == Numbers.task:
+            fits, wanted = numbers, (n_columns, self.n_outputs)
+        else:
+            # What is added to the shares of classes are numbers.
+            fits, wanted = not numbers or self.combine == "sum", (n_columns, self.n_classes)
+        if not fits:
+            raise TreeError(
+                f"A model with {self.n_classes} classes has trees of {self.task}; tree {number} "
+                f"is one of {tree.task}."
+            )
+        got = (tree.n_features, tree.n_outputs if numbers else tree.n_stats)
+        if got != wanted:
+            what = "classes" if self.n_classes else "outputs"
+            raise TreeError(
+                f"The trees of this model must have {wanted[0]} columns and {wanted[1]} {what}; "
+                f"tree {number} has {got[0]} and {got[1]}."
+            )
+        if self.combine == "sum" and self.n_classes:
+            _check_added(tree, number)
+
+    @classmethod
+    def of_tree(cls, tree: Tree) -> Model:
+        """Make a model of one tree, whose columns and classes are numbered.
+
+        Parameters
+        ----------
+        tree : Tree
+            The tree.
+
+        Returns
+        -------
+        Model
+            The model.
+        """
+        n_classes = tree.n_classes if tree.task == Classes.task else 0
+        return cls((tree,), "single", Encoding.identity(tree.n_features), np.arange(n_classes))
+
+    @property
+    def task(self) -> str:
+        """What was learnt: ``"classification"``, or ``"regression"`` if there are no classes."""
+        return Classes.task if len(self.classes) else Numbers.task
 
     @property
     def n_classes(self) -> int:
-        """The number of classes."""
+        """The number of classes; 0 if the model says numbers."""
         return len(self.classes)
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of numbers that the model says of a row; 1 if it says a class."""
+        return 1 if self.n_classes else self.trees[0].n_outputs
 
     @cached_property
     def _only(self) -> Tree | None:
@@ -86,12 +139,13 @@ class Model:
     @cached_property
     def _only_label(self) -> Int64Array:
         """The answer in each leaf of the only tree."""
-        return self.trees[0].leaf_label
+        tree = self.trees[0]
+        return tree.mean.argmax(axis=1) if tree.task == Numbers.task else tree.leaf_label
 
     @cached_property
     def added(self) -> tuple[FloatArray, ...]:
         """What each tree of a sum adds to the share of each class, by node."""
-        means = [tree.stats / np.maximum(tree.n_samples, 1)[:, None] for tree in self.trees]
+        means = [_per_row(tree) for tree in self.trees]
         return tuple(mean - mean.mean(axis=1, keepdims=True) for mean in means)
 
     @cached_property
@@ -137,7 +191,13 @@ class Model:
         -------
         ndarray of int64, of shape (n_rows,)
             Positions in `classes`.
+
+        Raises
+        ------
+        TreeError
+            If the model says numbers.
         """
+        self._require_classes("numbers of classes")
         tree = self._only
         if tree is not None:
             return self._only_label.take(tree.apply(Z, n_threads))
@@ -145,7 +205,7 @@ class Model:
         return index
 
     def predict(self, Z: AnyArray, n_threads: int = 1) -> AnyArray:
-        """Predict the class of each row.
+        """Predict the class of each row, or the numbers that were learnt.
 
         Parameters
         ----------
@@ -156,9 +216,11 @@ class Model:
 
         Returns
         -------
-        ndarray of shape (n_rows,)
-            Labels out of `classes`.
+        ndarray of shape (n_rows,), or (n_rows, n_outputs) for several outputs
+            Labels out of `classes`, or numbers.
         """
+        if not self.n_classes:
+            return self._numbers(Z, n_threads)
         return self.classes.take(self.predict_index(Z, n_threads))
 
     def predict_proba(self, Z: AnyArray, n_threads: int = 1) -> FloatArray:
@@ -177,7 +239,13 @@ class Model:
             The shares, which add up to 1. With ``"vote"`` they are shares of the votes; with
             ``"pairs"`` too, but for a vote or less in all that goes by the shares in the leaves.
             With ``"sum"`` what would be below 0 is 0, and the others are less in proportion.
+
+        Raises
+        ------
+        TreeError
+            If the model says numbers.
         """
+        self._require_classes("shares of classes")
         tree = self._only
         if tree is not None and self.combine not in ("vote", "sum"):
             return tree.proportion.take(tree.apply(Z, n_threads), axis=0)
@@ -206,6 +274,21 @@ class Model:
         if self.combine == "single":
             return self.trees[0].apply(Z, n_threads)
         return np.stack([tree.apply(Z, n_threads) for tree in self.trees], axis=1)
+
+    def _require_classes(self, what: str) -> None:
+        if not self.n_classes:
+            raise TreeError(
+                f"This model says numbers and has no {what}. predict returns the numbers."
+            )
+
+    def _numbers(self, Z: AnyArray, n_threads: int) -> FloatArray:
+        """Return the means of the leaves, added up one tree after another."""
+        total = self.trees[0].mean.take(self.trees[0].apply(Z, n_threads), axis=0)
+        for tree in self.trees[1:]:
+            total += tree.mean.take(tree.apply(Z, n_threads), axis=0)
+        if self.combine == "mean":
+            total /= len(self.trees)
+        return total[:, 0] if self.n_outputs == 1 else total
 
     def _sums(self, Z: AnyArray, n_threads: int) -> FloatArray:
         """Add up what the trees say, one after another: votes, or shares."""
@@ -246,21 +329,31 @@ class Model:
 
     def __repr__(self) -> str:
         trees = "1 tree" if len(self.trees) == 1 else f"{len(self.trees)} trees"
+        said = f"{self.n_classes} classes"
+        if not self.n_classes:
+            said = "1 output" if self.n_outputs == 1 else f"{self.n_outputs} outputs"
         return (
-            f"Model({trees}, combine={self.combine!r}, {self.encoding.n_columns} columns, "
-            f"{self.n_classes} classes)"
+            f"Model({trees}, combine={self.combine!r}, {self.encoding.n_columns} columns, {said})"
         )
+
+
+def _per_row(tree: Tree) -> FloatArray:
+    """Return what a tree of a sum has for each class, per training row of each node."""
+    if tree.task == Numbers.task:
+        return tree.mean
+    return np.asarray(tree.stats / np.maximum(tree.n_samples, 1)[:, None])
 
 
 def _check_added(tree: Tree, number: int) -> None:
     """Raise if a tree cannot be one of a sum."""
     rows = tree.n_samples[tree.is_leaf]
-    if (rows < 1).any():
+    if tree.task == Classes.task and (rows < 1).any():
         raise TreeError(
             "The trees of a sum count per training row, so each leaf must have rows; "
             f"tree {number} has leaves without any."
         )
-    most = float((tree.stats[tree.is_leaf] / rows[:, None]).max(initial=0.0))
+    added = _per_row(tree)[tree.is_leaf]
+    most = float((np.abs(added) if tree.task == Numbers.task else added).max(initial=0.0))
     if most > MOST_ADDED:
         raise TreeError(
             f"The trees of a sum have sums of shares, at most {MOST_ADDED:.0f} per training row; "

@@ -69,6 +69,11 @@ def graft(tree: Tree, node: int, scion: Tree) -> Tree:
             f"A tree can be grafted in the place of a leaf only; node {node} is "
             f"{KIND_NAMES[NodeKind(tree.kind[node])]}. Use collapse(tree, {node}) first."
         )
+    if tree.task != scion.task:
+        raise TreeError(
+            "Only trees of the same task can be joined; one is a tree of "
+            f"{tree.task}, the other of {scion.task}."
+        )
     for what, ours, theirs in (
         ("features", tree.n_features, scion.n_features),
         ("stats", tree.n_stats, scion.n_stats),
@@ -96,7 +101,11 @@ def _side_by_side(tree: Tree, scion: Tree) -> dict[str, Any]:
     new_origin[scion.origin >= 0] = known[scion.origin[scion.origin >= 0]]
     first_child = scion.first_child + np.where(scion.is_leaf, 0, tree.n_nodes)
     theirs |= {"origin": new_origin, "first_child": first_child}
-    joined: dict[str, Any] = {"n_features": tree.n_features, "origin_labels": labels}
+    joined: dict[str, Any] = {
+        "n_features": tree.n_features,
+        "origin_labels": labels,
+        "task": tree.task,
+    }
     for name, array in ours.items():
         if name.endswith("_ptr"):
             joined[name] = np.concatenate([array, theirs[name][1:] + array[-1]])

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from obliqua._core.base.walk import Walker
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array
+from obliqua.data.target import TASKS, Classes, Numbers
 from obliqua.errors import TreeError
 from obliqua.tree.layout import ARRAYS, KIND_NAMES, NO_CHILD, NodeKind, as_field, pointers, ranges
 from obliqua.tree.surgery import check_node, graft, subtree
@@ -92,7 +93,9 @@ class Tree:
         at ties. At a set of levels the table holds the branch of each level and the threshold
         is the branch of all others.
     stats : ndarray of float64, of shape (n_nodes, n_stats)
-        Additive sums of the training rows at each node: weights per class.
+        What the training rows at each node add up to. For classes, the weight of each; for
+        numbers, the weight, the mean of each output, and the sum of squared distances from the
+        means.
     n_samples : ndarray of int64, of shape (n_nodes,)
         The number of training rows at each node.
     gain : ndarray of float64, of shape (n_nodes,)
@@ -104,6 +107,8 @@ class Tree:
         Which proposal won: an index into `origin_labels`; -1 for leaves and if not known.
     origin_labels : tuple of str, default=()
         What the proposals are called.
+    task : {"classification", "regression"}, default="classification"
+        What was learnt, and so what `stats` are.
     """
 
     n_features: int
@@ -125,6 +130,7 @@ class Tree:
     axis_gain: FloatArray
     origin: Int32Array
     origin_labels: tuple[str, ...] = ()
+    task: str = "classification"
 
     def __post_init__(self) -> None:
         state = self.__dict__  # frozen: fields are set here and nowhere else
@@ -246,7 +252,7 @@ class Tree:
         validate(self)
 
     def to_arrays(self) -> dict[str, Any]:
-        """Return all fields by name: arrays, `n_features` and `origin_labels`.
+        """Return all fields by name: arrays, `n_features`, `origin_labels` and `task`.
 
         Returns
         -------
@@ -262,8 +268,8 @@ class Tree:
         Parameters
         ----------
         arrays : mapping
-            All fields by name, as `to_arrays` returns them; `origin_labels` and `spread` may
-            be absent.
+            All fields by name, as `to_arrays` returns them; `origin_labels`, `spread` and
+            `task` may be absent.
 
         Raises
         ------
@@ -271,7 +277,7 @@ class Tree:
             If an array is missing or unknown, or if the arrays do not make a tree.
         """
         names = {field.name for field in fields(cls)}
-        missing = sorted(names - set(arrays) - {"origin_labels", "spread"})
+        missing = sorted(names - set(arrays) - {"origin_labels", "spread", "task"})
         unknown = sorted(set(arrays) - names)
         if missing or unknown:
             what = f"without {missing[0]!r}" if missing else f"with unknown {unknown[0]!r}"
@@ -295,7 +301,8 @@ class Tree:
         if not isinstance(other, Tree):
             return NotImplemented
         return (
-            self.n_features == other.n_features
+            self.task == other.task
+            and self.n_features == other.n_features
             and self.origin_labels == other.origin_labels
             and all(_same_bits(getattr(self, name), getattr(other, name)) for name in ARRAYS)
         )
@@ -303,9 +310,12 @@ class Tree:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
+        held = f"{self.n_stats} stats"
+        if self._holds_numbers:
+            held = "1 output" if self.n_outputs == 1 else f"{self.n_outputs} outputs"
         return (
             f"Tree({self.n_nodes} nodes, {self.n_leaves} leaves, depth {self.depth}, "
-            f"{self.n_features} columns, {self.n_stats} stats)"
+            f"{self.n_features} columns, {held})"
         )
 
     # --- parts ---------------------------------------------------------------------------
@@ -333,8 +343,8 @@ class Tree:
         node : int
             The leaf that is replaced.
         tree : Tree
-            The tree that takes its place, over the same columns and classes. Its gains are
-            taken as they are.
+            The tree that takes its place, over the same columns, and classes or outputs. Its
+            gains are taken as they are.
 
         Returns
         -------
@@ -380,7 +390,9 @@ class Tree:
         yes, and ``n_features``, how many features it is about; ``rows``, ``weight``, the largest
         ``class`` and its ``share``; ``gain``, ``axis_gain`` and their difference
         ``gain_over_axis``; ``origin``; and the weight of each class, ``count_`` and its name.
-        What a node does not have, and what is not known, is missing.
+        What a node does not have, and what is not known, is missing. A tree of numbers has, in
+        the place of class, share and counts, ``mean`` and ``sd``, the standard deviation; with
+        several outputs the mean of each, ``mean_`` and its name.
 
         Parameters
         ----------
@@ -389,7 +401,8 @@ class Tree:
             ...`` if there are none. `model_.encoding` of an estimator knows levels too; without
             it they are codes.
         class_names : sequence of str, default=None
-            Names of the classes, `classes_` of an estimator for instance.
+            Names of the classes, `classes_` of an estimator for instance; for a tree of
+            numbers, of the outputs.
         library : {"pandas", "polars"}, default="pandas"
             Whose frame to make.
 
@@ -450,8 +463,17 @@ class Tree:
 
     @property
     def n_stats(self) -> int:
-        """The number of sums that each node keeps: the classes, for a classifier."""
+        """The number of stats of each node: the classes, or the outputs and two more."""
         return int(self.stats.shape[1])
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of outputs: 1, but for a tree that says several numbers."""
+        return self.n_stats - 2 if self._holds_numbers else 1
+
+    @property
+    def _holds_numbers(self) -> bool:
+        return self.task == Numbers.task
 
     @cached_property
     def n_leaves(self) -> int:
@@ -491,12 +513,20 @@ class Tree:
     @cached_property
     def leaf_label(self) -> Int64Array:
         """The class with the largest sum at each node, inner ones too; the first at ties."""
+        self._require_task(Classes.task, "leaf_label", "mean")
         return _constant(self.stats.argmax(axis=1).astype(np.int64, copy=False))
 
     @cached_property
     def proportion(self) -> FloatArray:
         """The share of each class at each node."""
+        self._require_task(Classes.task, "proportion", "mean")
         return _constant(_proportions(self.stats))
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """The mean of each output at each node of a tree of numbers: what a leaf says."""
+        self._require_task(Numbers.task, "mean", "proportion")
+        return _constant(self.stats[:, 1:-1].copy())
 
     @cached_property
     def node_of_plane(self) -> Int64Array:
@@ -552,6 +582,7 @@ class Tree:
     @property
     def n_classes(self) -> int:
         """The number of classes."""
+        self._require_task(Classes.task, "n_classes", "n_outputs")
         return self.n_stats
 
     @property
@@ -562,16 +593,25 @@ class Tree:
     @cached_property
     def weighted_n_node_samples(self) -> FloatArray:
         """The weight of the training rows at each node."""
-        return _constant(self.stats.sum(axis=1))
+        return _constant(TASKS[self.task].weight(self.stats))
 
     @cached_property
     def value(self) -> FloatArray:
-        """The share of each class at each node, of shape (n_nodes, 1, n_classes)."""
+        """What each node says: the shares of classes, of shape (n_nodes, 1, n_classes).
+
+        Of a tree of numbers the means, of shape (n_nodes, n_outputs, 1).
+        """
+        if self._holds_numbers:
+            return _constant(self.mean[:, :, None].copy())
         return _constant(self.proportion[:, None, :].copy())
 
     @cached_property
     def impurity(self) -> FloatArray:
-        """The gini impurity of each node."""
+        """The gini impurity of each node, or its mean squared error, the mean over the outputs."""
+        if self._holds_numbers:
+            weight, error = self.weighted_n_node_samples, TASKS[self.task].risk(self.stats)
+            mean = np.divide(error, weight, out=np.zeros_like(error), where=weight > 0)
+            return _constant(mean / self.n_outputs)
         return _constant(1.0 - (self.proportion * self.proportion).sum(axis=1))
 
     @cached_property
@@ -624,6 +664,15 @@ class Tree:
         first: AnyArray = self.coef_ptr[:-1][one]
         one[one] = (self.coef[first] > 0) & (np.diff(self.table_ptr)[first] == 0)
         return one
+
+    def _require_task(self, task: str, view: str, instead: str) -> None:
+        """Raise if a view is one of trees of the other task."""
+        if self.task != task:
+            held = "numbers, no classes" if self._holds_numbers else "classes, no numbers"
+            raise TreeError(
+                f"This is a tree of {self.task}: its nodes hold {held}, so it has no "
+                f"{view!r}. Read {instead!r} instead."
+            )
 
     def _require(self, expressible: BoolArray, view: str) -> None:
         """Raise for the first node that a view cannot express."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray
+from obliqua.data.target import TASKS, Numbers
 from obliqua.errors import TreeError
 from obliqua.tree.layout import ARRAYS, KIND_NAMES, NO_ORIGIN, NodeKind, first_children
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 def validate(tree: Tree) -> None:
     """Raise `TreeError` if the arrays of a tree do not fit together."""
     _check_shapes(tree)
+    _check_task(tree)
     _check_pointers(tree)
     _check_nodes(tree)
     _check_numbering(tree)
@@ -68,6 +70,25 @@ def _check_shapes(tree: Tree) -> None:
                 f"The array {name!r} of a tree with {n_nodes} nodes, {n_planes} planes and "
                 f"{n_coef} coefficients must have {length} entries; got {got}."
             )
+
+
+def _check_task(tree: Tree) -> None:
+    """What was learnt is known, and stats are what they are for it."""
+    if tree.task not in TASKS:
+        raise TreeError(
+            f"The task of a tree must be one of {', '.join(map(repr, TASKS))}; got {tree.task!r}."
+        )
+    if tree.task != Numbers.task:
+        return
+    if tree.n_stats < 3:
+        raise TreeError(
+            "The stats of a tree of numbers are a weight, the mean of each output and a sum of "
+            f"squares, at least 3; got {tree.n_stats}."
+        )
+    for what, values in (("weight", tree.stats[:, 0]), ("sum of squares", tree.stats[:, -1])):
+        node = _first(values < 0)
+        if node is not None:
+            raise TreeError(f"Node {node} has the {what} {values[node]:g}; it cannot be below 0.")
 
 
 def _check_pointers(tree: Tree) -> None:

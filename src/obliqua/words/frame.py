@@ -12,7 +12,7 @@ from obliqua.data.encoding import Encoding, written_name
 from obliqua.tree.layout import NO_CHILD, NodeKind
 from obliqua.tree.tree import Tree
 from obliqua.words.levels import asks_for_levels, level_branches
-from obliqua.words.phrases import in_brackets
+from obliqua.words.phrases import in_brackets, spread_of
 from obliqua.words.question import read_plane, scores, stand_ins
 from obliqua.words.subject import Subject, distinct, subject_of
 
@@ -36,8 +36,9 @@ def to_frame(
     subject = subject_of(tree, feature_names, class_names)
     # Names that differ may be equal once they are escaped.
     names = distinct([encodable(name) for name in subject.class_names])
-    counts = {f"count_{name}": tree.stats[:, number] for number, name in enumerate(names)}
-    columns = {**_columns(subject, names), **counts}
+    columns = _columns(subject, names)
+    if not subject.holds_numbers:
+        columns |= {f"count_{name}": tree.stats[:, number] for number, name in enumerate(names)}
     if library == "polars":
         return _polars(module, columns)
     return _pandas(module, columns)
@@ -55,8 +56,6 @@ def _columns(subject: Subject, names: Sequence[str]) -> dict[str, Any]:
     """Give each column: an array of numbers, or a list of texts, None where there is none."""
     tree = subject.tree
     inner = ~tree.is_leaf
-    known = tree.stats.any(axis=1)
-    largest = tree.proportion[np.arange(tree.n_nodes), tree.leaf_label]
     labels = tree.origin_labels
     return {
         "node": np.arange(tree.n_nodes),
@@ -68,13 +67,30 @@ def _columns(subject: Subject, names: Sequence[str]) -> dict[str, Any]:
         "n_features": tree.n_node_features,
         "rows": tree.n_samples,
         "weight": tree.weighted_n_node_samples,
-        "class": [names[label] for label in tree.leaf_label.tolist()],
-        "share": np.where(known, largest, np.nan),
+        **(_numbers(subject, names) if subject.holds_numbers else _classes(tree, names)),
         "gain": np.where(inner, tree.gain, np.nan),
         "axis_gain": tree.axis_gain,
         "gain_over_axis": np.where(inner, tree.gain_over_axis, np.nan),
         "origin": [encodable(labels[k]) if k >= 0 else None for k in tree.origin.tolist()],
     }
+
+
+def _classes(tree: Tree, names: Sequence[str]) -> dict[str, Any]:
+    known = tree.stats.any(axis=1)
+    largest = tree.proportion[np.arange(tree.n_nodes), tree.leaf_label]
+    return {
+        "class": [names[label] for label in tree.leaf_label.tolist()],
+        "share": np.where(known, largest, np.nan),
+    }
+
+
+def _numbers(subject: Subject, names: Sequence[str]) -> dict[str, Any]:
+    """Give the means, and the standard deviation if there is one output."""
+    tree = subject.tree
+    if tree.n_outputs > 1:
+        return {f"mean_{name}": tree.mean[:, number] for number, name in enumerate(names)}
+    spreads = [spread_of(subject, node) for node in range(tree.n_nodes)]
+    return {"mean": tree.mean[:, 0], "sd": np.array(spreads)}
 
 
 def _sides(tree: Tree) -> list[str | None]:

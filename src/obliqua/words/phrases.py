@@ -10,11 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from obliqua._typing import Int64Array
-from obliqua.words.numbers import write_number
+from obliqua.words.numbers import ALL_DIGITS, write_number
 from obliqua.words.subject import Subject
 
 # Of many classes so many are named.
 MAX_CLASSES = 3
+DIGITS = 4  # of a number, if nobody says how many
+# A mean that is a smaller part of the range of the leaves is rounding.
+NOTHING = 1e-9
 # Labels that would look like a count among the counts around them.
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?|True|False")
 
@@ -54,26 +57,58 @@ def written_share(share: float) -> str:
 
 
 def written_rows(subject: Subject, node: int) -> str:
-    """Write how many training rows a node holds, and their weight where it is another number."""
-    if holds_values(subject):
-        return _written_values(subject, node)
-    weight = float(subject.tree.weighted_n_node_samples[node])
-    return written_number_of_rows(int(subject.tree.n_samples[node]), weight)
+    """Write how many training rows a node holds, and their weight where it is another number.
+
+    A node with numbers need not have seen rows: then nothing is written.
+    """
+    rows, weight = (
+        int(subject.tree.n_samples[node]),
+        float(subject.tree.weighted_n_node_samples[node]),
+    )
+    if subject.holds_numbers and not rows and not weight:
+        return ""
+    return written_number_of_rows(rows, weight)
 
 
-def holds_values(subject: Subject) -> bool:
-    """Say whether the stats of a tree are values of a function, as those of a component."""
-    return bool((subject.tree.stats < 0).any())
+def written_means(subject: Subject, node: int, digits: int = DIGITS) -> list[str]:
+    """Write the mean of each output.
+
+    A hundredth of the range of the leaves is seen, and what is nothing beside it is written as 0,
+    unless all digits are asked for.
+    """
+    low, high = subject.mean_ends
+    with np.errstate(over="ignore"):
+        ranges = (high - low).tolist()
+    nothing = NOTHING if digits < ALL_DIGITS else 0.0
+    return [
+        write_number(mean if abs(mean) > nothing * range_ else 0.0, digits, range_ / 100.0)
+        for mean, range_ in zip(subject.tree.mean[node].tolist(), ranges, strict=True)
+    ]
 
 
-def _written_values(subject: Subject, node: int) -> str:
-    values = subject.tree.stats[node].tolist()
+def _written_numbers(subject: Subject, node: int, digits: int) -> str:
+    means = written_means(subject, node, digits)
+    if len(means) == 1:
+        return f"mean {means[0]}"
     named = [
-        f"{written_label(name)}: {write_number(value)}"
-        for name, value in zip(subject.class_names, values, strict=True)
+        f"{written_label(name)}: {mean}"
+        for name, mean in zip(subject.class_names, means, strict=True)
     ]
     more = len(named) - MAX_CLASSES
-    return f"values {', '.join(named[:MAX_CLASSES])}{f', {more} more' if more > 0 else ''}"
+    return f"means {', '.join(named[:MAX_CLASSES])}{f', {more} more' if more > 0 else ''}"
+
+
+def spread_of(subject: Subject, node: int) -> float:
+    """Return the standard deviation of the one number at a node; NaN if it is not known."""
+    tree = subject.tree
+    if tree.n_outputs > 1 or not tree.weighted_n_node_samples[node] > 0:
+        return math.nan
+    return math.sqrt(float(tree.impurity[node]))
+
+
+def written_spread(spread: float) -> str:
+    """Write a standard deviation, if there is one."""
+    return f"standard deviation {write_number(spread, 3)}" if spread > 0 else ""
 
 
 def written_number_of_rows(rows: int, weight: float) -> str:
@@ -86,10 +121,16 @@ def written_number_of_rows(rows: int, weight: float) -> str:
     return counted if written == str(rows) else f"{counted}, weight {written}"
 
 
-def written_classes(subject: Subject, node: int) -> str:
-    """Write the share of the largest class of a node, and the next ones if there are several."""
+def written_mix(subject: Subject, node: int) -> str:
+    """Write how much the rows of a node agree.
+
+    That is the share of the largest class, with the next ones if there are several, or the
+    standard deviation of numbers.
+    """
     tree = subject.tree
-    if holds_values(subject) or not tree.stats[node].any():
+    if subject.holds_numbers:
+        return written_spread(spread_of(subject, node))
+    if not tree.stats[node].any():
         return ""
     shares = tree.proportion[node]
     label = int(tree.leaf_label[node])
@@ -107,8 +148,10 @@ def written_classes(subject: Subject, node: int) -> str:
     return f"{text}; {', '.join(named)}{f', {more} more' if more else ''}"
 
 
-def written_class(subject: Subject, node: int) -> str:
-    """Write the class that a node predicts."""
+def written_answer(subject: Subject, node: int, digits: int = DIGITS) -> str:
+    """Write what a node predicts: a class, or numbers."""
+    if subject.holds_numbers:
+        return _written_numbers(subject, node, digits)
     return written_label(subject.class_names[int(subject.tree.leaf_label[node])])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from typing import Any, Protocol, runtime_checkable
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray, FloatArray
 from obliqua.data.encoding import Encoding
+from obliqua.data.target import Numbers
 from obliqua.errors import TreeError
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
@@ -57,7 +59,8 @@ class Subject:
     """One tree, what its columns and classes are called, and how rows are given to it.
 
     `rows` makes the matrix that the tree walks of rows as a user has them, and raises for rows
-    that the tree cannot take.
+    that the tree cannot take. Where numbers are learnt there are no `classes`, and `class_names`
+    are those of the outputs. A tree that is added to others may hold numbers for classes.
     """
 
     tree: Tree
@@ -67,6 +70,49 @@ class Subject:
     rows: Callable[[Any], AnyArray]
     told_apart: BoolArray  # by class: all, but for a tree about a pair of classes
     note: str = ""  # what a reader of this tree must know about the others
+
+    @property
+    def holds_numbers(self) -> bool:
+        """Whether the nodes of the tree hold means of numbers, no classes."""
+        return self.tree.task == Numbers.task
+
+    @property
+    def says_numbers(self) -> bool:
+        """Whether numbers were learnt: labels of rows are numbers then."""
+        return not len(self.classes)
+
+    @cached_property
+    def mean_ends(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest mean of all leaves, for each output of a tree of numbers."""
+        leaves = self.tree.mean[self.tree.is_leaf]
+        return leaves.min(axis=0), leaves.max(axis=0)
+
+    def mean_place(self, node: int, output: int = 0) -> float:
+        """Return where the mean of a node lies between the least, 0, and the largest, 1."""
+        low, high = (float(end[output]) for end in self.mean_ends)
+        mean = float(self.tree.mean[node, output])
+        return (mean - low) / (high - low) if low < high else 0.5
+
+    def numbers(self, y: Any) -> FloatArray:
+        """Return the numbers that rows have in the place of labels, a column per output."""
+        try:
+            values = np.asarray(y, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"y must be numbers, as the tree says them: {error}.") from error
+        values = values[:, None] if values.ndim == 1 else values
+        if values.ndim != 2 or values.shape[1] != len(self.class_names):
+            raise ValueError(
+                f"y must have a number per row for each of the {len(self.class_names)} outputs of "
+                f"the tree; got shape {np.shape(y)}."
+            )
+        if not np.isfinite(values).all():
+            raise ValueError("y must be finite numbers; got others. Leave such rows out.")
+        return values
+
+    def require_classes(self, what: str) -> None:
+        """Raise for what is about classes only."""
+        if self.holds_numbers:
+            raise TreeError(f"{what}, and the nodes of this tree hold numbers, no classes.")
 
     def codes(self, y: Any) -> AnyArray:
         """Return the number of each label's class."""
@@ -86,8 +132,8 @@ class Subject:
         return np.array(found, dtype=np.int64)
 
     def labelled_rows(self, X: Any, y: Any) -> tuple[AnyArray, AnyArray]:
-        """Return rows as the tree walks them, and the number of each row's class."""
-        Z, codes = self.rows(X), self.codes(y)
+        """Return rows as the tree walks them, and the number of each row's class, or numbers."""
+        Z, codes = self.rows(X), self.numbers(y) if self.says_numbers else self.codes(y)
         if len(codes) != len(Z):
             raise ValueError(
                 f"X and y must have a row for each label; got {len(Z)} rows and "
@@ -126,10 +172,10 @@ def subject_of(
         names = encoding.names
     columns = zip(encoding.columns, distinct(names), strict=True)
     encoding = Encoding(tuple(replace(column, name=name) for column, name in columns))
-    if class_names is None:
-        called = tuple(str(label) for label in classes.tolist())
-    else:
-        called = _names(class_names, len(classes), "class_names", "classes")
+    called = _answers(container)
+    if class_names is not None:
+        what = "classes" if container.n_classes else "outputs"
+        called = _names(class_names, len(called), "class_names", what)
     paired = container.combine == "pairs"
     told_apart = chosen.stats[0] > 0 if paired else np.ones(len(classes), dtype=bool)
     note = _note(container, tree)
@@ -161,6 +207,14 @@ def added_up(n_rows: int, terms: Iterable[tuple[float, AnyArray]]) -> FloatArray
         for coefficient, column in terms:
             value += coefficient * column
     return value
+
+
+def _answers(model: Model) -> tuple[str, ...]:
+    """Name the classes, or the outputs."""
+    if model.n_classes:
+        return tuple(str(label) for label in model.classes.tolist())
+    several = range(model.n_outputs)
+    return ("y",) if model.n_outputs == 1 else tuple(f"y{number}" for number in several)
 
 
 def _same_columns(given: Encoding, known: Encoding) -> Encoding:
@@ -199,8 +253,7 @@ def subjects_of(model: Any) -> tuple[Subject, ...]:
 def container_of(model: Any) -> tuple[Model, Callable[[Any], AnyArray]]:
     """Return the model, and what turns a user's rows into the matrix that it walks."""
     if isinstance(model, Tree):
-        encoding = Encoding.identity(model.n_features)
-        container = Model((model,), "single", encoding, np.arange(model.n_stats))
+        container = Model.of_tree(model)
         return container, container.rows
     if isinstance(model, Model):
         return model, model.rows
@@ -255,11 +308,13 @@ def _chosen(model: Model, number: Any) -> Tree:
 
 
 def _note(model: Model, number: int | None) -> str:
-    """Say what the shares of a tree mean that is added to others."""
+    """Say what the answers of a tree mean that is added to others."""
     if model.combine != "sum" or len(model.trees) == 1:
         return ""
     if not number:
         return "Other trees are added to what this one says."
+    if model.trees[number].task == Numbers.task:
+        return "Added to the trees before it: a number above 0 raises, one below 0 lowers."
     return (
         f"Added to the trees before it: a class with more than {100 / model.n_classes:.3g} % is "
         "raised, one with less lowered."
