@@ -136,7 +136,7 @@ def draw_components() -> Figure:
         max(tree.depth for tree in trees),
     )
     for k, (ax, tree, model) in enumerate(zip(axes, trees, models, strict=True)):
-        share = model.component_weights_[0] * tree.stats[:, 1]
+        share = model.component_weights_[0] * tree.mean[:, 1]
         draw_tree(
             ax,
             tree,

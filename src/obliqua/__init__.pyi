@@ -21,6 +21,7 @@ from obliqua.estimators._refining import refined as refined
 from obliqua.estimators.aggregated import AggregatedTreeClassifier as AggregatedTreeClassifier
 from obliqua.estimators.c45 import C45Classifier as C45Classifier
 from obliqua.estimators.cart import CartClassifier as CartClassifier
+from obliqua.estimators.cart import CartRegressor as CartRegressor
 from obliqua.estimators.cart_lc import CartLCClassifier as CartLCClassifier
 from obliqua.estimators.distilled import DistilledClassifier as DistilledClassifier
 from obliqua.estimators.distilled import distil as distil

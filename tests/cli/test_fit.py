@@ -343,3 +343,48 @@ def test_a_method_that_was_taken_away_has_no_settings(run: Run, data: Path) -> N
     words = ("fit", "data.csv", "-t", "y", "-m", "oc1-vote")
     wrong = ("--set", "estimator=none", "--set", "estimator__n_jumps=2")
     assert "--set: estimator__n_jumps is" in " ".join(run(*words, *wrong, code=2).stderr.split())
+
+
+def test_numbers_are_recognised(run: Run, data: Path) -> None:
+    frame = pl.read_csv(data)
+    said = facts(run("fit", "data.csv", "-t", "a", "--drop", "y", "--holdout", "0.2").stdout)
+    assert said["method"] == "cart, CART: one feature per split"
+    assert said["numbers"].startswith("a, from ")
+    assert "root mean square error" in said["R squared"]
+    tree = obliqua.load("model.obliqua")
+    assert isinstance(tree, obliqua.CartRegressor)
+    result = run("predict", "model.obliqua", "data.csv", "--score", "a", "-o", "told.csv")
+    assert "\nR squared " in result.stderr
+    told = pl.read_csv("told.csv")["prediction"].to_numpy()
+    assert told.tolist() == tree.predict(frame.select("b", "c")).tolist()
+    assert "leaves from" in facts(run("show", "model.obliqua").stdout)["numbers"]
+    wrong = run("predict", "model.obliqua", "data.csv", "--proba", code=2)
+    assert "predicts numbers" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        ([0.5, 1.0, 2.0], "regression"),
+        (list(range(60)), "regression"),
+        (list(range(30)), "classification"),
+        (["1e2", "x"], "classification"),
+        ([10**30 + k for k in range(3)], "classification"),
+    ],
+)
+def test_what_a_target_is(run: Run, tmp_path: Path, values: list[object], task: str) -> None:
+    lines = [f"{k},{values[k % len(values)]}" for k in range(120)]
+    (tmp_path / "t.csv").write_text("a,y\n" + "\n".join(lines) + "\n")
+    said = facts(run("fit", "t.csv", "-t", "y", "-m", "cart", "-o", "m.obliqua").stdout)
+    assert ("numbers" in said) == (task == "regression")
+
+
+def test_the_task_can_be_told(run: Run, tmp_path: Path) -> None:
+    rows = "\n".join(f"{k},{k % 3}" for k in range(40))
+    (tmp_path / "t.csv").write_text(f"a,y\n{rows}\n")
+    words = ("fit", "t.csv", "-t", "y", "-o", "m.obliqua", "--task", "regression")
+    assert facts(run(*words).stdout)["numbers"] == "y, from 0 to 2, mean 0.975"
+    assert "learns classes. For numbers there is cart" in run(*words, "-m", "oc1", code=2).stderr
+    (tmp_path / "q.csv").write_text("a,y\n1,0.25\n2,1.5\n")
+    as_classes = run("fit", "q.csv", "-t", "y", "--task", "classification", code=1)
+    assert "a quantity" in as_classes.stderr and "0.25 in row 1 (line 2)" in as_classes.stderr

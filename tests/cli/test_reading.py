@@ -140,7 +140,6 @@ BAD: dict[str, tuple[str | bytes, list[str]]] = {
     "decimal comma": ('a;y\n"1,5";p\n"2,5";q\n', ["'1,5'", "decimals with a point"]),
     "target missing": ("a,Klass\n1,p\n2,q\n", ["no column 'y'", "'a', 'Klass'"]),
     "target without values": ("a,y\n1,p\n2,\n3,q\n", ["empty in 1 row", "--drop-missing-target"]),
-    "quantity as target": ("a,y\n1,0.25\n2,1.5\n", ["a quantity", "0.25 in row 1 (line 2)"]),
     "one class": ("a,y\n1,p\n2,p\n", ["one class only"]),
     "only a target": ("y\np\nq\n", ["no column left"]),
     "too few values": (

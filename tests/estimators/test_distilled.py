@@ -48,7 +48,8 @@ def by_hand(student: Any, rows: np.ndarray) -> np.ndarray:
         score = np.full(n_classes, 1.0 / n_classes)
         for tree in student.model_.trees:
             leaf = tree.apply(row[None])[0]
-            said = tree.stats[leaf] / tree.n_samples[leaf]
+            added = tree.task == "regression"
+            said = tree.mean[leaf] if added else tree.stats[leaf] / tree.n_samples[leaf]
             score += said - said.mean()
         score = np.maximum(score, 0.0)
         found.append(score / score.sum())
@@ -293,7 +294,10 @@ def test_several_trees_are_read_one_by_one(forest: Any) -> None:
     with pytest.raises(TreeError, match=r"has 3 trees\. Say which one"):
         obliqua.export_text(student)
     assert "4 leaves" in obliqua.export_text(student, tree=2)
-    assert all((tree.stats >= 0).all() for tree in student.model_.trees)
+    first, *others = student.model_.trees
+    assert (first.task, first.n_stats, first.stats.min() >= 0) == ("classification", 3, True)
+    assert {(tree.task, tree.n_outputs) for tree in others} == {("regression", 3)}
+    assert all((tree.mean < 0).any() for tree in others)
     gains = [tree.gain.sum() for tree in student.model_.trees]
     assert gains == sorted(gains, reverse=True)
     shares = np.zeros(4)

@@ -27,7 +27,6 @@ from obliqua.prune import (
     prune_pessimistic,
     prune_reduced_error,
 )
-from obliqua.prune.division import take
 
 RNG = np.random.default_rng(0)
 X, Y = blobs(400, 4, 3, seed=3)
@@ -71,8 +70,8 @@ def test_holdout(Estimator, n_se, prune_root):
     problem, key, grow = division(model, X, Y)
     problem, held = hold_out(problem, 0.1, key)
     assert held.sum() == 40
-    tree = grow(take(problem, ~held))
-    pruned = prune_on_rows(tree, take(problem, held), n_se, prune_root)
+    tree = grow(problem.take(~held))
+    pruned = prune_on_rows(tree, problem.take(held), n_se, prune_root)
     assert model.tree_ == measure_spread(pruned, X[~held])
     assert 2 <= model.get_n_leaves() < tree.n_leaves
     assert_sound(model, X[~held], Y[~held])
@@ -86,8 +85,8 @@ def test_reduced_error(Estimator):
     problem, key, grow = division(model, X, Y)
     problem, held = hold_out(problem, 0.25, key)
     assert held.sum() == 100
-    tree = grow(take(problem, ~held))
-    pruned = prune_reduced_error(tree, take(problem, held))
+    tree = grow(problem.take(~held))
+    pruned = prune_reduced_error(tree, problem.take(held))
     assert model.tree_ == measure_spread(pruned, X[~held])
     assert model.get_n_leaves() < tree.n_leaves
 

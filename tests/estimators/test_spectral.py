@@ -101,7 +101,7 @@ def test_every_coding_of_bagged_trees_is_the_vote(coding: str) -> None:
     np.testing.assert_array_equal(model.predict(points), model.model_.predict(points))
     expected = model.model_.predict_proba(points)
     np.testing.assert_allclose(model.predict_proba(points), expected, atol=1e-12)
-    assert model.trees_[0].n_stats == 2
+    assert model.trees_[0].n_outputs == 2
     exact = clone(model).set_params(predict_with="trees", max_leaf_nodes=None)
     exact.fit(BINARY, ANSWER)
     np.testing.assert_allclose(exact.fidelity_, 1.0)
@@ -134,7 +134,7 @@ def test_the_trees_of_components_are_the_functions_if_nothing_limits_them() -> N
     np.testing.assert_allclose(model.fidelity_, 1.0)
     values = model.component_values(everything())
     for number, tree in enumerate(model.trees_):
-        got = tree.stats[tree.apply(everything())]
+        got = tree.mean[tree.apply(everything())]
         np.testing.assert_allclose(got, values[:, number], atol=1e-12)
     assert "x" in export_text(model.trees_[0])
 
@@ -164,7 +164,7 @@ def test_few_leaves_lose_what_fidelity_says() -> None:
     values = model.component_values(everything())
     for number, tree in enumerate(model.trees_):
         assert tree.n_leaves <= 3
-        got = tree.stats[tree.apply(everything())]
+        got = tree.mean[tree.apply(everything())]
         lost = twin.inner(values[:, number] - got, values[:, number] - got)
         kept = 1.0 - lost / model.eigenvalues_[number]
         assert model.fidelity_[number] == pytest.approx(kept, abs=1e-9)

@@ -220,7 +220,7 @@ class Setting(click.ParamType):
 
 data_argument = click.argument("data", metavar="DATA")
 target_option = click.option(
-    "--target", "-t", required=True, metavar="COLUMN", help="The column with the classes."
+    "--target", "-t", required=True, metavar="COLUMN", help="The column to learn."
 )
 delimiter_option = click.option(
     "--delimiter",
@@ -231,7 +231,7 @@ delimiter_option = click.option(
 drop_missing_option = click.option(
     "--drop-missing-target",
     is_flag=True,
-    help="Leave out rows without a class. By default they are an error.",
+    help="Leave out rows without a target. By default they are an error.",
 )
 seed_option = click.option(
     "--seed",

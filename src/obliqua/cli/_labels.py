@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from obliqua._extras import require
-from obliqua._typing import AnyArray, Int64Array
+from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.cli._errors import Trouble, listed
 from obliqua.cli._output import note
 from obliqua.io.values import text_of
@@ -113,3 +113,12 @@ def check_known(numbers: Int64Array, labels: AnyArray, classes: AnyArray, option
     n = int(unknown.sum())
     have = "has" if n == 1 else "have"
     return f"; {n:,} of them {have} a class that the model does not know: {listed(strange, 5)}"
+
+
+def fit_of_numbers(truth: FloatArray, told: FloatArray, weights: FloatArray | None) -> str:
+    """Say how well numbers are predicted: the share of the variance, and the mean error."""
+    error = float(np.average((told - truth) ** 2, weights=weights))
+    middle = np.average(truth, weights=weights)
+    spread = float(np.average((truth - middle) ** 2, weights=weights))
+    share = f"{1 - error / spread:.3f}" if spread > 0 else "not defined, for all are equal,"
+    return f"{share} (root mean square error {error**0.5:.4g})"

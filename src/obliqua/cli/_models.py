@@ -20,11 +20,18 @@ OWN_OPTIONS = {
 }
 
 
-def make_estimator(name: str, settings: Iterable[tuple[str, Any]], seed: int) -> Any:
+def make_estimator(
+    name: str, settings: Iterable[tuple[str, Any]], seed: int, task: str = "classification"
+) -> Any:
     """Return an unfitted estimator."""
-    from obliqua.select.methods import find_method
+    from obliqua.select.methods import NUMBER_METHODS, find_method
 
-    method = find_method(name)
+    if task == "regression" and name not in NUMBER_METHODS:
+        raise click.UsageError(
+            f"--method: {name} learns classes. For numbers there is {', '.join(NUMBER_METHODS)}; "
+            "or make classes of them with --task classification."
+        )
+    method = find_method(name, task)
     estimator = method.make(seed)
     known = estimator.get_params()
     wanted = list(settings)
@@ -66,9 +73,6 @@ def takes_tables(estimator: Any) -> bool:
 
 def load_model(path: str) -> tuple[Any, Model]:
     """Load a model, and return it with the container that holds its trees."""
-    import numpy as np
-
-    from obliqua.data.encoding import Encoding
     from obliqua.estimators.files import load
     from obliqua.tree.model import Model
     from obliqua.tree.tree import Tree
@@ -84,8 +88,7 @@ def load_model(path: str) -> tuple[Any, Model]:
         raise Trouble(f"{path} is not there.{did_you_mean(file.name, beside)}")
     model = load(file)
     if isinstance(model, Tree):
-        encoding = Encoding.identity(model.n_features)
-        return model, Model((model,), "single", encoding, np.arange(model.n_stats))
+        return model, Model.of_tree(model)
     return model, getattr(model, "model_", model)
 
 

@@ -16,6 +16,8 @@ from obliqua.cli._labels import is_whole, labels_of_text
 if TYPE_CHECKING:
     import polars as pl
 
+MANY_CLASSES = 50  # more different whole numbers are taken for a quantity
+
 
 @dataclass(frozen=True, eq=False)
 class NamedTable:
@@ -84,6 +86,23 @@ class NamedTable:
             raise Trouble(f"The target {target!r} is empty in all rows.")
         return self.filtered((~missing).to_numpy())
 
+    def is_quantity(self, target: str) -> bool:
+        """Say whether a column is numbers rather than classes: fractions, or very many values."""
+        polars = require("polars", "cli", "Reading tables")
+        column = self.frame[target]
+        if not self.typed:
+            words = column.drop_nulls()
+            if words.str.contains(r"^[-+]?\d+$").all():  # long ones are names
+                return words.n_unique() > MANY_CLASSES
+            column = column.cast(polars.Float64, strict=False)
+            if column.null_count() > self.frame[target].null_count():
+                return False
+        if not (column.dtype.is_numeric() or column.dtype.is_decimal()):
+            return False
+        values = column.cast(polars.Float64).drop_nulls()
+        whole = is_whole(values.to_numpy())
+        return not whole.all() or values.n_unique() > MANY_CLASSES
+
     def labels(self, target: str) -> AnyArray:
         """Return a column as classes: text, whole numbers or truth values."""
         polars = require("polars", "cli", "Reading tables")
@@ -110,8 +129,8 @@ class NamedTable:
             row = int(np.argmin(whole))
             raise Trouble(
                 f"The target {target!r} is a quantity and not a class: it is {values[row]:g} in "
-                f"{self.where(row)}. A tree of obliqua predicts classes (text or whole numbers); "
-                "make classes of it first, or choose another target."
+                f"{self.where(row)}. Classes are text or whole numbers; make classes of it first, "
+                "or choose another target. `obliqua fit` learns numbers, too."
             )
         return values.astype(np.int64)
 

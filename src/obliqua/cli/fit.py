@@ -15,7 +15,7 @@ from obliqua._typing import AnyArray, BoolArray, FloatArray
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
-from obliqua.cli._labels import check_known, class_numbers
+from obliqua.cli._labels import check_known, class_numbers, fit_of_numbers
 from obliqua.cli._models import (
     holds_out,
     make_estimator,
@@ -25,11 +25,12 @@ from obliqua.cli._models import (
     takes_tables,
 )
 from obliqua.cli._output import chosen_target, listed, note, print_facts
-from obliqua.cli._table import NamedTable, choose_features, choose_known
+from obliqua.cli._table import MANY_CLASSES, NamedTable, choose_features, choose_known
 from obliqua.cli._types import ColumnChoice, Features, infer, plain_numbers, read_as
 from obliqua.io.values import text_of
 
 DEFAULT_OUTPUT = "model.obliqua"
+DEFAULT_METHODS = {"classification": "hhcart-a", "regression": "cart"}
 MOST_CLASSES = 8  # that a summary names
 MOST_COLUMNS = 12
 MOST_LETTERS = 60  # of a name
@@ -38,6 +39,7 @@ MOST_LETTERS = 60  # of a name
 @shared.command(
     "obliqua fit patients.csv --target diagnosis",
     "obliqua fit patients.csv -t diagnosis -m cart --set max_depth=3 --holdout 0.2",
+    "obliqua fit houses.csv --target price --holdout 0.2",
     "zcat big.csv.gz | obliqua fit - -t y --drop id,name --output big.obliqua",
     methods="obliqua.",
 )
@@ -47,9 +49,16 @@ MOST_LETTERS = 60  # of a name
     "--method",
     "-m",
     type=shared.MethodName("obliqua."),
-    default="hhcart-a",
-    show_default=True,
+    show_default="hhcart-a; cart for numbers",
     help="How splits are found; the methods are listed below.",
+)
+@click.option(
+    "--task",
+    type=click.Choice(["auto", *DEFAULT_METHODS]),
+    default="auto",
+    show_default=True,
+    help="Whether classes or numbers are learnt. By default it is found out: a target with "
+    f"fractions, or with more than {MANY_CLASSES} different whole numbers, is numbers.",
 )
 @shared.set_option
 @shared.features_options
@@ -58,9 +67,9 @@ MOST_LETTERS = 60  # of a name
     "--holdout",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="SHARE",
-    help="Keep this share of the rows out of the fit, and measure the accuracy on them.",
+    help="Keep this share of the rows out of the fit, and measure the tree on them.",
 )
-@click.option("--test", metavar="FILE", help="Measure the accuracy on the rows of this table.")
+@click.option("--test", metavar="FILE", help="Measure the tree on the rows of this table.")
 @shared.drop_missing_option
 @shared.seed_option
 @shared.jobs_option("threads")
@@ -86,25 +95,30 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
             "--method: scikit-learn's tree is for `obliqua compare`; a model file holds trees of "
             "obliqua. The same kind of tree is cart."
         )
-    estimator = make_estimator(given["method"], given["settings"], given["seed"])
-    estimator.set_params(n_jobs=given["jobs"])
     table = read_table(data, given["delimiter"], given["missing"])
     weight = given["weight"]
     table.require([target], "--target")
+    if given["task"] == "auto":
+        given["task"] = "regression" if table.is_quantity(target) else "classification"
+    task = given["task"]
+    given["method"] = given["method"] or DEFAULT_METHODS[task]
+    estimator = make_estimator(given["method"], given["settings"], given["seed"], task)
+    estimator.set_params(n_jobs=given["jobs"])
     table.require([] if weight is None else [weight], "--weight")
     if weight == target:
         raise Trouble(f"--weight: {weight!r} is the target.")
     table = table.without_missing(target, given["drop_missing_target"])
     names = choose_features(table, [target, *([weight] if weight else [])], **_choice(given))
-    y = table.labels(target)
+    y = _learnt(table, target, task)
     X = _features(table, names, given, estimator)
     if len(np.unique(y)) < 2:
+        what = "class" if task == "classification" else "value"
         raise Trouble(
-            f"The target {target!r} has one class only, {text_of(y[0])}; a tree needs two."
+            f"The target {target!r} has one {what} only, {text_of(y[0])}; a tree needs two."
         )
     rows = LabelledRows(X, y, None if weight is None else _weights(table, weight))
     tests = _other_rows(given, target, X, takes_tables(estimator))
-    held = _held_out(y, given["holdout"], given["seed"])
+    held = _held_out(y, given["holdout"], given["seed"], task)
     grown = rows.part(~held)
     if X.given:
         set_categories(estimator, list(X.qualitative))
@@ -112,7 +126,7 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
     if held.any():
         tests.append((f"{counted(int(held.sum()), 'row')} held out", rows.part(held)))
     facts = _summary(estimator, grown, given)
-    facts += [_accuracy(estimator, *test) for test in tests]
+    facts += [_measured(estimator, *test) for test in tests]
     # The file is the same for any number of threads.
     save(estimator.set_params(n_jobs=None), path)
     print_facts([*facts, ("saved", f"{path}, {size_of(path)}")])
@@ -120,14 +134,14 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """Rows with classes and weights.
+    """Rows with what is learnt, and weights.
 
     Parameters
     ----------
     X : Features
         The columns.
     y : ndarray
-        The classes.
+        The classes, or numbers.
     weights : ndarray or None
         The weights.
     """
@@ -140,6 +154,13 @@ class LabelledRows:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         return LabelledRows(self.X.part(rows), self.y[rows], weights)
+
+
+def _learnt(table: NamedTable, target: str, task: str) -> AnyArray:
+    """Read the target as classes or as numbers."""
+    if task == "classification":
+        return table.labels(target)
+    return np.asarray(plain_numbers(table, [target], "the target")[target].to_numpy())
 
 
 def _features(
@@ -172,13 +193,18 @@ def _choice(given: dict[str, Any]) -> dict[str, list[str] | None]:
     return {"features": given["features"], "drop": given["drop"]}
 
 
-def _held_out(y: AnyArray, share: float | None, seed: int) -> BoolArray:
+def _held_out(y: AnyArray, share: float | None, seed: int, task: str) -> BoolArray:
     """Choose rows to hold out, of each class its share."""
     held = np.zeros(len(y), dtype=bool)
     if share is None:
         return held
     from sklearn.model_selection import train_test_split
 
+    if task == "regression":
+        if len(y) - ceil(share * len(y)) < 1:
+            raise Trouble(f"--holdout {share:g} would leave no row to grow a tree.")
+        held[train_test_split(np.arange(len(y)), test_size=share, random_state=seed)[1]] = True
+        return held
     labels, counts = np.unique(y, return_counts=True)
     n_held, n_classes = ceil(share * len(y)), len(labels)
     if counts.min() < 2:
@@ -212,29 +238,43 @@ def _other_rows(
     weight = given["weight"]
     known = weight is not None and weight in table.frame.columns
     weights = _weights(table, weight) if known else None
-    return [(what, LabelledRows(replace(X, frame=frame), table.labels(target), weights))]
+    y = _learnt(table, target, given["task"])
+    return [(what, LabelledRows(replace(X, frame=frame), y, weights))]
 
 
 def _summary(estimator: Any, rows: LabelledRows, given: dict[str, Any]) -> list[tuple[str, str]]:
     from obliqua.select.compare import features_per_split
-    from obliqua.select.methods import METHODS
+    from obliqua.select.methods import find_method
 
     method, n = given["method"], len(rows.y)
-    labels, counts = np.unique(rows.y, return_counts=True)
-    if len(labels) > MOST_CLASSES:
-        note(f"{given['target']!r} has {len(labels)} classes.")
     features = features_per_split(estimator.model_)
     return [
-        ("method", f"{method}, {METHODS[method].title}"),
+        ("method", f"{method}, {find_method(method, given['task']).title}"),
         ("rows", f"{n:,}{_how_grown(estimator, n, rows.weights)}"),
         *_about_features(rows.X),
-        ("classes", f"{len(labels)}: {_by_class(labels, [f'{count:,}' for count in counts])}"),
-        *_about_weights(rows, given["weight"]),
+        *_about_target(rows, given),
         ("leaves", f"{estimator.get_n_leaves():,}"),
         ("depth", f"{estimator.get_depth():,}"),
         ("features per split", "-" if np.isnan(features) else f"{features:.1f}"),
-        _accuracy(estimator, f"the training rows{_caution(estimator, given)}", rows),
+        _measured(estimator, f"the training rows{_caution(estimator, given)}", rows),
     ]
+
+
+def _about_target(rows: LabelledRows, given: dict[str, Any]) -> list[tuple[str, str]]:
+    """Say what is learnt, and what rows weigh."""
+    if given["task"] == "regression":
+        low, middle, high = rows.y.min(), np.average(rows.y, weights=rows.weights), rows.y.max()
+        name = _cut(str(given["target"]))
+        facts = [("numbers", f"{name}, from {low:,.6g} to {high:,.6g}, mean {middle:,.6g}")]
+        if rows.weights is not None:
+            total = rows.weights.sum()
+            facts.append(("weights", f"{_cut(str(given['weight']))}, {total:,.6g} in all"))
+        return facts
+    labels, counts = np.unique(rows.y, return_counts=True)
+    if len(labels) > MOST_CLASSES:
+        note(f"{given['target']!r} has {len(labels)} classes.")
+    by_class = _by_class(labels, [f"{count:,}" for count in counts])
+    return [("classes", f"{len(labels)}: {by_class}"), *_about_weights(rows, given["weight"])]
 
 
 def _caution(estimator: Any, given: dict[str, Any]) -> str:
@@ -286,14 +326,23 @@ def _about_weights(rows: LabelledRows, name: str | None) -> list[tuple[str, str]
     return [("weights", f"{_cut(str(name))}, {sums.sum():,.6g} in all: {by_class}")]
 
 
-def _accuracy(estimator: Any, what: str, rows: LabelledRows) -> tuple[str, str]:
+def _measured(estimator: Any, what: str, rows: LabelledRows) -> tuple[str, str]:
+    """Say how well a tree does on rows."""
+    Z = estimator.model_.rows(rows.X.frame)
+    weights = rows.weights
+    if weights is not None:
+        weights = weights / weights.max() if weights.any() else None
+    if estimator.model_.task == "regression":
+        return (
+            "R squared",
+            f"{fit_of_numbers(rows.y, estimator.model_.predict(Z), weights)} on {what}",
+        )
     numbers = class_numbers(estimator.classes_, rows.y)
     unknown = check_known(numbers, rows.y, estimator.classes_, "--test")
-    right = numbers == estimator.model_.predict_index(estimator.model_.rows(rows.X.frame))
-    if rows.weights is None or not rows.weights.any():
-        return "accuracy", f"{100 * right.mean():.1f} % on {what}{unknown}"
-    share = np.average(right, weights=rows.weights / rows.weights.max())
-    return "accuracy", f"{100 * share:.1f} % of weight on {what}{unknown}"
+    right = numbers == estimator.model_.predict_index(Z)
+    share = 100 * np.average(right, weights=weights)
+    of = "" if weights is None else " of weight"
+    return "accuracy", f"{share:.1f} %{of} on {what}{unknown}"
 
 
 def _how_grown(estimator: Any, n_all: int, weights: AnyArray | None) -> str:

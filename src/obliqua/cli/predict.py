@@ -1,8 +1,9 @@
-"""``obliqua predict``: the classes of new rows."""
+"""``obliqua predict``: the classes, or numbers, of new rows."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,11 @@ from obliqua._typing import AnyArray, Int64Array
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted, listed
-from obliqua.cli._labels import check_known, class_numbers
+from obliqua.cli._labels import check_known, class_numbers, fit_of_numbers
 from obliqua.cli._models import has_own_names, load_model
 from obliqua.cli._output import check_target, note, write_file, write_stdout
 from obliqua.cli._table import NamedTable, choose_known
-from obliqua.cli._types import read_as
+from obliqua.cli._types import plain_numbers, read_as
 from obliqua.io.values import text_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ PREDICTION = "prediction"
 @click.option(
     "--score",
     metavar="COLUMN",
-    help="The column with the true classes; prints the accuracy on stderr.",
+    help="The column with the true classes or numbers; prints how good the answers are on stderr.",
 )
 @click.option(
     "--output",
@@ -52,9 +53,10 @@ PREDICTION = "prediction"
 @shared.jobs_option("threads")
 @shared.delimiter_option
 def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
-    """Predict the class of each row of DATA with a saved model.
+    """Predict what each row of DATA is, with a saved model.
 
-    MODEL is a file that `obliqua fit` has made. DATA is a CSV or Parquet file, or - for standard
+    That is its class, or a number if the model has learnt numbers. MODEL is a file that
+    `obliqua fit` has made. DATA is a CSV or Parquet file, or - for standard
     input. Columns are found by name, so that their order does not matter; columns that the model
     does not know are left out. They are read as what they were when the model was fitted. The
     result is CSV with a line per row, in the order of the rows.
@@ -67,6 +69,8 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
                 f"in {', '.join(SUFFIXES)}."
             )
     _, container = load_model(model)
+    if given["proba"] and container.task == "regression":
+        raise click.UsageError(f"--proba: {model} predicts numbers and has no classes.")
     asked = [name for name in (given["id_column"], given["score"]) if name is not None]
     table = read_table(data, given["delimiter"], given["missing"], each_row=True)
     table.require([] if given["id_column"] is None else [given["id_column"]], "--id")
@@ -77,11 +81,19 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
     if unused:
         note(f"{counted(len(unused), 'column')} not used: {listed(unused)}.")
     Z = container.rows(read_as(table, columns, container.takes_missing))
-    predicted = container.predict_index(Z, _threads(given["jobs"]))
-    shares = container.predict_proba(Z, _threads(given["jobs"])) if given["proba"] else None
-    frame = _frame(table, given["id_column"], predicted, container.classes, shares)
-    if given["score"] is not None:
-        _score(table, given["score"], predicted, container.classes)
+    n_threads = _threads(given["jobs"])
+    if container.task == "regression":
+        answers = container.predict(Z, n_threads)
+        frame = _frame(table, given["id_column"], _columns_of(answers))
+        if given["score"] is not None:
+            _score_numbers(table, given["score"], answers)
+    else:
+        predicted = container.predict_index(Z, n_threads)
+        shares = container.predict_proba(Z, n_threads) if given["proba"] else None
+        results = _labels_and_shares(predicted, container.classes, shares)
+        frame = _frame(table, given["id_column"], results)
+        if given["score"] is not None:
+            _score(table, given["score"], predicted, container.classes)
     if output is None:
         write_stdout(_bytes(frame, ".csv"))
     else:
@@ -94,19 +106,29 @@ def _threads(jobs: int) -> int:
     return int(effective_n_jobs(jobs))
 
 
+def _labels_and_shares(
+    predicted: Int64Array, classes: AnyArray, shares: AnyArray | None
+) -> dict[str, AnyArray]:
+    results = {PREDICTION: classes.take(predicted)}
+    if shares is not None:
+        for label, share in zip(classes.tolist(), shares.T, strict=True):
+            results[f"proba_{text_of(label)}"] = np.ascontiguousarray(share)
+    return results
+
+
+def _columns_of(answers: AnyArray) -> dict[str, AnyArray]:
+    if answers.ndim == 1:
+        return {PREDICTION: answers}
+    return {f"{PREDICTION}_{k}": np.ascontiguousarray(y) for k, y in enumerate(answers.T)}
+
+
 def _frame(
-    table: NamedTable,
-    id_column: str | None,
-    predicted: Int64Array,
-    classes: AnyArray,
-    shares: AnyArray | None,
+    table: NamedTable, id_column: str | None, results: Mapping[str, AnyArray]
 ) -> pl.DataFrame:
     polars = require("polars", "cli", "Writing tables")
     columns: list[pl.Series] = [] if id_column is None else [table.frame[id_column]]
-    columns.append(polars.Series(PREDICTION, classes.take(predicted).tolist()))
-    if shares is not None:
-        for label, share in zip(classes.tolist(), shares.T, strict=True):
-            columns.append(polars.Series(f"proba_{text_of(label)}", np.ascontiguousarray(share)))
+    for name, values in results.items():
+        columns.append(polars.Series(name, values.tolist() if name == PREDICTION else values))
     names = [column.name for column in columns]
     if len(set(names)) < len(names):
         raise Trouble(f"--id: the column {id_column!r} has the name of a result; rename it.")
@@ -124,6 +146,18 @@ def _bytes(frame: pl.DataFrame, suffix: str) -> bytes:
     except polars.exceptions.PolarsError as error:  # a list as --id does not fit into CSV
         raise Trouble(f"The result cannot be written as {suffix}: {error}.") from error
     return stream.getvalue()
+
+
+def _score_numbers(table: NamedTable, target: str, answers: AnyArray) -> None:
+    """Print how well numbers are predicted on stderr."""
+    if answers.ndim > 1:
+        raise Trouble(f"--score: the model has {answers.shape[1]} outputs; one can be scored.")
+    known = table.frame[target].is_not_null().to_numpy()
+    if not known.any():
+        raise Trouble(f"--score: the column {target!r} is empty in all rows.")
+    truth = plain_numbers(table.filtered(known), [target], "--score")[target].to_numpy()
+    said = fit_of_numbers(truth, answers[known], None)
+    click.echo(f"R squared {said} on {counted(len(truth), 'row')}", err=True)
 
 
 def _score(table: NamedTable, target: str, predicted: Int64Array, classes: AnyArray) -> None:

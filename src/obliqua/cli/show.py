@@ -30,7 +30,7 @@ from obliqua.cli._output import (
     write_file,
 )
 from obliqua.cli._table import choose_known
-from obliqua.cli._types import QUALITATIVE, read_as
+from obliqua.cli._types import QUALITATIVE, plain_numbers, read_as
 from obliqua.errors import TreeError
 from obliqua.io.values import text_of
 from obliqua.words.phrases import cells, fill_lines, parts_of
@@ -167,10 +167,18 @@ def _facts(fitted: Any, container: Model, path: str) -> list[tuple[str, str]]:
     return [
         ("model", f"{path}, {' '.join(kind.split())}"),
         ("features", _features(container)),
-        ("classes", _counted_names([text_of(label) for label in container.classes.tolist()])),
+        _learnt(container),
         *_rows_of(fitted),
         ("features per split", "-" if np.isnan(features) else f"{features:.1f}"),
     ]
+
+
+def _learnt(container: Model) -> tuple[str, str]:
+    """Say which classes, or which numbers, a model knows."""
+    if container.task == "classification":
+        return "classes", _counted_names([text_of(label) for label in container.classes.tolist()])
+    values = np.concatenate([tree.mean[tree.is_leaf] for tree in container.trees])
+    return "numbers", f"leaves from {values.min():,.6g} to {values.max():,.6g}"
 
 
 def _rows_of(fitted: Any) -> list[tuple[str, str]]:
@@ -269,6 +277,9 @@ def _rows(container: Model, given: dict[str, Any]) -> tuple[Any, AnyArray | None
         return read_as(table, columns, gaps), None
     table.require([target], "--target")
     table = table.without_missing(target, drop=True)
+    if container.task == "regression":
+        y = plain_numbers(table, [target], "the target")[target].to_numpy()
+        return read_as(table, columns, gaps), y
     labels = table.labels(target)
     numbers = class_numbers(container.classes, labels)
     unknown = check_known(numbers, labels, container.classes, f"--target {target}")

@@ -156,12 +156,12 @@ class FoundComponents(SpectralClassifier):
         -------
         Model
             A model for `export_text`, `plot_tree` and the like, which then name levels. Its nodes
-            hold values, the means of the component, in place of numbers of rows.
+            hold numbers for the classes, the means of the component, and no rows.
         """
         check_is_fitted(self)
         self._check_number(component)
         model = self.model_
-        return Model((self.trees_[component],), "single", model.encoding, model.classes)
+        return Model((self.trees_[component],), "sum", model.encoding, model.classes)
 
     def _check_number(self, component: int) -> None:
         if not isinstance(component, Integral) or not 0 <= component < len(self._vectors):
@@ -182,7 +182,7 @@ class FoundComponents(SpectralClassifier):
                     self._component(number, self._functions()),
                     max_leaf_nodes=self._told["max_leaf_nodes"],
                     energy=self._told["energy"],
-                    stats=self._coding.scores,
+                    scores=self._coding.scores,
                 )
                 for number in range(len(self._vectors))
             ]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from textwrap import indent
 from typing import TypeVar
 
-from obliqua.criteria import CRITERIA
+from obliqua.criteria import CRITERIA, NUMBER_CRITERIA
 
 Class = TypeVar("Class", bound=type)
 
@@ -232,6 +232,53 @@ information share what each of them would have had alone.""",
 }
 
 
+#: What differs where numbers are learnt.
+NUMBER_PARAMETERS: dict[str, tuple[str, str]] = {
+    "criterion": (
+        f"{{{', '.join(map(repr, NUMBER_CRITERIA))}}} or callable",
+        """\
+How good a split is: goodness, the larger the better. A function is called with two vectors, for
+the left and the right side of the split: weight, mean of each output, sum of squared distances
+from the means. It returns a number; a split is made only where the number is positive.""",
+    ),
+    "pruning": (
+        "{'holdout', 'cv', 'reduced_error'}, Pruner or None",
+        """\
+How the tree is cut back after it has been grown. 'holdout': a part of the rows is held
+out, the others grow the tree, and of its cost-complexity sequence the tree with the smallest
+squared error on the rows held out is taken. 'cv': all rows grow the tree, and the price
+of a leaf is chosen by cross-validation, for which `n_folds` more trees are grown.
+'reduced_error': as 'holdout', but each split is cut that the rows held out do not need. A
+`Pruner` of one's own: see :class:`obliqua.prune.Pruner`. `None`: not at all. Of equally
+good trees the smallest is taken. With too few rows to hold one out, all of them grow the tree,
+and it is not pruned.""",
+    ),
+    "n_se": (
+        "float",
+        """\
+'holdout' and 'cv' take the smallest tree whose squared error is at most so many standard errors
+above the least: those of the difference between both trees, row by row. 0 asks for the least.
+Weights count as numbers of rows if they are all whole numbers, and otherwise as if their mean
+were 1.""",
+    ),
+    "prune_root": ("bool", "Whether the root's split may be cut too."),
+    "ccp_alpha": (
+        "float or None",
+        """\
+The price of a leaf, in squared units of y. A number takes the place of `pruning`:
+all rows grow the tree, and the tree with the smallest sum of mean squared error and price
+of its leaves is taken. 0 prunes nothing at all, as in scikit-learn. `None` lets `pruning`
+decide.""",
+    ),
+}
+NUMBER_ATTRIBUTES: dict[str, tuple[str, str]] = {
+    name: text for name, text in ATTRIBUTES.items() if name not in ("classes_", "n_classes_")
+} | {
+    "model_": ("Model", "The tree together with the encoding of the columns."),
+    "n_outputs_": ("int", "The number of outputs."),
+}
+
+
 def entry(name: str, kind: str, text: str) -> str:
     """Write one entry of a numpydoc section."""
     return f"{name} : {kind}\n{indent(text, '    ')}\n"
@@ -255,7 +302,8 @@ def document(
             entry(name, f"{texts[name][0]}, default={parameter.default!r}", texts[name][1])
             for name, parameter in inspect.signature(cls).parameters.items()
         ]
-        fitted = ATTRIBUTES | (attributes or {})
+        # Those of numbers lack some of the others.
+        fitted = attributes if attributes is NUMBER_ATTRIBUTES else ATTRIBUTES | (attributes or {})
         entries = [entry(name, kind, text) for name, (kind, text) in fitted.items()]
         doc = inspect.cleandoc(cls.__doc__)
         doc = doc.replace("[parameters]", section("Parameters", parameters))

@@ -1,11 +1,11 @@
-"""What all fitted classifiers share, whether they hold one tree or several: predicting."""
+"""What all fitted estimators share, whether they hold one tree or several: predicting."""
 
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.sparse import csr_array, hstack
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from obliqua._core.base.walk import all_finite
@@ -18,8 +18,8 @@ from obliqua.tree.model import Model
 ROWS_WORTH_THREADS = 10_000
 
 
-class TreesClassifier(ClassifierMixin, BaseEstimator):
-    """Base of the classifiers that keep what they have learnt as a `Model`."""
+class TreesEstimator(BaseEstimator):
+    """Base of the estimators that keep what they have learnt as a `Model`."""
 
     #: Whether the method takes qualitative columns and missing values.
     _takes_odd: bool = False
@@ -31,7 +31,6 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
 
     n_jobs: int | None
     model_: Model
-    classes_: AnyArray
 
     def _validate_params(self) -> None:
         """Check the parameters; scikit-learn calls it before a fit, unless told to skip it."""
@@ -58,8 +57,7 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         """Set all fitted attributes, at once: after a fit, and when a file was loaded."""
         fitted = {
             "model_": model,
-            "classes_": model.classes,
-            "n_classes_": model.n_classes,
+            **self._facts(model),
             "n_features_in_": model.encoding.n_columns,
             "_n_plain": model.encoding.n_columns if model.encoding.numeric else -1,
         }
@@ -71,61 +69,12 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
             self.__dict__.pop(name, None)
         self.__dict__.update(fitted)
 
+    def _facts(self, model: Model) -> dict[str, Any]:
+        """Return the fitted attributes that say what was learnt."""
+        raise NotImplementedError
+
     def _check_notes(self) -> None:
         """Check what a file has said of a fit beside the model; raise if it makes no sense."""
-
-    # --- predicting ----------------------------------------------------------------------
-
-    def predict(self, X: Any) -> AnyArray:
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The class with the largest weight in the leaf that the row reaches, the first
-            of them at ties. With several trees, the class with the largest share of all.
-        """
-        Z = self._check_rows(X)
-        return self.classes_.take(self.model_.predict_index(Z, self._n_threads(Z)))
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Predict the share of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            The weighted share of each class in the leaf that the row reaches, in the order
-            of `classes_`. With several trees, the share of the votes, the mean of the shares, or
-            their sum.
-        """
-        Z = self._check_rows(X)
-        return self.model_.predict_proba(Z, self._n_threads(Z))
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Predict the logarithm of the share of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            The logarithm of `predict_proba`, minus infinity for a share of 0.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     def apply(self, X: Any) -> Int64Array:
         """Say which leaf each row reaches.
@@ -216,3 +165,95 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
     def _n_threads(self, Z: Rows) -> int:
         """Return how many threads walk the rows."""
         return effective_n_jobs(self.n_jobs) if len(Z) >= ROWS_WORTH_THREADS else 1
+
+
+class TreesClassifier(ClassifierMixin, TreesEstimator):
+    """Base of the classifiers."""
+
+    classes_: AnyArray
+
+    def _facts(self, model: Model) -> dict[str, Any]:
+        return {"classes_": model.classes, "n_classes_": model.n_classes}
+
+    def predict(self, X: Any) -> AnyArray:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class with the largest weight in the leaf that the row reaches, the first
+            of them at ties. With several trees, the class with the largest share of all.
+        """
+        Z = self._check_rows(X)
+        return self.classes_.take(self.model_.predict_index(Z, self._n_threads(Z)))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Predict the share of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The weighted share of each class in the leaf that the row reaches, in the order
+            of `classes_`. With several trees, the share of the votes, the mean of the shares, or
+            their sum.
+        """
+        Z = self._check_rows(X)
+        return self.model_.predict_proba(Z, self._n_threads(Z))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Predict the logarithm of the share of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The logarithm of `predict_proba`, minus infinity for a share of 0.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class TreesRegressor(RegressorMixin, TreesEstimator):
+    """Base of the regressors."""
+
+    n_outputs_: int
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that several outputs are learnt together."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _facts(self, model: Model) -> dict[str, Any]:
+        return {"n_outputs_": model.n_outputs}
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predict the number of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The mean of the training rows in the leaf that the row reaches. With several trees,
+            the mean of what they say.
+        """
+        Z = self._check_rows(X)
+        return self.model_.predict(Z, self._n_threads(Z))

@@ -38,18 +38,23 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def read_training(estimator: Any, X: Any, y: Any) -> tuple[Table, Any]:
-    """Read and check the table and the labels of a fit; note on the estimator what was seen."""
+def read_training(estimator: Any, X: Any, y: Any, **of_y: bool) -> tuple[Table, Any]:
+    """Read and check the table and the labels of a fit; note on the estimator what was seen.
+
+    `of_y`: what scikit-learn's checks should know of y.
+    """
     check_names(X)
     X = without_mask(X)
     chosen = getattr(estimator, "categorical_features", None)
     if not (estimator._takes_odd and read_by_columns(X, chosen)):
-        Z, y = checked(estimator, X, y)
+        Z, y = checked(estimator, X, y, **of_y)
         names = getattr(estimator, "feature_names_in_", None)
         return plain_table(Z, names, estimator._takes_odd), y
     validate_data(estimator, X, y, skip_check_array=True)  # notes names and their number
     table = read_table(X, chosen, getattr(estimator, "feature_names_in_", None))
-    _, y = check_X_y(table.Z, y, dtype=FLOATS, ensure_all_finite=False, estimator=estimator)
+    _, y = check_X_y(
+        table.Z, y, dtype=FLOATS, ensure_all_finite=False, estimator=estimator, **of_y
+    )
     return table, y
 
 
@@ -76,7 +81,7 @@ def without_mask(X: Any) -> Any:
     return masked.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
 
 
-def checked(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:
+def checked(estimator: Any, X: Any, *y: Any, reset: bool = True, **of_y: bool) -> Any:
     """Check X, a matrix of numbers, and y if it is given, as scikit-learn does."""
     finite = "allow-nan" if estimator._takes_odd else True
     # Looking for infinity, scikit-learn adds all numbers up: huge ones of both signs would
@@ -84,7 +89,7 @@ def checked(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:
     with np.errstate(over="ignore", invalid="ignore"):
         try:
             return validate_data(
-                estimator, X, *y, reset=reset, dtype=FLOATS, ensure_all_finite=finite
+                estimator, X, *y, reset=reset, dtype=FLOATS, ensure_all_finite=finite, **of_y
             )
         except (TypeError, ValueError) as error:
             name = column_without_numbers(X)

@@ -41,6 +41,23 @@ def check_labels(y: Any) -> None:
         )
 
 
+def check_numbers(y: Any) -> None:
+    """Refuse what a regressor cannot learn, before it is made an array of numbers."""
+    values: AnyArray = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
+    if values.dtype.kind in "biufc" or values.ndim not in (1, 2):
+        return  # scikit-learn says what is wrong, if anything
+    for row, value in enumerate(values.ravel().tolist()):
+        if _is_missing(value):
+            raise ValueError(
+                f"y has no number in row {row}, counted from 0: {value!r}. Leave such rows out."
+            )
+        if not isinstance(value, Number):
+            raise ValueError(
+                f"A regressor learns numbers; y holds {value!r} in row {row}, counted from 0. "
+                "For classes take a classifier, such as CartClassifier."
+            )
+
+
 def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas' own
         return True

@@ -11,7 +11,6 @@ from sklearn.exceptions import NotFittedError
 
 from obliqua._core.base.rng import row_hashes, scattered
 from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
-from obliqua.data.encoding import Encoding
 from obliqua.estimators._input import without_mask
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
@@ -80,8 +79,7 @@ def _several_targets(name: str, got: str) -> str:
 def model_of(known: Any) -> Model:
     """Return the model of a tree, a model or a classifier of obliqua."""
     if isinstance(known, Tree):
-        encoding = Encoding.identity(known.n_features)
-        return Model((known,), "single", encoding, np.arange(known.n_stats))
+        return Model.of_tree(known)
     held: Model = known if isinstance(known, Model) else known.model_
     return held
 

@@ -1,5 +1,6 @@
-"""From what a user gives to a `Problem`: what all classifiers share that are fitted to rows."""
+"""From what a user gives to a `Problem`: what estimators share that are fitted to rows."""
 
+import warnings
 from collections.abc import Sequence
 from copy import copy
 from numbers import Integral
@@ -11,11 +12,13 @@ from sklearn.utils import check_random_state
 
 from obliqua._sklearn_compat import Interval, StrOptions, check_sample_weight
 from obliqua._typing import AnyArray, FloatArray, Int32Array
-from obliqua.data.problem import Problem, encode
-from obliqua.estimators._fitted import TreesClassifier
+from obliqua.data.problem import Problem, encode, encode_numbers
+from obliqua.data.target import Numbers
+from obliqua.estimators._fitted import TreesClassifier, TreesRegressor
 from obliqua.estimators._input import read_training
 from obliqua.estimators._labels import (
     check_labels,
+    check_numbers,
     class_weights,
     encode_labels,
     prior_weights,
@@ -24,9 +27,7 @@ from obliqua.estimators._labels import (
 SeedLike = int | np.random.RandomState | None
 Priors = dict[Any, float] | Sequence[float] | str | None
 
-TRAINING_CONSTRAINTS: dict[str, list[Any]] = {
-    "class_weight": [dict, StrOptions({"balanced"}), None],
-    "priors": [dict, StrOptions({"equal"}), "array-like", None],
+SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "random_state": ["random_state"],
     "n_jobs": [
         Interval(Integral, 1, None, closed="left"),
@@ -34,14 +35,28 @@ TRAINING_CONSTRAINTS: dict[str, list[Any]] = {
         None,
     ],
 }
+TRAINING_CONSTRAINTS: dict[str, list[Any]] = {
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "priors": [dict, StrOptions({"equal"}), "array-like", None],
+    **SHARED_CONSTRAINTS,
+}
 
 
-class TrainedTreesClassifier(TreesClassifier):
+class Seeded:
+    """Base of the estimators that have a seed."""
+
+    random_state: SeedLike
+
+    def _key(self) -> int:
+        """Draw the seed of a fit."""
+        return int(check_random_state(self.random_state).randint(2**63 - 1, dtype=np.int64))
+
+
+class TrainedTreesClassifier(Seeded, TreesClassifier):
     """Base of the classifiers that are fitted to rows with weights of classes and a seed."""
 
     class_weight: dict[object, float] | str | None
     priors: Priors
-    random_state: SeedLike
 
     def _validate_params(self) -> None:
         """Check the parameters; scikit-learn calls it before a fit, unless told to skip it."""
@@ -93,6 +108,40 @@ class TrainedTreesClassifier(TreesClassifier):
         with np.errstate(over="ignore"):  # what is not finite is refused later, by name
             return np.asarray(costs * shares)
 
-    def _key(self) -> int:
-        """Draw the seed of a fit."""
-        return int(check_random_state(self.random_state).randint(2**63 - 1, dtype=np.int64))
+
+class TrainedTreesRegressor(Seeded, TreesRegressor):
+    """Base of the regressors that are fitted to rows with a seed."""
+
+    def _encoded(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[Self, Problem, AnyArray]:
+        """Check and encode the data; also return what the checks have noted, and no classes."""
+        self._check_saved()
+        seen = copy(self)  # as for classifiers
+        check_numbers(y)
+        table, y = read_training(seen, X, y, multi_output=True, y_numeric=True)
+        weights: FloatArray | None = None
+        if sample_weight is not None:
+            weights = check_sample_weight(sample_weight, table.Z, dtype=np.float64)
+        problem = encode_numbers(
+            table, y, sample_weight=weights, fill=getattr(self, "fill", "node")
+        )
+        _warn_of_a_coarse_grid(problem)
+        return seen, problem, np.empty(0)
+
+
+def _warn_of_a_coarse_grid(problem: Problem) -> None:
+    """Say if most of the numbers are too close together beside the largest."""
+    target = problem.target
+    assert isinstance(target, Numbers)
+    low, high = np.quantile(target.values, [0.25, 0.75], axis=0)
+    coarse = (target.step > high - low) & (high > low)
+    if coarse.any():
+        warnings.warn(
+            f"Half of y lies between {low[coarse][0]:.6g} and {high[coarse][0]:.6g}, but splits "
+            f"tell numbers apart by {target.step:.3g} only, for y reaches from "
+            f"{target.values.min():.6g} to {target.values.max():.6g}. Leave outliers out, or take "
+            "a logarithm of y.",
+            UserWarning,
+            stacklevel=5,  # the line that calls fit
+        )

@@ -173,7 +173,7 @@ class AggregatedTreeClassifier(SpectralClassifier):
         )
         whole = functions.sum(ensemble.weights)
 
-        def stats(mean: FloatArray) -> FloatArray:
+        def weights(mean: FloatArray) -> FloatArray:
             # A spectrum that was cut short may say less than nothing of a class.
             return np.maximum(coding.scores(mean), 0.0)
 
@@ -182,7 +182,8 @@ class AggregatedTreeClassifier(SpectralClassifier):
             max_leaf_nodes=None if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
             energy=float(self.energy),
             merge=self.merge,
-            stats=stats,
+            scores=weights,
+            classes=True,
         )
         tree = counted(built.tree, Z)
         votes = sum(

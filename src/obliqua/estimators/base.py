@@ -1,7 +1,8 @@
-"""What the classifiers share that grow one tree: checking input, growing, pruning."""
+"""What the estimators share that grow one tree: checking input, growing, pruning."""
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from math import ceil
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,15 +19,24 @@ from obliqua._typing import (
     Int32Array,
     Rows,
 )
-from obliqua.criteria import CRITERIA, Criterion, get_criterion
+from obliqua.criteria import CRITERIA, NUMBER_CRITERIA, Criterion, get_criterion
 from obliqua.data.problem import Problem, encode
+from obliqua.estimators._fitted import TreesEstimator
 from obliqua.estimators._input import number_of_rows
-from obliqua.estimators._pruning import PRUNING_CONSTRAINTS, PruningLike, pruner_of
+from obliqua.estimators._pruning import (
+    NUMBER_PRUNING_CONSTRAINTS,
+    PRUNING_CONSTRAINTS,
+    PruningLike,
+    pruner_of,
+)
 from obliqua.estimators._training import (
+    SHARED_CONSTRAINTS,
     TRAINING_CONSTRAINTS,
     Priors,
+    Seeded,
     SeedLike,
     TrainedTreesClassifier,
+    TrainedTreesRegressor,
 )
 from obliqua.tree.model import Model
 
@@ -34,20 +44,19 @@ if TYPE_CHECKING:
     from obliqua.engine.rules import Rules
     from obliqua.tree.tree import Tree
 
-__all__ = ["BaseTreeClassifier", "CriterionLike", "Priors", "SeedLike"]
+__all__ = ["BaseTreeClassifier", "BaseTreeRegressor", "CriterionLike", "Priors", "SeedLike"]
 
 CriterionLike = str | GoodnessFunction | Criterion
 
 
-class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
-    """Base of the tree classifiers.
+class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
+    """Base of the estimators that grow one tree.
 
     A method states what it proposes in :meth:`_proposer`; where its limits of growth differ
     from scikit-learn's it overrides :meth:`_rules`.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "criterion": [StrOptions(set(CRITERIA)), callable, Criterion],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "min_samples_split": [
@@ -60,10 +69,9 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
         ],
         "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
-        "max_leaf_error": [Interval(Real, 0.0, 1.0, closed="both")],
         "zero_gain_splits": ["boolean"],
-        **PRUNING_CONSTRAINTS,
-        **TRAINING_CONSTRAINTS,
+        **NUMBER_PRUNING_CONSTRAINTS,
+        **SHARED_CONSTRAINTS,
     }
 
     # Parameters of all methods. Constructors name them, as scikit-learn wants it, each with its
@@ -75,7 +83,6 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
     min_samples_leaf: float
     min_weight_fraction_leaf: float
     min_impurity_decrease: float
-    max_leaf_error: float
     zero_gain_splits: bool
     pruning: PruningLike
     prune_fraction: float
@@ -83,18 +90,19 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
     n_se: float
     prune_root: bool
     ccp_alpha: float | None
-    confidence_factor: float
-    subtree_raising: bool
-    class_weight: dict[object, float] | str | None
-    priors: Priors
     random_state: SeedLike
     n_jobs: int | None
 
     def _take_shared(self, given: dict[str, Any]) -> None:
-        """Keep the parameters that all methods have; `given`: a constructor's variables."""
-        for name in BaseTreeClassifier.__annotations__:
-            if not name.startswith("_"):
-                setattr(self, name, given[name])
+        """Keep the parameters of a constructor; `given`: its variables."""
+        for name in given.keys() - {"self", "__class__"}:
+            setattr(self, name, given[name])
+
+    @abstractmethod
+    def _encoded(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[Self, Problem, AnyArray]:
+        """Check and encode the data; also return what the checks have noted, and the classes."""
 
     @abstractmethod
     def _proposer(self) -> object:
@@ -118,7 +126,8 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
             of float64 or float32 is used as it is; rows are copied only where some of them are
             held out for pruning.
         y : array-like of shape (n_samples,)
-            The class labels: integers, strings or bools.
+            What is learnt. For a classifier the class labels: integers, strings or bools. For a
+            regressor numbers; with several outputs, a column for each.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. Rows of weight 0 count as absent; a weight of 2 is the
             same as having the row twice, unless all weights share the factor: where rows are
@@ -150,7 +159,7 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
         X : array-like of shape (n_samples, n_features)
             The training rows.
         y : array-like of shape (n_samples,)
-            The class labels.
+            What is learnt, as for `fit`.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -160,7 +169,8 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
             A dictionary with the attributes `ccp_alphas`, ascending: from each of them on
             the next smaller tree is the best one; `impurities`: the share of the training
             weight that each tree misclassifies (not its Gini impurity, as in scikit-learn);
-            and `n_leaves`. The first entry is the tree as it was grown, which `ccp_alpha=0`
+            and `n_leaves`; where numbers are learnt, the mean squared error in the place of the
+            share. The first entry is the tree as it was grown, which `ccp_alpha=0`
             gives. If some of its splits save no mistake at all, the second one has a
             `ccp_alpha` of 0 too, and the smallest positive price gives a tree at least as
             small. The last one is a single leaf with `prune_root=True`, else the root's
@@ -172,22 +182,6 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
         tree = seen._grower(self._key())(problem)
         path = cost_complexity_path(tree, bool(self.prune_root))
         return Bunch(ccp_alphas=path.alphas, impurities=path.risks, n_leaves=path.n_leaves)
-
-    def _feature_scale(
-        self,
-        Z: Rows,
-        codes: Int32Array,
-        weights: FloatArray | None,
-        class_weight: FloatArray | None,
-    ) -> FloatArray | None:
-        """Return what a fit to these rows multiplies its features by; None if by nothing."""
-        kind = self.get_params(deep=False).get("scale")
-        if kind is None:
-            return None
-        from obliqua.engine.moments import feature_scale
-
-        n_classes = int(codes.max()) + 1 if class_weight is None else len(class_weight)
-        return feature_scale(encode(Z, codes, n_classes, weights, class_weight), kind)
 
     def _grown(self, problem: Problem) -> "Tree":
         """Grow the tree of a problem and prune it."""
@@ -247,7 +241,6 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
             min_samples_leaf=number_of_rows(self.min_samples_leaf, n_rows),
             min_weight_leaf=ceil(self.min_weight_fraction_leaf * problem.total_weight),
             min_gain=float(self.min_impurity_decrease),
-            max_leaf_error=float(self.max_leaf_error),
             zero_gain=bool(self.zero_gain_splits),
             best_first=self.max_leaf_nodes is not None,
         )
@@ -256,3 +249,49 @@ class BaseTreeClassifier(TrainedTreesClassifier, metaclass=ABCMeta):
         """Make the model of a fit and keep it."""
         model = Model((tree,), "single", problem.encoding, classes)
         self._hold(model, getattr(seen, "feature_names_in_", None))
+
+
+class BaseTreeClassifier(TrainedTreesClassifier, GrownTree):
+    """Base of the tree classifiers."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "criterion": [StrOptions(set(CRITERIA)), callable, Criterion],
+        **GrownTree._parameter_constraints,
+        "max_leaf_error": [Interval(Real, 0.0, 1.0, closed="both")],
+        **PRUNING_CONSTRAINTS,
+        **TRAINING_CONSTRAINTS,
+    }
+
+    max_leaf_error: float
+    confidence_factor: float
+    subtree_raising: bool
+    class_weight: dict[object, float] | str | None
+    priors: Priors
+
+    def _feature_scale(
+        self,
+        Z: Rows,
+        codes: Int32Array,
+        weights: FloatArray | None,
+        class_weight: FloatArray | None,
+    ) -> FloatArray | None:
+        """Return what a fit to these rows multiplies its features by; None if by nothing."""
+        kind = self.get_params(deep=False).get("scale")
+        if kind is None:
+            return None
+        from obliqua.engine.moments import feature_scale
+
+        n_classes = int(codes.max()) + 1 if class_weight is None else len(class_weight)
+        return feature_scale(encode(Z, codes, n_classes, weights, class_weight), kind)
+
+    def _rules(self, problem: Problem) -> "Rules":
+        return replace(super()._rules(problem), max_leaf_error=float(self.max_leaf_error))
+
+
+class BaseTreeRegressor(TrainedTreesRegressor, GrownTree):
+    """Base of the tree regressors."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "criterion": [StrOptions(set(NUMBER_CRITERIA)), callable, Criterion],
+        **GrownTree._parameter_constraints,
+    }

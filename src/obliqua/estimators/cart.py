@@ -1,11 +1,17 @@
-"""CART: the tree whose splits ask about one feature."""
+"""CART: the trees whose splits ask about one feature."""
 
 from typing import Any, ClassVar
 
-from obliqua.estimators._docs import document
+from obliqua.estimators._docs import NUMBER_ATTRIBUTES, NUMBER_PARAMETERS, document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._pruning import PruningLike
-from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
+from obliqua.estimators.base import (
+    BaseTreeClassifier,
+    BaseTreeRegressor,
+    CriterionLike,
+    Priors,
+    SeedLike,
+)
 
 
 @document()
@@ -90,6 +96,91 @@ class CartClassifier(BaseTreeClassifier):
         subtree_raising: bool = False,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        fill: str = "node",
+        random_state: SeedLike = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self._take_shared(locals())
+        self.categorical_features = categorical_features
+        self.fill = fill
+
+    def _proposer(self) -> object:
+        from obliqua.engine.proposals import AXIS
+
+        return AXIS
+
+
+@document(NUMBER_ATTRIBUTES, **NUMBER_PARAMETERS)
+class CartRegressor(BaseTreeRegressor):
+    """Axis-parallel regression tree (CART).
+
+    Every split compares one feature with a threshold; rows with a value less than or
+    equal to it go left. All features and all thresholds are tried, and the split wins that
+    reduces the squared error most; among equals the earlier feature, then the smaller
+    threshold. A leaf predicts the mean of its training rows. The tree is pruned on a tenth of
+    the rows, which the seed chooses; nothing else is random. The same data and seed give the
+    same tree, bit for bit, in any order of the rows.
+
+    [parameters]
+
+    [attributes]
+
+    See Also
+    --------
+    CartClassifier : The same for classes.
+
+    Notes
+    -----
+    To choose splits, y is rounded to a grid of 2^26 steps between its least and its largest
+    value; nothing is rounded where these are multiples of a power of two that is large enough,
+    as whole numbers are. What leaves predict is the mean of y itself.
+
+    Takes qualitative features and missing values, and several outputs: then splits reduce the
+    sum of their squared errors.
+
+    With ``pruning=None`` this is scikit-learn's ``DecisionTreeRegressor``, but for ties.
+
+    References
+    ----------
+    .. [1] L. Breiman, J. H. Friedman, R. A. Olshen, C. J. Stone (1984). *Classification and
+       Regression Trees*. Wadsworth.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from obliqua import CartRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tree = CartRegressor(max_leaf_nodes=4, random_state=0).fit(X, y)
+    >>> tree.get_n_leaves()
+    4
+    >>> tree.predict(X[:2]).round(1)
+    array([235.6,  94.7])
+    """
+
+    _takes_odd = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseTreeRegressor._parameter_constraints,
+        **TABLE_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion: CriterionLike = "squared_error",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        zero_gain_splits: bool = True,
+        pruning: PruningLike = "holdout",
+        prune_fraction: float = 0.1,
+        n_folds: int = 10,
+        n_se: float = 0.0,
+        prune_root: bool = False,
+        ccp_alpha: float | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "node",
         random_state: SeedLike = None,

@@ -8,10 +8,9 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 import obliqua
-from obliqua.data.encoding import Encoding
 from obliqua.errors import ModelFileError
-from obliqua.estimators._fitted import TreesClassifier
-from obliqua.estimators.base import BaseTreeClassifier
+from obliqua.estimators._fitted import TreesEstimator
+from obliqua.estimators.base import GrownTree
 from obliqua.io.files import name_of, read_model, write_model
 from obliqua.io.values import NotSaved, from_json, to_json
 from obliqua.tree.model import Model
@@ -78,9 +77,7 @@ def save(model: Any, path: Any) -> None:
     if isinstance(model, Model):
         write_model(model, path, {"kind": "model"})
     elif isinstance(model, Tree):
-        encoding = Encoding.identity(model.n_features)
-        held = Model((model,), "single", encoding, np.arange(model.n_stats))
-        write_model(held, path, {"kind": "tree"})
+        write_model(Model.of_tree(model), path, {"kind": "tree"})
     else:
         name = _checked_class(model)
         about = {
@@ -159,7 +156,7 @@ def _checked_class(model: Any) -> str:
     name = type(model).__name__
     if isinstance(model, type):
         raise TypeError(f"save takes a fitted estimator; got the class {model.__name__} itself.")
-    if not isinstance(model, TreesClassifier):
+    if not isinstance(model, TreesEstimator):
         raise TypeError(
             f"save takes a fitted estimator of obliqua, a Model or a Tree; got {name}. Save the "
             "estimator inside a pipeline or a search, for instance search.best_estimator_, or "
@@ -182,13 +179,13 @@ def _is_our_own(model: Any) -> bool:
 def _class_called(name: Any) -> Any:
     """Return the public estimator of a name, or None: nothing else that a file names is loaded."""
     known = getattr(obliqua, name) if name in obliqua.__all__ else None
-    return known if isinstance(known, type) and issubclass(known, TreesClassifier) else None
+    return known if isinstance(known, type) and issubclass(known, TreesEstimator) else None
 
 
 def _parameters_to_json(model: Any) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     for name, value in sorted(model.get_params(deep=False).items()):
-        if isinstance(value, BaseTreeClassifier) and _is_our_own(value):
+        if isinstance(value, GrownTree) and _is_our_own(value):
             state = {"class": type(value).__name__, "parameters": _parameters_to_json(value)}
             parameters[name] = {_ESTIMATOR: state}
             continue
@@ -233,7 +230,7 @@ def _unfitted(about: dict[str, Any], inside: bool = False) -> Any:
     """Make an estimator again; one that is the parameter of another has no such parameter."""
     name = about["class"]
     Estimator = _class_called(name)
-    if Estimator is None or (inside and not issubclass(Estimator, BaseTreeClassifier)):
+    if Estimator is None or (inside and not issubclass(Estimator, GrownTree)):
         raise _Unknown(
             f"holds an estimator of the class {str(name)[:60]!r}, which this version does not "
             "know. Upgrade obliqua"

@@ -57,8 +57,8 @@ components together the ensemble.""",
         "trees_": (
             "tuple of Tree",
             """\
-The orthogonal trees: one for each component, built when first asked for. The stats of a node are
-means of the component over the domain, which may be negative; there is one for each class.""",
+The orthogonal trees: one for each component, built when first asked for. They are trees of
+numbers, with an output for each class: `mean` has the means of the component over the domain.""",
         ),
         "fidelity_": (
             "ndarray of shape (n_components,)",
@@ -146,7 +146,7 @@ class OrthogonalTreesClassifier(FoundComponents):
     >>> model.fit(X, y).explained_energy_.round(3)
     array([0.961, 0.039])
     >>> model.trees_[0]
-    Tree(7 nodes, 4 leaves, depth 3, 5 columns, 2 stats)
+    Tree(7 nodes, 4 leaves, depth 3, 5 columns, 2 outputs)
     """
 
     _notes: ClassVar[dict[str, type]] = {
@@ -326,7 +326,7 @@ class OrthogonalTreesClassifier(FoundComponents):
         if self._told["predict_with"] == "trees":
             total = np.zeros((len(Z), means.shape[1]))
             for count, tree in zip(counts.tolist(), self.trees_, strict=True):
-                total += count * self._coding.values_in(tree.stats)[tree.apply(Z)]
+                total += count * self._coding.values_in(tree.mean)[tree.apply(Z)]
             shift = product(self.ensemble_weights_, means)
         else:
             total = self._sums(Z, effective[None, :])[:, 0]

@@ -327,11 +327,11 @@ class RepeatedTreesClassifier(TreesClassifier):
     def _divided(self, problem: "Problem", seed: int) -> tuple["Problem", "Problem"]:
         """Return the rows to grow trees from, and those to choose one by."""
         if self.combine == "best" and self.selection == "holdout":
-            from obliqua.prune.division import hold_out, take
+            from obliqua.prune.division import hold_out
 
             whole, held = hold_out(problem, float(self.selection_fraction), seed)
             if held.any():
-                return take(whole, ~held), take(whole, held)
+                return whole.take(~held), whole.take(held)
         return problem, problem
 
     def _grown(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from obliqua.estimators.repeated import RepeatedTreesClassifier
 
-__all__ = ["BY_DEFAULT", "METHODS", "Method", "find_method", "repeated"]
+__all__ = ["BY_DEFAULT", "METHODS", "NUMBER_METHODS", "Method", "find_method", "repeated"]
 
 
 @dataclass(frozen=True)
@@ -141,18 +141,25 @@ METHODS: dict[str, Method] = {
     )
 }
 
+#: The same for methods that learn numbers.
+NUMBER_METHODS: dict[str, Method] = {
+    "cart": Method("cart", "CART: one feature per split", "obliqua.CartRegressor"),
+}
+
 #: What `compare` runs if it is told no names. A fit of the others grows 40 trees first: both
 #: together take twice as long as all the rest.
 BY_DEFAULT = tuple(name for name in METHODS if name not in ("aft", "odt"))
 
 
-def find_method(name: str) -> Method:
+def find_method(name: str, task: str = "classification") -> Method:
     """Return the method of a name.
 
     Parameters
     ----------
     name : str
-        One of `METHODS`.
+        One of `METHODS`, or of `NUMBER_METHODS`.
+    task : {"classification", "regression"}, default="classification"
+        What it is to learn.
 
     Returns
     -------
@@ -170,13 +177,14 @@ def find_method(name: str) -> Method:
     >>> find_method("hhcart-d").title
     'HHCART(D): the dominant eigenvector'
     """
-    if name not in METHODS:
-        near = get_close_matches(name.lower(), METHODS, n=1)
+    methods = METHODS if task == "classification" else NUMBER_METHODS
+    if name not in methods:
+        near = get_close_matches(name.lower(), methods, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ValueError(
-            f"There is no method {name!r}.{hint} The methods are {', '.join(METHODS)}."
+            f"There is no method {name!r} for {task}.{hint} The methods are {', '.join(methods)}."
         )
-    return METHODS[name]
+    return methods[name]
 
 
 def repeated(
