@@ -21,7 +21,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods reproduce reproduction sanitize clean bench-refined
+.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers reproduce reproduction sanitize clean bench-refined
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -81,6 +81,7 @@ bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to 
 	@$(RUN) -m benchmarks.forest_gram --quick
 	@$(RUN) -m benchmarks.tables --quick
 	@$(RUN) -m benchmarks.refined --quick
+	@$(RUN) -m benchmarks.numbers --quick
 
 reproduce: $(VENV)/.package $(VENV)/.group-cli ## make the papers' tables again, or ARGS="hhcart-table-2 --repeats 1"
 	@$(RUN) -m obliqua reproduce $(if $(ARGS),$(ARGS),all --jobs -1 --resume)
@@ -109,6 +110,9 @@ bench-tables: $(VENV)/.package $(VENV)/.group-test ## qualitative columns agains
 bench-methods: $(VENV)/.package $(VENV)/.group-test ## fit times of FDT, QUEST and C4.5
 	@$(RUN) -m benchmarks.methods $(ARGS)
 
+bench-numbers: $(VENV)/.package ## regression trees beside scikit-learn's: time and memory
+	@$(RUN) -m benchmarks.numbers $(ARGS)
+
 bench-refined: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers ## refined trees beside greedy ones of equal size
 	@$(RUN) -m benchmarks.refined $(ARGS)
 
@@ -120,7 +124,7 @@ bench-refined: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers ## refined tr
 # sanitize FEWER=1 SANITIZE_TESTS="tests/core tests/properties" takes its time.
 FEWER ?= 16
 SANITIZE_TESTS ?= tests/core tests/properties/test_odd_columns.py tests/properties/test_oc1.py \
-	tests/properties/test_overlaps.py tests/test_tree.py tests/test_spread.py
+	tests/properties/test_overlaps.py tests/properties/test_numbers.py tests/test_tree.py tests/test_spread.py
 sanitize: ## run the compiled room's tests with sanitizers (gcc)
 	@$(MAKE) --no-print-directory VENV=.venv-sanitize sanitized
 
