@@ -1,0 +1,96 @@
+"""scikit-learn's own tests of its trees, run against CartClassifier and CartRegressor.
+
+``python tests/sklearn_tree_tests.py`` puts ours in the place of scikit-learn's two classes, lets
+pytest collect the test file of the installed scikit-learn, and prints which tests pass and how
+each of the others ends. It is no part of the suite: not all of them should pass.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import scipy.sparse
+import sklearn.ensemble
+import sklearn.tree
+
+from obliqua import CartClassifier, CartRegressor
+
+
+class _LikeScikitLearn:
+    """Takes what scikit-learn's trees take; skips a test that wants what ours do not have."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
+        for name, plain in (("splitter", "best"), ("max_features", None), ("monotonic_cst", None)):
+            if getattr(self, name) != plain:
+                pytest.skip(f"ours have no {name}")
+        if scipy.sparse.issparse(X):
+            pytest.skip("ours take no sparse matrices")
+        return super().fit(X, y, sample_weight)  # type: ignore[misc]
+
+
+class DecisionTreeClassifier(_LikeScikitLearn, CartClassifier):
+    """CartClassifier with the parameters and defaults of scikit-learn."""
+
+    def __init__(
+        self, *, criterion="gini", splitter="best", max_depth=None, min_samples_split=2,
+        min_samples_leaf=1, min_weight_fraction_leaf=0.0, max_features=None, random_state=None,
+        max_leaf_nodes=None, min_impurity_decrease=0.0, class_weight=None, ccp_alpha=0.0,
+        monotonic_cst=None,
+    ):  # type: ignore[no-untyped-def]  # fmt: skip
+        given = {name: value for name, value in locals().items() if name not in _OURS}
+        super().__init__(**{n: v for n, v in given.items() if n not in _THEIRS})
+        self._take_shared({name: given[name] for name in _THEIRS})
+
+
+class DecisionTreeRegressor(_LikeScikitLearn, CartRegressor):
+    """CartRegressor with the parameters and defaults of scikit-learn."""
+
+    def __init__(
+        self, *, criterion="squared_error", splitter="best", max_depth=None, min_samples_split=2,
+        min_samples_leaf=1, min_weight_fraction_leaf=0.0, max_features=None, random_state=None,
+        max_leaf_nodes=None, min_impurity_decrease=0.0, ccp_alpha=0.0, monotonic_cst=None,
+    ):  # type: ignore[no-untyped-def]  # fmt: skip
+        given = {name: value for name, value in locals().items() if name not in _OURS}
+        super().__init__(**{n: v for n, v in given.items() if n not in _THEIRS})
+        self._take_shared({name: given[name] for name in _THEIRS})
+
+
+_OURS = ("self", "__class__")
+_THEIRS = ("splitter", "max_features", "monotonic_cst")
+
+
+class Outcomes:
+    """As a plugin of pytest: how each test has ended."""
+
+    def __init__(self) -> None:
+        self.ended: dict[str, tuple[str, str]] = {}
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.when == "call" or report.outcome != "passed":
+            said = "" if report.passed else str(report.longrepr).strip().splitlines()[-1]
+            if report.skipped and isinstance(report.longrepr, tuple):
+                said = report.longrepr[2]
+            self.ended[report.nodeid.rpartition("::")[2]] = (report.outcome, said)
+
+
+def main() -> int:
+    vars(sklearn.tree)["DecisionTreeClassifier"] = DecisionTreeClassifier
+    vars(sklearn.tree)["DecisionTreeRegressor"] = DecisionTreeRegressor
+    file = Path(sklearn.tree.__file__).parent / "tests" / "test_tree.py"
+    outcomes = Outcomes()
+    words = [str(file), "-q", "-p", "no:cacheprovider", "--no-header", "-rN", "--tb=line", "-k"]
+    # Tests of ExtraTree and of the compiled parts alone do not touch our classes.
+    pytest.main([*words, "not ExtraTree and not extra", *sys.argv[1:]], plugins=[outcomes])
+    for name, (outcome, said) in sorted(outcomes.ended.items(), key=lambda pair: pair[1]):
+        if outcome != "passed":
+            print(f"{outcome:8} {name}: {said[:150]}")
+    print(Counter(outcome for outcome, _ in outcomes.ended.values()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
