@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 
 import obliqua
 from obliqua import datasets
@@ -101,7 +101,8 @@ def of_model(model: Any, X: np.ndarray) -> str:
         path = Path(folder) / "model.obliqua"
         obliqua.save(model, path)
         kept = np.frombuffer(path.read_bytes(), dtype=np.uint8)
-    return fingerprint(kept, model.predict_proba(X), model.predict(X))
+    shares = [model.predict_proba(X)] if is_classifier(model) else []
+    return fingerprint(kept, *shares, model.predict(X))
 
 
 def of_methods() -> dict[str, str]:

@@ -370,6 +370,7 @@ def test_numbers_are_recognised(run: Run, data: Path) -> None:
         (list(range(30)), "classification"),
         (["1e2", "x"], "classification"),
         ([10**30 + k for k in range(3)], "classification"),
+        ([f"{k:03}" for k in range(60)], "classification"),
     ],
 )
 def test_what_a_target_is(run: Run, tmp_path: Path, values: list[object], task: str) -> None:
@@ -388,3 +389,25 @@ def test_the_task_can_be_told(run: Run, tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_text("a,y\n1,0.25\n2,1.5\n")
     as_classes = run("fit", "q.csv", "-t", "y", "--task", "classification", code=1)
     assert "a quantity" in as_classes.stderr and "0.25 in row 1 (line 2)" in as_classes.stderr
+
+
+def test_words_among_numbers_of_a_target(run: Run, tmp_path: Path) -> None:
+    cells = [f"{k / 8}" for k in range(40)]
+    for word, said in (("NA", "empty in 1 row"), ("high", "'high'"), ("0,38", "'0,38'")):
+        lines = "\n".join(f'{k},"{cell}"' for k, cell in enumerate([*cells, word]))
+        (tmp_path / "t.csv").write_text(f"a,y\n{lines}\n")
+        assert said in run("fit", "t.csv", "-t", "y", code=1).stderr
+    (tmp_path / "t.csv").write_text("a,y\n" + "\n".join(f"{k},{c}" for k, c in enumerate(cells)))
+    pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "y": [0.5, float("nan"), 1.5, 2.5]}).write_parquet(
+        tmp_path / "t.parquet"
+    )
+    words = ("fit", "t.parquet", "-t", "y", "--drop-missing-target", "-o", "m.obliqua")
+    assert facts(run(*words).stdout)["rows"] == "3"
+
+
+def test_a_method_for_classes_makes_classes_of_many_numbers(run: Run, tmp_path: Path) -> None:
+    lines = "\n".join(f"{k},{k % 60}" for k in range(240))
+    (tmp_path / "t.csv").write_text(f"a,y\n{lines}\n")
+    guessed = run("fit", "t.csv", "-t", "y", "-m", "cart", "-o", "n.obliqua")
+    assert "--task classification" in guessed.stderr
+    assert "classes" in facts(run("fit", "t.csv", "-t", "y", "-m", "hhcart-d").stdout)

@@ -207,8 +207,10 @@ def test_equal_numbers_and_one_row_are_a_leaf(n: int) -> None:
 
 BAD: dict[str, tuple[Any, str]] = {
     "words": (["a", "b", "c", "d"], "learns numbers; y holds 'a' in row 0.*CartClassifier"),
+    "a word in two columns": ([[1, 2], [3, 4], ["a", 5], [6, 7]], "y holds 'a' in row 2"),
     "one word": ([1.0, 2.0, "c", 4.0], "y holds 'c' in row 2"),
     "None": ([1.0, None, 3.0, 4.0], "no number in row 1"),
+    "masked": (np.ma.masked_greater([1.0, 2.0, 9.0, 4.0], 5.0), "masked in 1 of 4.*row 2"),
     "NaN": (np.array([1.0, np.nan, 3.0, 4.0]), "NaN"),
     "NaN in a list": ([1.0, np.nan, 3.0, 4.0], "no number in row 1"),
     "infinity": ([1.0, np.inf, 3.0, 4.0], "infinity"),
@@ -259,3 +261,55 @@ def test_a_criterion_in_python() -> None:
     built_in = CartRegressor(pruning=None, max_depth=3).fit(X, y).tree_
     assert own.threshold.tolist() == built_in.threshold.tolist()
     np.testing.assert_allclose(own.gain, built_in.gain)
+
+
+def test_prices_and_gains_of_several_outputs_are_means() -> None:
+    X, y = rows(13, 150, n_outputs=2)
+    ours, theirs = CartRegressor(prune_root=True), DecisionTreeRegressor(random_state=0)
+    one = ours.cost_complexity_pruning_path(X, y)
+    other = theirs.cost_complexity_pruning_path(X, y)
+    np.testing.assert_allclose(one.ccp_alphas[-5:], other.ccp_alphas[-5:], rtol=1e-5)
+    least = {"min_impurity_decrease": 0.02}
+    leaves = CartRegressor(pruning=None, **least).fit(X, y).get_n_leaves()
+    assert leaves == theirs.set_params(**least).fit(X, y).get_n_leaves()
+
+
+def test_half_the_weight_twice_is_the_same() -> None:
+    X, y = rows(14, 200)
+    weights = np.random.default_rng(0).random(200)
+    once = CartRegressor(pruning=None, max_depth=4).fit(X, y, weights).tree_
+    twice = CartRegressor(pruning=None, max_depth=4).fit(
+        np.repeat(X, 2, axis=0), np.repeat(y, 2), np.repeat(weights / 2, 2)
+    )
+    assert twice.tree_.threshold.tolist() == once.threshold.tolist()
+    np.testing.assert_allclose(twice.tree_.stats, once.stats, rtol=1e-8)
+    np.testing.assert_allclose(once.mean[0, 0], np.average(y, weights=weights), rtol=1e-8)
+
+
+def test_a_row_of_weight_0_is_not_there() -> None:
+    X, y = rows(16, 80)
+    weights = np.ones(80)
+    weights[:2], far = 0.0, y.copy()
+    far[:2] = 1e15, -1e130
+    tree = CartRegressor(random_state=0).fit(X, far, weights).tree_
+    assert tree == CartRegressor(random_state=0).fit(X[2:], y[2:], weights[2:]).tree_
+
+
+@pytest.mark.parametrize("power", [-300, 300])
+def test_weights_times_squares_must_be_numbers(power: int) -> None:
+    X, y = rows(15, 50)
+    with pytest.raises(ValueError, match="Multiply all weights"):
+        CartRegressor().fit(X, y * 2.0**350 if power > 0 else y * 2.0**-350,
+                            np.full(50, 2.0 ** (3 * power)))  # fmt: skip
+
+
+def test_near_ties_of_held_out_rows_do_not_show_their_order() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (120, 2)).astype(float)
+    y = rng.integers(0, 3, 120) / 3.0
+    trees = set()
+    for seed in range(6):
+        order = np.random.default_rng(seed).permutation(120)
+        tree = CartRegressor(pruning="reduced_error", prune_fraction=0.4, random_state=1)
+        trees.add(tree.fit(X[order], y[order]).tree_.threshold.tobytes())
+    assert len(trees) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from obliqua._core.base.exact import exact_means
+from obliqua._core.base.target import squared_errors
 from obliqua.criteria import NUMBER_CRITERIA, get_criterion
 from obliqua.data.problem import Problem, encode_numbers
 from obliqua.engine import parts as in_parts
@@ -16,6 +19,7 @@ from obliqua.engine.grow import grow
 from obliqua.engine.proposals import Proposals, read_directions
 from obliqua.engine.rules import Rules
 from obliqua.engine.search import SplitSearch
+from obliqua.prune.reduced_error import node_errors
 from obliqua.tree.tree import Tree
 from reference import search
 from reference.numbers import NumberNode, grow_numbers
@@ -143,3 +147,80 @@ def test_the_formula_in_python_is_the_compiled_one(rows: list[tuple[int, int]]) 
             )
             for cut in range(first, last + 1):
                 assert py_goodness(7, sums[:cut].sum(axis=0), sums[cut:].sum(axis=0)) <= bound
+
+
+def test_errors_of_held_out_rows_do_not_depend_on_their_order() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 2)), rng.normal(size=(400, 2)) / 3.0
+    problem = encode_numbers(X, y)
+    tree = grown(problem)
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(400)
+        some = problem.take(order[:300]), problem.take(np.sort(order[:300]))
+        one, other = (node_errors(tree, part) for part in some)
+        assert one.tobytes() == other.tobytes()
+
+
+@given(st.integers(0, 10**6), st.sampled_from([2, 300, 2000]), st.integers(1, 5))
+def test_sums_at_the_limits(seed: int, n: int, m: int) -> None:
+    """Weights of 2^36 units in all, numbers at both ends of the grid: nothing overflows."""
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 2**36 // n - 1, n) | 1  # odd, so that they are counted in ones
+    y = rng.integers(0, 2, (n, m)) * 1.0
+    X = rng.integers(0, 50, (n, 1)).astype(float)
+    problem = encode_numbers(X, y, sample_weight=weights)
+    sums = [sum(weights.tolist()), *(int((weights * k).sum()) for k in problem.target.grid.T)]
+    assert problem.counts[: 1 + m].tolist() == sums
+    squares = sum(int(w) * int(k) ** 2 for w, row in zip(weights, problem.target.grid, strict=True)
+                  for k in row)  # fmt: skip
+    assert int(problem.counts[1 + m]) * 2**26 + int(problem.counts[2 + m]) == squares
+    wanted = Fraction(squares) - sum(Fraction(s * s, sums[0]) for s in sums[1:])
+    assert squared_errors(problem.counts[None])[0] == pytest.approx(float(wanted), rel=1e-14)
+    tree = grow(problem, None, "squared_error", Rules(max_depth=1))
+    twin = grow_numbers(X, y, weights.tolist(), lambda rows: search.axes(1), max_depth=1) if (
+        n < 400
+    ) else None  # fmt: skip
+    if twin is not None:
+        assert_like_the_twin(tree, twin, m)
+
+
+@given(st.lists(st.floats(-1e119, 1e119, allow_subnormal=True), min_size=1, max_size=12))
+def test_means_are_exact(numbers: list[float]) -> None:
+    """Also of numbers that cancel, up to 624 bits below the largest."""
+    rng = np.random.default_rng(len(numbers))
+    weights = rng.integers(1, 2**33, len(numbers))
+    values = np.array(numbers)[:, None]
+    leaf = rng.integers(1, 3, len(numbers))
+    found = exact_means(values, weights, leaf, np.array([-1, 0, 0]))
+    least = Fraction(float(np.abs(values).max())) / 2**600
+    for node, rows in ((0, leaf > 0), (1, leaf == 1), (2, leaf == 2)):
+        if rows.any():
+            total = sum(int(w) for w in weights[rows])
+            exact = sum(Fraction(v) * int(w) for v, w in zip(values[rows, 0].tolist(),
+                        weights[rows], strict=True)) / total  # fmt: skip
+            assert abs(Fraction(float(found[node, 0])) - exact) <= abs(exact) / 2**53 + least
+        else:
+            assert found[node, 0] == 0.0
+
+
+def test_parts_on_other_grids_are_refused() -> None:
+    X = np.arange(6.0)[:, None]
+    parts = [
+        in_parts.Part(encode_numbers(X, X[:, 0] * scale), np.arange(6, dtype=np.int32))
+        for scale in (1.0, 3.0)
+    ]
+    planes = read_directions(np.eye(1), 1)
+    assert planes is not None
+    with pytest.raises(ValueError, match="same grid"):
+        in_parts.search_parts(parts, planes, get_criterion("squared_error"), Rules())
+    with pytest.raises(ValueError, match="not for regression"):
+        in_parts.search_parts(parts[:1], planes, get_criterion("gini"), Rules())
+
+
+def test_an_empty_part() -> None:
+    problem = encode_numbers(np.arange(6.0)[:, None], np.arange(6.0) % 2)
+    none = problem.take(np.zeros(6, dtype=bool))
+    planes = read_directions(np.eye(1), 1)
+    assert planes is not None
+    parts = [in_parts.Part(p, np.arange(p.n_rows, dtype=np.int32)) for p in (none, problem)]
+    assert in_parts.search_parts(parts, planes, get_criterion("squared_error"), Rules())

@@ -57,7 +57,7 @@ def test_a_criterion_in_python_leads_the_same_way(seed: int, weighted: bool, tie
     asked = load(problem, climb, -1, 1, seed)
     weight = np.ones(problem.n_rows) if problem.weights is None else problem.weights
     counts = np.bincount(problem.y, weights=weight, minlength=3).astype(np.int64)
-    asked.set_measure(PythonCriterion(get_criterion(own), counts, problem.unit, Rules()))
+    asked.set_measure(PythonCriterion(get_criterion(own), counts, problem, Rules()))
     for task in range(2):
         for one, two in zip(compiled.follow(task), asked.follow(task), strict=True):
             np.testing.assert_array_equal(one[0], two[0])

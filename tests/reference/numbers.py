@@ -111,7 +111,7 @@ def grow_numbers(
         best = best if best is not None else first_zero
         if best is not None:
             made.split = best
-            made.gain = float(sum(w)) / whole * best[0] * float(step) ** 2
+            made.gain = float(sum(w)) / whole * best[0] * (float(step) ** 2 / y.shape[1])
             for side in (True, False):
                 part = [i for i in rows if (i in best[4]) == side]
                 made.children.append(node(part, depth + 1))

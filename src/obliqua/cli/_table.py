@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MANY_CLASSES = 50  # more different whole numbers are taken for a quantity
+MISSING_WORDS = ("na", "n/a", "nan", "null", "none", "?")  # where numbers are expected
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,16 +93,31 @@ class NamedTable:
         column = self.frame[target]
         if not self.typed:
             words = column.drop_nulls()
-            if words.str.contains(r"^[-+]?\d+$").all():  # long ones are names
-                return words.n_unique() > MANY_CLASSES
-            column = column.cast(polars.Float64, strict=False)
-            if column.null_count() > self.frame[target].null_count():
+            words = words.filter(~words.str.to_lowercase().is_in(MISSING_WORDS))
+            if words.str.contains(r"^[-+]?\d+$").all():  # long ones, and 007, are names
+                padded = words.str.contains(r"^[-+]?0\d").any()
+                return not padded and words.n_unique() > MANY_CLASSES
+            column = words.str.replace(",", ".").cast(polars.Float64, strict=False)
+            if 2 * column.null_count() > len(words):  # few words among numbers are a mistake
                 return False
         if not (column.dtype.is_numeric() or column.dtype.is_decimal()):
             return False
-        values = column.cast(polars.Float64).drop_nulls()
+        values = column.cast(polars.Float64).drop_nulls().drop_nans()
         whole = is_whole(values.to_numpy())
         return not whole.all() or values.n_unique() > MANY_CLASSES
+
+    def without_words(self, target: str) -> NamedTable:
+        """Return the table with empty cells where a numeric column says NA and the like."""
+        polars = require("polars", "cli", "Reading tables")
+        column = self.frame[target]
+        if not self.typed:
+            gone = column.str.to_lowercase().is_in(MISSING_WORDS)
+        elif column.dtype.is_float():
+            gone = column.is_nan()
+        else:
+            return self
+        kept = polars.when(~gone).then(polars.col(target)).alias(target)
+        return replace(self, frame=self.frame.with_columns(kept))
 
     def labels(self, target: str) -> AnyArray:
         """Return a column as classes: text, whole numbers or truth values."""
@@ -130,7 +146,8 @@ class NamedTable:
             raise Trouble(
                 f"The target {target!r} is a quantity and not a class: it is {values[row]:g} in "
                 f"{self.where(row)}. Classes are text or whole numbers; make classes of it first, "
-                "or choose another target. `obliqua fit` learns numbers, too."
+                "or choose another target. `obliqua fit` learns numbers if neither --task nor "
+                "--method asks for classes."
             )
         return values.astype(np.int64)
 

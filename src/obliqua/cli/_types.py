@@ -20,7 +20,7 @@ from obliqua.cli._command import quoted
 from obliqua.cli._errors import Trouble, counted, listed
 from obliqua.cli._labels import TRUTH, level_places
 from obliqua.cli._output import note
-from obliqua.cli._table import NamedTable
+from obliqua.cli._table import MISSING_WORDS, NamedTable
 from obliqua.data.encoding import Column
 from obliqua.io.values import text_of
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 NUMERIC, QUALITATIVE = "numeric", "qualitative"
 MOST_PROBLEMS = 5  # columns that a message names
-MISSING_WORDS = ("na", "n/a", "nan", "null", "none", "?")  # where numbers are expected
 WHOLE = r"^(0|-?[1-9]\d{0,17})$"  # a number that is written back as the same text
 DECIMAL_COMMA = r"^[-+]?\d+,\d+$"
 DATE = r"^(\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}([./-])\d{1,2}[./-](\d{4}|\d{2})([ T].*)?)$"

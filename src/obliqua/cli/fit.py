@@ -87,6 +87,7 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
     features: numbers are numeric, text is categories, and cells may be empty.
     """
     from obliqua.estimators.files import save
+    from obliqua.select.methods import NUMBER_METHODS
 
     target = given["target"]
     path = chosen_target(output, DEFAULT_OUTPUT, data, given["test"])
@@ -99,8 +100,16 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
     weight = given["weight"]
     table.require([target], "--target")
     if given["task"] == "auto":
-        given["task"] = "regression" if table.is_quantity(target) else "classification"
+        of_classes = given["method"] is not None and given["method"] not in NUMBER_METHODS
+        quantity = not of_classes and table.is_quantity(target)
+        given["task"] = "regression" if quantity else "classification"
+        if quantity and table.frame[target].cast(str).str.contains(r"^[-+]?\d+$").all():
+            note(
+                f"{target!r} has more than {MANY_CLASSES} different whole numbers and is learnt "
+                "as numbers; --task classification makes classes of them."
+            )
     task = given["task"]
+    table = table.without_words(target) if task == "regression" else table
     given["method"] = given["method"] or DEFAULT_METHODS[task]
     estimator = make_estimator(given["method"], given["settings"], given["seed"], task)
     estimator.set_params(n_jobs=given["jobs"])
@@ -194,7 +203,7 @@ def _choice(given: dict[str, Any]) -> dict[str, list[str] | None]:
 
 
 def _held_out(y: AnyArray, share: float | None, seed: int, task: str) -> BoolArray:
-    """Choose rows to hold out, of each class its share."""
+    """Choose rows to hold out; of classes, of each its share."""
     held = np.zeros(len(y), dtype=bool)
     if share is None:
         return held
@@ -231,6 +240,7 @@ def _other_rows(
         return []
     table: NamedTable = read_table(given["test"], given["delimiter"], given["missing"])
     table.require([target], "--test")
+    table = table.without_words(target) if given["task"] == "regression" else table
     table = table.without_missing(target, given["drop_missing_target"])
     choose_known(table, X.frame.columns, named=True)
     what = f"{counted(table.frame.height, 'row')} of {table.source}"

@@ -147,7 +147,7 @@ class Problem:
         ndarray of float64, of shape (n_nodes, n_stats)
             Their stats, see `Tree`.
         """
-        return self.target.stats(self.target_rows, sums, self.unit)
+        return self.target.stats(sums, self.unit)
 
     @cached_property
     def coded(self) -> BoolArray:
@@ -283,7 +283,22 @@ def encode_numbers(
     """
     if not isinstance(X, Table):
         X = plain_table(X, names, missing=False)
-    return _problem(X, Numbers.of(_checked_numbers(y, len(X.Z))), sample_weight, None, fill)
+    n_rows = len(X.Z)
+    present = np.ones(n_rows, dtype=bool)
+    if sample_weight is not None:
+        present = checked_weights(sample_weight, n_rows, "sample_weight", "row") > 0
+        present = present if present.any() else ~present  # what is refused is told below
+    target = Numbers.of(_checked_numbers(y, n_rows), present)
+    problem = _problem(X, target, sample_weight, None, fill)
+    with np.errstate(over="ignore"):
+        largest = np.float64(problem.total_weight) * problem.unit * (target.reach * target.reach)
+    if target.reach > 0 and not 1e-290 < largest < 1e300:
+        size = "small" if largest < 1.0 else "large"
+        raise ValueError(
+            f"Weights times squares of y are too {size} for float64: {largest:.3g} in all. "
+            "Multiply all weights by a constant; that does not change the tree."
+        )
+    return problem
 
 
 def _problem(

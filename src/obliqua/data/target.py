@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._core.base.exact import exact_means
-from obliqua._core.base.target import TargetRows
-from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array, Rows
+from obliqua._core.base.target import TargetRows, squared_errors
+from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, Rows
 from obliqua.criteria import CRITERIA, NUMBER_CRITERIA, Criterion
 from obliqua.data.weights import MAX_TOTAL
 
@@ -64,6 +64,11 @@ class Target(ABC):
     def compiled(self, weights: Int64Array | None) -> TargetRows:
         """Return what compiled code adds up, with weights in grid units."""
 
+    @property
+    def measure(self) -> tuple[Any, ...]:
+        """What sums of rows in several places must have in common to be added."""
+        return (self.task,)
+
     @abstractmethod
     def take(self, rows: AnyArray) -> Self:
         """Return some of the rows."""
@@ -73,7 +78,7 @@ class Target(ABC):
         """Return a number for each row: the same for rows that have the same to learn."""
 
     @abstractmethod
-    def stats(self, rows: TargetRows, sums: Int64Array, unit: float) -> FloatArray:
+    def stats(self, sums: Int64Array, unit: float) -> FloatArray:
         """Return what a tree keeps of sums, one node a row; `unit`: weight of a grid unit."""
 
     @property
@@ -90,14 +95,14 @@ class Target(ABC):
             )
 
     @abstractmethod
-    def seen(self, rows: AnyArray, sums: Int64Array, unit: float) -> dict[str, Any]:
+    def node_fields(self, rows: AnyArray, sums: Int64Array, unit: float) -> dict[str, Any]:
         """Return what a proposer sees of a node: functions that make it."""
 
     @abstractmethod
-    def errors(self, rows: TargetRows, sums: Int64Array, stats: FloatArray) -> FloatArray:
+    def errors(self, sums: Int64Array, stats: FloatArray) -> FloatArray:
         """Return what rows with these sums cost at leaves with these stats, in grid units."""
 
-    def settled(self, tree: T, Z: Rows, weights: Int64Array | None) -> T:
+    def with_exact_means(self, tree: T, Z: Rows, weights: Int64Array | None) -> T:
         """Return a grown tree with what only the rows themselves can say."""
         return tree
 
@@ -115,7 +120,7 @@ class Target(ABC):
 
     @classmethod
     def scaled_risk(cls, stats: FloatArray) -> tuple[FloatArray, float]:
-        """Return the risks and the weight of the root, scaled by a power of two."""
+        """Return the risks and the weight of the root; both may be scaled alike."""
         return cls.risk(stats), float(cls.weight(stats[:1])[0]) or 1.0
 
     @staticmethod
@@ -160,11 +165,11 @@ class Classes(Target):
         """Number the classes that are there; one whose rows all have weight 0 is none."""
         return np.unique(self.codes, return_inverse=True)[1].astype(np.int64)
 
-    def stats(self, rows: TargetRows, sums: Int64Array, unit: float) -> FloatArray:
+    def stats(self, sums: Int64Array, unit: float) -> FloatArray:
         """Return the weights of the classes."""
         return np.asarray(sums * unit, dtype=np.float64)
 
-    def seen(self, rows: AnyArray, sums: Int64Array, unit: float) -> dict[str, Any]:
+    def node_fields(self, rows: AnyArray, sums: Int64Array, unit: float) -> dict[str, Any]:
         """Return what a proposer sees of a node: functions that make it."""
         return {
             "y": lambda: self.codes[rows],
@@ -172,7 +177,7 @@ class Classes(Target):
             "n_classes": lambda: self.n_classes,
         }
 
-    def errors(self, rows: TargetRows, sums: Int64Array, stats: FloatArray) -> FloatArray:
+    def errors(self, sums: Int64Array, stats: FloatArray) -> FloatArray:
         """Return the weight of the rows that are not of the leaf's class."""
         right = sums[np.arange(len(sums)), stats.argmax(axis=1)]
         return np.asarray(sums.sum(axis=1) - right, dtype=np.float64)
@@ -218,6 +223,8 @@ class Numbers(Target):
         The numbers.
     grid : ndarray of int32, of shape (n_rows, n_outputs)
         The same on the grid.
+    low : ndarray of float64, of shape (n_outputs,)
+        The place of 0 on the grid.
     step : float
         One step of the grid: a power of two.
     """
@@ -229,13 +236,14 @@ class Numbers(Target):
 
     values: FloatArray
     grid: Int32Array
+    low: FloatArray
     step: float
 
     @classmethod
-    def of(cls, values: FloatArray) -> Numbers:
-        """Put finite numbers, a column for each output, on a grid."""
-        values = np.ascontiguousarray(values, dtype=np.float64)
-        low, high = values.min(axis=0), values.max(axis=0)
+    def of(cls, values: FloatArray, present: BoolArray) -> Numbers:
+        """Put finite numbers, a column for each output, on a grid; `present`: which rows count."""
+        low, high = values[present].min(axis=0), values[present].max(axis=0)
+        values = np.ascontiguousarray(np.clip(values, low, high), dtype=np.float64)
         if max(np.abs(low).max(), np.abs(high).max()) > _FAR:
             largest = float(values.flat[int(np.abs(values).argmax())])
             raise ValueError(
@@ -256,7 +264,7 @@ class Numbers(Target):
         if reach > 0.0:
             step = float(np.ldexp(1.0, int(exponent) - bits - (fraction == 0.5)))
         grid = np.rint((values - low) / step).astype(np.int32)
-        return cls(values, np.ascontiguousarray(grid), step)
+        return cls(values, np.ascontiguousarray(grid), low, step)
 
     @property
     def n_rows(self) -> int:
@@ -268,54 +276,62 @@ class Numbers(Target):
         """The number of outputs."""
         return int(self.values.shape[1])
 
+    @property
+    def reach(self) -> float:
+        """How far the numbers of an output lie apart, at most."""
+        return float(self.grid.max(initial=0)) * self.step
+
     def compiled(self, weights: Int64Array | None) -> TargetRows:
         """Return what compiled code adds up, with weights in grid units."""
         return TargetRows(self.grid, weights, self.n_outputs + 3, numbers=True)
 
     def take(self, rows: AnyArray) -> Numbers:
         """Return some of the rows, on the same grid."""
-        return Numbers(self.values[rows], np.ascontiguousarray(self.grid[rows]), self.step)
+        return replace(self, values=self.values[rows], grid=np.ascontiguousarray(self.grid[rows]))
+
+    @property
+    def measure(self) -> tuple[Any, ...]:
+        """What sums of rows in several places must have in common to be added."""
+        return self.task, self.step, *self.low.tolist()
 
     def labels(self) -> Int64Array:
         """Return the places of the numbers in their order, which no change of units changes."""
         values = self.values if self.n_outputs > 1 else self.values[:, 0]
         return np.unique(values, axis=0, return_inverse=True)[1].astype(np.int64).ravel()
 
-    def stats(self, rows: TargetRows, sums: Int64Array, unit: float) -> FloatArray:
-        """Return weight, means of the grid, and squared error; see also `settled`."""
+    def stats(self, sums: Int64Array, unit: float) -> FloatArray:
+        """Return weight, means of the grid, and squared error; see also `with_exact_means`."""
         weight = sums[:, :1].astype(np.float64)
-        means = self._low + self.step * (sums[:, 1:-2] / weight)
-        error = rows.squared_errors(np.ascontiguousarray(sums)) * (self.step * self.step)
+        means = self.low + self.step * (sums[:, 1:-2] / weight)
+        error = squared_errors(sums) * (self.step * self.step)
         return np.hstack([weight * unit, means, (error * unit)[:, None]])
 
     @property
     def gain_unit(self) -> float:
-        """What a gain of 1 in compiled code is worth: the square of a step of the grid."""
-        return self.step * self.step
+        """What a gain of 1 in compiled code is worth: a step of the grid, squared.
 
-    def seen(self, rows: AnyArray, sums: Int64Array, unit: float) -> dict[str, Any]:
+        Compiled code adds the outputs up; a gain, as in scikit-learn, is their mean.
+        """
+        return self.step * self.step / self.n_outputs
+
+    def node_fields(self, rows: AnyArray, sums: Int64Array, unit: float) -> dict[str, Any]:
         """Return what a proposer sees of a node: functions that make it."""
         one = self.n_outputs == 1
         return {"y": lambda: self.values[rows, 0] if one else self.values[rows]}
 
-    def errors(self, rows: TargetRows, sums: Int64Array, stats: FloatArray) -> FloatArray:
+    def errors(self, sums: Int64Array, stats: FloatArray) -> FloatArray:
         """Return squared distances from the leaf's means, times the weight in grid units."""
         weight = sums[:, 0].astype(np.float64)
         per = np.maximum(weight, 1.0)[:, None]
-        off = self._low + self.step * (sums[:, 1:-2] / per) - stats[:, 1:-1]
-        within = rows.squared_errors(np.ascontiguousarray(sums)) * self.gain_unit
+        off = self.low + self.step * (sums[:, 1:-2] / per) - stats[:, 1:-1]
+        within = squared_errors(sums) * (self.step * self.step)
         return np.asarray(within + weight * (off * off).sum(axis=1))
 
-    def settled(self, tree: T, Z: Rows, weights: Int64Array | None) -> T:
+    def with_exact_means(self, tree: T, Z: Rows, weights: Int64Array | None) -> T:
         """Replace the means of the grid by those of the numbers themselves."""
         stats = tree.stats.copy()
         stats[:, 1:-1] = exact_means(self.values, weights, tree.apply(Z), tree.parent)
         return replace(tree, stats=stats)
-
-    @property
-    def _low(self) -> FloatArray:
-        """The place of 0 of the grid, for each output."""
-        return np.asarray(self.values[0] - self.grid[0] * self.step)
 
     @staticmethod
     def weight(stats: FloatArray) -> FloatArray:
@@ -324,8 +340,8 @@ class Numbers(Target):
 
     @staticmethod
     def risk(stats: FloatArray) -> FloatArray:
-        """Return the sum of squared distances from the means."""
-        return np.asarray(stats[:, -1])
+        """Return the sum of squared distances from the means, the mean over the outputs."""
+        return np.asarray(stats[:, -1] / (stats.shape[1] - 2))
 
     @staticmethod
     def joined(children: Iterable[ArrayLike]) -> FloatArray:

@@ -168,7 +168,7 @@ def assemble(
         origin_labels=labels,
         task=target.task,
     )
-    return target.settled(tree, problem.Z, problem.weights)
+    return target.with_exact_means(tree, problem.Z, problem.weights)
 
 
 def _joined(parts: list[Any]) -> Any:

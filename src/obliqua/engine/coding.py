@@ -128,7 +128,7 @@ class CodedColumns:
             values,
             one,
             weights,
-            np.array([total]),
+            np.array([total], dtype=np.int64),
             np.zeros_like(self.n_levels),
             self.fallback,
             self.by_node,

@@ -446,7 +446,7 @@ class _Growth:
             "n_levels": self.problem.n_levels.copy,
             "sample_weight": weights,
             "row_weight": row_weights,
-            **problem.target.seen(rows, node.counts, problem.unit),
+            **problem.target.node_fields(rows, node.counts, problem.unit),
         }
         view = NodeView(makers, node.depth, node.key)
         try:

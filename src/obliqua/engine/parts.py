@@ -105,6 +105,13 @@ def search_parts(
             f"All parts must count weights in the same unit; got {units}. Encode the weights of "
             "all rows together, then divide the rows into parts."
         )
+    targets = [part.problem.target for part in parts]
+    targets[0].check_criterion(criterion)
+    if len({target.measure for target in targets}) > 1:
+        raise ValueError(
+            "All parts must have numbers on the same grid; got several. Encode all rows together, "
+            "then divide them into parts."
+        )
     sums = np.sum([part.sums() for part in parts], axis=0)
     counts, n_rows = np.ascontiguousarray(sums[:-1]), int(sums[-1])
     nodes = [

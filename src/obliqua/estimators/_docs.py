@@ -239,7 +239,8 @@ NUMBER_PARAMETERS: dict[str, tuple[str, str]] = {
         """\
 How good a split is: goodness, the larger the better. A function is called with two vectors, for
 the left and the right side of the split: weight, mean of each output, sum of squared distances
-from the means. It returns a number; a split is made only where the number is positive.""",
+from the means. It returns a number; a split is made only where the number is positive, or, with
+`zero_gain_splits`, where there is no other.""",
     ),
     "pruning": (
         "{'holdout', 'cv', 'reduced_error'}, Pruner or None",
@@ -272,8 +273,6 @@ decide.""",
     ),
 }
 NUMBER_ATTRIBUTES: dict[str, tuple[str, str]] = {
-    name: text for name, text in ATTRIBUTES.items() if name not in ("classes_", "n_classes_")
-} | {
     "model_": ("Model", "The tree together with the encoding of the columns."),
     "n_outputs_": ("int", "The number of outputs."),
 }
@@ -290,7 +289,10 @@ def section(title: str, entries: list[str]) -> str:
 
 
 def document(
-    attributes: dict[str, tuple[str, str]] | None = None, /, **own: tuple[str, str]
+    attributes: dict[str, tuple[str, str]] | None = None,
+    /,
+    without: tuple[str, ...] = (),
+    **own: tuple[str, str],
 ) -> Callable[[Class], Class]:
     """Make a class decorator that fills the marked sections of a docstring."""
 
@@ -302,8 +304,8 @@ def document(
             entry(name, f"{texts[name][0]}, default={parameter.default!r}", texts[name][1])
             for name, parameter in inspect.signature(cls).parameters.items()
         ]
-        # Those of numbers lack some of the others.
-        fitted = attributes if attributes is NUMBER_ATTRIBUTES else ATTRIBUTES | (attributes or {})
+        fitted = ATTRIBUTES | (attributes or {})
+        fitted = {name: fitted[name] for name in fitted if name not in without}
         entries = [entry(name, kind, text) for name, (kind, text) in fitted.items()]
         doc = inspect.cleandoc(cls.__doc__)
         doc = doc.replace("[parameters]", section("Parameters", parameters))

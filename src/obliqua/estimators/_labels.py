@@ -10,11 +10,23 @@ from sklearn.utils.multiclass import type_of_target
 from obliqua._typing import AnyArray, FloatArray, Int32Array
 
 
+def _check_mask(y: Any) -> None:
+    """Refuse what is masked: NumPy would show what is below the mask."""
+    masked = np.ma.getmaskarray(y) if isinstance(y, np.ma.MaskedArray) else np.zeros(0, dtype=bool)
+    if masked.any():
+        rows = np.flatnonzero(masked.reshape(len(y), -1).any(axis=1))
+        raise ValueError(
+            f"y is masked in {len(rows)} of {len(y)} rows, first in row {rows[0]}, counted from "
+            "0. Leave such rows out."
+        )
+
+
 def check_labels(y: Any) -> None:
     """Refuse labels that are missing or of several types, before they are made an array.
 
     NumPy makes text of a list with text and numbers in it, None and NaN included.
     """
+    _check_mask(y)
     if isinstance(y, list | tuple):
         values = list(y)
     elif not hasattr(y, "dtype") or (isinstance(y.dtype, np.dtype) and y.dtype.kind not in "Of"):
@@ -43,10 +55,13 @@ def check_labels(y: Any) -> None:
 
 def check_numbers(y: Any) -> None:
     """Refuse what a regressor cannot learn, before it is made an array of numbers."""
+    _check_mask(y)
     values: AnyArray = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
     if values.dtype.kind in "biufc" or values.ndim not in (1, 2):
         return  # scikit-learn says what is wrong, if anything
-    for row, value in enumerate(values.ravel().tolist()):
+    width = values.size // max(len(values), 1)
+    for place, value in enumerate(values.ravel().tolist()):
+        row = place // width
         if _is_missing(value):
             raise ValueError(
                 f"y has no number in row {row}, counted from 0: {value!r}. Leave such rows out."

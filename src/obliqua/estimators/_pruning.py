@@ -46,5 +46,4 @@ def pruner_of(estimator: Any) -> Pruner:
         caller_name=type(estimator).__name__,
     )
     known = {"criterion", *PRUNING_CONSTRAINTS}
-    given = estimator.get_params(deep=False)
-    return get_pruner(**{name: value for name, value in given.items() if name in known})
+    return get_pruner(**{name: value for name, value in vars(estimator).items() if name in known})

@@ -137,11 +137,13 @@ def _warn_of_a_coarse_grid(problem: Problem) -> None:
     low, high = np.quantile(target.values, [0.25, 0.75], axis=0)
     coarse = (target.step > high - low) & (high > low)
     if coarse.any():
+        advice = "Leave outliers out, or take a logarithm of y"
+        if target.n_outputs > 1:
+            advice = "Bring all outputs to one scale"
         warnings.warn(
             f"Half of y lies between {low[coarse][0]:.6g} and {high[coarse][0]:.6g}, but splits "
             f"tell numbers apart by {target.step:.3g} only, for y reaches from "
-            f"{target.values.min():.6g} to {target.values.max():.6g}. Leave outliers out, or take "
-            "a logarithm of y.",
+            f"{target.values.min():.6g} to {target.values.max():.6g}. {advice}.",
             UserWarning,
             stacklevel=5,  # the line that calls fit
         )

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import heappop, heappush
 from math import fsum, inf, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -210,12 +211,18 @@ def step_errors(path: PruningPath, problem: Problem) -> FloatArray:
     return _over_steps(errors, path.cut_step, path.gone_step, len(path))
 
 
-class Judge(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Judge:
     """Rows that judge the trees of a sequence, and which of them stands for each step."""
 
     path: PruningPath
     problem: Problem
     step_of: Int64Array
+
+    @cached_property
+    def leaf(self) -> Int64Array:
+        """The leaf of the whole tree that each row reaches."""
+        return self.path.tree.apply(self.problem.Z)
 
     def errors(self) -> FloatArray:
         """Return what each step costs on the rows, in grid units."""
@@ -223,9 +230,17 @@ class Judge(NamedTuple):
 
     def row_errors(self, step: int) -> FloatArray:
         """Return the squared error of each row with the tree of a step."""
-        tree, target = self.path.at(int(self.step_of[step])), self.problem.target
+        tree, target = self.path.tree, self.problem.target
         assert isinstance(target, Numbers)
-        off = target.values - tree.stats[tree.apply(self.problem.Z), 1:-1]
+        cut = ~tree.is_leaf & (self.path.cut_step <= self.step_of[step])
+        # Below a split that is cut, nodes stand for the highest such split above them.
+        stands_for = np.arange(tree.n_nodes)
+        for level in range(1, tree.depth + 1):
+            here = np.flatnonzero(tree.node_depth == level)
+            above = tree.parent[here]
+            gone = cut[above] | (stands_for[above] != above)
+            stands_for[here[gone]] = stands_for[above[gone]]
+        off = target.values - tree.mean[stands_for[self.leaf]]
         return np.asarray((off * off).sum(axis=1))
 
     @property

@@ -36,7 +36,7 @@ def node_errors(tree: Tree, problem: Problem) -> FloatArray:
     """Return what the rows that reach each node would cost if it were a leaf, in grid units."""
     rows = problem.target_rows
     sums = add_upwards(tree, rows.sums_of_groups(tree.apply(problem.Z), tree.n_nodes))
-    return problem.target.errors(rows, sums, tree.stats)
+    return problem.target.errors(sums, tree.stats)
 
 
 def cut_upwards(tree: Tree, as_leaf: FloatArray, prune_root: bool, slack: float = 0.0) -> Tree:

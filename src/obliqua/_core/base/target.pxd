@@ -53,10 +53,13 @@ cdef inline i64 weight_of(const Target* target, const i64* sums) noexcept nogil:
     return weight
 
 
-cdef inline double squared_error(const Target* target, const i64* sums) noexcept nogil:
-    """The sum of squared distances from the mean, rounded once; 0 only if all are equal."""
+cdef inline double squared_error(const i64* sums, int m) noexcept nogil:
+    """Squared distances from the means of m outputs; 0 only if all are equal.
+
+    Exact in 128 bits; the rounded number is divided by the weight.
+    """
     cdef u64 high, low, s_high = 0, s_low = 0
-    cdef int j, m = target.n_numbers
+    cdef int j
     if sums[0] == 0:
         return 0.0
     # weight * squares, as (upper * 2^26 + rest) * weight

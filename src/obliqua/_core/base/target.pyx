@@ -14,8 +14,11 @@ cdef class TargetRows:
         self.n_rows = rows.shape[0]
         self.target.n_sums = n_sums
         self.target.n_numbers = <int> rows.shape[1] if numbers else 0
-        self.target.rows = &rows[0, 0]
+        self.target.rows = NULL
         self.target.weights = NULL
+        if self.n_rows == 0:
+            return
+        self.target.rows = &rows[0, 0]
         if weights is not None:
             w = weights
             self.target.weights = &w[0]
@@ -48,12 +51,15 @@ cdef class TargetRows:
         """The weight in a vector of sums."""
         return weight_of(&self.target, &sums[0])
 
-    def squared_errors(self, const i64[:, ::1] sums):
-        """Of each row of sums: the squared distances from the mean, of numbers."""
-        cdef i64 i
-        found = np.empty(sums.shape[0])
-        cdef double[::1] out = found
-        with nogil:
-            for i in range(sums.shape[0]):
-                out[i] = squared_error(&self.target, &sums[i, 0])
-        return found
+
+def squared_errors(sums):
+    """Of each vector of sums of numbers: the squared distances from the means."""
+    cdef i64 i
+    cdef const i64[:, ::1] rows = np.ascontiguousarray(sums, dtype=np.int64)
+    found = np.empty(rows.shape[0])
+    cdef double[::1] out = found
+    cdef int m = <int> rows.shape[1] - 3
+    with nogil:
+        for i in range(rows.shape[0]):
+            out[i] = squared_error(&rows[i, 0], m)
+    return found

@@ -65,7 +65,7 @@ cdef bint must_be_leaf(const GrowthLimits* limits, const Target* target, const i
             or weight < 2 * limits.min_weight):
         return True
     if target.n_numbers:
-        return squared_error(target, counts) == 0.0
+        return squared_error(counts, target.n_numbers) == 0.0
     for c in range(target.n_sums):
         if counts[c] > top:
             top = counts[c]

@@ -5,7 +5,7 @@ from libc.stdlib cimport free, malloc
 
 import numpy as np
 
-from obliqua._core.base.target cimport Target, squared_error
+from obliqua._core.base.target cimport squared_error
 from obliqua._core.base.types cimport i64, u64
 from obliqua._core.base.wide cimport difference, nearest_double
 
@@ -164,12 +164,9 @@ cdef double numbers_bound(const i64* left, const i64* inside, const i64* total, 
     excess d would move on a straight line from one end of the bin to the other. So |d| is at most
     that of the larger end and n sqrt(W R) / 2, and i (n - i) is least at an end.
     """
-    cdef Target target
     cdef int c
     cdef double first = 0.0, last = 0.0, x, most, sides
     cdef double i0 = <double> n_left, i1 = <double> (n_left + n_inside), m = <double> n
-    target.n_sums = n_sums
-    target.n_numbers = n_sums - 3
     for c in range(1, n_sums - 2):
         x = wide_excess(left[c], total[c], n_left, n)
         first += x * x
@@ -178,7 +175,8 @@ cdef double numbers_bound(const i64* left, const i64* inside, const i64* total, 
     sides = min(i0 * (m - i0), i1 * (m - i1))
     if not sides > 0.0:
         return INFINITY
-    most = sqrt(max(first, last)) + m * sqrt(i1 - i0) * sqrt(squared_error(&target, inside)) / 2.0
+    most = m * sqrt(i1 - i0) * sqrt(squared_error(inside, n_sums - 3)) / 2.0
+    most += sqrt(max(first, last))
     return most * most / sides / (m * m) * (1.0 + 1e-9)
 
 
@@ -234,7 +232,7 @@ cdef double bin_bound(int code, const i64* left, const i64* inside, const i64* t
 
 
 def py_goodness(int code, const i64[::1] left, const i64[::1] right):
-    """Goodness of the class sums of two sides (for tests and for scoring one cut)."""
+    """Goodness of the sums of two sides (for tests and for scoring one cut)."""
     cdef int c
     cdef int n_classes = left.shape[0]
     cdef i64 n_left = 0, n = 0

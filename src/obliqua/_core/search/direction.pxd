@@ -16,7 +16,7 @@ cdef struct Workspace:
     i64* weights             # NULL: every row weighs 1
     u32* order
     SortBuffers buffers
-    i64* left                # vectors of sums: three, of numbers five
+    i64* left                # vectors of sums: three, of numbers six
     i64* bins                # sums and number of rows per bin
     double* edges            # smallest and largest value per bin
     i64* offsets             # where a bin's rows are collected

@@ -3,14 +3,14 @@
 One code path, in steps that add up over parts of the data:
 
     ranges     smallest and largest projection           (min and max over parts)
-    histogram  class sums per bin of an interval         (added over parts)
+    histogram  sums per bin of an interval               (added over parts)
     choose     scores the edges of the bins, keeps the bins that could hide a better cut
     histogram  again on the kept bins, where they hold too many rows ("zoom")
     collect    the values in the bins that are left      (joined over parts)
     finish     sorts these few values and scores every cut
 
 In memory they run one after the other for each direction; `obliqua.engine.parts` runs them over
-parts. Every score comes from integer class sums, so both find the same cut, bit for bit, and the
+parts. Every score comes from integer sums, so both find the same cut, bit for bit, and the
 same cut that sorting all rows would find.
 """
 
