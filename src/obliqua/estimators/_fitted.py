@@ -257,3 +257,23 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
         """
         Z = self._check_rows(X)
         return self.model_.predict(Z, self._n_threads(Z))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R squared: the share of the variance of y that the predictions explain.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their true numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            At most 1, and 0 for a tree that always says the mean of y; of several outputs the
+            mean.
+        """
+        return float(super().score(X, y, sample_weight))
