@@ -30,8 +30,8 @@ class Block(NamedTuple):
     """The nodes of a subtree, its root first."""
 
     parent_of_root: int
-    start: Int64Array
-    end: Int64Array
+    start: Int32Array
+    end: Int32Array
     parent: Int32Array
     depth: Int32Array
     feature: Int32Array  # -1: a leaf, -3: a hyperplane
@@ -89,8 +89,8 @@ class Records:
         sizes[oblique] = [len(plane.idx) for plane in terms]
         return Block(
             -1,
-            np.array([node.start for node in nodes], dtype=np.int64),
-            np.array([node.end for node in nodes], dtype=np.int64),
+            np.array([node.start for node in nodes], dtype=np.int32),
+            np.array([node.end for node in nodes], dtype=np.int32),
             np.array([node.parent for node in nodes], dtype=np.int32),
             np.array([node.depth for node in nodes], dtype=np.int32),
             np.array(feature, dtype=np.int32),
@@ -134,23 +134,25 @@ def assemble(
         for name in Block._fields
         if name not in ("parent_of_root", "parent", "coef_ptr")
     }
-    order = np.lexsort((joined["start"], joined["depth"]))
+    sizes = np.concatenate([np.diff(block.coef_ptr) for block in every])
+    # A tree may have as many nodes as there are rows: what is not needed any more may go.
+    every.clear()
+    blocks.clear()
+    order = np.lexsort((joined["start"], joined.pop("depth")))
     n_nodes = len(order)
-    rank = np.empty(n_nodes, dtype=np.int64)
-    rank[order] = np.arange(n_nodes)
-    first_child = np.full(n_nodes, -1, dtype=np.int32)
-    # In level order the children of a binary node are nodes 2k + 1 and 2k + 2 for some k.
-    lefts = np.arange(1, n_nodes, 2)
-    first_child[rank[parent[order[lefts]]]] = lefts
-    feature = joined["feature"][order]
+    first_child = _first_children(order, parent)
+    del parent
+    feature = joined.pop("feature")[order]
     inner = feature != LEAF
-    planes = _planes(every, joined, order[inner], feature[inner])
+    planes = _planes(sizes, joined, order[inner], feature[inner])
+    del sizes
     # What was never missing here may be missing later: the mean of all rows stands in for it.
     plain = np.isnan(planes["fill"])
     planes["fill"][plain] = problem.stand_ins[planes["coef_idx"][plain]]
     origin = np.full(n_nodes, -1, dtype=np.int32)
-    origin[inner], labels = _origins(joined["direction"][order][inner], feature[inner], records,
-                                     describe)  # fmt: skip
+    direction = joined.pop("direction")[order[inner]]
+    origin[inner], labels = _origins(direction, feature[inner], records, describe)
+    del direction, feature
     target = problem.target
     tree = Tree(
         n_features=problem.n_features,
@@ -159,16 +161,27 @@ def assemble(
         n_children=np.where(inner, 2, 0).astype(np.int32),
         plane_ptr=np.concatenate([[0], np.cumsum(inner)]).astype(np.int32),
         **planes,
-        threshold=joined["threshold"][order][inner],
-        stats=problem.stats(joined["counts"][order]),
-        n_samples=(joined["end"] - joined["start"])[order],
-        gain=joined["gain"][order] * gain_unit,
-        axis_gain=np.where(inner, joined["axis_gain"][order] * gain_unit, np.nan),
+        threshold=joined.pop("threshold")[order[inner]],
+        stats=problem.stats(joined.pop("counts")[order]),
+        n_samples=(joined.pop("end") - joined.pop("start"))[order],
+        gain=joined.pop("gain")[order] * gain_unit,
+        axis_gain=np.where(inner, joined.pop("axis_gain")[order] * gain_unit, np.nan),
         origin=origin,
         origin_labels=labels,
         task=target.task,
     )
     return target.with_exact_means(tree, problem.Z, problem.weights)
+
+
+def _first_children(order: Int64Array, parent: Int64Array) -> Int32Array:
+    """Return the first child of each node in level order; -1 for a leaf."""
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    first_child = np.full(len(order), -1, dtype=np.int32)
+    # In level order the children of a binary node are nodes 2k + 1 and 2k + 2 for some k.
+    lefts = np.arange(1, len(order), 2)
+    first_child[rank[parent[order[lefts]]]] = lefts
+    return first_child
 
 
 def _joined(parts: list[Any]) -> Any:
@@ -178,10 +191,9 @@ def _joined(parts: list[Any]) -> Any:
 
 
 def _planes(
-    every: list[Block], joined: dict[str, Any], number: Int64Array, feature: Int32Array
+    sizes: Int64Array, joined: dict[str, Any], number: Int64Array, feature: Int32Array
 ) -> dict[str, Any]:
     """Lay out the hyperplanes of the inner nodes in level order, as CSR rows."""
-    sizes = np.concatenate([np.diff(block.coef_ptr) for block in every])
     begin = (np.cumsum(sizes) - sizes)[number]
     oblique = feature == OBLIQUE
     length = np.where(oblique, sizes[number], 1)

@@ -245,6 +245,7 @@ class _Growth:
             self._depth_first(root, hand_over=not self.in_python)
         if self.method is not None:
             self.method.close()
+        self.columns = None  # assembling large trees takes room
         describe = str if self.method is None else self.method.describe
         return assemble(self.records, self.blocks, problem, describe, self.gain_unit)
 
@@ -260,7 +261,8 @@ class _Growth:
             self.row_numbers,
         )
         window = (node.start, node.end, node.depth)
-        grown = subtree.grow(*window, node.counts, node.active, self.best_first, node.key)
+        alone = node.rows == self.problem.n_rows  # the whole tree, so nobody else needs columns
+        grown = subtree.grow(*window, node.counts, node.active, self.best_first, node.key, alone)
         self.blocks.append(Block(node.parent, *grown))
 
     def _depth_first(self, root: _Pending, *, hand_over: bool) -> None:

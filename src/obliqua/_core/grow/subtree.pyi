@@ -30,9 +30,10 @@ class Subtree:
         active: _ColumnSet,
         best_first: bool,
         key: int = 0,
+        alone: bool = False,
     ) -> tuple[
-        Int64Array,
-        Int64Array,
+        Int32Array,
+        Int32Array,
         Int32Array,
         Int32Array,
         Int32Array,

@@ -169,11 +169,11 @@ def divide_columns(ColumnLists columns, const u64[::1] active, i64 skip, i64 sta
 
 
 cdef struct SubtreeNode:
-    i64 start
-    i64 end
-    i64 weight
-    i64 rows_left
-    i64 slot                 # its set of columns that still vary
+    # Unlimited trees have as many of them as rows, so they are kept small.
+    i32 start
+    i32 end
+    i32 rows_left
+    i32 slot                 # its set of columns that still vary
     i32 parent
     i32 depth
     i32 feature              # -1: no split, OBLIQUE: a hyperplane
@@ -268,13 +268,12 @@ cdef class Subtree:
             self.counts = <i64*> grown
             self.capacity = capacity
         node = &self.nodes[self.n_nodes]
-        node.start = start
-        node.end = end
+        node.start = <i32> start
+        node.end = <i32> end
         node.parent = parent
         node.depth = depth
         node.feature = -1
         node.slot = -1
-        node.weight = 0
         node.rows_left = 0
         node.threshold = 0.0
         node.gain = 0.0
@@ -339,7 +338,7 @@ cdef class Subtree:
         scorer.code = self.limits.code
         scorer.n_sums = self.target.n_sums
         scorer.n_rows = self.nodes[node].end - self.nodes[node].start
-        scorer.weight = self.nodes[node].weight
+        scorer.weight = weight_of(self.target, self.sums(node))
         scorer.counts = self.sums(node)
         scorer.min_rows = self.limits.min_rows
         scorer.min_weight = self.limits.min_weight
@@ -348,7 +347,7 @@ cdef class Subtree:
     cdef bint is_leaf(self, i64 node) noexcept nogil:
         cdef SubtreeNode* here = &self.nodes[node]
         return must_be_leaf(&self.limits, self.target, self.sums(node), here.end - here.start,
-                            here.weight, here.depth)
+                            weight_of(self.target, self.sums(node)), here.depth)
 
     cdef bint find_split(self, i64 node) noexcept nogil:
         """Finds the best cut of a node; False if it has none."""
@@ -356,7 +355,7 @@ cdef class Subtree:
         cdef Scorer scorer = self.scorer(node)
         cdef u64* active = self.slots + here.slot * self.set_words
         cdef Cut best
-        cdef double share = (<double> here.weight) / (<double> self.limits.total_weight)
+        cdef double share = (<double> scorer.weight) / (<double> self.limits.total_weight)
         cdef double axis_score
         cdef bint oblique = False
         best.score = 0.0
@@ -380,7 +379,7 @@ cdef class Subtree:
                 oblique = self.finder.find_any(&self.data, self.rows + here.start,
                                                here.end - here.start, &scorer, &best,
                                                self.columns.side)
-        self.columns.mind_signals((here.end - here.start) * self.columns.n_cols)
+        self.columns.mind_signals((<i64> (here.end - here.start)) * self.columns.n_cols)
         if best.direction < 0:
             return False
         here.gain = share * best.score
@@ -396,14 +395,14 @@ cdef class Subtree:
             here.threshold = self.finder.threshold
             if not store_keep(&self.planes, self.finder):
                 self.failed = True
-        here.rows_left = best.rows_left
+        here.rows_left = <i32> best.rows_left
         return True
 
     cdef void split(self, i64 node, i64* left, i64* right) noexcept nogil:
         """Makes the two children of a node and divides the columns between them."""
         cdef SubtreeNode here = self.nodes[node]
         cdef i64 cut = here.start + here.rows_left
-        cdef i64 c, weight, word, col
+        cdef i64 c, word, col
         cdef double below = 0.0, above = 0.0
         cdef u64 bits
         left[0] = self.add_node(here.start, cut, <i32> node, here.depth + 1)
@@ -420,11 +419,8 @@ cdef class Subtree:
             self.nodes[node].threshold = midpoint(below, above)
             self.columns.mark_sides(here.feature, here.start, cut, here.end,
                                     self.sums(left[0]))
-        weight = weight_of(self.target, self.sums(left[0]))
         for c in range(self.target.n_sums):
             self.sums(right[0])[c] = self.sums(node)[c] - self.sums(left[0])[c]
-        self.nodes[left[0]].weight = weight
-        self.nodes[right[0]].weight = here.weight - weight
         if self.is_leaf(left[0]) and self.is_leaf(right[0]):
             return                               # nobody will read the columns here again
         if self.rows != NULL:
@@ -445,7 +441,7 @@ cdef class Subtree:
             return
         memcpy(self.slots + slot * self.set_words, self.slots + parent_slot * self.set_words,
                self.set_words * sizeof(u64))
-        self.nodes[node].slot = slot
+        self.nodes[node].slot = <i32> slot
 
     # -- both orders of growth ---------------------------------------------------------------
 
@@ -531,8 +527,11 @@ cdef class Subtree:
             self.nodes[self.pending[k]].gain = 0.0
 
     def grow(self, i64 start, i64 end, i32 depth, const i64[::1] counts, const u64[::1] active,
-             bint best_first, u64 key=0):
-        """Grows the window [start, end) and returns its nodes as arrays (see `Grown`)."""
+             bint best_first, u64 key=0, bint alone=False):
+        """Grows the window [start, end) and returns its nodes as arrays (see `Block`).
+
+        `alone`: nobody else needs the sorted columns, so their memory is given back.
+        """
         cdef i64 root, c
         with nogil:
             root = self.add_node(start, end, -1, depth)
@@ -540,9 +539,8 @@ cdef class Subtree:
                 self.nodes[root].key = key
                 for c in range(self.target.n_sums):
                     self.sums(root)[c] = counts[c]
-                self.nodes[root].weight = weight_of(self.target, &counts[0])
                 if not self.is_leaf(root):
-                    self.nodes[root].slot = self.take_slot(&active[0])
+                    self.nodes[root].slot = <i32> self.take_slot(&active[0])
                     if not self.failed:
                         if best_first:
                             self.consider(root)
@@ -556,29 +554,29 @@ cdef class Subtree:
             raise self.columns.reason
         if self.failed:
             raise MemoryError("no room to grow a tree")
+        if alone:
+            self.columns.release()
         return self.export()
 
     cdef object export(self):
         cdef i64 k, c, n = self.n_nodes
         cdef int n_sums = self.target.n_sums
-        start = np.empty(n, dtype=np.int64)
-        end = np.empty(n, dtype=np.int64)
-        parent = np.empty(n, dtype=np.int32)
-        depth = np.empty(n, dtype=np.int32)
-        feature = np.empty(n, dtype=np.int32)
-        threshold = np.empty(n, dtype=np.float64)
-        gain = np.empty(n, dtype=np.float64)
-        axis_gain = np.empty(n, dtype=np.float64)
-        direction = np.empty(n, dtype=np.int64)
-        plane = np.empty(n, dtype=np.int64)
-        n_coef = np.empty(n, dtype=np.int64)
+        start, end, parent, depth, feature, n_coef = np.empty((6, n), dtype=np.int32)
+        threshold, gain = np.empty((2, n), dtype=np.float64)
         counts = np.empty((n, n_sums), dtype=np.int64)
-        cdef double[::1] axis_gain_ = axis_gain
-        cdef i64[::1] direction_ = direction, plane_ = plane, n_coef_ = n_coef
-        cdef i64[::1] start_ = start, end_ = end
-        cdef i32[::1] parent_ = parent, depth_ = depth, feature_ = feature
-        cdef double[::1] threshold_ = threshold, gain_ = gain
+        # Without a finder there are no hyperplanes, and axes are the best splits.
+        axis_gain = gain if self.finder is None else np.empty(n)
+        direction, plane = np.full((2, 1 if self.finder is None else n), -1, dtype=np.int64)
+        cdef i32[::1] start_ = start, end_ = end, parent_ = parent, depth_ = depth
+        cdef i32[::1] feature_ = feature, n_coef_ = n_coef
+        cdef double[::1] threshold_ = threshold, gain_ = gain, axis_gain_ = axis_gain
+        cdef i64[::1] direction_ = direction, plane_ = plane
         cdef i64[:, ::1] counts_ = counts
+        for k in range(n):
+            for c in range(n_sums):
+                counts_[k, c] = self.counts[k * n_sums + c]
+        free(self.counts)
+        self.counts = NULL
         for k in range(n):
             start_[k] = self.nodes[k].start
             end_[k] = self.nodes[k].end
@@ -587,16 +585,18 @@ cdef class Subtree:
             feature_[k] = self.nodes[k].feature
             threshold_[k] = self.nodes[k].threshold
             gain_[k] = self.nodes[k].gain
-            axis_gain_[k] = self.nodes[k].axis_gain
-            direction_[k] = self.nodes[k].direction
-            plane_[k] = self.nodes[k].plane
             n_coef_[k] = self.nodes[k].n_coef if self.nodes[k].feature == OBLIQUE else 0
-            for c in range(n_sums):
-                counts_[k, c] = self.counts[k * n_sums + c]
-        coef_ptr = np.concatenate([[0], np.cumsum(n_coef)])
+            if self.finder is not None:
+                axis_gain_[k] = self.nodes[k].axis_gain
+                direction_[k] = self.nodes[k].direction
+                plane_[k] = self.nodes[k].plane
+        free(self.nodes)
+        self.nodes = NULL
+        coef_ptr = np.concatenate([[0], np.cumsum(n_coef, dtype=np.int64)])
         # Of nodes that became leaves after all, the hyperplanes are left out.
         used = feature == OBLIQUE
-        planes = store_export(&self.planes, plane[used], n_coef[used])
+        some = plane[used] if self.finder is not None else plane[:0]
+        planes = store_export(&self.planes, some, n_coef[used].astype(np.int64))
         store_free(&self.planes)                 # tables of many levels are large
-        return (start, end, parent, depth, feature, threshold, gain, counts, axis_gain, direction,
-                coef_ptr, *planes)
+        return (start, end, parent, depth, feature, threshold, gain, counts, axis_gain,
+                np.broadcast_to(direction, n), coef_ptr, *planes)

@@ -401,6 +401,11 @@ cdef class ColumnLists:
         free(self.entries)
         free(self.side)
 
+    def release(self):
+        """Gives back the memory of the lists; nobody may ask for them again."""
+        free(self.entries)
+        self.entries = NULL
+
     cpdef int entry_size(self):
         return sizeof(u64) if self.wide else sizeof(u32)
 
