@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -88,9 +87,7 @@ def tree_from_sklearn(estimator: Any) -> Tree:
         _check_means(estimator)
         error = np.asarray(theirs.impurity)[:, None] * weight * value.shape[1]
         stats = np.hstack([weight, value[:, :, 0], np.maximum(error, 0.0)])
-        tree = read_nodes(theirs, stats, Numbers.task)[0]
-        # Their impurity is the mean over outputs, our gain the sum.
-        return replace(tree, gain=tree.gain * value.shape[1])
+        return read_nodes(theirs, stats, Numbers.task)[0]
     if value.shape[1] != 1:
         raise TypeError(
             f"A tree of classes has one output; this one has {value.shape[1]}. Fit one for each."

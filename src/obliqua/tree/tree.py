@@ -610,8 +610,7 @@ class Tree:
         """The gini impurity of each node, or its mean squared error, the mean over the outputs."""
         if self._holds_numbers:
             weight, error = self.weighted_n_node_samples, TASKS[self.task].risk(self.stats)
-            mean = np.divide(error, weight, out=np.zeros_like(error), where=weight > 0)
-            return _constant(mean / self.n_outputs)
+            return _constant(np.divide(error, weight, out=np.zeros_like(error), where=weight > 0))
         return _constant(1.0 - (self.proportion * self.proportion).sum(axis=1))
 
     @cached_property
