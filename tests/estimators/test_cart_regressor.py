@@ -16,6 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import obliqua
 from obliqua import CartRegressor
+from obliqua.errors import ModelFileError
+from obliqua.io.files import write_model
 
 
 @parametrize_with_checks(
@@ -177,6 +179,17 @@ def test_files(tmp_path: Path) -> None:
     assert isinstance(again, CartRegressor)
     assert again.predict(X).tobytes() == tree.predict(X).tobytes()
     assert again.model_ == tree.model_
+
+
+def test_a_file_whose_trees_are_of_another_task_is_refused(tmp_path: Path) -> None:
+    X, y = rows(7, 30)
+    classes = obliqua.CartClassifier().fit(X, y > 0).model_
+    numbers = CartRegressor().fit(X, y).model_
+    for name, model in (("CartRegressor", classes), ("CartClassifier", numbers)):
+        about = {"kind": "estimator", "class": name, "parameters": {}, "named": False}
+        write_model(model, tmp_path / "m.obliqua", about)
+        with pytest.raises(ModelFileError, match=f"a {name} has no trees of"):
+            obliqua.load(tmp_path / "m.obliqua")
 
 
 @pytest.mark.parametrize("scale", [1e12, 1e100, 1e-100])

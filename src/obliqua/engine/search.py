@@ -81,7 +81,7 @@ def function_scores(criterion: Criterion, left: AnyArray, right: AnyArray) -> Fl
         got = "NaN" if np.isnan(scores[k]) else "infinity"
         raise ValueError(
             f"The criterion {criterion.name!r} must return a finite number for every pair of "
-            f"class sums; got {got} for left={left[k].tolist()}, right={right[k].tolist()}. "
+            f"sides; got {got} for left={left[k].tolist()}, right={right[k].tolist()}. "
             "Return 0 for a split of no use."
         )
     return scores

@@ -57,10 +57,13 @@ class TreesEstimator(BaseEstimator):
         """Set all fitted attributes, at once: after a fit, and when a file was loaded."""
         fitted = {
             "model_": model,
-            **self._facts(model),
             "n_features_in_": model.encoding.n_columns,
             "_n_plain": model.encoding.n_columns if model.encoding.numeric else -1,
         }
+        if model.task == "regression":
+            fitted["n_outputs_"] = model.n_outputs
+        else:
+            fitted |= {"classes_": model.classes, "n_classes_": model.n_classes}
         if model.combine == "single":
             fitted["tree_"] = model.trees[0]
         if names is not None:
@@ -68,10 +71,6 @@ class TreesEstimator(BaseEstimator):
         for name in {"tree_", "feature_names_in_"} - fitted.keys():
             self.__dict__.pop(name, None)
         self.__dict__.update(fitted)
-
-    def _facts(self, model: Model) -> dict[str, Any]:
-        """Return the fitted attributes that say what was learnt."""
-        raise NotImplementedError
 
     def _check_notes(self) -> None:
         """Check what a file has said of a fit beside the model; raise if it makes no sense."""
@@ -172,9 +171,6 @@ class TreesClassifier(ClassifierMixin, TreesEstimator):
 
     classes_: AnyArray
 
-    def _facts(self, model: Model) -> dict[str, Any]:
-        return {"classes_": model.classes, "n_classes_": model.n_classes}
-
     def predict(self, X: Any) -> AnyArray:
         """Predict the class of each row.
 
@@ -237,9 +233,6 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-    def _facts(self, model: Model) -> dict[str, Any]:
-        return {"n_outputs_": model.n_outputs}
 
     def predict(self, X: Any) -> FloatArray:
         """Predict the number of each row.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 
 import obliqua
@@ -212,6 +213,8 @@ def _estimator(model: Model, about: dict[str, Any]) -> Any:
         raise _Unknown(
             f"holds a {about['class']} of several trees, which this version does not know"
         )
+    if is_classifier(estimator) != (model.task == "classification"):
+        raise TypeError(f"a {about['class']} has no trees of {model.task}")
     names = np.array(model.encoding.names, dtype=object) if about["named"] is True else None
     estimator._hold(model, names)
     notes = about.get("notes", {})

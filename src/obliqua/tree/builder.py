@@ -92,7 +92,7 @@ class TreeBuilder:
             )
         self.n_features = int(n_features)
         self.task = Classes.task if n_outputs is None else Numbers.task
-        self.n_stats = int(n_stats) if n_outputs is None else int(n_outputs) + 2  # type: ignore[arg-type]
+        self.n_stats = int(n_stats or 0) if n_outputs is None else int(n_outputs) + 2
         self._specs: dict[Key, _NodeSpec] = {}
 
     def set_leaf(
