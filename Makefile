@@ -21,7 +21,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers reproduce reproduction sanitize clean bench-refined
+.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers bench-missing reproduce reproduction sanitize clean bench-refined
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -82,6 +82,7 @@ bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to 
 	@$(RUN) -m benchmarks.tables --quick
 	@$(RUN) -m benchmarks.refined --quick
 	@$(RUN) -m benchmarks.numbers --quick
+	@$(RUN) -m benchmarks.missing --quick
 
 reproduce: $(VENV)/.package $(VENV)/.group-cli ## make the papers' tables again, or ARGS="hhcart-table-2 --repeats 1"
 	@$(RUN) -m obliqua reproduce $(if $(ARGS),$(ARGS),all --jobs -1 --resume)
@@ -112,6 +113,9 @@ bench-methods: $(VENV)/.package $(VENV)/.group-test ## fit times of FDT, QUEST a
 
 bench-numbers: $(VENV)/.package ## regression trees beside scikit-learn's: time and memory
 	@$(RUN) -m benchmarks.numbers $(ARGS)
+
+bench-missing: $(VENV)/.package $(VENV)/.group-test ## what trees make of missing values, beside scikit-learn's
+	@$(RUN) -m benchmarks.missing $(ARGS)
 
 bench-refined: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers ## refined trees beside greedy ones of equal size
 	@$(RUN) -m benchmarks.refined $(ARGS)
