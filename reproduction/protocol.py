@@ -21,11 +21,36 @@ from obliqua.select.result import mean_and_sd
 from obliqua.stats import metrics as measures
 from reproduction.rows import ExperimentRows
 
-__all__ = ["CellResult", "DataSet", "Summary", "WholeTreeMethod", "folds", "run_cell", "summarise"]
+__all__ = [
+    "CellResult",
+    "DataSet",
+    "Summary",
+    "WholeTreeMethod",
+    "as_published",
+    "folds",
+    "run_cell",
+    "summarise",
+]
 
 N_FOLDS = 5
 
 UNKNOWN = (float("nan"), float("nan"))
+
+
+# What stands in for a missing value in the papers' systems, if it is not the mean of the node:
+# none of them tried sides.
+_FILLS = {"OC1Classifier": "training", "C45Classifier": "heaviest"}
+
+
+def as_published(method: Method, seed: int) -> Any:
+    """Return the estimator of a method, with missing values handled as its paper does."""
+    model = method.make(seed)
+    parts = model.get_params()
+    for name in parts:
+        if name.rpartition("__")[2] == "fill" and name not in method.params:
+            owner = parts.get(name.rpartition("__")[0], model)
+            model.set_params(**{name: _FILLS.get(type(owner).__name__, "node")})
+    return model
 
 
 class WholeTreeMethod(Method):
@@ -156,7 +181,7 @@ def run_cell(
     predicted: list[AnyArray] = []
     lost: list[dict[str, float]] = []
     for X, y, X_test, y_test in _divisions(rows, rng, rows.n_folds or n_folds):
-        model = method.make(int(rng.integers(2**31)))
+        model = as_published(method, int(rng.integers(2**31)))
         begun = time.process_time()
         model.fit(X, y)
         cpu += time.process_time() - begun
@@ -166,7 +191,7 @@ def run_cell(
         lost += [model.lost(X_test)] if hasattr(model, "lost") else []
     cpu_ms = round(1000.0 * cpu / len(trees), 3)
     if isinstance(method, WholeTreeMethod):
-        trees = [_tree(method.make(int(rng.integers(2**31))).fit(rows.X, rows.y))]
+        trees = [_tree(as_published(method, int(rng.integers(2**31))).fit(rows.X, rows.y))]
     classes = np.unique(np.concatenate([rows.y, *true]))
     matrix = measures.pooled_matrix(np.concatenate(true), np.concatenate(predicted), classes)
     seconds = round(time.perf_counter() - started, 3)

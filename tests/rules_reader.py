@@ -57,9 +57,9 @@ class Reader:
             return np.logical_or.reduce(kept)
         missing = np.zeros(len(Z), dtype=bool)
         if others:
-            assert others == ["is missing"], condition
-            (column,) = {int(k) for k in re.findall(r"x(\d+)", first)}
-            missing = np.isnan(Z[:, column])
+            used = sorted({int(k) for k in re.findall(r"x(\d+)", first)})
+            assert others == ["is missing" if len(used) == 1 else "any is missing"], condition
+            missing = np.isnan(Z[:, used]).any(axis=1)
         return missing | _compared(first, columns)
 
     def _with_notes(self, notes: list[str], Z: Rows) -> dict[str, Rows]:
@@ -84,7 +84,7 @@ class Reader:
         return columns
 
     def _levels(self, place: int, part: str, column: Rows) -> Rows:
-        known = np.isin(column, list(self.levels[place].values()))
+        known = np.isin(column, list(self.levels.get(place, {}).values()))
         missing = np.isnan(column)
         if part in ("is missing", "is new", "is known", "is any level"):
             return {"missing": missing, "new": ~known & ~missing}.get(part[3:], ~missing)

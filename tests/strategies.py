@@ -59,6 +59,8 @@ class _Growing:
         if kind == NodeKind.HYPERPLANE:
             normal = self.normal()
             extras = self.extras(normal)
+            if self.filled:
+                extras["missing"] = self.draw(st.sampled_from([None, None, "left", "right"]))
             self.builder.add_split(name, normal, self.draw(numbers), children, **extras)
         elif kind == NodeKind.MACHINE:
             normals = [self.normal() for _ in children]

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from obliqua.data.encoding import Column, Encoding
 from obliqua.errors import ModelFileError, TreeError
 from obliqua.io import container
-from obliqua.io import format as model_format
 from obliqua.io.files import read_model, write_model
 from obliqua.io.format import FORMAT, from_bytes, to_bytes
 from obliqua.io.values import from_json, labels_from_json, labels_to_json, to_json
@@ -289,18 +288,22 @@ def test_any_program_that_knows_zip_and_npy_can_read_it() -> None:
     assert (header["format"], header["version"]) == (FORMAT, 1)
 
 
-def test_arrays_that_came_later_have_a_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of today, read by a version whose trees have one array more."""
-    members = members_of(to_bytes(model_of(leaf(), leaf())))
-    header = json.loads(members["header.json"])
-    del header["arrays"]["axis_gain"], members["arrays/axis_gain.npy"]
-    members["header.json"] = json.dumps(header).encode()
-    data = archive_of(members)
-    with pytest.raises(ModelFileError, match="'axis_gain' are missing"):
-        from_bytes(data)
-    default = {"axis_gain": lambda arrays: np.full(len(arrays["kind"]), np.nan)}
-    monkeypatch.setattr(model_format, "_LATER", default)
-    assert from_bytes(data)[0] == model_of(leaf(), leaf())
+def test_sides_for_missing_values_are_kept_where_there_are_any() -> None:
+    """Files without them stay in a version that every obliqua reads."""
+
+    def split(missing: str | None) -> Tree:
+        builder = TreeBuilder(1, 2)
+        builder.add_split("root", {0: 1.0}, 0.5, "ab", fill={0: 0.0}, missing=missing)
+        builder.set_leaf("a", [1, 0])
+        builder.set_leaf("b", [0, 1])
+        return builder.build()
+
+    for tree, version in ((split(None), 1), (split("left"), 3)):
+        data = to_bytes(model_of(tree, split(None)))
+        members = members_of(data)
+        assert json.loads(members["header.json"])["version"] == version
+        assert ("arrays/missing_side.npy" in members) == (version == 3)
+        assert from_bytes(data)[0] == model_of(tree, split(None))
 
 
 def test_paths_and_open_files(tmp_path: Path) -> None:

@@ -115,8 +115,8 @@ def test_trees_that_are_combined_in_a_way_of_tomorrow(word: Any) -> None:
 
 def test_newer_files() -> None:
     data = to_bytes(model_of(leaf()))
-    newer = with_header(data, version=3, written_by="obliqua 9.1", secret=1)
-    with pytest.raises(ModelFileError, match=r"obliqua 9\.1 in version 3.*Upgrade"):
+    newer = with_header(data, version=4, written_by="obliqua 9.1", secret=1)
+    with pytest.raises(ModelFileError, match=r"obliqua 9\.1 in version 4.*Upgrade"):
         from_bytes(newer)
     # Also if all but the first part is arranged in another way.
     header = members_of(newer)["header.json"]

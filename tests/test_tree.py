@@ -316,6 +316,7 @@ def test_nodes_that_make_no_tree(
         "spread": [1.0],
         "table_ptr": [0, 0],
         "threshold": [0.0],
+        "missing_side": [0],
         "stats": np.ones((n, 2)),
         "n_samples": [1] * n,
         "gain": [0] * n,

@@ -57,9 +57,10 @@ each_plain_estimator = pytest.mark.parametrize(
 )
 each_odd_estimator = pytest.mark.parametrize("Estimator", ODD, ids=[cls.__name__ for cls in ODD])
 
-# Of those, the ones that let one choose what stands in for a missing number.
+# Of those, the ones that let one choose what stands in for a missing number: C4.5 has other ways.
 each_with_a_fill = pytest.mark.parametrize(
-    "Estimator", [cls for cls in ODD if "fill" in cls().get_params()]
+    "Estimator",
+    [cls for cls in ODD if "fill" in cls().get_params() and cls.__name__ != "C45Classifier"],
 )
 
 

@@ -68,7 +68,7 @@ def test_a_missing_value_in_the_book() -> None:
     """With one sky missing the gain is 13/14 of 0.214 bits, the ratio 0.199 / 1.809."""
     sky = GOLF[["sky"]].copy()
     sky.loc[5, "sky"] = None  # an overcast day in the middle of the book's example
-    model = C45Classifier(pruning=None, collapse=False)
+    model = C45Classifier(pruning=None, collapse=False, fill="heaviest")
     tree = model.fit(sky, PLAY).tree_
     # It went to the first of the two heaviest branches, rain.
     assert tree.n_samples.tolist() == [14, 3, 6, 5]
@@ -215,14 +215,32 @@ def test_levels_without_rows_take_the_heaviest_branch() -> None:
 def test_missing_numbers_take_the_heavier_side() -> None:
     column = np.array([0, 0, 0, 1, 1, NAN, NAN, NAN, NAN])[:, None]
     y = np.array([0, 0, 0, 1, 1, 1, 1, 1, 0])
-    model = c45(max_depth=1).fit(column, y)
+    model = c45(max_depth=1, fill="heaviest").fit(column, y)
     assert model.tree_.n_samples.tolist() == [9, 7, 2]
     assert model.tree_.fill.tolist() == [0.0]
     assert model.apply([[NAN]]).tolist() == [1]
-    other = c45(max_depth=1).fit(-column, y)
+    other = c45(max_depth=1, fill="heaviest").fit(-column, y)
     assert other.tree_.n_samples.tolist() == [9, 2, 7]
     assert other.apply([[NAN]]).tolist() == [2]
     assert_sound(model, column, y)
+
+
+def test_missing_values_that_tell_something() -> None:
+    column = np.array([0, 0, 0, 1, 1, NAN, NAN, NAN, NAN])[:, None]
+    model = c45(max_depth=1).fit(column, np.array([0, 0, 0, 1, 1, 1, 1, 1, 1]))
+    tree = model.tree_
+    assert (tree.n_samples.tolist(), tree.missing_side.tolist()) == ([9, 3, 6], [2])
+    assert_sound(model, column, model.predict(column))
+    # Only whether it is there tells: no threshold does.
+    alone = c45(max_depth=1).fit(column, np.isnan(column[:, 0]).astype(int))
+    assert (alone.tree_.coef.tolist(), alone.tree_.n_samples.tolist()) == ([0.0], [9, 5, 4])
+    assert alone.apply([[7.0], [NAN]]).tolist() == [1, 2]
+    levels = pd.DataFrame({"a": ["x", "x", "y", "y", None, None, None]})
+    split = c45(min_weight_leaf=1).fit(levels, [0, 0, 0, 0, 1, 1, 1])
+    assert split.tree_.n_samples.tolist() == [7, 2, 2, 3]
+    assert split.predict(levels).tolist() == [0, 0, 0, 0, 1, 1, 1]
+    one = c45(binary=True, min_weight_leaf=1).fit(levels, [0, 0, 0, 0, 1, 1, 1])
+    assert one.tree_.n_samples.tolist() == [7, 3, 4]
 
 
 def test_a_column_that_was_never_missing_may_be_missing_later() -> None:

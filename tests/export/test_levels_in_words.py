@@ -125,7 +125,11 @@ def held(part: Any, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         inside = (column > part.low) & (column < part.high)
         return np.where(np.isnan(column), part.missing, inside), sure
     value = np.zeros(len(Z))
-    terms = zip(part.columns, part.coefficients, part.tables, part.fills, strict=True)
+    gone = np.zeros(len(Z), dtype=bool)
+    if not part.fills:  # rows that miss a value go to a side
+        gone = np.isnan(Z[:, part.columns]).any(axis=1)
+    fills = part.fills or (0.0,) * len(part.columns)
+    terms = zip(part.columns, part.coefficients, part.tables, fills, strict=True)
     for place, coefficient, table, fill in terms:
         column = Z[:, place].copy()
         if table:
@@ -135,8 +139,8 @@ def held(part: Any, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         value += coefficient * np.where(np.isnan(column), fill, column)
     for bound in (part.low, part.high):
         if np.isfinite(bound):
-            sure &= np.abs(value - bound) > 1e-9 * (1 + abs(bound))
-    return (value > part.low) & (value < part.high), sure
+            sure &= gone | (np.abs(value - bound) > 1e-9 * (1 + abs(bound)))
+    return np.where(gone, part.missing, (value > part.low) & (value < part.high)), sure
 
 
 @examples(200)

@@ -34,7 +34,13 @@ METHODS = {
 N_LEVELS = (0, 4, 0, 3, 0)
 
 
-def problem(seed: int, n: int = 60, n_classes: int = 3, weighted: bool = False) -> Problem:
+def problem(
+    seed: int,
+    n: int = 60,
+    n_classes: int = 3,
+    weighted: bool = False,
+    sides: bool = False,
+) -> Problem:
     """Numeric and qualitative columns with gaps, ties and repeated rows.
 
     Two columns are plain; the last one is the number of a qualitative one, so they tie.
@@ -53,11 +59,15 @@ def problem(seed: int, n: int = 60, n_classes: int = 3, weighted: bool = False) 
     Z = np.column_stack([Z, Z[:, 3]])
     holes = rng.random(Z.shape) < 0.15
     Z[holes & np.array([False, True, True, seed % 3 == 0, False])] = np.nan
-    return as_problem(Z, y, rng.integers(1, 4, n) if weighted else None, n_classes)
+    return as_problem(Z, y, rng.integers(1, 4, n) if weighted else None, n_classes, sides)
 
 
 def as_problem(
-    Z: np.ndarray, y: np.ndarray, weights: np.ndarray | None, n_classes: int
+    Z: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    n_classes: int,
+    sides: bool = False,
 ) -> Problem:
     columns = tuple(
         Column(f"x{k}", "qualitative", tuple(range(m))) if m else Column(f"x{k}")
@@ -71,6 +81,7 @@ def as_problem(
         Encoding(columns),
         np.array(N_LEVELS, dtype=np.int32),
         np.isnan(Z).any(axis=0),
+        sides=sides,
     )
 
 
@@ -131,11 +142,16 @@ def passes(tree: Tree, Z: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("name", METHODS)
 @examples(25)
-@given(seed=st.integers(0, 10**6), weighted=st.booleans(), n_classes=st.integers(2, 3))
+@given(
+    seed=st.integers(0, 10**6),
+    weighted=st.booleans(),
+    n_classes=st.integers(2, 3),
+    sides=st.booleans(),
+)
 def test_rows_reach_the_leaves_that_counted_them(
-    name: str, seed: int, weighted: bool, n_classes: int
+    name: str, seed: int, weighted: bool, n_classes: int, sides: bool
 ) -> None:
-    data = problem(seed, n_classes=n_classes, weighted=weighted)
+    data = problem(seed, n_classes=n_classes, weighted=weighted, sides=sides)
     tree = grow(data, METHODS[name], "twoing", Rules(zero_gain=bool(seed % 2)))
     tree.validate()
     w = np.ones(data.n_rows) if data.weights is None else data.weights
@@ -214,9 +230,16 @@ ASKED = {
 
 @pytest.mark.parametrize("name", ASKED)
 @examples(15)
-@given(seed=st.integers(0, 10**6), weighted=st.booleans(), best_first=st.booleans())
-def test_python_sees_numbers(name: str, seed: int, weighted: bool, best_first: bool) -> None:
-    data = problem(seed, weighted=weighted)
+@given(
+    seed=st.integers(0, 10**6),
+    weighted=st.booleans(),
+    best_first=st.booleans(),
+    sides=st.booleans(),
+)
+def test_python_sees_numbers(
+    name: str, seed: int, weighted: bool, best_first: bool, sides: bool
+) -> None:
+    data = problem(seed, weighted=weighted, sides=sides)
     proposer, criterion = ASKED[name]
     rules = Rules(best_first=best_first, zero_gain=bool(seed % 2))
     tree = grow(data, proposer, criterion, rules)
@@ -229,14 +252,20 @@ def test_python_sees_numbers(name: str, seed: int, weighted: bool, best_first: b
 
 
 @examples(25)
-@given(seed=st.integers(0, 10**6), weighted=st.booleans(), zero_gain=st.booleans())
+@given(
+    seed=st.integers(0, 10**6),
+    weighted=st.booleans(),
+    zero_gain=st.booleans(),
+    sides=st.booleans(),
+)
 def test_a_criterion_in_python_grows_the_compiled_tree(
-    seed: int, weighted: bool, zero_gain: bool
+    seed: int, weighted: bool, zero_gain: bool, sides: bool
 ) -> None:
-    data = problem(seed, weighted=weighted)
+    data = problem(seed, weighted=weighted, sides=sides)
     rules = Rules(zero_gain=zero_gain)
     compiled, asked = grow(data, AXIS, "gini", rules), grow(data, AXIS, plain_gini, rules)
-    for array in ("first_child", "coef_idx", "coef", "fill", "table", "threshold", "stats"):
+    arrays = ("first_child", "coef_idx", "coef", "fill", "table", "threshold", "missing_side")
+    for array in (*arrays, "stats"):
         np.testing.assert_array_equal(getattr(asked, array), getattr(compiled, array), array)
     np.testing.assert_allclose(asked.gain, compiled.gain, atol=1e-12)
 
@@ -251,7 +280,7 @@ def test_threads_change_nothing(
         monkeypatch.setattr(module, "SERIAL_ROWS", 64)
     rules = Rules(best_first=best_first, max_leaf_nodes=20 if best_first else None)
     for seed in range(6):
-        data = problem(seed, n=400, weighted=seed % 2 == 0)
+        data = problem(seed, n=400, weighted=seed % 2 == 0, sides=seed % 4 < 2)
         alone = grow(data, METHODS[name], criterion, rules)
         assert grow(data, METHODS[name], criterion, rules, n_threads=3) == alone
         assert alone.n_leaves > 10
@@ -292,23 +321,22 @@ def test_more_classes_than_levels() -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 @examples(20)
-@given(seed=st.integers(0, 10**6), weighted=st.booleans())
-def test_the_order_of_the_rows_changes_nothing(name: str, seed: int, weighted: bool) -> None:
-    data = problem(seed, weighted=weighted)
-    order = np.random.default_rng(seed).permutation(data.n_rows)
-    weights = None if data.weights is None else data.weights[order]
-    other = as_problem(data.Z[order], data.y[order], weights, data.n_classes)
+@given(seed=st.integers(0, 10**6), weighted=st.booleans(), sides=st.booleans())
+def test_the_order_of_the_rows_changes_nothing(
+    name: str, seed: int, weighted: bool, sides: bool
+) -> None:
+    data = problem(seed, weighted=weighted, sides=sides)
+    other = data.take(np.random.default_rng(seed).permutation(data.n_rows))
     assert grow(other, METHODS[name], "twoing") == grow(data, METHODS[name], "twoing")
 
 
 @pytest.mark.parametrize("name", METHODS)
 @examples(20)
-@given(seed=st.integers(0, 10**6))
-def test_a_weight_is_a_repeated_row(name: str, seed: int) -> None:
-    data = problem(seed, weighted=True)
+@given(seed=st.integers(0, 10**6), sides=st.booleans())
+def test_a_weight_is_a_repeated_row(name: str, seed: int, sides: bool) -> None:
+    data = problem(seed, weighted=True, sides=sides)
     assert data.weights is not None
-    rows = np.repeat(np.arange(data.n_rows), data.weights)
-    repeated = as_problem(data.Z[rows], data.y[rows], None, data.n_classes)
+    repeated = replace(data.take(np.repeat(np.arange(data.n_rows), data.weights)), weights=None)
     one, two = (grow(d, METHODS[name], "twoing") for d in (data, repeated))
     for array in ("kind", "coef_idx", "coef", "threshold", "table", "fill", "stats", "gain"):
         np.testing.assert_array_equal(getattr(one, array), getattr(two, array))

@@ -51,6 +51,9 @@ def branch(tree: Any, node: int, row: Sequence[float]) -> int:
     plane = int(tree.plane_ptr[node])
     threshold = float(tree.threshold[plane])
     if tree.kind[node] == HYPERPLANE:
+        columns = tree.coef_idx[tree.coef_ptr[plane] : tree.coef_ptr[plane + 1]].tolist()
+        if tree.missing_side[plane] and any(math.isnan(row[k]) for k in columns):
+            return int(tree.missing_side[plane]) - 1
         return 0 if plane_value(tree, plane, row) <= threshold else 1
     if tree.kind[node] == LEVELS:
         k = int(tree.coef_ptr[plane])

@@ -104,7 +104,11 @@ def test_levels_that_were_not_seen_add_nothing(method: str) -> None:
         while not again.is_leaf[node]:
             plane = int(again.plane_ptr[node])
             height = -again.threshold[plane]
-            for k in range(int(again.coef_ptr[plane]), int(again.coef_ptr[plane + 1])):
+            part = slice(*again.coef_ptr[plane : plane + 2])
+            if again.missing_side[plane] and np.isnan(row[again.coef_idx[part]]).any():
+                node = int(again.first_child[node]) + int(again.missing_side[plane] == 2)
+                continue
+            for k in range(part.start, part.stop):
                 column = int(again.coef_idx[k])
                 value, table = row[column], again.table[again.table_ptr[k] :]
                 if np.isnan(value):

@@ -56,6 +56,8 @@ class Problem:
     fills : ndarray of float64, of shape (n_features,), or None, default=None
         What stands in for a missing number at every node; NaN for a qualitative column. None
         leaves it to the node.
+    sides : bool, default=False
+        Whether rows with missing numbers are tried on both sides of a split.
     row_counts : ndarray of int64, of shape (n_rows,), or None, default=None
         As how many rows each row counts, if its weight, but for that of its class, is a number
         of rows. None if weights are no such numbers, or there are none.
@@ -80,6 +82,7 @@ class Problem:
     row_counts: Int64Array | None = None
     row_weights: FloatArray | None = None
     row_unit: float = 0.0
+    sides: bool = False
 
     def __post_init__(self) -> None:
         if self.n_levels is None:
@@ -155,6 +158,11 @@ class Problem:
         return np.asarray((self.n_levels > 0) | self.has_missing)
 
     @cached_property
+    def sortable(self) -> BoolArray:
+        """Which columns can be sorted once for all nodes: numbers that need no stand-in."""
+        return np.asarray((self.n_levels == 0) & (~self.has_missing | self.sides))
+
+    @cached_property
     def total_weight(self) -> int:
         """The weight of all rows in grid units."""
         return self.n_rows if self.weights is None else int(self.weights.sum())
@@ -195,7 +203,7 @@ def encode(
     sample_weight: ArrayLike | None = None,
     class_weight: ArrayLike | None = None,
     names: Sequence[Any] | AnyArray | None = None,
-    fill: str = "node",
+    fill: str = "side",
 ) -> Problem:
     """Check rows, class codes and weights, and make a `Problem` of them.
 
@@ -225,9 +233,10 @@ def encode(
         to 24 significant bits.
     names : sequence of str, default=None
         The columns' names. A `Table` has its own.
-    fill : {"node", "training"}, default="node"
-        What stands in for a missing number: what each node finds, or the mean of the column
-        over all rows.
+    fill : {"side", "node", "training"}, default="side"
+        What becomes of a missing number: its row is tried on both sides of a split (and where
+        that does not help, the node's mean stands in for it), or the mean of the node stands in,
+        or that of the column over all rows.
 
     Returns
     -------
@@ -253,7 +262,7 @@ def encode_numbers(
     y: ArrayLike,
     sample_weight: ArrayLike | None = None,
     names: Sequence[Any] | AnyArray | None = None,
-    fill: str = "node",
+    fill: str = "side",
 ) -> Problem:
     """Check rows, numbers to learn and weights, and make a `Problem` of them.
 
@@ -267,9 +276,10 @@ def encode_numbers(
         Weights of the rows, as for `encode`; their sum is at most ``2**36`` units.
     names : sequence of str, default=None
         The columns' names. A `Table` has its own.
-    fill : {"node", "training"}, default="node"
-        What stands in for a missing number: what each node finds, or the mean of the column
-        over all rows.
+    fill : {"side", "node", "training"}, default="side"
+        What becomes of a missing number: its row is tried on both sides of a split (and where
+        that does not help, the node's mean stands in for it), or the mean of the node stands in,
+        or that of the column over all rows.
 
     Returns
     -------
@@ -352,7 +362,13 @@ def _with_coded_columns(problem: Problem, has_missing: BoolArray, fill: str) -> 
         numeric = np.array([column.kind != QUALITATIVE for column in columns])
         fills = np.where(numeric, problem.means, np.nan)
     n_levels = np.array([len(column.levels) for column in columns], dtype=np.int32)
-    return replace(problem, n_levels=n_levels, has_missing=has_missing, fills=fills)
+    return replace(
+        problem,
+        n_levels=n_levels,
+        has_missing=has_missing,
+        fills=fills,
+        sides=fill == "side" and bool(has_missing.any()),
+    )
 
 
 def _checked_codes(y: ArrayLike, n_rows: int, n_classes: int) -> Int32Array:

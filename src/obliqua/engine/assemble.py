@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua._typing import FloatArray, Int32Array, Int64Array, UInt8Array
 from obliqua.data.problem import Problem
-from obliqua.tree.layout import NodeKind, pointers, ranges
+from obliqua.tree.layout import MissingSide, NodeKind, pointers, ranges
 from obliqua.tree.tree import Tree
 
-__all__ = ["Block", "Records", "assemble"]
+__all__ = ["ALONE_RIGHT", "GO_LEFT", "GO_RIGHT", "STAND_IN", "Block", "Records", "assemble"]
 
 LEAF = -1
 _NO_TERMS = (
@@ -23,6 +23,9 @@ _NO_TERMS = (
     np.empty(0),
 )
 OBLIQUE = -3
+# Where a split sends rows with missing values, as compiled code numbers it: nowhere by itself, to
+# a side, or right with all others left.
+STAND_IN, GO_LEFT, GO_RIGHT, ALONE_RIGHT = range(4)
 AXIS_LABEL = "axis-parallel"
 
 
@@ -40,6 +43,7 @@ class Block(NamedTuple):
     counts: Int64Array
     axis_gain: FloatArray
     direction: Int64Array  # which direction a hyperplane has: a number for `describe`
+    missing: UInt8Array  # where rows with missing values go
     coef_ptr: Int64Array  # coefficients of the hyperplanes, as CSR rows over the nodes
     coef_idx: Int32Array
     coef: FloatArray
@@ -99,6 +103,7 @@ class Records:
             np.array([node.counts for node in nodes], dtype=np.int64).reshape(-1, self.n_sums),
             np.array([0.0 if s is None else s.axis_gain for s in splits]),
             -2 - np.arange(len(splits)),
+            np.array([0 if s is None else s.missing for s in splits], dtype=np.uint8),
             np.concatenate([[0], np.cumsum(sizes)]),
             *(
                 np.concatenate([none, *parts])
@@ -146,6 +151,9 @@ def assemble(
     inner = feature != LEAF
     planes = _planes(sizes, joined, order[inner], feature[inner])
     del sizes
+    threshold = joined.pop("threshold")[order[inner]]
+    missing = joined.pop("missing")[order[inner]]
+    _put_missing_aside(planes, threshold, missing)
     # What was never missing here may be missing later: the mean of all rows stands in for it.
     plain = np.isnan(planes["fill"])
     planes["fill"][plain] = problem.stand_ins[planes["coef_idx"][plain]]
@@ -161,7 +169,8 @@ def assemble(
         n_children=np.where(inner, 2, 0).astype(np.int32),
         plane_ptr=np.concatenate([[0], np.cumsum(inner)]).astype(np.int32),
         **planes,
-        threshold=joined.pop("threshold")[order[inner]],
+        threshold=threshold,
+        missing_side=np.minimum(missing, MissingSide.RIGHT),
         stats=problem.stats(joined.pop("counts")[order]),
         n_samples=(joined.pop("end") - joined.pop("start"))[order],
         gain=joined.pop("gain")[order] * gain_unit,
@@ -171,6 +180,17 @@ def assemble(
         task=target.task,
     )
     return target.with_exact_means(tree, problem.Z, problem.weights)
+
+
+def _put_missing_aside(planes: dict[str, Any], threshold: FloatArray, missing: UInt8Array) -> None:
+    """Let splits of one column say where missing values go; `fill` is a number on that side."""
+    plane = np.flatnonzero((missing != STAND_IN) & (np.diff(planes["coef_ptr"]) == 1))
+    at, cut, missing = planes["coef_ptr"][plane], threshold[plane], missing[plane]
+    side = np.where(missing == GO_LEFT, cut, np.nextafter(cut, np.inf))
+    planes["coef"][at[missing == ALONE_RIGHT]] = 0.0
+    one = planes["coef"][at] == 1.0
+    planes["fill"][at[one]] = side[one]
+    planes["fill"][at[missing == ALONE_RIGHT]] = np.nan
 
 
 def _first_children(order: Int64Array, parent: Int64Array) -> Int32Array:

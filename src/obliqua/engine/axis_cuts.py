@@ -14,7 +14,7 @@ from obliqua._core.grow.subtree import best_axis_cut, divide_columns, make_axis_
 from obliqua._core.search.column_lists import ColumnLists
 from obliqua._typing import Int64Array
 from obliqua.data.problem import Problem
-from obliqua.engine.assemble import AXIS_LABEL
+from obliqua.engine.assemble import AXIS_LABEL, GO_LEFT
 from obliqua.engine.rules import Rules
 from obliqua.engine.search import Split
 
@@ -30,7 +30,7 @@ def plain_columns(problem: Problem) -> ColumnSet:
     """Return the set of all columns that can be sorted once."""
     n = problem.n_features
     bits = np.zeros(-(-n // 64) * 64, dtype=np.uint8)
-    bits[:n] = ~problem.coded
+    bits[:n] = problem.sortable
     return np.packbits(bits, bitorder="little").view(np.uint64)
 
 
@@ -44,10 +44,11 @@ class SortedColumns:
     def __init__(self, problem: Problem, n_threads: int, pool: Executor | None) -> None:
         self.pool = pool
         self.n_threads = n_threads
-        self.lists = ColumnLists(problem.Z, problem.target_rows)
+        gaps = problem.has_missing.astype(np.uint8) if problem.sides else None
+        self.lists = ColumnLists(problem.Z, problem.target_rows, gaps)
         n = problem.n_features
-        if problem.coded.any():  # those columns are never looked at here
-            plain = np.flatnonzero(~problem.coded).tolist()
+        if not problem.sortable.all():  # the others are never looked at here
+            plain = np.flatnonzero(problem.sortable).tolist()
             self._each(lambda column: self.lists.presort(column, column + 1), plain)
             return
         step = max(1, n if pool is None else min(4, n // (4 * n_threads)))
@@ -64,8 +65,8 @@ class SortedColumns:
     def search(self, node: Any, code: int, rules: Rules, exhaustive: bool) -> Split | None:
         """Find the best cut of a node; its set of columns loses those that are constant."""
 
-        def task(group: ColumnSet) -> tuple[float, int, int, ColumnSet]:
-            cut: tuple[float, int, int, ColumnSet] = best_axis_cut(
+        def task(group: ColumnSet) -> tuple[float, int, int, int, ColumnSet]:
+            cut: tuple[float, int, int, int, ColumnSet] = best_axis_cut(
                 self.lists,
                 group,
                 node.start,
@@ -79,7 +80,7 @@ class SortedColumns:
             return cut
 
         cuts = self._each(task, self._shares(node))
-        node.active = np.bitwise_or.reduce([cut[3] for cut in cuts])
+        node.active = np.bitwise_or.reduce([cut[4] for cut in cuts])
         best = min((cut for cut in cuts if cut[1] >= 0), key=lambda c: (-c[0], c[1]), default=None)
         if best is None:
             return None
@@ -89,20 +90,24 @@ class SortedColumns:
             rows_left=best[2],
             column=best[1],
             label=AXIS_LABEL,
+            missing=best[3],
         )
 
-    def cut(self, node: Any, split: Split) -> tuple[Int64Array, float]:
-        """Mark the sides of a cut; returns the sums of its left and its threshold."""
-        left, threshold = make_axis_cut(
-            self.lists, split.column, node.start, node.end, split.rows_left
+    def cut(self, node: Any, split: Split) -> Int64Array:
+        """Mark the sides of a cut, and complete it; returns the sums of its left."""
+        window = (split.column, node.start, node.end, node.counts)
+        left, split.threshold, split.missing = make_axis_cut(
+            self.lists, *window, split.rows_left, split.missing
         )
-        return np.asarray(left), float(threshold)
+        return np.asarray(left)
 
-    def divide(self, node: Any, column: int) -> None:
-        """Divide the columns of a node by the marked sides; `column` is in order already."""
+    def divide(self, node: Any, split: Split) -> None:
+        """Divide the columns of a node by the marked sides."""
+        # Its own column is in order, unless missing values must go from its end to the left.
+        in_order = -1 if split.missing == GO_LEFT else split.column
 
         def task(group: ColumnSet) -> None:
-            divide_columns(self.lists, group, column, node.start, node.end)
+            divide_columns(self.lists, group, in_order, node.start, node.end)
 
         self._each(task, self._shares(node))
 

@@ -15,7 +15,8 @@ import numpy as np
 from obliqua._core.base.linalg import product, py_eigen
 from obliqua._core.base.target import TargetRows
 from obliqua._core.grow.coding import code_columns
-from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
+from obliqua.data.encoding import Encoding
 from obliqua.data.problem import Problem
 from obliqua.data.target import Numbers
 from obliqua.data.weights import round_significant
@@ -52,6 +53,22 @@ class CodedNode:
     # per coded column: a number per level, then what stands in for a missing value
     numbers: FloatArray
     spreads: FloatArray  # per coded column: the standard deviation of its numbers
+    absent: BoolArray | None = (
+        None  # per coded column and row: what is missing, if sides are tried
+    )
+
+    def gone(self, idx: Int32Array) -> BoolArray:
+        """Return which rows miss a value of some of these columns."""
+        place = self.place[idx]
+        if self.absent is None or not (place >= 0).any():
+            return np.zeros(self.problem.n_rows, dtype=bool)
+        return np.asarray(self.absent[place[place >= 0]].any(axis=0))
+
+    def aside(self, columns: list[AnyArray]) -> Problem:
+        """Return the rows with other columns: what they are if missing values are put aside."""
+        Z = np.stack(columns, axis=1)
+        target, weights = self.problem.target, self.problem.weights
+        return Problem(Z, target, weights, self.problem.unit, Encoding.identity(Z.shape[1]))
 
     def terms(self, idx: Int32Array, coef: FloatArray) -> Terms:
         """Return what the coefficients of a hyperplane of this node multiply."""
@@ -73,9 +90,9 @@ class CodedNode:
 class CodedColumns:
     """The coded columns of a problem."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, which: BoolArray | None = None) -> None:
         self.problem = problem
-        self.columns = np.flatnonzero(problem.coded).astype(np.int32)
+        self.columns = np.flatnonzero(problem.coded if which is None else which).astype(np.int32)
         self.n_levels = np.ascontiguousarray(problem.n_levels[self.columns], dtype=np.int32)
         # Where a node knows no value, the mean of all rows stands in; a level then counts 0.
         self.fallback = np.where(self.n_levels > 0, 0.0, problem.stand_ins[self.columns])
@@ -97,6 +114,7 @@ class CodedColumns:
         weights = None if problem.weights is None else problem.weights[rows]
         target = problem.target.take(rows)
         values = np.ascontiguousarray(Z[self.columns])
+        absent = np.isnan(values) if problem.sides else None
         if isinstance(target, Numbers):
             numbers, spreads = self._by_mean(values, target.compiled(weights), weights)
         else:
@@ -110,7 +128,7 @@ class CodedColumns:
             )
         Z[self.columns] = values
         plain = Problem(Z.T, target, weights, problem.unit, problem.encoding)
-        return CodedNode(plain, self.place, self.begin, numbers, spreads)
+        return CodedNode(plain, self.place, self.begin, numbers, spreads, absent)
 
     def _by_mean(
         self, values: FloatArray, rows: TargetRows, weights: Int64Array | None

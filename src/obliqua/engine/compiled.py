@@ -284,7 +284,8 @@ class CompiledMethod:
         if self.problem.row_counts is not None:
             found.set_row_counts(np.ascontiguousarray(self.problem.row_counts))
         if self.coding is not None:
-            found.set_coding(*self.coding.settings, isinstance(self.method, CodedAxes))
+            alone = isinstance(self.method, CodedAxes)
+            found.set_coding(*self.coding.settings, self.problem.sides, alone)
         return found
 
     def alone(self, max_rows: int) -> CompiledMethod:
@@ -341,11 +342,13 @@ class CompiledMethod:
         if self.coding is not None:
             least = owner.look(owner, 0, 0, plain, columns)
         bar = (self.axis_bias * least[0], *least[1:])
+        # With missing values on a side, a direction may be better than it seems.
+        low = (0.0, *least[1:]) if owner.n_absent else bar
 
         def task(share: tuple[int, int]) -> tuple[float, int, int]:
             finder = free.pop()
             try:
-                cut: tuple[float, int, int] = finder.look(owner, *share, bar, columns)
+                cut: tuple[float, int, int] = finder.look(owner, *share, low, columns)
             finally:
                 free.append(finder)
             return cut
@@ -359,7 +362,7 @@ class CompiledMethod:
         if isinstance(owner, StopsEarly):  # the others would not have been tried by one thread
             last = owner.last_direction()
             looks = [cut for cut in looks if cut[1] <= last]
-        best = min((bar, *looks), key=lambda cut: (-cut[0], cut[1]))
+        best = min((low, *looks), key=lambda cut: (-cut[0], cut[1]))
         decided = None
         if best[1] != least[1]:
             decided = owner.decide(best[1], bar, columns)
@@ -368,7 +371,7 @@ class CompiledMethod:
             decided = owner.decide(best[1], plain, columns)
         if decided is None:
             return None
-        goodness, rows_left, threshold, terms = decided
+        goodness, rows_left, threshold, missing, terms = decided
         return Split(
             goodness,
             best[1],
@@ -378,6 +381,7 @@ class CompiledMethod:
             label=self.describe(best[1]),
             axis_goodness=least[0],
             marked=True,
+            missing=missing,
         )
 
     def _load(self, rows: Int32Array, counts: Int64Array, key: int, n: int) -> int:

@@ -23,13 +23,21 @@ from numpy.typing import NDArray
 
 from obliqua._core.base.rng import child_key
 from obliqua._core.grow.subtree import Subtree, leaf_without_search
-from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.problem import Problem
 from obliqua.data.target import Classes
-from obliqua.engine.assemble import AXIS_LABEL, Block, Records, assemble
+from obliqua.engine.assemble import (
+    ALONE_RIGHT,
+    AXIS_LABEL,
+    GO_LEFT,
+    GO_RIGHT,
+    Block,
+    Records,
+    assemble,
+)
 from obliqua.engine.axis_cuts import SERIAL_ROWS, ColumnSet, SortedColumns, plain_columns
-from obliqua.engine.coding import CodedColumns, CodedNode
+from obliqua.engine.coding import CodedColumns, CodedNode, Terms
 from obliqua.engine.compiled import CodedAxes, CompiledMethod, CompiledSide, CountsTries
 from obliqua.engine.moments import feature_scale, spread
 from obliqua.engine.proposals import (
@@ -153,7 +161,9 @@ class _Growth:
         self.has_proposer = proposals.proposer is not None
         self.scale: FloatArray | None = None
         self.method: CompiledMethod | None = None
-        self.coding = CodedColumns(problem) if problem.coded.any() else None
+        # Proposers see numbers everywhere; otherwise what can be sorted needs no other numbers.
+        coded = problem.coded if self.has_proposer or not self.compiled else ~problem.sortable
+        self.coding = CodedColumns(problem, coded) if coded.any() else None
         self.last_coded: tuple[_Pending, CodedNode] | None = None  # of the last node that was read
         if self.has_proposer or self.coding:
             self._prepare()
@@ -367,6 +377,11 @@ class _Growth:
                 found = [split]  # better than the axes, by the measure of its bias
         if planes is not None:
             split = self._search_planes(node, planes, exhaustive)
+            if self.problem.sides and not self.proposals.axis_parallel:
+                # Whether a value is there may tell more than what the method proposes.
+                presence = self._search_gaps(node, self._gaps(node), (ALONE_RIGHT,), exhaustive)
+                if presence is not None and (split is None or presence.goodness > split.goodness):
+                    split = presence
             if split is not None:
                 split.order += self.problem.n_features  # after every feature
                 if exhaustive or axis is None:
@@ -383,17 +398,98 @@ class _Growth:
         found = []
         axes = identity_planes(self.problem.n_features)
         if self.columns is not None:
-            axes = axes.only(self.problem.coded)
+            axes = axes.only(~self.problem.sortable)
             found = [self.columns.search(node, self.criterion.code, self.rules, exhaustive)]
         if self.columns is None or (self.coding is not None and (self.in_python or exhaustive)):
+            if self.columns is None and self.problem.sides:
+                gaps = self._gaps(node)
+                axes = axes.only(~gaps)
+                tried = (GO_RIGHT, ALONE_RIGHT, GO_LEFT)  # as the sorted columns have it
+                found.append(self._search_gaps(node, gaps, tried, exhaustive))
             split = self._search_planes(node, axes, exhaustive)
             if split is not None:
                 split.label = AXIS_LABEL
             found.append(split)
         return best_split(split for split in found if split is not None)
 
+    def _gaps(self, node: _Pending) -> BoolArray:
+        """Which columns of numbers miss some values here."""
+        gaps = self.problem.has_missing & (self.problem.n_levels == 0)
+        coded, _ = self._coded(node)
+        for column in np.flatnonzero(gaps).tolist():
+            gaps[column] = coded.gone(np.array([column])).any()
+        return gaps
+
+    def _search_gaps(
+        self, node: _Pending, gaps: BoolArray, ways: tuple[int, ...], exhaustive: bool
+    ) -> Split | None:
+        """The best split along one of some columns, with what is missing put aside."""
+        coded, rows = self._coded(node)
+        tried: list[tuple[int, int]] = []
+        values: list[AnyArray] = []
+        for column in np.flatnonzero(gaps).tolist():
+            gone = coded.gone(np.array([column]))
+            if gone.all():
+                continue
+            x = coded.problem.Z[:, column]
+            ends = {GO_RIGHT: x[~gone].max(), GO_LEFT: x[~gone].min()}
+            for way in ways:
+                values.append(np.where(gone, ends[way], x) if way in ends else gone * 1.0)
+                tried.append((column, way))
+        if not tried:
+            return None
+        problem = coded.aside(values)
+        split = self._splits(problem, rows, node, exhaustive).best(identity_planes(len(tried)))
+        if split is None:
+            return None
+        split.order, split.missing = tried[split.order]
+        alone = split.missing == ALONE_RIGHT
+        split.threshold = 0.0 if alone else split.threshold
+        split.terms = Terms.plain(
+            np.array([split.order], dtype=np.int32), np.array([0.0 if alone else 1.0])
+        )
+        split.label = AXIS_LABEL
+        return split
+
     def _search_planes(self, node: _Pending, planes: Planes, exhaustive: bool) -> Split | None:
-        problem, rows = self._numbers(node)
+        split = self._splits(*self._numbers(node), node, exhaustive).best(planes)
+        if split is None or not self.problem.sides or exhaustive:
+            return split
+        return self._with_side(node, split, planes)
+
+    def _with_side(self, node: _Pending, split: Split, planes: Planes) -> Split:
+        """The same split, or a better one with all rows that miss something on one side."""
+        coded, rows = self._coded(node)
+        gone = coded.gone(split.idx)
+        alone = len(split.idx) == 1 and self.problem.n_levels[split.idx[0]] > 0
+        if alone or not gone.any() or gone.all():  # a missing level is a level
+            return split
+        search = self._splits(coded.problem, rows, node, False)
+        values = search.values(split)
+        low, high = values[~gone].min(), values[~gone].max()
+        given = None
+        if planes.thresholds is not None and not (
+            planes.opened is not None and planes.opened[split.order]
+        ):
+            given = np.full(2, split.threshold)
+            low, high = min(low, given[0]), max(high, np.nextafter(given[0], np.inf))
+        aside = coded.aside([np.where(gone, high, values), np.where(gone, low, values)])
+        axes = identity_planes(2)
+        both = Planes(axes.ptr, axes.idx, axes.coef, given, None)
+        found = self._splits(aside, rows, node, False).best(both)
+        if found is None or found.goodness <= split.goodness:
+            return split
+        return replace(
+            split,
+            goodness=found.goodness,
+            rows_left=found.rows_left,
+            threshold=found.threshold,
+            missing=(GO_RIGHT, GO_LEFT)[found.order],
+        )
+
+    def _splits(
+        self, problem: Problem, rows: Int32Array, node: _Pending, exhaustive: bool
+    ) -> SplitSearch:
         return SplitSearch(
             problem,
             rows,
@@ -403,7 +499,7 @@ class _Growth:
             exhaustive,
             self.pool,
             self.n_threads,
-        ).best(planes)
+        )
 
     def _search_method(self, node: _Pending, axis: Split | None) -> Split | None:
         assert self.method is not None
@@ -473,9 +569,15 @@ class _Growth:
         """A problem of plain numbers, and which of its rows are the node's."""
         if self.coding is None:
             return self.problem, self._rows(node)
+        coded, rows = self._coded(node)
+        return coded.problem, rows
+
+    def _coded(self, node: _Pending) -> tuple[CodedNode, Int32Array]:
+        """The node with coded columns as numbers, and the numbers of its rows."""
+        assert self.coding is not None
         if self.last_coded is None or self.last_coded[0] is not node:
             self.last_coded = node, self.coding.at(self._rows(node), node.counts)
-        return self.last_coded[1].problem, np.arange(node.rows, dtype=np.int32)
+        return self.last_coded[1], np.arange(node.rows, dtype=np.int32)
 
     # -- dividing ---------------------------------------------------------------------------
 
@@ -499,7 +601,7 @@ class _Growth:
             )
         ]
         if self.columns is not None:
-            self.columns.divide(node, split.column)
+            self.columns.divide(node, split)
         return children
 
     def keep(self, node: _Pending, children: list[_Pending]) -> list[_Pending]:
@@ -509,10 +611,16 @@ class _Growth:
             child.parent = number
         return children
 
+    def _misses_elsewhere(self, split: Split) -> bool:
+        """Whether a split asks for one number, which some row of the problem misses."""
+        problem, idx = self.problem, split.idx
+        numeric = problem.n_levels[idx] == 0
+        return problem.sides and len(idx) == 1 and bool((problem.has_missing[idx] & numeric)[0])
+
     def _mark(self, node: _Pending, split: Split) -> Int64Array:
         """Decide each row's side by the canonical value; returns the left class sums."""
         if split.column >= 0 and self.columns is not None:
-            left, split.threshold = self.columns.cut(node, split)
+            left = self.columns.cut(node, split)
             if self.row_numbers is not None:
                 self.columns.lists.divide_window(self._rows(node))
             return left
@@ -522,8 +630,15 @@ class _Growth:
             return np.asarray(left)
         rows = self._rows(node)
         right, left = split.divide(*self._numbers(node), node.counts)
-        if self.last_coded is not None:
-            split.terms = self.last_coded[1].terms(split.idx, split.coef)
+        if self.coding is not None:
+            coded, every = self._coded(node)
+            split.terms = coded.terms(split.idx, split.coef)
+            if split.missing:
+                right[coded.gone(split.idx)] = split.missing != GO_LEFT
+                left = coded.problem.target_rows.sums(every[right == 0])
+            elif self._misses_elsewhere(split) and not coded.gone(split.idx).any():
+                weigh = self.problem.target_rows.weight
+                split.missing = GO_LEFT if 2 * weigh(left) >= weigh(node.counts) else GO_RIGHT
         split.rows_left = len(rows) - int(right.sum())
         if self.columns is not None:
             self.columns.lists.mark(rows, right)

@@ -38,6 +38,7 @@ class Split:
     axis_goodness: float = np.nan
     axis_gain: float = np.nan
     marked: bool = False  # whether the sorted columns know the sides of the rows
+    missing: int = 0  # where rows with missing values go, see `assemble`
 
     @property
     def idx(self) -> Int32Array:
@@ -121,6 +122,10 @@ class SplitSearch:
             planes.labels[found.order] if planes.labels is not None else f"direction {found.order}"
         )
         return found
+
+    def values(self, split: Split) -> FloatArray:
+        """Return the canonical values of the rows along a split's normal."""
+        return self._node.values(split.idx, split.coef)
 
     @cached_property
     def _node(self) -> NodeSearch:

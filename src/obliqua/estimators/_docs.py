@@ -184,12 +184,16 @@ end) or a bool for each column; then only these are qualitative, and numbers amo
 levels by value. `None` makes nothing qualitative.""",
     ),
     "fill": (
-        "{'node', 'training'}",
+        "{'side', 'node', 'training'}",
         """\
-What stands in for a missing number at a split: the mean of the column over the training rows
-at that node, or over all training rows (the rule of OC1). Means are weighted, and missing
-numbers do not count. A missing level is a level of its own where a node has seen one, and adds
-nothing elsewhere.""",
+What becomes of a missing number at a split. `'side'` tries rows that miss a value on both sides,
+and whether the value is there is a split of its own, so that a value's absence can tell something.
+Splits of several columns are tried with the column's mean in the place of what is missing, and
+with all rows that miss something on one side. `'node'`: the mean of the column over the training
+rows at that node stands in; `'training'`: that over all training rows (the rule of OC1). Means
+are weighted, and missing numbers do not count. Where no training row of a node misses a value,
+`'side'` sends later ones with the larger part. A missing level is a level of its own where a node
+has seen one, and adds nothing elsewhere.""",
     ),
     "random_state": (
         "int, RandomState instance or None",

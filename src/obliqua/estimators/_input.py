@@ -34,7 +34,7 @@ CategoricalFeatures = Sequence[Any] | AnyArray | str | None
 # Of the parameters of methods that take qualitative columns and missing values.
 TABLE_CONSTRAINTS: dict[str, list[Any]] = {
     "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
-    "fill": [StrOptions({"node", "training"})],
+    "fill": [StrOptions({"side", "node", "training"})],
 }
 
 

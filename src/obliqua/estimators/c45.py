@@ -85,6 +85,14 @@ Each side of a threshold must hold at least this share of the node's average wei
 Whether a subtree that makes no fewer errors on the training rows than a leaf in its place becomes
 that leaf, before the tree is pruned.""",
     ),
+    fill=(
+        "{'side', 'heaviest'}",
+        """\
+What becomes of a missing value. `'side'` tries rows that miss a number on both sides of a
+threshold, takes whether the value is there as a split of its own, and a missing level as one more
+level. With `'heaviest'` gains are counted on the rows whose value is known, times their share, as
+in C4.5, and rows that miss it take the branch with the largest weight.""",
+    ),
     min_samples_leaf=(
         "int or float",
         """\
@@ -107,9 +115,8 @@ class C45Classifier(BaseTreeClassifier):
     ratio, among those that gain at least as much information as the average. The tree is pruned
     by pessimistic estimates of errors, for which no rows are held out. Nothing is random.
 
-    It takes qualitative features and missing values. Gains are counted on the rows whose value is
-    known, and lowered by their share. A row whose value is missing takes the branch with the
-    largest weight, when the tree grows and when it predicts.
+    It takes qualitative features and missing values. That a value is missing may tell something;
+    `fill='heaviest'` counts gains on the rows whose value is known, as C4.5 does.
 
     [parameters]
 
@@ -123,10 +130,11 @@ class C45Classifier(BaseTreeClassifier):
     Notes
     -----
     What differs from C4.5: it sends a row with a missing value down all branches, with fractions
-    of its weight. A level without rows at a node takes the branch with the largest weight; C4.5
-    predicts the node's own class there. A threshold is the middle between two numbers; C4.5 takes
-    the largest number of the data that is not above the middle. Numbers differ if they are not
-    equal; C4.5 asks for a difference of 1e-5. Grouping of levels, rules and windows are left out.
+    of its weight, and here it takes one (see `fill`). A level without rows at a node takes the
+    branch with the largest weight; C4.5 predicts the node's own class there. A threshold is the
+    middle between two numbers; C4.5 takes the largest number of the data that is not above the
+    middle. Numbers differ if they are not equal; C4.5 asks for a difference of 1e-5. Grouping of
+    levels, rules and windows are left out.
 
     Weights count as numbers of rows in `min_weight_leaf`, in the MDL correction and in the
     pruning, if all of them are whole numbers: then multiplying them by a number changes the tree.
@@ -165,6 +173,7 @@ class C45Classifier(BaseTreeClassifier):
         "min_class_share": [Interval(Real, 0.0, None, closed="left")],
         "collapse": ["boolean"],
         "categorical_features": TABLE_CONSTRAINTS["categorical_features"],
+        "fill": [StrOptions({"side", "heaviest"})],
     }
 
     def __init__(
@@ -195,6 +204,7 @@ class C45Classifier(BaseTreeClassifier):
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
         categorical_features: CategoricalFeatures = "from_dtype",
+        fill: str = "side",
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -205,6 +215,7 @@ class C45Classifier(BaseTreeClassifier):
         self.min_class_share = min_class_share
         self.collapse = collapse
         self.categorical_features = categorical_features
+        self.fill = fill
 
     def _proposer(self) -> "C45":
         """Return what kind of tree to grow; this method proposes nothing to the engine."""

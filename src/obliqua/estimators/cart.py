@@ -39,8 +39,8 @@ class CartClassifier(BaseTreeClassifier):
 
     Takes qualitative features and missing values. A split on a qualitative feature divides its
     levels: for two classes by the best of all subsets (unless `min_samples_leaf` rules it out),
-    for more by the best one along the first discriminant coordinate of the levels. Each split
-    carries what stands in for a missing value.
+    for more by the best one along the first discriminant coordinate of the levels. Rows that miss
+    a number are tried on both sides of each split, and whether it is there is a split too.
 
     With twoing, ``min_samples_split=2`` and ``pruning="holdout"``, which are the defaults, this
     is OC1-AP: the axis-parallel trees of the OC1 system [2]_. On the data of its paper, sizes and
@@ -97,7 +97,7 @@ class CartClassifier(BaseTreeClassifier):
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
         categorical_features: CategoricalFeatures = "from_dtype",
-        fill: str = "node",
+        fill: str = "side",
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -182,7 +182,7 @@ class CartRegressor(BaseTreeRegressor):
         prune_root: bool = False,
         ccp_alpha: float | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
-        fill: str = "node",
+        fill: str = "side",
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:

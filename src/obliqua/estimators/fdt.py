@@ -115,7 +115,7 @@ class FisherTreeClassifier(BaseTreeClassifier):
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
         categorical_features: CategoricalFeatures = "from_dtype",
-        fill: str = "node",
+        fill: str = "side",
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from joblib import effective_n_jobs
 
-from obliqua._sklearn_compat import Interval
+from obliqua._sklearn_compat import Interval, StrOptions
 from obliqua.criteria import get_criterion
 from obliqua.estimators._docs import PARAMETERS, document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
@@ -38,6 +38,13 @@ How many positions of linear machines were tried: one per correction of weights,
 of all trees that `fit` has grown. Splits of single features are not counted.""",
         ),
     },
+    fill=(
+        "{'node', 'training'}",
+        """\
+What stands in for a missing number: the mean of the column over the training rows at the node, or
+over all training rows. Means are weighted, and missing numbers do not count. Machines compare
+sums, so that rows with missing values have no side to be tried on.""",
+    ),
     temperature=(
         "float",
         """\
@@ -191,6 +198,7 @@ class LMDTClassifier(SearchingTreeClassifier):
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
         **SEARCH_CONSTRAINTS,
+        "fill": [StrOptions({"node", "training"})],
         "temperature": [Interval(Real, 0.0, HOTTEST, closed="right")],
         "lowest_temperature": [Interval(Real, 0.0, HOTTEST, closed="right")],
         "cooling_rate": [Interval(Real, 0.0, 1.0, closed="both")],

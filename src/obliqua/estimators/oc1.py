@@ -121,14 +121,6 @@ features as they are, and shifts only those with negative values, as version 3 o
 program does; version 2 could divide by the ranges, which gives better trees on the paper's data
 and, on its cancer data, what the paper reports.""",
     ),
-    fill=(
-        "{'node', 'training'}",
-        """\
-What stands in for a missing number at a split: the mean of the column over all training rows,
-which is OC1's rule, or over those at that node. Means are weighted, and missing numbers do not
-count. A missing level is a level of its own where a node has seen one, and adds nothing
-elsewhere.""",
-    ),
 )
 class OC1Classifier(SearchingTreeClassifier):
     """Oblique classification tree by climbing, with random restarts and jumps (OC1).
@@ -257,7 +249,7 @@ class OC1Classifier(SearchingTreeClassifier):
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
         categorical_features: CategoricalFeatures = "from_dtype",
-        fill: str = "training",
+        fill: str = "side",
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:

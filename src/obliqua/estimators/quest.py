@@ -85,8 +85,9 @@ class QuestClassifier(BaseTreeClassifier):
     -----
     Takes qualitative features and missing values. A qualitative feature is tested by chi-square on
     its levels, of which "missing" is one; it is split by the numbers that the node's rows give
-    its levels (CRIMCOORD). A missing number does not count in the tests; elsewhere `fill` stands
-    in for it.
+    its levels (CRIMCOORD). A missing number does not count in the tests. With `fill='side'` rows
+    that miss it are tried on both sides of the split, and whether it is there, in the place of the
+    split, if that gains more; otherwise a mean stands in for it.
 
     Priors and misclassification costs are `priors` and `class_weight`; they weigh the rows, but
     not in the tests. Sample weights that are whole numbers count as numbers of rows there; others
@@ -148,7 +149,7 @@ class QuestClassifier(BaseTreeClassifier):
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
         categorical_features: CategoricalFeatures = "from_dtype",
-        fill: str = "node",
+        fill: str = "side",
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:

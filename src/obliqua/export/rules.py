@@ -11,7 +11,7 @@ import numpy as np
 
 from obliqua.data.encoding import written_name
 from obliqua.export.text import check_limits
-from obliqua.tree.layout import NodeKind
+from obliqua.tree.layout import MissingSide, NodeKind
 from obliqua.words.levels import asks_for_levels, level_sets, negation, shortened, written_levels
 from obliqua.words.numbers import ALL_DIGITS
 from obliqua.words.phrases import (
@@ -300,9 +300,11 @@ class Between(Condition):
     low_included, high_included : bool
         Whether the sum may be equal to a bound.
     missing : bool
-        For a single feature: whether a missing value fulfils it.
+        For a single feature: whether a missing value fulfils it. For several features: whether
+        a row that misses any of them does, unless there are `fills`.
     fills : tuple of float
         For several features: what stands in for a missing value of each; NaN if nothing does.
+        Empty if rows that miss a value go to a side.
     tables : tuple of tuple of float
         For several features: what each level code of a qualitative one counts, in the place of
         its value; any other code counts 0. Empty for a number.
@@ -505,6 +507,8 @@ class Paths:
         plane = int(tree.plane_ptr[node])
         exact = self.exact
         question = read_plane(tree, plane, self.subject.encoding, not exact, not exact)
+        if question.asks_presence:
+            return self._presence(node, question, known)
         key = self._key(plane)
         before = known.get(key)
         interval = before if isinstance(before, _Interval) else _Interval(question, node)
@@ -519,9 +523,26 @@ class Paths:
             sides.append({**known, key: replace(part, missing=taken)})
         return sides
 
+    def _presence(self, node: int, question: Question, known: _Known) -> list[_Known]:
+        """Give what is known where a node asks whether a value is there."""
+        term = replace(question.terms[0], coefficient=1.0)
+        key = ("plane", (term.column, 1.0, ""))
+        before = known.get(key)
+        if not isinstance(before, _Interval):
+            before = _Interval(
+                replace(question, terms=(term,), missing_side=MissingSide.NONE), node
+            )
+        nothing = replace(before, low=math.inf, high=-math.inf)
+        return [
+            {**known, key: nothing if missing else replace(before, missing=False)}
+            for missing in (question.takes_missing(left) for left in (True, False))
+        ]
+
     def _missing_branch(self, plane: int) -> int:
-        """Give the side that a missing value of a single feature takes; -1 if it has none."""
+        """Give the side that a missing value takes; -1 if what stands in for it says so."""
         tree = self.subject.tree
+        if tree.missing_side[plane]:
+            return int(tree.missing_side[plane]) - 1
         k, end = tree.coef_ptr[plane : plane + 2].tolist()
         if end - k != 1 or math.isnan(tree.fill[k]):
             return -1
@@ -546,19 +567,20 @@ class Paths:
         """Give what normals have in common that ask for the same sum."""
         tree = self.subject.tree
         start, end = int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1])
-        terms = []
+        terms: list[tuple[Any, ...]] = []
+        side = int(tree.missing_side[plane]) if end - start > 1 else 0
         for k in range(start, end):
             table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
             # What stands in for a single feature only says which way a missing one takes.
-            fill = repr(float(tree.fill[k])) if end - start > 1 else ""
+            fill = repr(float(tree.fill[k])) if end - start > 1 and not side else ""
             terms.append((int(tree.coef_idx[k]), float(tree.coef[k]), fill, *table.tolist()))
         if not self.exact:
             terms.sort()
             unit = next((term[1] for term in terms if term[1]), 1.0)
             scaled = [(term[0], term[1] / unit, *term[2:]) for term in terms]
             if all(math.isfinite(term[1]) for term in scaled):
-                return ("plane", *scaled)
-        return ("plane", *terms)
+                terms = scaled
+        return ("plane", *terms, side) if side else ("plane", *terms)
 
     def _level_sets(self, node: int) -> tuple[Hashable, list[_Levels]]:
         sets = level_sets(self.subject.tree, node)
@@ -603,10 +625,12 @@ class Paths:
         digits, max_terms = self._size
         notes = self._sum(part).scores(digits, max_terms, self._max_levels)
         text = self._interval_text(part)
-        if self.exact and several:
+        side = several and bool(part.question.missing_side)
+        stands_in = several and not side
+        if self.exact and stands_in:
             notes += part.question.missing(digits)
-        elif self.exact and part.missing:
-            text = f"({text} or is missing)"
+        elif self.exact and part.missing and part.low < math.inf:
+            text = f"({text} or {'any ' if side else ''}is missing)"
         return Between(
             text,
             tuple(term.column for term in terms),
@@ -615,8 +639,8 @@ class Paths:
             part.high,
             part.low_included,
             part.high_included,
-            part.missing and not several,
-            tuple(term.stand_in for term in terms) if several else (),
+            part.missing and not stands_in,
+            tuple(term.stand_in for term in terms) if stands_in else (),
             tuple(term.table for term in terms) if several else (),
             tuple(" ".join(note) for note in notes),
         )
@@ -661,6 +685,10 @@ class Paths:
             for node, bound in ((part.low_node, part.low), (part.high_node, part.high))
         )
         above, below = ("<=" if end else "<" for end in (part.low_included, part.high_included))
+        if part.low == math.inf:
+            return f"{formula} is missing"
+        if part.low == -math.inf and part.high == math.inf:
+            return f"{formula} is known"
         if part.low == -math.inf:
             return f"{formula} {below} {high}"
         if part.high == math.inf:

@@ -282,7 +282,8 @@ class _Writer:
         """Write where rows go whose one number is missing; what stands in says no more."""
         plane = int(self.tree.plane_ptr[node])
         start, end = self.tree.coef_ptr[plane : plane + 2].tolist()
-        if end - start != 1 or math.isnan(self.tree.fill[start]):
+        told = self.tree.missing_side[plane]  # with the question
+        if told or end - start != 1 or math.isnan(self.tree.fill[start]):
             return []
         value = self.tree.coef[start] * self.tree.fill[start]
         return [["missing goes on at:", "yes" if value <= self.tree.threshold[plane] else "no"]]

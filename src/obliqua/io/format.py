@@ -28,17 +28,20 @@ __all__ = ["FORMAT", "VERSION", "from_bytes", "to_bytes"]
 
 #: What the first field of every header says.
 FORMAT = "obliqua model"
-#: The newest version of the format. Only models with trees of numbers are written in it.
-VERSION = 2
-# The version of all others: every obliqua reads their files.
-_OF_CLASSES = 1
+#: The newest version of the format. A model is written in the oldest one that can hold it.
+VERSION = 3
+_OF_CLASSES = 1  # trees of classes: every obliqua reads their files
+_OF_NUMBERS = 2  # trees of numbers too
+_WITH_SIDES = 3  # and sides for missing values
 
 _HEADER = "header.json"
 _CHECKSUMS = "checksums.json"
 
 # Arrays that trees did not have when version 1 began, and what they are in files without them:
 # a function of the arrays that are there. An entry here is for ever, as are the files.
-_LATER: dict[str, Callable[[Mapping[str, AnyArray]], AnyArray]] = {}
+_LATER: dict[str, Callable[[Mapping[str, AnyArray]], AnyArray]] = {
+    "missing_side": lambda arrays: np.zeros(len(arrays["threshold"]), dtype=np.uint8)
+}
 
 # In a file, an array has the first of these types that holds all of its numbers exactly.
 _TYPES = {
@@ -67,7 +70,8 @@ def to_bytes(model: Model, about: Mapping[str, Any] | None = None) -> bytes:
     for tree in model.trees:
         tree.validate()
     number = _version_of(model)
-    parts = {name: [_stored(tree, name, number) for tree in model.trees] for name in ARRAYS}
+    names = [name for name in ARRAYS if name not in _LATER or number >= _WITH_SIDES]
+    parts = {name: [_stored(tree, name, number) for tree in model.trees] for name in names}
     arrays = {name: _joined(name, part) for name, part in parts.items()}
     header = {
         "format": FORMAT,
@@ -98,8 +102,10 @@ def to_bytes(model: Model, about: Mapping[str, Any] | None = None) -> bytes:
 
 def _version_of(model: Model) -> int:
     """Return the oldest version of the format that can hold a model."""
+    if any(tree.missing_side.any() for tree in model.trees):
+        return _WITH_SIDES
     classes = all(tree.task == Classes.task for tree in model.trees)
-    return _OF_CLASSES if classes else VERSION
+    return _OF_CLASSES if classes else _OF_NUMBERS
 
 
 def _tree_facts(tree: Tree, number: int) -> Fields:

@@ -22,7 +22,7 @@ from obliqua._core.base.spread import column_means
 from obliqua._core.grow.subtree import leaf_without_search
 from obliqua._core.search.criterion import logarithms
 from obliqua._core.search.node_search import threshold_between
-from obliqua._typing import FloatArray, Int64Array
+from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.engine.assemble import AXIS_LABEL
 from obliqua.engine.many_branches import BranchingGrowth, BranchingNode, Division
@@ -118,6 +118,7 @@ class _Offer(NamedTuple):
     gain: float  # in bits, times the share of known values; corrected if that is wanted
     ratio: float  # divided by the entropy of the branches
     cut: int  # the last code on the left; the level that goes left; -1: all levels
+    left: bool = False  # whether missing values go left of a threshold, if they choose a side
 
 
 class _Cuts(NamedTuple):
@@ -126,6 +127,7 @@ class _Cuts(NamedTuple):
     column: Int64Array
     code: Int64Array  # of the last value on the left
     sides: Int64Array  # class sums on the left and on the right: (n_cuts, 2, n_classes)
+    left: BoolArray  # whether missing values go left
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +137,8 @@ class _C45Division(Division):
     table: list[int]  # the branch of each level; empty: there is a threshold
     threshold: float
     fill: float
+    coef: float = 1.0  # 0: it only asks whether the value is there
+    missing: int = -1  # the branch of missing values, if they choose one
 
 
 class _C45Growth(BranchingGrowth[_C45Division]):
@@ -151,13 +155,21 @@ class _C45Growth(BranchingGrowth[_C45Division]):
 
     def _describe(self, node: BranchingNode, division: _C45Division, names: list[int]) -> None:
         column, heaviest = division.column, division.heaviest
+        missing = heaviest if division.missing < 0 else division.missing
         if division.table:
             self.builder.add_levels(
-                node.name, column, division.table, names, unseen=heaviest, missing=heaviest
+                node.name, column, division.table, names, unseen=heaviest, missing=missing
             )
         else:
-            fill = {column: division.fill}
-            self.builder.add_split(node.name, {column: 1.0}, division.threshold, names, fill=fill)
+            sided = self.problem.sides and bool(self.problem.has_missing[column])
+            self.builder.add_split(
+                node.name,
+                {column: division.coef},
+                division.threshold,
+                names,
+                fill={column: division.fill},
+                missing=("left", "right")[missing] if sided else None,
+            )
         self.builder.annotate(
             node.name, stats=self._stats(node), gain=division.gain, origin=AXIS_LABEL
         )
@@ -222,10 +234,14 @@ class _C45Growth(BranchingGrowth[_C45Division]):
     # -- thresholds -------------------------------------------------------------------------
 
     def _cuts(self, values: Values, columns: range) -> _Cuts:
-        """Find all thresholds that numeric columns may have."""
+        """Find all thresholds that numeric columns may have.
+
+        Missing values do not count, or stand behind all others, where they choose a side.
+        """
         column = np.repeat(np.arange(columns.start, columns.stop), np.diff(values.start))
         numeric = self.problem.n_levels[column] == 0
-        use = np.flatnonzero(numeric & (values.code < self.columns.missing))
+        known = values.code < self.columns.missing
+        use = np.flatnonzero(numeric & (known | self.problem.sides))
         column, code = column[use], values.code[use]
         # Sums run on through all columns and may pass the largest integer; differences do not.
         left, rows_left = np.cumsum(values.sums[use], axis=0), np.cumsum(values.rows[use])
@@ -245,7 +261,23 @@ class _C45Growth(BranchingGrowth[_C45Division]):
         legal = (np.minimum(*weight) >= least) & (np.minimum(rows_left, rows_right) >= fewest)
         legal[last] = False
         sides = np.stack([left[legal], right[legal]], axis=1)
-        return _Cuts(column[legal], code[legal], sides)
+        cuts = _Cuts(column[legal], code[legal], sides, np.zeros(int(legal.sum()), dtype=bool))
+        gone = code[last] == self.columns.missing
+        if not gone.any():
+            return cuts
+        # The same with missing values on the left, but for the cut between them and values.
+        lost = np.where(gone[:, None], values.sums[use][last], 0)[which]
+        n_lost = np.where(gone, values.rows[use][last], 0)[which]
+        left, right = left + lost, right - lost
+        weight = left.sum(axis=1), right.sum(axis=1)
+        rows_left, rows_right = rows_left + n_lost, rows_right - n_lost
+        legal = (np.minimum(*weight) >= least) & (np.minimum(rows_left, rows_right) >= fewest)
+        legal &= (n_lost > 0) & (code < self.columns.missing) & (rows_right > 0)
+        sides = np.stack([left[legal], right[legal]], axis=1)
+        more = _Cuts(column[legal], code[legal], sides, np.ones(int(legal.sum()), dtype=bool))
+        both = [np.concatenate(pair) for pair in zip(cuts, more, strict=True)]
+        order = np.argsort(both[0], kind="stable")
+        return _Cuts(*(part[order] for part in both))
 
     def _thresholds(self, values: Values, columns: range) -> dict[int, _Offer]:
         """Find the best threshold of each numeric column, all columns at once."""
@@ -272,6 +304,7 @@ class _C45Growth(BranchingGrowth[_C45Division]):
                 gain.tolist(),
                 (gain / spread).tolist(),
                 cuts.code[chosen].tolist(),
+                cuts.left[chosen].tolist(),
                 strict=True,
             )
         }
@@ -283,8 +316,9 @@ class _C45Growth(BranchingGrowth[_C45Division]):
     ) -> _Offer | None:
         """What a qualitative column offers."""
         total = int(sums.sum())
-        known = code < self.columns.missing
-        code, sums, rows = code[known], sums[known], rows[known]
+        if not self.problem.sides:  # then a missing one is no level
+            known = code < self.columns.missing
+            code, sums, rows = code[known], sums[known], rows[known]
         if len(code) < 2:
             return None
         least, fewest = self.rules.min_weight_leaf, self.rules.min_samples_leaf
@@ -308,33 +342,46 @@ class _C45Growth(BranchingGrowth[_C45Division]):
     # -- the division -----------------------------------------------------------------------
 
     def _division(self, node: BranchingNode, offer: _Offer) -> _C45Division:
-        """Divide the rows of a node; missing values take the heaviest branch."""
+        """Divide the rows of a node; missing values choose a branch, or take the heaviest."""
         column = offer.column
         code = self.columns.codes[column, node.rows].astype(np.int64)
         missing = code == self.columns.missing
+        chooses = self.problem.sides and bool(missing.any())
         n_levels = self.columns.n_levels[column]
         if n_levels:
             table = np.full(n_levels, -1, dtype=np.int64)
             levels = np.unique(code[~missing])
             table[levels] = np.arange(len(levels)) if offer.cut < 0 else levels != offer.cut
             branches = np.where(missing, 0, table[np.where(missing, 0, code)])
+            branch = len(levels) if offer.cut < 0 else int(offer.cut != self.columns.missing)
         else:
             branches = (~missing & (code > offer.cut)).astype(np.int64)
+            branch = 0 if offer.left else 1
+        if chooses:
+            branches[missing] = branch
         n_branches = int(branches.max()) + 1
-        known = self._sums(node.rows[~missing], branches[~missing], n_branches)
+        counted = np.ones(len(code), dtype=bool) if chooses else ~missing
+        known = self._sums(node.rows[counted], branches[counted], n_branches)
         heaviest = int(np.argmax(known.sum(axis=1)))
-        branches[missing] = heaviest
+        if not chooses:
+            branches[missing] = heaviest
         counts = self._sums(node.rows, branches, n_branches)
         share = int(counts.sum()) / self.problem.total_weight
         gain = share * _goodness(counts, self.method.criterion)
-        threshold, fill, ways = 0.0, float(heaviest), []
+        threshold, fill, coef, ways = 0.0, float(heaviest), 1.0, []
         if n_levels:
             ways = np.where(table < 0, heaviest, table).tolist()
+        elif (branches[~missing] == 0).all():
+            coef, fill = 0.0, float(self.problem.stand_ins[column])
         else:
-            there = node.rows[~missing & (branches == heaviest)]
+            side = branch if chooses else heaviest
+            there = node.rows[~missing & (branches == side)]
             above = int(code[~missing & (branches == 1)].min())
-            threshold, fill = self._threshold(column, offer.cut, above, heaviest, there)
-        return _C45Division(branches, counts, gain, column, heaviest, ways, threshold, fill)
+            threshold, fill = self._threshold(column, offer.cut, above, side, there)
+        aside = branch if chooses else -1
+        return _C45Division(
+            branches, counts, gain, column, heaviest, ways, threshold, fill, coef, aside
+        )
 
     def _threshold(
         self, column: int, below: int, above: int, heaviest: int, there: Int64Array

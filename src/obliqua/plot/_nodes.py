@@ -55,6 +55,8 @@ def question_lines(
         parts[-1] = f"{parts[-1]} {relation}"
     else:
         parts.append(relation)
+    if question.missing_side:
+        parts.append(question.aside)
     lines = font.wrap(parts, width, size)
     for term in question.terms[:max_terms]:
         lines += _score_lines(term.scores, font, width, size)
@@ -128,6 +130,8 @@ def node_lines(
             lines += _score_of(score, f"{k + 1}: ", font, width, size, max_terms)
     else:
         written = conditions(tree, node, encoding, DIGITS, max_terms)
+        if tree.kind[node] == NodeKind.HYPERPLANE:  # whether a value is there: yes, or no
+            return [font.fit(written[0], width, size)]
         lines += [font.fit(f"{k + 1}: {written[k]}", width, size) for k in named]
     if len(named) < n_branches:
         lines.append(f"({n_branches - len(named)} more branches)")

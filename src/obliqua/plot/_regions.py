@@ -13,7 +13,7 @@ from obliqua._typing import AnyArray, BoolArray, FloatArray
 from obliqua.plot._canvas import INK, RAMP, Font, mark, mix, write
 from obliqua.plot._nodes import Paint, Palette, Shades
 from obliqua.plot._rows import Sample
-from obliqua.tree.layout import NodeKind
+from obliqua.tree.layout import MissingSide, NodeKind
 from obliqua.tree.tree import Tree
 from obliqua.words.subject import Subject, read_column
 
@@ -157,7 +157,12 @@ def _restricted(
 ) -> tuple[FloatArray, float] | None:
     """Return normal and threshold of a plane among the two features that vary."""
     normal, threshold = np.zeros(2), float(tree.threshold[plane])
-    for k in range(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1])):
+    first, last = tree.coef_ptr[plane : plane + 2].tolist()
+    side = tree.missing_side[plane]
+    held = [column for column in tree.coef_idx[first:last].tolist() if column not in pair]
+    if side and np.isnan(row[held]).any():  # all go there
+        return normal, 1.0 if side == MissingSide.LEFT else -1.0
+    for k in range(first, last):
         column = int(tree.coef_idx[k])
         if column in pair:
             if tree.table_ptr[k] != tree.table_ptr[k + 1]:

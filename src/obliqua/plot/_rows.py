@@ -16,7 +16,7 @@ from obliqua.tree.tree import Tree
 from obliqua.words.levels import LevelBranch, asks_for_levels, level_branches
 from obliqua.words.phrases import spread_of, written_number_of_rows
 from obliqua.words.question import Question, Term, read_plane
-from obliqua.words.subject import Subject, read_column, read_values
+from obliqua.words.subject import Subject, goes_aside, read_column, read_values
 
 # Rows further out than the middle 98 % by this many times its length share the last bin.
 REACH = 0.5
@@ -172,7 +172,7 @@ def along(subject: Subject, node: int) -> Along | None:
         return None
     plane = int(tree.plane_ptr[node])
     question = read_plane(tree, plane, subject.encoding)
-    if not question.terms:
+    if not question.terms or question.asks_presence:
         return None
     levels = None
     if asks_for_levels(tree, node):
@@ -209,9 +209,10 @@ class Histogram:
 def histogram(sample: Sample, scale: Along, node: int, n_bins: int = 28) -> Histogram | None:
     """Count the rows at a node along its normal; None if there are none, or no finite values.
 
-    Rows that lie far out are counted in the outermost bins.
+    Rows that lie far out are counted in the outermost bins, those without a place in none.
     """
     tree, rows = sample.tree, sample.at(node)
+    rows = rows[~goes_aside(tree, scale.plane, sample.Z[rows])]
     if not len(rows):
         return None
     values, cut = scale.values(tree, sample.Z[rows]), scale.cut

@@ -15,7 +15,7 @@ from obliqua.data.threads import over_rows
 from obliqua.data.weights import round_significant
 from obliqua.errors import TreeError
 from obliqua.refine.rows import Float32Array, SoftRows, WeightColumns, padded
-from obliqua.tree.layout import KIND_NAMES, NodeKind, first_children, pointers
+from obliqua.tree.layout import KIND_NAMES, MissingSide, NodeKind, first_children, pointers
 from obliqua.tree.tree import Tree
 
 __all__ = ["FLOOR", "Draft", "draft_of", "tree_of", "with_coded_spreads"]
@@ -113,6 +113,8 @@ def draft_of(tree: Tree, columns: WeightColumns) -> Draft:
         plane = int(tree.plane_ptr[node])
         for k in range(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1])):
             _read_term(normals[row], tree, k, columns, place)
+        if tree.missing_side[plane]:
+            _read_side(normals[row], tree, plane, columns)
     # Floats have a small range. A power of two changes nothing else: only signs of heights count.
     size = np.abs(normals).max(axis=1, initial=0.0)
     normals = np.ldexp(normals, -np.frexp(size)[1][:, None])
@@ -138,6 +140,21 @@ def _read_term(
     normal[start : start + len(table)] += factor * table
     if absent >= 0 and not np.isnan(stand_in):
         normal[absent] += factor * stand_in
+
+
+def _read_side(normal: FloatArray, tree: Tree, plane: int, columns: WeightColumns) -> None:
+    """Give what is missing such weights that it decides the side of a row."""
+    first, last = tree.coef_ptr[plane : plane + 2].tolist()
+    sign = 1.0 if tree.missing_side[plane] == MissingSide.RIGHT else -1.0
+    reach = float(np.abs(normal[: len(columns.sd)]).sum())
+    if reach == 0.0:  # it only asks whether the value is there
+        normal[columns.constant] = -1.0 if tree.threshold[plane] >= 0.0 else 1.0
+        reach = 1.0
+    middle = float(normal[columns.constant])
+    # One missing value of several must outweigh all that is known.
+    away = sign * reach - middle if last - first == 1 else sign * (8.0 * reach + abs(middle))
+    absent = columns.missing[tree.coef_idx[first:last]]
+    normal[absent[absent >= 0]] = away
 
 
 def tree_of(draft: Draft, rows: SoftRows, problem: Problem, label: str) -> Tree:
@@ -214,6 +231,11 @@ def _planes(normals: FloatArray, columns: WeightColumns, problem: Problem) -> di
         fill[k], centre[k] = absent, -middle
     n_entries = np.where(plain, 0, columns.n_levels[column])
     threshold = np.bincount(plane, centre, len(normals)) - normals[:, columns.constant]
+    side = np.zeros(len(normals), dtype=np.uint8)
+    for k in np.flatnonzero(plain & (coef == 0.0) & (columns.missing[column] >= 0)).tolist():
+        known, gap = normals[plane[k], [columns.constant, columns.missing[column[k]]]]
+        if gap != 0.0:
+            side[plane[k]] = MissingSide.RIGHT if known + gap > 0.0 else MissingSide.LEFT
     return {
         "coef_ptr": pointers(n_coef),
         "coef_idx": column.astype(np.int32),
@@ -223,6 +245,7 @@ def _planes(normals: FloatArray, columns: WeightColumns, problem: Problem) -> di
         "table_ptr": pointers(n_entries),
         "table": np.concatenate([np.empty(0), *tables]),
         "threshold": threshold,
+        "missing_side": side,
     }
 
 
@@ -243,10 +266,12 @@ def _used_columns(normals: FloatArray, columns: WeightColumns) -> BoolArray:
     used = np.zeros((len(normals), len(columns.levels)), dtype=bool)
     for place in np.flatnonzero(columns.owner >= 0).tolist():
         used[:, columns.owner[place]] |= normals[:, place] != 0.0
-    # A number that does not vary has no weight where its gaps may have one; it cannot be said.
+    # A number without weight, whose gaps have one, can be asked for alone and not beside others.
     for k, column in enumerate(columns.numeric.tolist()):
         used[:, column] &= normals[:, k] != 0.0
-    used[~used.any(axis=1), 0] = True
+    for row in np.flatnonzero(~used.any(axis=1)).tolist():
+        weight = np.where(columns.missing >= 0, np.abs(normals[row, columns.missing]), 0.0)
+        used[row, int(np.argmax(weight))] = True
     return used
 
 

@@ -16,7 +16,7 @@ from obliqua.spectrum.domain import INTERVALS, Domain, branches_of, cut_of, spli
 from obliqua.spectrum.ensembles import BLOCK, TreeSum, tree_sum_of
 from obliqua.spectrum.measures import EMPIRICAL, UNIFORM, Measure, check_name, measure_of, rows_for
 from obliqua.tree.from_sklearn import BEYOND
-from obliqua.tree.layout import NodeKind
+from obliqua.tree.layout import MissingSide, NodeKind
 from obliqua.tree.tree import Tree
 
 __all__ = ["gram"]
@@ -319,20 +319,23 @@ class _TreeArrays:
         right = factor < 0  # whether the lower side is the right child
         with np.errstate(over="ignore"):
             filled = factor * tree.fill[k]
-        lost = np.isnan(filled) & (measure.missing[tree.coef_idx[k]] > 0)
+        side = tree.missing_side[tree.plane_ptr[nodes]]
+        lost = np.isnan(filled) & (side == 0) & (measure.missing[tree.coef_idx[k]] > 0)
         if lost.any():
             raise _no_way(number, int(nodes[np.argmax(lost)]), measure, tree, k[np.argmax(lost)])
         first = tree.first_child[nodes]
         self.children[nodes, 0] = first + right
         self.children[nodes, 1] = first + ~right
-        self.children[nodes, 2] = first + (filled > threshold)
+        self.children[nodes, 2] = first + np.where(
+            side, side == MissingSide.RIGHT, filled > threshold
+        )
 
     def _add_set(self, number: int, tree: Tree, measure: Measure, node: int, k: int) -> None:
         """Fill in a split of levels: the branch of each, of others and of what is missing."""
         column, branches = branches_of(tree, node, measure.domain)
         threshold, factor = float(tree.threshold[tree.plane_ptr[node]]), float(tree.coef[k])
-        fill = float(tree.fill[k])
-        if np.isnan(fill) and measure.missing[column] > 0:
+        fill, side = float(tree.fill[k]), int(tree.missing_side[tree.plane_ptr[node]])
+        if np.isnan(fill) and not side and measure.missing[column] > 0:
             raise _no_way(number, node, measure, tree, k)
         if tree.kind[node] == NodeKind.LEVELS:
             unseen, missing = int(threshold), 0 if np.isnan(fill) else int(fill)
@@ -340,6 +343,7 @@ class _TreeArrays:
             # A level outside a table counts 0; without one, its code is -1.
             outside = 0.0 if tree.table_ptr[k + 1] > tree.table_ptr[k] else -1.0
             unseen, missing = int(factor * outside > threshold), int(factor * fill > threshold)
+        missing = side - 1 if side else missing
         table = np.array([*branches, unseen, missing], dtype=np.int32)
         self.tables.append(table)
         self.lengths[node] = len(table)

@@ -12,13 +12,22 @@ from numpy.typing import ArrayLike
 from obliqua._typing import AnyArray
 from obliqua.data.target import TASKS, Classes, Numbers
 from obliqua.errors import TreeError
-from obliqua.tree.layout import NO_ORIGIN, NodeKind, level_order, pointers, renumber
+from obliqua.tree.layout import (
+    NO_ORIGIN,
+    MissingSide,
+    NodeKind,
+    level_order,
+    pointers,
+    renumber,
+)
 from obliqua.tree.tree import Tree
 
 # {column: coefficient}, a dense vector, or a pair (columns, coefficients)
 Normal: TypeAlias = Mapping[int, float] | Sequence[Any] | AnyArray
 
 Key: TypeAlias = Hashable
+
+_SIDES = {None: MissingSide.NONE, "left": MissingSide.LEFT, "right": MissingSide.RIGHT}
 
 
 @dataclass
@@ -30,6 +39,7 @@ class _Plane:
     threshold: float
     fill: list[float]
     tables: list[list[float]]
+    missing_side: MissingSide = MissingSide.NONE
 
 
 @dataclass
@@ -135,6 +145,7 @@ class TreeBuilder:
         *,
         fill: Mapping[int, float] | None = None,
         tables: Mapping[int, ArrayLike] | None = None,
+        missing: str | None = None,
     ) -> None:
         """Describe a hyperplane.
 
@@ -153,9 +164,16 @@ class TreeBuilder:
             What stands in for a missing value, by column.
         tables : dict, default=None
             Level tables by column: a number per level code.
+        missing : {"left", "right"}, default=None
+            Where rows go that miss a value of any of the columns; None leaves it to `fill`.
         """
+        if missing not in _SIDES:
+            raise TreeError(
+                f"missing of node {node!r} must be 'left', 'right' or None; got {missing!r}."
+            )
         normals = [_read_normal(normal, self.n_features, node)]
         planes = _make_planes(normals, [threshold], fill, tables, node)
+        planes[0].missing_side = _SIDES[missing]
         self._add(node, _NodeSpec(NodeKind.HYPERPLANE, tuple(children), planes))
 
     def add_levels(
@@ -463,4 +481,5 @@ def _plane_arrays(specs: list[_NodeSpec]) -> dict[str, Any]:
         "table_ptr": pointers([len(table) for table in tables]),
         "table": np.array([v for table in tables for v in table], dtype=np.float64),
         "threshold": np.array([plane.threshold for plane in planes], dtype=np.float64),
+        "missing_side": np.array([plane.missing_side for plane in planes], dtype=np.uint8),
     }

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from obliqua._typing import BoolArray, FloatArray, Int64Array
+from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.errors import TreeError
 from obliqua.tree.layout import NodeKind, pointers, ranges
 from obliqua.tree.tree import Tree
@@ -258,12 +258,28 @@ def _numeric_entries(tree: Tree, matrix: Any) -> _Entries:
     )
     product = sparse.coo_array(normals @ matrix)
     used = np.flatnonzero(product.data)
+    found = _plain_entries(product.row[used], product.col[used], product.data[used])
+    if not tree.missing_side.any():
+        return found
+    # A side is for rows that miss any of the columns, those without a factor of their own too.
+    asked = np.repeat(tree.missing_side > 0, n_coef)
+    normals.data = np.where(asked, 1.0, 0.0)
+    read = sparse.coo_array(normals @ abs(matrix).sign())
+    some = np.flatnonzero(read.data)
+    n_new = int(matrix.shape[1])
+    key = read.row[some] * np.int64(n_new) + read.col[some]
+    silent = key[~np.isin(key, found.plane * n_new + found.column)]
+    return _joined(found, _plain_entries(silent // n_new, silent % n_new, np.zeros(len(silent))))
+
+
+def _plain_entries(plane: AnyArray, column: AnyArray, coef: FloatArray) -> _Entries:
+    """Coefficients of numeric columns for which nothing stands in yet."""
     return _Entries(
-        product.row[used].astype(np.int64),
-        product.col[used].astype(np.int64),
-        product.data[used],
-        np.full(len(used), np.nan),
-        np.full(len(used), -1, dtype=np.int64),
+        plane.astype(np.int64),
+        column.astype(np.int64),
+        coef,
+        np.full(len(coef), np.nan),
+        np.full(len(coef), -1, dtype=np.int64),
     )
 
 
@@ -317,13 +333,7 @@ def _merged(tree: Tree, numeric: _Entries, with_table: _Entries, n_new: int) -> 
         n = len(empty)
         both = _joined(
             both,
-            _Entries(
-                empty,
-                np.zeros(n, dtype=np.int64),
-                np.zeros(n),
-                np.full(n, np.nan),
-                np.full(n, -1, dtype=np.int64),
-            ),
+            _plain_entries(empty, np.zeros(n, dtype=np.int64), np.zeros(n)),
         )
     order = np.lexsort((both.column, both.plane))
     both = _Entries._make(part[order] for part in both)

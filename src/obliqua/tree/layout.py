@@ -46,7 +46,16 @@ KIND_NAMES = {
     NodeKind.MACHINE: "a linear machine",
 }
 
-# Every array of a tree with its type, in the order of the tree's fields.
+
+class MissingSide(IntEnum):
+    """Where a hyperplane sends a row with a missing value in one of its columns."""
+
+    NONE = 0  # no side of its own: what stands in for the value decides
+    LEFT = 1
+    RIGHT = 2
+
+
+# Every array of a tree with its type.
 ARRAYS: dict[str, np.dtype[Any]] = {
     name: np.dtype(dtype)
     for name, dtype in {
@@ -67,6 +76,7 @@ ARRAYS: dict[str, np.dtype[Any]] = {
         "gain": np.float64,
         "axis_gain": np.float64,
         "origin": np.int32,
+        "missing_side": np.uint8,
     }.items()
 }
 
@@ -161,7 +171,9 @@ def renumber(
     coefficients = ranges(np.asarray(arrays["coef_ptr"])[planes], n_coef)
     n_entries = lengths(arrays["table_ptr"], coefficients)
     new["plane_ptr"] = pointers(n_planes, np.int32)
-    new["threshold"] = np.asarray(arrays["threshold"])[planes]
+    for name in ("threshold", "missing_side"):
+        if name in arrays:
+            new[name] = np.asarray(arrays[name])[planes]
     new["coef_ptr"] = pointers(n_coef)
     for name in ("coef_idx", "coef", "fill", "spread"):
         new[name] = np.asarray(arrays[name])[coefficients]

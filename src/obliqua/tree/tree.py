@@ -19,7 +19,16 @@ from obliqua._core.base.walk import Walker
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array
 from obliqua.data.target import TASKS, Classes, Numbers
 from obliqua.errors import TreeError
-from obliqua.tree.layout import ARRAYS, KIND_NAMES, NO_CHILD, NodeKind, as_field, pointers, ranges
+from obliqua.tree.layout import (
+    ARRAYS,
+    KIND_NAMES,
+    NO_CHILD,
+    MissingSide,
+    NodeKind,
+    as_field,
+    pointers,
+    ranges,
+)
 from obliqua.tree.surgery import check_node, graft, subtree
 from obliqua.tree.validate import validate
 
@@ -51,7 +60,8 @@ class Tree:
     The value of a plane at a row ``z`` is the sum of ``coef[k] * v`` over its coefficients in
     their order, where ``v`` is ``z[coef_idx[k]]``; or, if coefficient ``k`` has a level table,
     the table's entry for that code, 0 for a code outside it; or, if the entry of ``z`` is
-    missing (NaN), ``fill[k]``.
+    missing (NaN), ``fill[k]``. Where a hyperplane has a `missing_side`, a row with a missing
+    entry among its columns goes there, whatever the others are.
 
     The arrays that are given become the tree's own: they are made read-only. Use
     `Tree.from_arrays` for arrays that were not made by this library, which copies and checks
@@ -109,6 +119,11 @@ class Tree:
         What the proposals are called.
     task : {"classification", "regression"}, default="classification"
         What was learnt, and so what `stats` are.
+    missing_side : ndarray of uint8, of shape (n_planes,), default=None
+        Where a hyperplane sends rows with a missing value in one of its columns, a
+        `MissingSide`: no side of its own (0: the stand-ins in `fill` decide), left (1) or right
+        (2). All 0 if it is left out. A hyperplane whose only coefficient is 0 asks nothing but
+        whether the value is there.
     """
 
     n_features: int
@@ -131,9 +146,12 @@ class Tree:
     origin: Int32Array
     origin_labels: tuple[str, ...] = ()
     task: str = "classification"
+    missing_side: UInt8Array = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         state = self.__dict__  # frozen: fields are set here and nowhere else
+        if self.missing_side is None:
+            state["missing_side"] = np.zeros(np.shape(self.threshold), dtype=np.uint8)
         for name in ARRAYS:
             array = as_field(name, state[name])
             array.flags.writeable = False
@@ -268,8 +286,8 @@ class Tree:
         Parameters
         ----------
         arrays : mapping
-            All fields by name, as `to_arrays` returns them; `origin_labels`, `spread` and
-            `task` may be absent.
+            All fields by name, as `to_arrays` returns them; `origin_labels`, `spread`, `task`
+            and `missing_side` may be absent.
 
         Raises
         ------
@@ -277,7 +295,8 @@ class Tree:
             If an array is missing or unknown, or if the arrays do not make a tree.
         """
         names = {field.name for field in fields(cls)}
-        missing = sorted(names - set(arrays) - {"origin_labels", "spread", "task"})
+        optional = {"origin_labels", "spread", "task", "missing_side"}
+        missing = sorted(names - set(arrays) - optional)
         unknown = sorted(set(arrays) - names)
         if missing or unknown:
             what = f"without {missing[0]!r}" if missing else f"with unknown {unknown[0]!r}"
@@ -287,7 +306,7 @@ class Tree:
         copies: dict[str, Any] = dict(arrays)
         if "spread" not in arrays:
             copies["spread"] = np.full(np.shape(arrays["coef"]), np.nan)
-        copies |= {name: np.array(copies[name]) for name in ARRAYS}
+        copies |= {name: np.array(copies[name]) for name in ARRAYS if name in copies}
         tree = cls(**copies)
         tree.validate()
         return tree
@@ -631,7 +650,8 @@ class Tree:
         """The column that each node asks about; -2 for a leaf, -3 for an oblique split.
 
         A node has a column if a row goes left when the column's value is at most
-        `node_threshold`: its plane has a single, positive coefficient and no level table.
+        `node_threshold`: its plane has a single, positive coefficient and no level table; or a
+        coefficient of 0, if it asks whether the value is there.
         """
         self._require(self.kind <= NodeKind.HYPERPLANE, "feature")
         feature = np.full(self.n_nodes, UNDEFINED, dtype=np.int64)
@@ -645,23 +665,42 @@ class Tree:
         """The threshold of each node; -2 for a leaf.
 
         For a node with a `feature` it is in units of that column, for an oblique split in
-        units of its value along the normal.
+        units of its value along the normal. It is infinite where all values that are there go
+        left, and -infinite where they all go right.
         """
         self._require(self.kind <= NodeKind.HYPERPLANE, "node_threshold")
         node_threshold = np.full(self.n_nodes, float(UNDEFINED))
         node_threshold[self.node_of_plane] = self.threshold
         plane = np.flatnonzero(self._one_column)
         coef = self.coef[self.coef_ptr[plane]]
-        with np.errstate(over="ignore"):
-            node_threshold[self.node_of_plane[plane]] = self.threshold[plane] / coef
+        cut = self.threshold[plane]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            every = np.where(cut >= 0, np.inf, -np.inf)
+            node_threshold[self.node_of_plane[plane]] = np.where(coef > 0, cut / coef, every)
         return _constant(node_threshold)
+
+    @cached_property
+    def missing_go_to_left(self) -> BoolArray:
+        """Whether a missing value of the one column that a node asks about goes left.
+
+        False for leaves, and for splits of several columns that have no `missing_side`.
+        """
+        left = np.zeros(self.n_nodes, dtype=bool)
+        plane = np.flatnonzero(self._one_column & (self.missing_side == MissingSide.NONE))
+        at = self.coef_ptr[plane]
+        with np.errstate(over="ignore", invalid="ignore"):
+            filled = self.coef[at] * self.fill[at]
+        left[self.node_of_plane[plane]] = filled <= self.threshold[plane]
+        left[self.node_of_plane[self.missing_side == MissingSide.LEFT]] = True
+        return _constant(left)
 
     @property
     def _one_column(self) -> BoolArray:
         """Whether a plane compares one column's value with a threshold, left being less."""
         one = np.diff(self.coef_ptr) == 1
         first: AnyArray = self.coef_ptr[:-1][one]
-        one[one] = (self.coef[first] > 0) & (np.diff(self.table_ptr)[first] == 0)
+        asked = (self.coef[first] > 0) | ((self.coef[first] == 0) & (self.missing_side[one] > 0))
+        one[one] = asked & (np.diff(self.table_ptr)[first] == 0)
         return one
 
     def _require_task(self, task: str, view: str, instead: str) -> None:

@@ -9,7 +9,14 @@ import numpy as np
 from obliqua._typing import AnyArray, BoolArray
 from obliqua.data.target import TASKS, Numbers
 from obliqua.errors import TreeError
-from obliqua.tree.layout import ARRAYS, KIND_NAMES, NO_ORIGIN, NodeKind, first_children
+from obliqua.tree.layout import (
+    ARRAYS,
+    KIND_NAMES,
+    NO_ORIGIN,
+    MissingSide,
+    NodeKind,
+    first_children,
+)
 
 if TYPE_CHECKING:
     from obliqua.tree.tree import Tree
@@ -25,6 +32,7 @@ def validate(tree: Tree) -> None:
     _check_coefficients(tree)
     _check_numbers(tree)
     _check_levels(tree)
+    _check_missing_side(tree)
     _check_origin(tree)
 
 
@@ -62,6 +70,7 @@ def _check_shapes(tree: Tree) -> None:
         "gain": n_nodes,
         "axis_gain": n_nodes,
         "origin": n_nodes,
+        "missing_side": n_planes,
     }
     for name, length in expected.items():
         got = len(getattr(tree, name))
@@ -222,6 +231,24 @@ def _check_levels(tree: Tree) -> None:
                 f"{tree.n_children[node] - 1}; its levels lead to branch "
                 f"{numbers[np.argmax(wrong)]:g}."
             )
+
+
+def _check_missing_side(tree: Tree) -> None:
+    """Look at sides for missing values: hyperplanes alone have them."""
+    node_of_plane = np.repeat(np.arange(len(tree.kind)), np.diff(tree.plane_ptr))
+    plane = _first(tree.missing_side > max(MissingSide))
+    if plane is not None:
+        raise TreeError(
+            f"Node {node_of_plane[plane]} sends missing values to side "
+            f"{tree.missing_side[plane]}; known are 0 (none of its own), 1 (left) and 2 (right)."
+        )
+    plane = _first((tree.missing_side > 0) & (tree.kind[node_of_plane] != NodeKind.HYPERPLANE))
+    if plane is not None:
+        kind = KIND_NAMES[NodeKind(tree.kind[node_of_plane[plane]])]
+        raise TreeError(
+            f"Node {node_of_plane[plane]} is {kind} and has a side for missing values; only a "
+            "hyperplane has one."
+        )
 
 
 def _check_origin(tree: Tree) -> None:

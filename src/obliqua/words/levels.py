@@ -120,6 +120,9 @@ def level_sets(tree: Tree, node: int) -> LevelSets:
     with np.errstate(over="ignore"):
         value = tree.coef[k] * np.append(table, [0.0, fill])
     branch = np.where(value <= threshold, 0, 1).tolist()
+    side = int(tree.missing_side[plane])
+    if side:
+        fill, branch[-1] = 0.0, side - 1
     # A level with the score 0 goes where those go that the node has not seen.
     unknown = frozenset(np.flatnonzero(table == 0).tolist())
     return LevelSets(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ import numpy as np
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.encoding import Column, Encoding, written_name
 from obliqua.errors import TreeError
-from obliqua.tree.layout import NodeKind
+from obliqua.tree.layout import MissingSide, NodeKind
 from obliqua.tree.surgery import check_node
 from obliqua.tree.tree import Tree
 from obliqua.words.levels import (
@@ -62,7 +62,8 @@ def read_plane(
     terms = tuple(_term(tree, k, encoding, divisor, scaled) for k in (part.start + order).tolist())
     relation = "<=" if divisor > 0 else ">="
     # 0.0 is added so that no threshold reads -0.
-    return Question(terms, relation, threshold / divisor + 0.0, divisor=divisor)
+    side = MissingSide(tree.missing_side[plane])
+    return Question(terms, relation, threshold / divisor + 0.0, divisor=divisor, missing_side=side)
 
 
 def _divisor(tree: Tree, ranked: Int64Array) -> float:
@@ -97,6 +98,8 @@ def _term(tree: Tree, k: int, encoding: Encoding, divisor: float, scaled: bool) 
     factor = coef / divisor if scaled else 1.0
     found = scores_of(tree, k, encoding, factor)
     assert found is not None
+    if tree.missing_side[tree.plane_of_coef[k]]:  # then it counts nothing in the sum
+        found = replace(found, missing=math.nan)
     if not scaled:
         return Term(column, found.term, coef, spread, scores=found)
     return Term(column, found.term, 1.0, abs(factor) * spread, scores=found)
@@ -140,8 +143,12 @@ def asked(tree: Tree, node: int, encoding: Encoding, digits: int, max_terms: int
         answers = [branch.short(limit) for branch in branches]
         return Asked([f"which {branches[0].name}?"], answers)
     question = read_plane(tree, int(tree.plane_ptr[node]), encoding)
+    if question.asks_presence:
+        return Asked([question.sentence()], [])
     pieces = question.pieces(digits, max_terms)
     pieces[-1] += f" {question.relation} {question.cut(digits)}"
+    if question.missing_side:
+        pieces.append(question.aside)
     return Asked(pieces, [], question)
 
 
@@ -237,6 +244,25 @@ class Question:
     # text shows beside each other, or a row and the threshold.
     finest: float = math.nan
     divisor: float = 1.0  # of the tree's own coefficients and threshold
+    missing_side: MissingSide = MissingSide.NONE  # where rows go that miss one of the features
+
+    @property
+    def asks_presence(self) -> bool:
+        """Whether it only asks if a value is there."""
+        return bool(
+            self.missing_side and len(self.terms) == 1 and self.terms[0].coefficient == 0.0
+        )
+
+    @property
+    def aside(self) -> str:
+        """Where rows go that miss a feature, in words; empty if nothing but a number says so."""
+        if not self.missing_side:
+            return ""
+        return f"[missing: {'yes' if self.missing_side == MissingSide.LEFT else 'no'}]"
+
+    def takes_missing(self, left: bool) -> bool:
+        """Say whether a side is the one for rows that miss a feature."""
+        return self.missing_side == (MissingSide.LEFT if left else MissingSide.RIGHT)
 
     @property
     def opposite(self) -> str:
@@ -309,8 +335,14 @@ class Question:
 
     def sentence(self, left: bool = True, digits: int = 4, max_terms: int | None = None) -> str:
         """Write the condition of a side."""
+        missing = self.takes_missing(left)
+        if self.asks_presence:
+            return f"{self.terms[0].name} is {'missing' if missing else 'known'}"
         relation = self.relation if left else self.opposite
-        return f"{self.formula(digits, max_terms)} {relation} {self.cut(digits)}"
+        text = f"{self.formula(digits, max_terms)} {relation} {self.cut(digits)}"
+        if not missing:
+            return text
+        return f"{text} or {'any ' if self.is_oblique else ''}is missing"
 
     def rates(self, digits: int = 4, max_terms: int | None = None) -> list[str]:
         """Write what a unit of each further number counts in units of the leading one."""
@@ -350,6 +382,8 @@ class Question:
 
     def missing(self, digits: int = 4, max_terms: int | None = None) -> list[list[str]]:
         """Write what stands in for missing numbers."""
+        if self.missing_side:
+            return []
         numbers = [term for term in self.shown(max_terms) if term.scores is None]
         if digits < ALL_DIGITS:
             numbers.sort(key=lambda term: term.column)

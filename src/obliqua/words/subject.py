@@ -19,6 +19,7 @@ from obliqua._typing import AnyArray, BoolArray, FloatArray
 from obliqua.data.encoding import Encoding
 from obliqua.data.target import Numbers
 from obliqua.errors import TreeError
+from obliqua.tree.layout import MissingSide
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
 
@@ -194,9 +195,27 @@ def read_column(tree: Tree, k: int, Z: AnyArray) -> FloatArray:
 
 
 def read_values(tree: Tree, plane: int, Z: AnyArray) -> FloatArray:
-    """Return the value of rows along a normal: term after term, as the tree's walk adds them."""
+    """Return the value of rows along a normal: term after term, as the tree's walk adds them.
+
+    A row that misses a feature and goes to a side of its own is not beyond the threshold there.
+    """
     terms = range(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1]))
-    return added_up(len(Z), ((tree.coef[k], read_column(tree, k, Z)) for k in terms))
+    value = added_up(len(Z), ((tree.coef[k], read_column(tree, k, Z)) for k in terms))
+    if tree.missing_side[plane]:
+        cut = float(tree.threshold[plane])
+        aside = np.fmin(value, cut)
+        if tree.missing_side[plane] == MissingSide.RIGHT:
+            aside = np.fmax(value, np.nextafter(cut, np.inf))
+        value = np.where(goes_aside(tree, plane, Z), aside, value)
+    return value
+
+
+def goes_aside(tree: Tree, plane: int, Z: AnyArray) -> BoolArray:
+    """Return which rows go to a side because they miss a feature, wherever the others are."""
+    if not tree.missing_side[plane]:
+        return np.zeros(len(Z), dtype=bool)
+    columns = tree.coef_idx[tree.coef_ptr[plane] : tree.coef_ptr[plane + 1]]
+    return np.asarray(np.isnan(Z[:, columns]).any(axis=1))
 
 
 def added_up(n_rows: int, terms: Iterable[tuple[float, AnyArray]]) -> FloatArray:

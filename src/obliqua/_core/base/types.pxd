@@ -41,11 +41,20 @@ cdef struct Scorer:
     i64 min_weight           # smallest weight on a side
 
 
+cdef enum MissingRows:
+    # Where a split sends rows that miss a value which it asks for.
+    STAND_IN                 # nowhere by itself: a number stands in for the value
+    GO_LEFT
+    GO_RIGHT
+    ALONE_RIGHT              # right, and all others left
+
+
 cdef struct Cut:
     # The best cut so far. Larger score wins, then the earlier direction, then fewer rows left.
     double score
     i64 direction
     i64 rows_left
+    int missing              # a MissingRows, where a search knows of them
     double below             # the two neighbouring values that the cut separates
     double above
 

@@ -48,6 +48,7 @@ cdef class Walker:
     cdef const i64[::1] table_ptr
     cdef const double[::1] table
     cdef const double[::1] threshold
+    cdef const u8[::1] missing_side
     cdef readonly i64 n_features
 
     def __cinit__(self, tree):
@@ -59,7 +60,7 @@ cdef class Walker:
         self.plane_ptr, self.coef_ptr = tree.plane_ptr, tree.coef_ptr
         self.coef_idx, self.coef, self.fill = tree.coef_idx, tree.coef, tree.fill
         self.table_ptr, self.table = tree.table_ptr, tree.table
-        self.threshold = tree.threshold
+        self.threshold, self.missing_side = tree.threshold, tree.missing_side
         self.n_features = tree.n_features
         self.steps = <Step*> malloc(n_nodes * sizeof(Step))
         if self.steps == NULL:
@@ -142,6 +143,10 @@ cdef class Walker:
                     best = branch
                     top = value
             return best
+        if self.missing_side[plane]:
+            for k in range(self.coef_ptr[plane], self.coef_ptr[plane + 1]):
+                if isnan(view_at(view, row, self.coef_idx[k])):
+                    return self.missing_side[plane] - 1
         value = self.plane_value(view, row, plane, 1.0)
         top = self.threshold[plane]
         if isnan(value):

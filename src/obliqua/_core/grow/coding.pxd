@@ -1,6 +1,6 @@
 """Numbers for levels and for missing values at a node."""
 
-from obliqua._core.base.types cimport i32, i64
+from obliqua._core.base.types cimport i32, i64, u8
 from obliqua._core.search.gathered cimport Gathered
 
 
@@ -13,6 +13,8 @@ cdef struct LevelCoding:
     double* number           # per level, missing ones last; for a numeric column what stands in
     double* usual            # per coded column: what stands in where a node knows no value
     bint by_node             # whether means are those of the node
+    u8* absent               # per coded column and row: whether the value is missing; or NULL
+    i64 n_absent             # how many are
     int n_classes
     i64* tally               # per level and class: weight
     i32* here                # levels that are there
@@ -24,6 +26,7 @@ cdef struct LevelCoding:
 
 cdef bint coding_init(LevelCoding* coding, i64 n_coded, const i32* column, const i32* n_levels,
                       const double* usual, bint by_node, int n_classes) noexcept nogil
+cdef bint coding_note_absent(LevelCoding* coding, i64 most_rows) noexcept nogil
 cdef void coding_free(LevelCoding* coding) noexcept nogil
 cdef void coding_apply(LevelCoding* coding, Gathered* gathered) noexcept nogil
 cdef double column_spread(const Gathered* gathered, i64 k) noexcept nogil

@@ -20,7 +20,7 @@ from obliqua._core.base.pairs cimport (
     DoublePair, add_pair, difference, divided, product, square, times,
 )
 from obliqua._core.base.rounding cimport round_significant
-from obliqua._core.base.types cimport i32, i64
+from obliqua._core.base.types cimport i32, i64, u8
 from obliqua._core.search.gathered cimport Gathered
 
 cdef extern from "loops.h" nogil:
@@ -70,7 +70,14 @@ cdef bint coding_init(LevelCoding* coding, i64 n_coded, const i32* column, const
     return True
 
 
+cdef bint coding_note_absent(LevelCoding* coding, i64 most_rows) noexcept nogil:
+    """Makes room to note what is missing; False if there is no memory."""
+    coding.absent = <u8*> malloc(coding.n_coded * most_rows)
+    return coding.absent != NULL
+
+
 cdef void coding_free(LevelCoding* coding) noexcept nogil:
+    free(coding.absent)
     free(coding.column)
     free(coding.n_levels)
     free(coding.usual)
@@ -303,8 +310,17 @@ cdef void fill_missing(LevelCoding* coding, i64 which, Gathered* gathered) noexc
 
 cdef void coding_apply(LevelCoding* coding, Gathered* gathered) noexcept nogil:
     """Turns the coded columns of gathered rows into numbers."""
-    cdef i64 k, at
+    cdef i64 i, k, at
+    cdef const double* column
+    cdef u8* absent
+    coding.n_absent = 0
     for k in range(coding.n_coded):
+        if coding.absent != NULL:
+            column = gathered.columns + coding.column[k] * gathered.n
+            absent = coding.absent + k * gathered.n
+            for i in range(gathered.n):
+                absent[i] = isnan(column[i])
+                coding.n_absent += absent[i]
         if coding.n_levels[k] > 0:
             number_levels(coding, k, gathered)
         else:

@@ -23,6 +23,7 @@ cdef class Finder:
     cdef i32* table_size
     cdef i64 n_coef
     cdef double threshold
+    cdef int missing         # where rows with missing values go: a MissingRows
     cdef double axis_score   # of the best axis-parallel cut that it has found itself
 
     cdef bint find(self, const FitData* data, const i32* rows, i64 n, const Scorer* scorer,

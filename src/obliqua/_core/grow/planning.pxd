@@ -38,6 +38,9 @@ cdef class PlanningFinder(Finder):
     cdef LevelCoding coding  # of columns that are not plain numbers
     cdef u8* coded           # per feature: whether it is one of them
     cdef i64* coded_place    # and its place among them
+    cdef bint sides          # whether missing values are tried on both sides of a cut
+    cdef u8* gone            # per row: whether it misses a value of the winner
+    cdef i64 capacity        # the most rows of a node
     cdef object measure      # a criterion in Python, or None
     cdef object trouble      # the exception that it raised
 
@@ -63,6 +66,8 @@ cdef class PlanningFinder(Finder):
     cdef void search_coded(self, Cut* best) noexcept nogil
     cdef void describe_terms(self) noexcept nogil
     cdef void choose_direction(self, i64 direction) noexcept nogil
+    cdef bint note_gone(self) noexcept nogil
+    cdef void search_sides(self, double tolerance, i64 direction, Cut* best) noexcept nogil
     cdef bint confirm(self, Cut rough, Cut* best, u8* side) noexcept nogil
     cdef bint find(self, const FitData* data, const i32* rows, i64 n, const Scorer* scorer,
                    Cut* best, u8* side) noexcept nogil

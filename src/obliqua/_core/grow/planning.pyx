@@ -9,16 +9,20 @@ normal is therefore rounded to 24 bits and searched again with canonical values,
 threshold and the sides of the rows. Normals that are made one by one are canonical from the start.
 """
 
-from libc.math cimport NAN, fabs, frexp, ldexp
+from libc.math cimport INFINITY, NAN, fabs, frexp, ldexp
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from obliqua._core.base.rounding cimport round_significant
 from obliqua._core.base.target cimport TargetRows, weight_of
-from obliqua._core.base.types cimport Cut, Scorer, better, i32, i64, make_view, midpoint, u8, u64
-from obliqua._core.grow.coding cimport coding_apply, coding_free, coding_init, column_spread
+from obliqua._core.base.types cimport (
+    GO_LEFT, GO_RIGHT, STAND_IN, Cut, Scorer, better, i32, i64, make_view, midpoint, u8, u64,
+)
+from obliqua._core.grow.coding cimport (
+    coding_apply, coding_free, coding_init, coding_note_absent, column_spread,
+)
 from obliqua._core.grow.finder cimport FitData, found_terms
 from obliqua._core.grow.moments cimport grid_set, moments_free, moments_init
 from obliqua._core.search.column_lists cimport ColumnLists
@@ -79,6 +83,7 @@ cdef class PlanningFinder(Finder):
         self.held = scale
         self.n_features = p
         self.n_classes = n_classes
+        self.capacity = capacity
         self.max_features = p if max_features is None else max_features
         self.grid.weight_shift = weight_shift
         self.grid.shift = <double*> malloc(p * sizeof(double))
@@ -108,19 +113,23 @@ cdef class PlanningFinder(Finder):
         free(self.along)
         free(self.coded)
         free(self.coded_place)
+        free(self.gone)
         coding_free(&self.coding)
         gathered_free(&self.gathered)
         memory_free(&self.memory)
         moments_free(&self.sums)
 
     def set_coding(self, const i32[::1] columns, const i32[::1] n_levels,
-                   const double[::1] usual, bint by_node, bint only):
+                   const double[::1] usual, bint by_node, bint sides, bint only):
         """Says which columns are coded: codes of levels, or numbers some of which are missing.
 
         `usual` is what stands in for a missing number where a node knows none, or always, unless
-        `by_node`. `only`: nothing but these columns will be looked at.
+        `by_node`. `sides`: rows with missing values are tried on both sides of an oblique cut,
+        and columns of numbers alone are searched elsewhere. `only`: nothing but these columns
+        will be looked at.
         """
         cdef i64 k
+        self.sides = sides
         self.coded = <u8*> calloc(self.n_features, sizeof(u8))
         self.coded_place = <i64*> malloc(self.n_features * sizeof(i64))
         if (self.coded == NULL or self.coded_place == NULL
@@ -133,6 +142,10 @@ cdef class PlanningFinder(Finder):
         if only:
             self.gathered.wanted = self.coded
             self.min_rows = NEVER
+        elif sides:
+            self.gone = <u8*> malloc(self.capacity)
+            if self.gone == NULL or not coding_note_absent(&self.coding, self.capacity):
+                raise MemoryError("no room to look for missing values")
 
     def set_row_counts(self, const i64[::1] counts):
         """Says as how many rows each row counts where nodes must have enough of them."""
@@ -290,6 +303,8 @@ cdef class PlanningFinder(Finder):
         cdef i64 k, j
         for k in range(self.coding.n_coded):
             j = self.coding.column[k]
+            if self.sides and self.coding.n_levels[k] == 0:
+                continue                         # among the sorted columns
             if self.gathered.low[j] < self.gathered.high[j]:
                 memcpy(self.memory.work.values, self.gathered.columns + j * self.gathered.n,
                        self.gathered.n * sizeof(double))
@@ -346,15 +361,71 @@ cdef class PlanningFinder(Finder):
         exact.rows_left = 0
         search_gathered(&self.memory, &self.gathered, tolerance_for(largest, self.n_coef),
                         &self.scorer, rough.direction, &exact)
+        exact.missing = STAND_IN
+        if self.n_coef > 1 and self.note_gone():
+            self.search_sides(tolerance_for(largest, self.n_coef), rough.direction, &exact)
         if exact.direction < 0 or not better(exact.score, exact.direction, exact.rows_left, best):
             return False
         best[0] = exact
+        self.missing = exact.missing
         self.threshold = midpoint(exact.below, exact.above)
         if self.coding.n_coded:
             self.describe_terms()
         for i in range(self.gathered.n):
             side[self.gathered.rows[i]] = self.memory.work.values[i] > self.threshold
         return True
+
+    cdef bint note_gone(self) noexcept nogil:
+        """Notes the rows that miss a value of the winner; False if that is none, or all."""
+        cdef i64 i, k, n = self.gathered.n, count = 0
+        cdef const u8* absent
+        if self.coding.n_absent == 0 or self.coding.absent == NULL:
+            return False
+        memset(self.gone, 0, n)
+        for k in range(self.n_coef):
+            if self.coded[self.idx[k]]:
+                absent = self.coding.absent + self.coded_place[self.idx[k]] * n
+                for i in range(n):
+                    self.gone[i] |= absent[i]
+        for i in range(n):
+            count += self.gone[i]
+        return 0 < count and count < n
+
+    cdef void search_sides(self, double tolerance, i64 direction, Cut* best) noexcept nogil:
+        """Offers the winner with all rows of `gone` on the right, then on the left.
+
+        There they count as the last or the first of the others, so none is cut off alone.
+        """
+        cdef i64 i, n = self.gathered.n
+        cdef double low = INFINITY, high = -INFINITY
+        cdef double* values = self.memory.work.values
+        cdef Cut right, left
+        for i in range(n):
+            if not self.gone[i]:
+                low = min(low, values[i])
+                high = max(high, values[i])
+        memcpy(self.along, values, n * sizeof(double))
+        right = left = best[0]
+        if best.direction == direction:
+            right.rows_left = left.rows_left = -1            # of equals, the stand-in wins
+        for i in range(n):
+            if self.gone[i]:
+                values[i] = high
+        search_gathered(&self.memory, &self.gathered, tolerance, &self.scorer, direction, &right)
+        for i in range(n):
+            values[i] = low if self.gone[i] else self.along[i]
+        search_gathered(&self.memory, &self.gathered, tolerance, &self.scorer, direction, &left)
+        if left.score > right.score and left.score > best.score:
+            best[0] = left
+            best.missing = GO_LEFT
+            return
+        memcpy(values, self.along, n * sizeof(double))
+        if right.score > best.score:
+            best[0] = right
+            best.missing = GO_RIGHT
+            for i in range(n):
+                if self.gone[i]:
+                    values[i] = high
 
     cdef bint find(self, const FitData* data, const i32* rows, i64 n, const Scorer* scorer,
                    Cut* best, u8* side) noexcept nogil:
@@ -369,9 +440,11 @@ cdef class PlanningFinder(Finder):
             self.search_coded(&coded)
             self.axis_score = coded.score
         if not self.is_small(rows, n):
-            rough = coded
-            rough.score = self.bias * coded.score
-            exact = rough
+            exact = coded
+            exact.score = self.bias * coded.score
+            rough = exact
+            if self.coding.n_absent:             # a side may make a direction better than it seems
+                rough.score = 0.0
             self.clear_tasks()
             self.plan()
             self.borrow(self)
@@ -468,7 +541,7 @@ cdef class PlanningFinder(Finder):
         return self.n_tasks
 
     def decide(self, i64 direction, bar, ColumnLists columns):
-        """Confirms the winner among the tasks: (score, rows left, threshold, terms), or None.
+        """Confirms the winner: (score, rows left, threshold, missing rows, terms), or None.
 
         `bar` is the cut that it must beat. The rows' sides are marked in `columns`. The terms are
         arrays: idx, coef, fill, width, table_size and table.
@@ -482,7 +555,12 @@ cdef class PlanningFinder(Finder):
             found = self.confirm(rough, &best, columns.side)
         if not found:
             return None
-        return best.score, best.rows_left, self.threshold, found_terms(self)
+        return best.score, best.rows_left, self.threshold, self.missing, found_terms(self)
+
+    @property
+    def n_absent(self):
+        """How many values are missing in the node that was loaded, if it matters."""
+        return self.coding.n_absent
 
     cdef object plane(self):
         cdef i64 i

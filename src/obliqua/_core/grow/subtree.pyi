@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from obliqua._core.base.target import TargetRows
 from obliqua._core.grow.finder import Finder
 from obliqua._core.search.column_lists import ColumnLists
-from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua._typing import FloatArray, Int32Array, Int64Array, UInt8Array
 
 _ColumnSet = NDArray[np.uint64]  # one bit each
 
@@ -42,6 +42,7 @@ class Subtree:
         Int64Array,
         FloatArray,
         Int64Array,
+        UInt8Array,
         Int64Array,
         Int32Array,
         FloatArray,
@@ -64,10 +65,16 @@ def best_axis_cut(
     min_rows: int,
     min_weight: int,
     exhaustive: bool,
-) -> tuple[float, int, int, _ColumnSet]: ...
+) -> tuple[float, int, int, int, _ColumnSet]: ...
 def make_axis_cut(
-    columns: ColumnLists, col: int, start: int, end: int, rows_left: int
-) -> tuple[Int64Array, float]: ...
+    columns: ColumnLists,
+    col: int,
+    start: int,
+    end: int,
+    counts: Int64Array,
+    rows_left: int,
+    missing: int,
+) -> tuple[Int64Array, float, int]: ...
 def divide_columns(
     columns: ColumnLists, active: _ColumnSet, skip: int, start: int, end: int
 ) -> None: ...

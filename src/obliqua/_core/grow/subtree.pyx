@@ -15,7 +15,9 @@ import numpy as np
 
 from obliqua._core.base.rng cimport key_of_child
 from obliqua._core.base.target cimport Target, TargetRows, squared_error, weight_of
-from obliqua._core.base.types cimport Cut, Scorer, i32, i64, midpoint, u64
+from obliqua._core.base.types cimport (
+    GO_LEFT, GO_RIGHT, STAND_IN, Cut, Scorer, i32, i64, u8, u64,
+)
 from obliqua._core.grow.finder cimport (
     FitData, Finder, PlaneStore, store_export, store_free, store_keep,
 )
@@ -73,8 +75,8 @@ cdef bint must_be_leaf(const GrowthLimits* limits, const Target* target, const i
 
 
 cdef void search_columns(ColumnLists columns, const u64* active, i64 start, i64 end,
-                         const Scorer* scorer, bint exhaustive, i64* scratch, Cut* best,
-                         u64* varying) noexcept nogil:
+                         const Scorer* scorer, bint exhaustive, i64* scratch, void* spare,
+                         Cut* best, u64* varying) noexcept nogil:
     """Best cut over the active columns; `varying` loses the columns that are constant here."""
     cdef i64 col, word
     cdef u64 bits
@@ -84,7 +86,7 @@ cdef void search_columns(ColumnLists columns, const u64* active, i64 start, i64 
         col = 64 * word
         while bits:
             if bits & 1:
-                columns.scan(col, start, end, scorer, exhaustive, scratch, best, &constant)
+                columns.scan(col, start, end, scorer, exhaustive, scratch, spare, best, &constant)
                 if constant and varying != NULL:
                     varying[word] &= ~((<u64> 1) << (col & 63))
                 # Two rows can be told apart in one way only, and the first column wins ties.
@@ -92,6 +94,14 @@ cdef void search_columns(ColumnLists columns, const u64* active, i64 start, i64 
                     return
             bits >>= 1
             col += 1
+
+
+cdef int side_for_missing(ColumnLists columns, i64 col, const Cut* cut, i64 weight_left,
+                          i64 weight) noexcept nogil:
+    """Where a cut of a column sends missing values: with most rows, if none are here."""
+    if cut.missing != STAND_IN or columns.gaps == NULL or not columns.gaps[col]:
+        return cut.missing
+    return GO_LEFT if 2 * weight_left >= weight else GO_RIGHT
 
 
 # -- single steps, for the loop in Python -------------------------------------------------------
@@ -107,7 +117,7 @@ def leaf_without_search(rules, TargetRows target, const i64[::1] counts, i64 row
 def best_axis_cut(ColumnLists columns, const u64[::1] active, i64 start, i64 end,
                   const i64[::1] counts, int code, i64 min_rows, i64 min_weight,
                   bint exhaustive):
-    """Best cut over some columns: (score, column, rows left, columns that vary).
+    """Best cut over some columns: (score, column, rows left, missing rows, columns that vary).
 
     Column -1: no cut has a positive score (with `exhaustive`: a score of at least zero).
     """
@@ -116,7 +126,12 @@ def best_axis_cut(ColumnLists columns, const u64[::1] active, i64 start, i64 end
     varying = np.array(active, dtype=np.uint64)
     cdef u64[::1] varying_ = varying
     cdef i64* scratch = <i64*> malloc(4 * counts.shape[0] * sizeof(i64))
-    if scratch == NULL:
+    cdef void* spare = NULL
+    if columns.gaps != NULL:
+        spare = malloc((end - start) * columns.entry_size())
+    if scratch == NULL or (spare == NULL and columns.gaps != NULL):
+        free(scratch)
+        free(spare)
         raise MemoryError
     scorer.code = code
     scorer.n_sums = counts.shape[0]
@@ -128,22 +143,31 @@ def best_axis_cut(ColumnLists columns, const u64[::1] active, i64 start, i64 end
     best.score = 0.0
     best.direction = NOWHERE if exhaustive else -1
     best.rows_left = 0
+    best.missing = STAND_IN
     with nogil:
-        search_columns(columns, &active[0], start, end, &scorer, exhaustive, scratch, &best,
+        search_columns(columns, &active[0], start, end, &scorer, exhaustive, scratch, spare, &best,
                        &varying_[0])
     free(scratch)
-    return best.score, -1 if best.direction == NOWHERE else best.direction, best.rows_left, varying
+    free(spare)
+    column = -1 if best.direction == NOWHERE else best.direction
+    return best.score, column, best.rows_left, best.missing, varying
 
 
-def make_axis_cut(ColumnLists columns, i64 col, i64 start, i64 end, i64 rows_left):
-    """Marks the sides of a cut of a column: (sums of the left, threshold)."""
-    cdef double below = 0.0, above = 0.0
+def make_axis_cut(ColumnLists columns, i64 col, i64 start, i64 end, const i64[::1] counts,
+                  i64 rows_left, int missing):
+    """Marks the sides of a cut of a column: (sums of the left, threshold, missing rows)."""
+    cdef Cut cut
+    cdef double threshold
     left = np.empty(columns.target.n_sums, dtype=np.int64)
     cdef i64[::1] left_ = left
+    cut.rows_left = rows_left
+    cut.missing = missing
     with nogil:
-        columns.neighbours(col, start + rows_left, &below, &above)
-        columns.mark_sides(col, start, start + rows_left, end, &left_[0])
-    return left, midpoint(below, above)
+        threshold = columns.threshold(col, start, end, &cut)
+        columns.mark_sides(col, start, end, &cut, &left_[0])
+    return left, threshold, side_for_missing(columns, col, &cut,
+                                             weight_of(columns.target, &left_[0]),
+                                             weight_of(columns.target, &counts[0]))
 
 
 def divide_columns(ColumnLists columns, const u64[::1] active, i64 skip, i64 start, i64 end):
@@ -193,6 +217,8 @@ cdef class Subtree:
     cdef const Target* target
     cdef GrowthLimits limits
     cdef SubtreeNode* nodes
+    cdef u8* missing         # per node: where missing values go; NULL if there are none
+    cdef bint knows_missing
     cdef i64* counts
     cdef i64 n_nodes
     cdef i64 capacity
@@ -225,6 +251,7 @@ cdef class Subtree:
         if self.scratch == NULL or self.spare == NULL:
             raise MemoryError("no room to grow a tree")
         self.finder = finder
+        self.knows_missing = columns.gaps != NULL
         if finder is None:
             return
         self.held = row_numbers
@@ -240,6 +267,7 @@ cdef class Subtree:
         free(self.row_spare)
         store_free(&self.planes)
         free(self.nodes)
+        free(self.missing)
         free(self.counts)
         free(self.slots)
         free(self.free_slots)
@@ -266,6 +294,12 @@ cdef class Subtree:
                 self.failed = True
                 return -1
             self.counts = <i64*> grown
+            if self.knows_missing:
+                grown = realloc(self.missing, capacity)
+                if grown == NULL:
+                    self.failed = True
+                    return -1
+                self.missing = <u8*> grown
             self.capacity = capacity
         node = &self.nodes[self.n_nodes]
         node.start = <i32> start
@@ -282,6 +316,8 @@ cdef class Subtree:
         node.plane = 0
         node.direction = -1
         node.key = 0
+        if self.knows_missing:
+            self.missing[self.n_nodes] = STAND_IN
         self.n_nodes += 1
         return self.n_nodes - 1
 
@@ -360,8 +396,9 @@ cdef class Subtree:
         cdef bint oblique = False
         best.score = 0.0
         best.direction = -1
+        best.missing = STAND_IN
         search_columns(self.columns, active, here.start, here.end, &scorer, False, self.scratch,
-                       &best, active)
+                       self.spare, &best, active)
         axis_score = best.score
         if self.rows != NULL:
             self.finder.key = here.key
@@ -372,7 +409,7 @@ cdef class Subtree:
             best.direction = NOWHERE
             best.rows_left = 0
             search_columns(self.columns, active, here.start, here.end, &scorer, True,
-                           self.scratch, &best, NULL)
+                           self.scratch, self.spare, &best, NULL)
             if best.direction == NOWHERE:
                 best.direction = -1
             if self.rows != NULL:
@@ -388,6 +425,8 @@ cdef class Subtree:
             here.gain = 0.0
             return False
         here.feature = OBLIQUE if oblique else <i32> best.direction
+        if self.knows_missing:
+            self.missing[node] = <u8> (self.finder.missing if oblique else best.missing)
         if oblique:
             here.direction = best.direction
             here.plane = self.planes.n_terms
@@ -401,12 +440,12 @@ cdef class Subtree:
     cdef void split(self, i64 node, i64* left, i64* right) noexcept nogil:
         """Makes the two children of a node and divides the columns between them."""
         cdef SubtreeNode here = self.nodes[node]
-        cdef i64 cut = here.start + here.rows_left
-        cdef i64 c, word, col
-        cdef double below = 0.0, above = 0.0
+        cdef i64 middle = here.start + here.rows_left
+        cdef i64 c, word, col, divided = here.feature
         cdef u64 bits
-        left[0] = self.add_node(here.start, cut, <i32> node, here.depth + 1)
-        right[0] = self.add_node(cut, here.end, <i32> node, here.depth + 1)
+        cdef Cut cut
+        left[0] = self.add_node(here.start, middle, <i32> node, here.depth + 1)
+        right[0] = self.add_node(middle, here.end, <i32> node, here.depth + 1)
         if self.failed:
             return
         self.nodes[left[0]].key = key_of_child(here.key, 0)
@@ -415,10 +454,17 @@ cdef class Subtree:
             self.columns.sum_left(self.rows + here.start, here.end - here.start,
                                   self.sums(left[0]))
         else:
-            self.columns.neighbours(here.feature, cut, &below, &above)
-            self.nodes[node].threshold = midpoint(below, above)
-            self.columns.mark_sides(here.feature, here.start, cut, here.end,
-                                    self.sums(left[0]))
+            cut.rows_left = here.rows_left
+            cut.missing = self.missing[node] if self.knows_missing else STAND_IN
+            self.nodes[node].threshold = self.columns.threshold(here.feature, here.start, here.end,
+                                                                &cut)
+            self.columns.mark_sides(here.feature, here.start, here.end, &cut, self.sums(left[0]))
+            if self.knows_missing:
+                self.missing[node] = <u8> side_for_missing(
+                    self.columns, here.feature, &cut, weight_of(self.target, self.sums(left[0])),
+                    weight_of(self.target, self.sums(node)))
+            if cut.missing == GO_LEFT:
+                divided = -1                     # what is missing stands at the end of both
         for c in range(self.target.n_sums):
             self.sums(right[0])[c] = self.sums(node)[c] - self.sums(left[0])[c]
         if self.is_leaf(left[0]) and self.is_leaf(right[0]):
@@ -430,7 +476,7 @@ cdef class Subtree:
             bits = self.slots[here.slot * self.set_words + word]
             col = 64 * word
             while bits:
-                if bits & 1 and col != here.feature:
+                if bits & 1 and col != divided:
                     self.columns.divide(col, here.start, here.end, self.spare)
                 bits >>= 1
                 col += 1
@@ -592,6 +638,10 @@ cdef class Subtree:
                 plane_[k] = self.nodes[k].plane
         free(self.nodes)
         self.nodes = NULL
+        missing = np.zeros(n if self.knows_missing else 1, dtype=np.uint8)
+        cdef u8[::1] missing_ = missing
+        if self.knows_missing:
+            memcpy(&missing_[0], self.missing, n)
         coef_ptr = np.concatenate([[0], np.cumsum(n_coef, dtype=np.int64)])
         # Of nodes that became leaves after all, the hyperplanes are left out.
         used = feature == OBLIQUE
@@ -599,4 +649,4 @@ cdef class Subtree:
         planes = store_export(&self.planes, some, n_coef[used].astype(np.int64))
         store_free(&self.planes)                 # tables of many levels are large
         return (start, end, parent, depth, feature, threshold, gain, counts, axis_gain,
-                np.broadcast_to(direction, n), coef_ptr, *planes)
+                np.broadcast_to(direction, n), np.broadcast_to(missing, n), coef_ptr, *planes)

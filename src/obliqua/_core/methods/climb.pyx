@@ -197,11 +197,11 @@ cdef class ClimbFinder(SelectingPosition):
             self.guide.read(data, rows, n, &plain)
 
     def set_coding(self, const i32[::1] columns, const i32[::1] n_levels,
-                   const double[::1] usual, bint by_node, bint only):
+                   const double[::1] usual, bint by_node, bint sides, bint only):
         """Says which columns are coded, to the guide too."""
-        PlanningFinder.set_coding(self, columns, n_levels, usual, by_node, only)
+        PlanningFinder.set_coding(self, columns, n_levels, usual, by_node, sides, only)
         if self.guide is not None:
-            self.guide.set_coding(columns, n_levels, usual, by_node, only)
+            self.guide.set_coding(columns, n_levels, usual, by_node, sides, only)
 
     cdef bint start_at_guide(self, ClimbFinder owner, PlanningFinder guide) noexcept nogil:
         """Places the hyperplane at the best cut of the guide's direction; False without one."""

@@ -13,6 +13,7 @@ cdef class ColumnLists:
     cdef u64 class_mask
     cdef void* entries
     cdef u8* side
+    cdef const u8* gaps              # per column: whether values are missing; NULL: nowhere
     cdef View view
     cdef const Target* target
     cdef object held
@@ -25,10 +26,12 @@ cdef class ColumnLists:
     cpdef int entry_size(self)
     cdef void mind_signals(self, i64 work) noexcept nogil
 
+    cdef i64 n_missing(self, i64 col, i64 start, i64 end) noexcept nogil
     cdef void scan(self, i64 col, i64 start, i64 end, const Scorer* scorer, bint exhaustive,
-                   i64* scratch, Cut* best, bint* constant) noexcept nogil
-    cdef void neighbours(self, i64 col, i64 cut, double* below, double* above) noexcept nogil
-    cdef void mark_sides(self, i64 col, i64 start, i64 cut, i64 end, i64* left) noexcept nogil
+                   i64* scratch, void* spare, Cut* best, bint* constant) noexcept nogil
+    cdef double threshold(self, i64 col, i64 start, i64 end, const Cut* cut) noexcept nogil
+    cdef void mark_sides(self, i64 col, i64 start, i64 end, const Cut* cut,
+                         i64* left) noexcept nogil
     cdef void divide(self, i64 col, i64 start, i64 end, void* scratch) noexcept nogil
     cdef void sum_left(self, const i32* rows, i64 n, i64* left) noexcept nogil
     cdef void divide_rows(self, i32* rows, i64 n, i32* scratch) noexcept nogil

@@ -14,10 +14,14 @@ An entry packs what a scan needs, so that a scan reads one stream of 4 bytes a r
 window carries the bit on, so the values themselves are read only for the winner's threshold.
 Entries are 32 bits where row and class fit in 31, else 64. Numbers to learn are too long to be
 packed: they are looked up by the row.
+
+Rows that miss a value stand at the end of its list, as one more value, and dividing keeps them
+there. So a scan tries them on the right side, and their own place is the cut between values and
+none. A second scan, over a copy that begins with them, tries them on the left.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport fabs
+from libc.math cimport INFINITY, fabs, isnan
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
@@ -26,7 +30,8 @@ import numpy as np
 from obliqua._core.base.sort cimport SortBuffers, buffers_free, buffers_reserve, sort_order
 from obliqua._core.base.target cimport Target, TargetRows, add_row, weight_at
 from obliqua._core.base.types cimport (
-    Cut, Scorer, allowed, better, i32, i64, make_view, u8, u32, u64, view_at,
+    ALONE_RIGHT, GO_LEFT, GO_RIGHT, STAND_IN, Cut, Scorer, allowed, better, i32, i64, make_view,
+    midpoint, u8, u32, u64, view_at,
 )
 from obliqua._core.search.criterion cimport (
     GINI, SQUARED_ERROR, TWOING, bin_bound, goodness, is_convex, is_narrow,
@@ -71,6 +76,7 @@ cdef inline void offer(const Scorer* scorer, const i64* left, i64 weight_left, i
         best.score = score
         best.direction = col
         best.rows_left = rows_left
+        best.missing = STAND_IN
 
 
 cdef void scan_two_classes(const entry* list, i64 n, const Layout* layout, const Scorer* scorer,
@@ -372,14 +378,23 @@ cdef void fill_entries(entry* list, const u32* order, i64 n, int row_bits, int t
             list[k] |= <entry> ((<u64> classes[row]) << row_bits)
 
 
+cdef inline u64 entry_at(ColumnLists lists, i64 col, i64 place) noexcept nogil:
+    if lists.wide:
+        return (<const u64*> lists.entries)[col * lists.n_rows + place]
+    return (<const u32*> lists.entries)[col * lists.n_rows + place]
+
+
 cdef class ColumnLists:
     """All columns of a problem as sorted lists of entries."""
 
-    def __cinit__(self, Z, TargetRows target):
+    def __cinit__(self, Z, TargetRows target, const u8[::1] has_missing=None):
         self.entries = NULL
         self.side = NULL
+        self.gaps = NULL
+        if has_missing is not None:
+            self.gaps = &has_missing[0]
         self.view = make_view(Z)
-        self.held = (Z, target)
+        self.held = (Z, target, has_missing)
         self.n_rows = self.view.n_rows
         self.n_cols = self.view.n_cols
         self.target = &target.target
@@ -445,6 +460,10 @@ cdef class ColumnLists:
                         for col in range(count):
                             values[col * n + k] = view_at(&self.view, k, group + col)
                     for col in range(count):
+                        if self.gaps != NULL and self.gaps[group + col]:
+                            for k in range(n):
+                                if isnan(values[col * n + k]):
+                                    values[col * n + k] = INFINITY
                         sort_order(values + col * n, order, n, &buffers)
                         if self.wide:
                             fill_entries(<u64*> self.entries + (group + col) * n, order, n,
@@ -459,13 +478,26 @@ cdef class ColumnLists:
             free(order)
             buffers_free(&buffers)
 
+    cdef i64 n_missing(self, i64 col, i64 start, i64 end) noexcept nogil:
+        """The number of rows in the window that miss the column's value: those at its end."""
+        cdef int top = 63 if self.wide else 31
+        cdef i64 k = end - 1
+        if (self.gaps == NULL or not self.gaps[col]
+                or not isnan(view_at(&self.view, entry_at(self, col, k) & self.row_mask, col))):
+            return 0
+        while k > start and not entry_at(self, col, k) >> top:
+            k -= 1
+        return end - k
+
     cdef void scan(self, i64 col, i64 start, i64 end, const Scorer* scorer, bint exhaustive,
-                   i64* scratch, Cut* best, bint* constant) noexcept nogil:
+                   i64* scratch, void* spare, Cut* best, bint* constant) noexcept nogil:
         """Offers every legal cut of the column in the window to `best`.
 
-        `scratch`: room for four vectors of sums. `exhaustive`: also cuts without gain.
+        `scratch`: room for four vectors of sums; `spare`: for the entries of the window, if
+        there may be missing values. `exhaustive`: also cuts without gain.
         """
         cdef Layout layout
+        cdef i64 n_missing = self.n_missing(col, start, end)
         layout.row_bits = self.row_bits
         layout.row_mask = self.row_mask
         layout.class_mask = self.class_mask
@@ -474,34 +506,45 @@ cdef class ColumnLists:
         if self.wide:
             scan_list(<const u64*> self.entries + col * self.n_rows + start, end - start, &layout,
                       scorer, exhaustive, col, scratch, best, constant)
+            if n_missing and not constant[0]:
+                scan_missing_left(<const u64*> self.entries + col * self.n_rows + start,
+                                  end - start, n_missing, &layout, scorer, exhaustive, col,
+                                  scratch, <u64*> spare, best)
         else:
             scan_list(<const u32*> self.entries + col * self.n_rows + start, end - start, &layout,
                       scorer, exhaustive, col, scratch, best, constant)
+            if n_missing and not constant[0]:
+                scan_missing_left(<const u32*> self.entries + col * self.n_rows + start,
+                                  end - start, n_missing, &layout, scorer, exhaustive, col,
+                                  scratch, <u32*> spare, best)
+        if n_missing and best.direction == col and best.missing != GO_LEFT:
+            best.missing = GO_RIGHT
+            if best.rows_left == end - start - n_missing:
+                best.missing = ALONE_RIGHT
 
-    cdef void neighbours(self, i64 col, i64 cut, double* below, double* above) noexcept nogil:
-        """The values on both sides of position `cut` of a column."""
-        cdef u64 a, b
-        if self.wide:
-            a = (<u64*> self.entries)[col * self.n_rows + cut - 1]
-            b = (<u64*> self.entries)[col * self.n_rows + cut]
-        else:
-            a = (<u32*> self.entries)[col * self.n_rows + cut - 1]
-            b = (<u32*> self.entries)[col * self.n_rows + cut]
-        below[0] = view_at(&self.view, a & self.row_mask, col)
-        above[0] = view_at(&self.view, b & self.row_mask, col)
+    cdef double threshold(self, i64 col, i64 start, i64 end, const Cut* cut) noexcept nogil:
+        """The number that separates the values on both sides of a cut; 0 if there is none."""
+        cdef i64 place = start + cut.rows_left
+        if cut.missing == ALONE_RIGHT:
+            return 0.0
+        if cut.missing == GO_LEFT:
+            place -= self.n_missing(col, start, end)
+        return midpoint(view_at(&self.view, entry_at(self, col, place - 1) & self.row_mask, col),
+                        view_at(&self.view, entry_at(self, col, place) & self.row_mask, col))
 
-    cdef void mark_sides(self, i64 col, i64 start, i64 cut, i64 end, i64* left) noexcept nogil:
+    cdef void mark_sides(self, i64 col, i64 start, i64 end, const Cut* cut,
+                         i64* left) noexcept nogil:
         """Marks each row of the window as left or right of a cut, and sums up the left ones."""
-        cdef i64 k
+        cdef i64 k, first = start + cut.rows_left, last = end    # the places that go right
         cdef u64 e
+        if cut.missing == GO_LEFT:
+            last -= self.n_missing(col, start, end)
+            first -= end - last
         memset(left, 0, self.target.n_sums * sizeof(i64))
         for k in range(start, end):
-            if self.wide:
-                e = (<u64*> self.entries)[col * self.n_rows + k]
-            else:
-                e = (<u32*> self.entries)[col * self.n_rows + k]
-            self.side[e & self.row_mask] = k >= cut
-            if k >= cut:
+            e = entry_at(self, col, k)
+            self.side[e & self.row_mask] = first <= k and k < last
+            if first <= k and k < last:
                 continue
             if self.target.n_numbers:
                 add_row(self.target, e & self.row_mask, left)
@@ -597,3 +640,21 @@ cdef void scan_list(const entry* list, i64 n, const Layout* layout, const Scorer
     memset(scratch, 0, scorer.n_sums * sizeof(i64))
     scan_range(list, n, 0, n, layout, scorer, skip_runs, col, 0, scratch,
                scratch + scorer.n_sums, best)
+
+
+cdef void scan_missing_left(const entry* list, i64 n, i64 n_missing, const Layout* layout,
+                            const Scorer* scorer, bint exhaustive, i64 col, i64* scratch,
+                            entry* spare, Cut* best) noexcept nogil:
+    """Offers the cuts with missing values on the left, but for that between them and values."""
+    cdef entry bit = <entry> ((<u64> 1) << (8 * sizeof(entry) - 1))
+    cdef Cut other = best[0]
+    cdef bint constant
+    memcpy(spare, list + n - n_missing, n_missing * sizeof(entry))
+    memcpy(spare + n_missing, list, (n - n_missing) * sizeof(entry))
+    spare[n_missing] &= ~bit
+    if best.direction == col:
+        other.rows_left = -1                 # of equals, missing values on the right win
+    scan_list(spare, n, layout, scorer, exhaustive, col, scratch, &other, &constant)
+    if other.score > best.score or other.direction != best.direction:
+        best[0] = other
+        best.missing = GO_LEFT
