@@ -12,13 +12,16 @@ import pytest
 from numpy.typing import NDArray
 
 from obliqua._core.base.linalg import py_solve
-from obliqua.criteria import get_criterion
+from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.problem import Problem, encode
 from obliqua.data.target import Classes
 from obliqua.engine.grow import grow
+from obliqua.engine.lines import Lines
 from obliqua.engine.moments import FixedPoint, class_sums
-from obliqua.engine.parts import Part, search_parts
-from obliqua.engine.proposals import AXIS, Directions, Proposals, read_directions
+from obliqua.engine.parts import RowsInParts
+from obliqua.engine.passes import LineCut, NodeJudge, Search, Zoom, answered
+from obliqua.engine.proposals import AXIS, Directions, Planes, Proposals, read_directions
+from obliqua.engine.questions import LineRanges, NodeSums
 from obliqua.engine.rules import Rules
 from obliqua.tree.tree import Tree
 from problems import Case
@@ -245,41 +248,59 @@ def twin_split(
     )
 
 
+def search_parts(
+    parts: Sequence[Problem],
+    planes: Planes,
+    criterion: Criterion,
+    rules: Rules,
+    zoom: Zoom | None = None,
+) -> LineCut:
+    """The best cut along given directions, of rows that lie in parts."""
+    source = RowsInParts(parts)
+    source.outline.target.check_criterion(criterion)
+    lines = Lines.of_planes([planes.row(d) for d in range(len(planes))])
+
+    def looking() -> Search[LineCut]:
+        sums, reach = yield [NodeSums(), LineRanges(lines)]
+        judge = NodeJudge(source.outline, sums, criterion, rules, zoom or Zoom())
+        everything = judge.whole(lines, reach, lines.tolerance(reach, reach))
+        cut = yield from judge.best(lines, everything)
+        if cut.line < 0 and rules.zero_gain:
+            cut = yield from judge.first(lines, everything)
+        return cut
+
+    return answered(source, {1: looking()}, {})[1]
+
+
 def parts_split(
     problem: Problem,
     pieces: Sequence[Any],
     normals: Any,
     criterion: str = "gini",
     limits: Limits | None = None,
-    **options: int,
+    zoom: Zoom | None = None,
 ) -> Found | None:
     """The same from rows that lie in pieces, each with arrays of its own."""
     limits = Limits() if limits is None else limits
     rules = Rules(min_samples_leaf=limits.min_samples_leaf, min_weight_leaf=limits.min_weight_leaf)
     planes = read_directions(normals, problem.n_features)
     assert planes is not None
-    parts = [
-        Part(
-            problem.take(rows),
-            np.arange(len(rows), dtype=np.int32),
-        )
-        for rows in pieces
-    ]
-    split = search_parts(parts, planes, get_criterion(criterion), rules, **options)
-    if split is None:
+    parts = [problem.take(rows) for rows in pieces]
+    cut = search_parts(parts, planes, get_criterion(criterion), rules, zoom)
+    if cut.line < 0:
         return None
-    idx, coef = tuple(split.idx.tolist()), tuple(split.coef.tolist())
-    left = project(np.array(problem.Z), Direction(idx, coef))[0] <= split.threshold
+    idx, coef = (tuple(column.tolist()) for column in planes.row(cut.line))
+    left = project(np.array(problem.Z), Direction(idx, coef))[0] <= cut.threshold
     weights = 1 if problem.weights is None else problem.weights
     sums = np.bincount(problem.y, left * weights, problem.n_classes) * problem.unit
     return Found(
-        direction=split.order,
+        direction=cut.line,
         idx=idx,
         coef=coef,
-        threshold=float(split.threshold),
-        goodness=float(split.goodness),
+        threshold=cut.threshold,
+        goodness=cut.score,
         left_sums=tuple(sums.tolist()),
-        rows_left=split.rows_left,
+        rows_left=cut.rows_left,
         left=tuple(left.tolist()),
     )
 

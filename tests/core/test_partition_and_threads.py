@@ -22,6 +22,7 @@ from core.adapter import (
     threads_everywhere,
     twin_split,
 )
+from obliqua.engine.passes import Zoom
 from obliqua.engine.proposals import Proposals
 from problems import Case, examples
 from reference.criteria import CODES
@@ -219,9 +220,7 @@ def test_ragged_parts_give_the_twins_split(
         normals,
         criterion,
         limits,
-        n_bins=n_bins,
-        few_rows=few_rows,
-        most_zooms=most_zooms,
+        Zoom(n_bins, few_rows, most_zooms),
     )
     assert found == twin_split(problem, normals, criterion, limits)
 

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.adapter import search_parts
 from obliqua._core.base.exact import exact_means
 from obliqua._core.base.target import squared_errors
 from obliqua.criteria import NUMBER_CRITERIA, get_criterion
 from obliqua.data.problem import Problem, encode_numbers
-from obliqua.engine import parts as in_parts
 from obliqua.engine.grow import grow
+from obliqua.engine.passes import Zoom
 from obliqua.engine.proposals import Proposals, read_directions
 from obliqua.engine.rules import Rules
 from obliqua.engine.search import SplitSearch
@@ -115,13 +116,9 @@ def test_a_split_from_parts_is_the_split_in_memory(n_parts: int) -> None:
         whole = SplitSearch(problem, rows, problem.counts, criterion, rules).best(planes)
         assert whole is not None
         pieces = np.split(rng.permutation(rows), np.sort(rng.integers(0, 3001, n_parts - 1)))
-        parts = [
-            in_parts.Part(problem.take(some), np.arange(len(some), dtype=np.int32))
-            for some in pieces
-        ]
-        found = in_parts.search_parts(parts, planes, criterion, rules, n_bins=64, few_rows=50)
-        assert found is not None
-        assert (found.goodness, found.order, found.rows_left, found.threshold) == (
+        parts = [problem.take(some) for some in pieces]
+        found = search_parts(parts, planes, criterion, rules, Zoom(64, 50))
+        assert (found.score, found.line, found.rows_left, found.threshold) == (
             whole.goodness,
             whole.order,
             whole.rows_left,
@@ -201,26 +198,3 @@ def test_means_are_exact(numbers: list[float]) -> None:
             assert abs(Fraction(float(found[node, 0])) - exact) <= abs(exact) / 2**53 + least
         else:
             assert found[node, 0] == 0.0
-
-
-def test_parts_on_other_grids_are_refused() -> None:
-    X = np.arange(6.0)[:, None]
-    parts = [
-        in_parts.Part(encode_numbers(X, X[:, 0] * scale), np.arange(6, dtype=np.int32))
-        for scale in (1.0, 3.0)
-    ]
-    planes = read_directions(np.eye(1), 1)
-    assert planes is not None
-    with pytest.raises(ValueError, match="same grid"):
-        in_parts.search_parts(parts, planes, get_criterion("squared_error"), Rules())
-    with pytest.raises(ValueError, match="not for regression"):
-        in_parts.search_parts(parts[:1], planes, get_criterion("gini"), Rules())
-
-
-def test_an_empty_part() -> None:
-    problem = encode_numbers(np.arange(6.0)[:, None], np.arange(6.0) % 2)
-    none = problem.take(np.zeros(6, dtype=bool))
-    planes = read_directions(np.eye(1), 1)
-    assert planes is not None
-    parts = [in_parts.Part(p, np.arange(p.n_rows, dtype=np.int32)) for p in (none, problem)]
-    assert in_parts.search_parts(parts, planes, get_criterion("squared_error"), Rules())

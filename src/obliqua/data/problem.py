@@ -173,7 +173,7 @@ class Problem:
         weights = None if self.weights is None else self.weights.astype(np.float64)
         return column_means(self.Z, weights)
 
-    def take(self, rows: BoolArray | Int64Array) -> Problem:
+    def take(self, rows: BoolArray | Int32Array | Int64Array) -> Problem:
         """Return the problem of some of the rows.
 
         Parameters
@@ -193,6 +193,34 @@ class Problem:
             weights=None if self.weights is None else self.weights[rows],
             row_counts=None if self.row_counts is None else self.row_counts[rows],
             row_weights=None if self.row_weights is None else self.row_weights[rows],
+        )
+
+    @classmethod
+    def stack(cls, parts: Sequence[Problem]) -> Problem:
+        """Return the problem of the rows of several, parts of one problem.
+
+        Parameters
+        ----------
+        parts : sequence of Problem
+            Problems that `take` has made of one, whose rows go one after another.
+
+        Returns
+        -------
+        Problem
+            The same with the rows of all.
+        """
+
+        def every(name: str) -> Any:
+            columns = [getattr(part, name) for part in parts]
+            return None if columns[0] is None else np.concatenate(columns)
+
+        return replace(
+            parts[0],
+            Z=every("Z"),
+            target=parts[0].target.stack([part.target for part in parts]),
+            weights=every("weights"),
+            row_counts=every("row_counts"),
+            row_weights=every("row_weights"),
         )
 
 

@@ -27,7 +27,7 @@ from obliqua.criteria import CRITERIA, NUMBER_CRITERIA, Criterion
 from obliqua.data.weights import MAX_TOTAL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from obliqua.tree.tree import Tree
 
@@ -72,6 +72,11 @@ class Target(ABC):
     @abstractmethod
     def take(self, rows: AnyArray) -> Self:
         """Return some of the rows."""
+
+    @classmethod
+    @abstractmethod
+    def stack(cls, parts: Sequence[Any]) -> Self:
+        """Return the rows of several, which `take` has made of one."""
 
     @abstractmethod
     def labels(self) -> Int64Array:
@@ -160,6 +165,11 @@ class Classes(Target):
     def take(self, rows: AnyArray) -> Classes:
         """Return some of the rows."""
         return Classes(self.codes[rows], self.n_classes)
+
+    @classmethod
+    def stack(cls, parts: Sequence[Classes]) -> Classes:
+        """Return the rows of several, which `take` has made of one."""
+        return replace(parts[0], codes=np.concatenate([part.codes for part in parts]))
 
     def labels(self) -> Int64Array:
         """Number the classes that are there; one whose rows all have weight 0 is none."""
@@ -288,6 +298,14 @@ class Numbers(Target):
     def take(self, rows: AnyArray) -> Numbers:
         """Return some of the rows, on the same grid."""
         return replace(self, values=self.values[rows], grid=np.ascontiguousarray(self.grid[rows]))
+
+    @classmethod
+    def stack(cls, parts: Sequence[Numbers]) -> Numbers:
+        """Return the rows of several, which `take` has made of one."""
+        values, grid = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "grid")
+        )
+        return replace(parts[0], values=values, grid=grid)
 
     @property
     def measure(self) -> tuple[Any, ...]:

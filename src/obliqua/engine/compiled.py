@@ -137,6 +137,16 @@ class CompiledSide(ABC):
         """
         return self._label(number - n_features, n_features, n_classes)
 
+    def needs_rows(self) -> str | None:
+        """Say what must see the rows of a node; None if sums over them are enough.
+
+        Returns
+        -------
+        str or None
+            A method with its settings, or one of these, in words.
+        """
+        return f"the method {type(self).__name__}"
+
     def _settings(self, task: Task) -> Any:
         """Return what the compiled side reads: the method, with what depends on the data."""
         return self
@@ -161,15 +171,14 @@ def check_rows(limit: object) -> None:
         raise ValueError(f"min_rows must be a number of rows, '2p' or None; got {limit!r}.")
 
 
-def fewest_rows(limit: float | str | None, problem: Problem) -> int:
+def fewest_rows(limit: float | str | None, n_features: int) -> int:
     """Return the smallest number of rows of a node with oblique splits."""
     if limit == "2p":
         limit = 2.0
     fewest = float(limit or 0)
     if isinstance(limit, float):
-        fewest = fewest * problem.n_features + 1
-    counts = problem.row_counts
-    return int(min(fewest, (problem.n_rows if counts is None else int(counts.sum())) + 1))
+        fewest = fewest * n_features + 1
+    return int(min(fewest, 2.0**62))  # more rows than there can be
 
 
 class CodedAxes(CompiledSide):

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ from obliqua.engine.assemble import (
 from obliqua.engine.axis_cuts import SERIAL_ROWS, ColumnSet, SortedColumns, plain_columns
 from obliqua.engine.coding import CodedColumns, CodedNode, Terms
 from obliqua.engine.compiled import CodedAxes, CompiledMethod, CompiledSide, CountsTries
-from obliqua.engine.moments import feature_scale, spread
+from obliqua.engine.moments import feature_scale, spread, weight_shift
 from obliqua.engine.proposals import (
     NodeView,
     Planes,
@@ -52,7 +52,7 @@ from obliqua.engine.rules import Rules
 from obliqua.engine.search import Split, SplitSearch, best_split
 from obliqua.tree.tree import Tree
 
-__all__ = ["grow"]
+__all__ = ["WholeFit", "grow", "grow_nodes", "proposals_of"]
 
 T = TypeVar("T")
 
@@ -97,20 +97,48 @@ def grow(
     Tree
         The grown tree.
     """
-    proposals = proposer if isinstance(proposer, Proposals) else Proposals(proposer)
+    proposals = proposals_of(proposer)
     has_finder = isinstance(proposals.proposer, CompiledSide)
-    if has_finder and proposals.max_features == 1 and proposals.axis_parallel:
-        proposals = Proposals()  # one feature is an axis, and those are looked at anyway
-        has_finder = False
     measure = get_criterion(criterion)
     problem.target.check_criterion(measure)
     rules = Rules() if rules is None else rules
     if problem.n_rows < SERIAL_ROWS // (4 if has_finder else 1):
         n_threads = 1
-    growth = _Growth(problem, proposals, measure, rules, n_threads)
-    growth.total_weight = problem.total_weight if total_weight is None else total_weight
+    growth = _Growth(problem, proposals, measure, rules, n_threads, WholeFit(total_weight))
     with growth.threads():
-        return growth.run(key & (2**64 - 1), depth)
+        growth.run(key & (2**64 - 1), depth)
+    return growth.tree()
+
+
+def proposals_of(proposer: Any) -> Proposals:
+    """Return what is proposed; one feature is an axis, and those are looked at anyway."""
+    proposals = proposer if isinstance(proposer, Proposals) else Proposals(proposer)
+    has_finder = isinstance(proposals.proposer, CompiledSide)
+    if has_finder and proposals.max_features == 1 and proposals.axis_parallel:
+        return Proposals()
+    return proposals
+
+
+class WholeFit(NamedTuple):
+    """What a part of a tree must know of all rows of the fit; None: its rows are all."""
+
+    total_weight: int | None = None
+    scale: FloatArray | None = None  # factors of the features
+
+
+def grow_nodes(
+    problem: Problem,
+    proposals: Proposals,
+    criterion: Criterion,
+    rules: Rules,
+    whole: WholeFit,
+    key: int,
+    depth: int,
+) -> tuple[Records, list[Block]]:
+    """Grow what lies below a node of a larger tree, and leave it to others to assemble."""
+    growth = _Growth(problem, proposals, criterion, rules, 1, whole)
+    growth.run(key, depth)
+    return growth.records, growth.blocks
 
 
 @dataclass
@@ -145,12 +173,15 @@ class _Growth:
         criterion: Criterion,
         rules: Rules,
         n_threads: int,
+        whole: WholeFit,
     ) -> None:
         self.problem = problem
         self.proposals = proposals
         self.criterion = criterion
         self.n_threads = max(1, n_threads)
-        self.total_weight = problem.total_weight
+        total = whole.total_weight
+        self.total_weight = problem.total_weight if total is None else total
+        self.known_scale = whole.scale
         self.pool: ThreadPoolExecutor | None = None
         self.compiled = criterion.code >= 0
         # Compiled code has gains in a unit of its own; so has the least gain there.
@@ -181,7 +212,9 @@ class _Growth:
     def _prepare(self) -> None:
         """Find out what a proposer needs to know of all rows."""
         proposals = self.proposals
-        scale = feature_scale(self.problem, proposals.scale)
+        scale = self.known_scale
+        if scale is None:
+            scale = feature_scale(self.problem, proposals.scale)
         if isinstance(proposals.proposer, CompiledSide):
             self.method = self._compiled(proposals, scale)
         elif self.coding and not self.has_proposer and isinstance(self.problem.target, Classes):
@@ -190,9 +223,11 @@ class _Growth:
             self.scale = scale
 
     def _compiled(self, proposals: Proposals, scale: FloatArray) -> CompiledMethod:
-        return CompiledMethod(
+        method = CompiledMethod(
             self.problem, proposals, self.criterion, self.rules, scale, self.coding
         )
+        method.weight_shift = weight_shift(self.total_weight)
+        return method
 
     @contextmanager
     def threads(self) -> Iterator[None]:
@@ -233,7 +268,8 @@ class _Growth:
 
     # -- the whole tree ---------------------------------------------------------------------
 
-    def run(self, key: int, depth: int) -> Tree:
+    def run(self, key: int, depth: int) -> None:
+        """Grow all nodes: into `records` and `blocks`."""
         problem = self.problem
         root = _Pending(
             start=0,
@@ -256,8 +292,11 @@ class _Growth:
         if self.method is not None:
             self.method.close()
         self.columns = None  # assembling large trees takes room
+
+    def tree(self) -> Tree:
+        """Return the nodes as a tree; they are used up."""
         describe = str if self.method is None else self.method.describe
-        return assemble(self.records, self.blocks, problem, describe, self.gain_unit)
+        return assemble(self.records, self.blocks, self.problem, describe, self.gain_unit)
 
     def _grow_subtree(self, node: _Pending) -> None:
         assert self.columns is not None

@@ -249,11 +249,24 @@ def spread(problem: Problem, rows: Int32Array) -> FloatArray:
     low = (weights * (square & (2**PIECE_BITS - 1))).sum(axis=0).astype(object)
     high = (weights * (square >> PIECE_BITS)).sum(axis=0).astype(object)
     first = (weights * counted).sum(axis=0).astype(object)
-    total = int(weights.sum())
-    central = ((high * 2**PIECE_BITS + low) * total - first * first).astype(np.float64) / total
+    return _deviation(high * 2**PIECE_BITS + low, first, int(weights.sum()), grid.exponent)
+
+
+def spread_of_sums(sums: ClassSums) -> FloatArray:
+    """Return the standard deviation of each feature over rows of which sums are known."""
+    p = sums.first.shape[1]
+    squares = np.arange(1, p + 1).cumsum() - 1  # the places of a triangle's diagonal
+    products = sums._exact_products()[:, squares].sum(axis=0)
+    first = sums.first.astype(object).sum(axis=0)
+    return _deviation(products, first, int(sums.weights.sum()), sums.grid.exponent)
+
+
+def _deviation(squares: Any, first: Any, total: int, exponent: Int32Array) -> FloatArray:
+    """Return standard deviations from whole sums of squares and of values."""
+    central = (squares * total - first * first).astype(np.float64) / total
     # The root first: no square is then too large or too small for float64.
     with np.errstate(under="ignore"):
-        return np.asarray(np.ldexp(np.sqrt(central / total), grid.exponent - VALUE_BITS))
+        return np.asarray(np.ldexp(np.sqrt(central / total), exponent - VALUE_BITS))
 
 
 # --- scales --------------------------------------------------------------------------------------
@@ -274,6 +287,12 @@ def feature_scale(problem: Problem, kind: str | None) -> FloatArray:
             if problem.n_levels[k] == 0 and there.any():
                 this = np.arange(problem.n_features) == k
                 width[k] = _width(_columns(problem, this, there), kind)[0]
+    return factor_of(width)
+
+
+def factor_of(width: FloatArray) -> FloatArray:
+    """Return the factors that make columns of these widths comparable; 1 for one without."""
+    with np.errstate(over="ignore", divide="ignore"):
         factor = 1.0 / width
     return np.where(np.isfinite(factor) & (factor > 0), factor, 1.0)
 

@@ -1,219 +1,211 @@
-"""The search over data that lie in parts: the same steps, with sums over the parts in between.
+"""Rows in one memory, and in parts: both answer what the engine asks of rows.
 
-Each part answers four small questions about a node's rows (ranges, histogram, collect, and
-what its rows add up to); what comes back is added or joined, and one place decides.
-The split is the one that a search over all rows in one memory finds, bit for bit, for any number
-of parts and any order of rows. `obliqua.engine.search_parts` is what a cluster will call.
+A part is a source itself, as a rule of rows in this memory. `RowsInParts` sends the questions of
+a pass to each of its parts, by whatever means it was given, and joins the answers. What travels
+are questions, splits and answers; rows do only where a few of them are asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from obliqua._core.base.target import TargetRows
-from obliqua._core.search.node_search import NodeSearch, threshold_between
-from obliqua._typing import FloatArray, Int64Array
-from obliqua.criteria import Criterion
+from obliqua._core.search.part_rows import PartRows
+from obliqua._typing import Int32Array
 from obliqua.data.problem import Problem
-from obliqua.data.target import Numbers
-from obliqua.engine.coding import Terms
-from obliqua.engine.proposals import Planes
-from obliqua.engine.search import Split, compiled_node
+from obliqua.data.row_source import Answers, Questions, RowSource, Splits
+from obliqua.engine.lines import Lines
 
-__all__ = ["Intervals", "Part", "search_parts"]
+__all__ = ["OnePass", "RowsInMemory", "RowsInParts"]
 
-TIE = 2.0**-50  # per term, as in the compiled search
-FAR = 1 << 62  # a direction that every other one precedes
-
-_Cut = tuple[float, int, int, float, float]
+ROOT = 1
 
 
-class Intervals(NamedTuple):
-    """Stretches of values along directions that may still hide the best cut."""
+class RowsInMemory:
+    """A problem as a source of rows.
 
-    direction: Int64Array
-    low: FloatArray
-    high: FloatArray
-    before: Int64Array  # sums, and rows (last), left of each interval
-    tolerance: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.direction)
-
-
-@dataclass(frozen=True)
-class Part:
-    """Some of the rows of a node, wherever they live.
+    It remembers which rows have come to which node, for as long as it is told the same splits:
+    those of one growing tree. Other ones make it start from all rows again.
 
     Parameters
     ----------
     problem : Problem
-        The data of this part.
-    rows : ndarray of int32
-        The numbers of the node's rows in it.
+        The rows.
     """
 
-    problem: Problem
-    rows: Any
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._splits: Splits = {}
+        self._rows: dict[int, Int32Array] = {}
 
-    def sums(self) -> Int64Array:
-        """Return sums and (last) the number of rows."""
-        sums = self.problem.target_rows.sums(np.ascontiguousarray(self.rows, dtype=np.int32))
-        return np.append(sums, len(self.rows))
+    def __getstate__(self) -> Problem:
+        return self.problem
+
+    def __setstate__(self, problem: Problem) -> None:
+        self.__init__(problem)  # type: ignore[misc]
+
+    @property
+    def outline(self) -> Problem:
+        """All that a problem says, without its rows."""
+        return self.problem.take(np.empty(0, dtype=np.int32))
+
+    def ask(self, questions: Questions, splits: Splits) -> Answers:
+        """Pass over the rows once, and answer the questions about the rows of some nodes.
+
+        Parameters
+        ----------
+        questions : mapping of int to sequence of RowQuestion
+            What is asked about which node.
+        splits : mapping of int to Hyperplane
+            The splits so far.
+
+        Returns
+        -------
+        dict of int to list
+            The answers.
+        """
+        if splits is not self._splits:
+            self._splits, self._rows = splits, {}
+        return {
+            node: [question.of(self.problem, self._rows_of(node)) for question in asked]
+            for node, asked in questions.items()
+        }
+
+    def _rows_of(self, node: int) -> Int32Array:
+        """Return which rows have come to a node."""
+        way = [node]
+        while way[-1] not in self._rows and way[-1] != ROOT:
+            way.append(way[-1] >> 1)
+        above = way.pop()
+        if above not in self._rows:
+            self._rows[ROOT] = np.arange(self.problem.n_rows, dtype=np.int32)
+        for child in reversed(way):
+            rows = self._rows.pop(above)
+            idx, coef, threshold = self._splits[above]
+            plane = Lines.of_planes([(idx, coef)])
+            looking = PartRows(self.problem.Z, rows, self.problem.target_rows, plane)
+            right = looking.divide(threshold).astype(bool)
+            self._rows[2 * above], self._rows[2 * above + 1] = rows[~right], rows[right]
+            above = child
+        return self._rows[above]
 
 
-def search_parts(
-    parts: Sequence[Part],
-    planes: Planes,
-    criterion: Criterion,
-    rules: Any,
-    n_bins: int = 256,
-    few_rows: int = 4096,
-    most_zooms: int = 4,
-) -> Split | None:
-    """Find the best split of a node whose rows lie in parts.
+@dataclass(frozen=True, eq=False)
+class OnePass:
+    """What is asked in one pass over the rows: a function of a part, and how answers are joined.
 
     Parameters
     ----------
-    parts : sequence of Part
-        The node's rows.
-    planes : Planes
-        The directions, without thresholds.
-    criterion : Criterion
-        A built-in criterion.
-    rules : Rules
-        Of these, the smallest sides count here.
-    n_bins : int
-        Bins per interval and pass.
-    few_rows : int
-        Undecided bins with so few rows in all are collected; more are looked at closer first.
-    most_zooms : int
-        How often to look closer before collecting all the same.
-
-    Returns
-    -------
-    Split or None
-        None if no cut has a positive goodness (with ``rules.zero_gain``: at least 0).
+    questions : mapping of int to sequence of RowQuestion
+        What is asked about which node.
+    splits : mapping of int to Hyperplane
+        The splits so far.
     """
-    units = sorted({part.problem.unit for part in parts})
+
+    questions: Questions
+    splits: Splits
+
+    def __call__(self, part: RowSource) -> Answers:
+        """Return what a part answers."""
+        return part.ask(self.questions, self.splits)
+
+    def joined(self, answers: Sequence[Answers]) -> Answers:
+        """Join the answers of some parts; some may be joined before all are there.
+
+        Parameters
+        ----------
+        answers : sequence of dict
+            What the parts have answered.
+
+        Returns
+        -------
+        dict of int to list
+            What they answer together.
+        """
+        return {
+            node: [
+                question.joined([answer[node][k] for answer in answers])
+                for k, question in enumerate(asked)
+            ]
+            for node, asked in self.questions.items()
+        }
+
+
+class RowsInParts:
+    """Rows that lie in parts.
+
+    Parameters
+    ----------
+    parts : sequence of Problem or RowSource
+        The parts. What is learnt must be encoded for all rows together, so that weights and
+        numbers stand on the same grid.
+    run : callable, default=map
+        ``run(one_pass, parts)`` returns what `one_pass` gives for each part, in any order. It may
+        join some answers with ``one_pass.joined`` on the way. One after another if left out.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Problem | RowSource],
+        run: Callable[[OnePass, Sequence[RowSource]], Iterable[Answers]] = map,
+    ) -> None:
+        self._parts: list[RowSource] = [
+            RowsInMemory(part) if isinstance(part, Problem) else part for part in parts
+        ]
+        self._run = run
+        outlines = [part.outline for part in self._parts]
+        _check_alike(outlines)
+        self._outline = outlines[0]
+
+    @property
+    def outline(self) -> Problem:
+        """All that a problem says, without its rows."""
+        return self._outline
+
+    def ask(self, questions: Questions, splits: Splits) -> Answers:
+        """Pass over the rows of all parts once, and answer the questions about some nodes.
+
+        Parameters
+        ----------
+        questions : mapping of int to sequence of RowQuestion
+            What is asked about which node.
+        splits : mapping of int to Hyperplane
+            The splits so far.
+
+        Returns
+        -------
+        dict of int to list
+            The answers.
+        """
+        one_pass = OnePass(questions, splits)
+        return one_pass.joined(list(self._run(one_pass, self._parts)))
+
+
+def _check_alike(outlines: Sequence[Problem]) -> None:
+    """Refuse parts whose answers cannot be added."""
+    if not outlines:
+        raise ValueError("Rows in parts need a part at least; got none. Give a list of problems.")
+
+    def different(of: Callable[[Problem], Any]) -> list[Any]:
+        return sorted({of(outline) for outline in outlines})
+
+    together = "Encode all rows together, then divide them into parts."
+    units = different(lambda part: part.unit)
     if len(units) > 1:
         raise ValueError(
             f"All parts must count weights in the same unit; got {units}. Encode the weights of "
             "all rows together, then divide the rows into parts."
         )
-    targets = [part.problem.target for part in parts]
-    targets[0].check_criterion(criterion)
-    if len({target.measure for target in targets}) > 1:
+    if len({outline.target.measure for outline in outlines}) > 1:
+        raise ValueError(f"All parts must have numbers on the same grid; got several. {together}")
+    shapes = different(lambda part: (part.n_features, len(part.counts)))
+    if len(shapes) > 1:
+        said = " and ".join(f"{p} columns with {k} sums" for p, k in shapes)
         raise ValueError(
-            "All parts must have numbers on the same grid; got several. Encode all rows together, "
-            "then divide them into parts."
+            f"All parts must have the same columns and classes; got {said}. {together}"
         )
-    sums = np.sum([part.sums() for part in parts], axis=0)
-    counts, n_rows = np.ascontiguousarray(sums[:-1]), int(sums[-1])
-    nodes = [
-        compiled_node(part.problem, part.rows, counts, criterion.code, rules, n_rows)
-        for part in parts
-    ]
-    judge = nodes[0]
-    whole = todo = _whole_ranges(nodes, planes, len(sums))
-    best = (0.0, -1, 0, 0.0, 0.0)
-    for zoom in range(most_zooms + 1):
-        bins, ends = _histogram(nodes, planes, todo, n_bins)
-        best, interval, place = judge.choose(
-            bins, ends, todo.direction, todo.before, todo.tolerance, best
-        )
-        todo, rows = _zoom(todo, bins, ends, interval, place)
-        if len(todo) == 0 or rows <= few_rows or zoom == most_zooms:
-            break
-    numbers = isinstance(parts[0].problem.target, Numbers)
-    best = _finish(judge, nodes, planes, todo, best, numbers)
-    if best[1] < 0 and rules.zero_gain:
-        # No bound tells which cut is the first of those without gain: all values are needed.
-        best = _finish(judge, nodes, planes, whole, (0.0, FAR, 0, 0.0, 0.0), numbers)
-    if not 0 <= best[1] < FAR:
-        return None
-    split = Split(best[0], best[1], best[2], threshold_between(best[3], best[4]))
-    split.terms = Terms.plain(*planes.row(split.order))
-    return split
-
-
-def _finish(
-    judge: NodeSearch,
-    nodes: list[NodeSearch],
-    planes: Planes,
-    todo: Intervals,
-    best: _Cut,
-    numbers: bool,
-) -> _Cut:
-    if len(todo) == 0:
-        return best
-    interval, values, collected = _collect(nodes, planes, todo, numbers)
-    return judge.finish(
-        interval, values, collected, todo.direction, todo.before, todo.tolerance, best
-    )
-
-
-def _whole_ranges(nodes: list[NodeSearch], planes: Planes, n_sums: int) -> Intervals:
-    """One interval per direction: from the smallest to the largest value of all parts."""
-    found = np.stack([node.ranges(planes.ptr, planes.idx, planes.coef) for node in nodes])
-    low, high = found[:, :, 0].min(axis=0), found[:, :, 1].max(axis=0)
-    size = found[:, :, 2].max(axis=0)
-    sizes = np.diff(planes.ptr)
-    tolerance = np.where(sizes == 1, 0.0, TIE * sizes * size)
-    use = np.flatnonzero((sizes > 0) & np.isfinite(size) & (low < high))
-    return Intervals(
-        use.astype(np.int64),
-        low[use],
-        high[use],
-        np.zeros((len(use), n_sums), dtype=np.int64),
-        tolerance[use],
-    )
-
-
-def _histogram(
-    nodes: list[NodeSearch], planes: Planes, todo: Intervals, n_bins: int
-) -> tuple[Int64Array, FloatArray]:
-    answers = [
-        node.histogram(
-            planes.ptr, planes.idx, planes.coef, todo.direction, todo.low, todo.high, n_bins
-        )
-        for node in nodes
-    ]
-    bins = np.sum([sums for sums, _ in answers], axis=0)
-    ends = np.stack([ends for _, ends in answers])
-    joined = np.stack([ends[..., 0].min(axis=0), ends[..., 1].max(axis=0)], axis=-1)
-    return np.ascontiguousarray(bins), np.ascontiguousarray(joined)
-
-
-def _zoom(
-    todo: Intervals, bins: Int64Array, ends: FloatArray, interval: Any, place: Any
-) -> tuple[Intervals, int]:
-    """Make intervals of the undecided bins; also the number of rows in them."""
-    left = np.cumsum(bins, axis=1) - bins + todo.before[:, None, :]
-    closer = Intervals(
-        todo.direction[interval],
-        np.ascontiguousarray(ends[interval, place, 0]),
-        np.ascontiguousarray(ends[interval, place, 1]),
-        np.ascontiguousarray(left[interval, place]),
-        todo.tolerance[interval],
-    )
-    return closer, int(bins[interval, place, -1].sum())
-
-
-def _collect(
-    nodes: list[NodeSearch], planes: Planes, todo: Intervals, numbers: bool
-) -> tuple[Int64Array, FloatArray, TargetRows]:
-    """The values left in the undecided intervals, grouped by interval."""
-    answers = [
-        node.collect(planes.ptr, planes.idx, planes.coef, todo.direction, todo.low, todo.high)
-        for node in nodes
-    ]
-    joined = [np.concatenate(column) for column in zip(*answers, strict=True)]
-    order = np.argsort(joined[0], kind="stable")
-    interval, value, learnt, weight = (column[order] for column in joined)
-    n_sums = todo.before.shape[1] - 1
-    return interval.astype(np.int64), value, TargetRows(learnt, weight, n_sums, numbers)
+    if len(different(lambda part: part.weights is None)) > 1:
+        raise ValueError(f"All parts must have weights, or none; got both. {together}")

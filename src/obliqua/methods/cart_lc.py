@@ -68,7 +68,7 @@ class LinearCombination(CompiledSide):
     def _settings(self, task: Task) -> LinearCombination:
         return replace(
             self,
-            min_rows=fewest_rows(self.min_rows, task.problem),
+            min_rows=fewest_rows(self.min_rows, task.problem.n_features),
             root_rows=task.problem.n_rows if self.variant == "oc1" else 0,
         )
 

@@ -56,8 +56,11 @@ class Discriminants(CompiledSide):
     def __post_init__(self) -> None:
         check_rows(self.min_rows)
 
+    def needs_rows(self) -> None:
+        """Say what must see the rows of a node: nothing."""
+
     def _settings(self, task: Task) -> Discriminants:
-        return replace(self, min_rows=fewest_rows(self.min_rows, task.problem))
+        return replace(self, min_rows=fewest_rows(self.min_rows, task.problem.n_features))
 
     def _label(self, number: int, n_features: int, n_classes: int) -> str:
         return name_discriminant(number, n_features, n_classes)

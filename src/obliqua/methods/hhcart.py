@@ -63,8 +63,18 @@ class Householder(CompiledSide):
         if not 0 <= self.trim < 1:
             raise ValueError(f"trim must be at least 0 and below 1; got {self.trim!r}.")
 
+    def needs_rows(self) -> str | None:
+        """Say what must see the rows of a node: only trimming, which leaves out far ones.
+
+        Returns
+        -------
+        str or None
+            The setting, in words.
+        """
+        return f"Householder with trim={self.trim}" if self.trim > 0 else None
+
     def _settings(self, task: Task) -> Householder:
-        return replace(self, min_rows=fewest_rows(self.min_rows, task.problem))
+        return replace(self, min_rows=fewest_rows(self.min_rows, task.problem.n_features))
 
     def _label(self, number: int, n_features: int, n_classes: int) -> str:
         later = number - n_classes * n_features * n_features

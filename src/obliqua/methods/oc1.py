@@ -101,7 +101,7 @@ class Climb(CompiledSide):
             fisher = self.guided == "fisher"
             shown = Householder("dominant", 2.0 if fisher else 0.05, fisher=fisher)
             guide = shown.finder(task)
-        fewest = fewest_rows(self.min_rows, task.problem)
+        fewest = fewest_rows(self.min_rows, task.problem.n_features)
         return _Settings(**vars(replace(self, min_rows=fewest)), guide=guide)
 
     def _label(self, number: int, n_features: int, n_classes: int) -> str:

@@ -102,42 +102,87 @@ cdef double quotient(const i64* digits, int n, i64 weight, int base, i64* d) noe
     return sign * ldexp(result, base + BITS * (k - 1))
 
 
+def number_bits(const double[:, ::1] values):
+    """Of each column, the lowest and the highest bit of all numbers; low > high if all are 0."""
+    cdef i64 col
+    cdef int low, high
+    bits = np.empty((values.shape[1], 2), dtype=np.int64)
+    cdef i64[:, ::1] bits_ = bits
+    for col in range(values.shape[1]):
+        find_range(values, col, &low, &high)
+        bits_[col, 0] = low
+        bits_[col, 1] = high
+    return bits
+
+
+def digit_sums(const double[:, ::1] values, weights, const i64[::1] leaf, i64 n_nodes,
+               const i64[:, ::1] bits, i64 col):
+    """The sums of digits of a column at the leaves; None if all numbers are 0.
+
+    `leaf`: the node of each row; `bits`: those of all rows, wherever they are.
+    """
+    cdef i64 i
+    cdef int low = base_of(bits, col), high = <int> bits[col, 1]
+    cdef const i64[::1] w
+    cdef bint weighted = weights is not None
+    cdef i64[:, ::1] sums
+    if low > high:
+        return None
+    if weighted:
+        w = weights
+    sums = np.zeros((n_nodes, (high - low - 1) // BITS + 3), dtype=np.int64)
+    with nogil:
+        for i in range(values.shape[0]):
+            add_digits(values[i, col], w[i] if weighted else 1, low, &sums[leaf[i], 0])
+    return np.asarray(sums)
+
+
+cdef int base_of(const i64[:, ::1] bits, i64 col) noexcept nogil:
+    """The lowest bit of a column that counts."""
+    return <int> max(bits[col, 0], bits[col, 1] - BITS * MOST_DIGITS)
+
+
+def means_of_digits(i64[:, ::1] sums, const i64[::1] total, const i64[::1] parent,
+                    const i64[:, ::1] bits, i64 col):
+    """The means of a column at all nodes, from its sums at leaves, which are used up.
+
+    `total`: the weights of all nodes.
+    """
+    cdef i64 node, n_nodes = parent.shape[0]
+    cdef int k, n_digits = <int> sums.shape[1], low = base_of(bits, col)
+    cdef i64[MOST_DIGITS + 5] spare
+    means = np.zeros(n_nodes)
+    cdef double[::1] means_ = means
+    with nogil:
+        for node in range(n_nodes - 1, -1, -1):
+            if node:
+                for k in range(n_digits):
+                    sums[parent[node], k] += sums[node, k]
+            if total[node]:
+                means_[node] = quotient(&sums[node, 0], n_digits, total[node], low, spare)
+    return means
+
+
 def exact_means(const double[:, ::1] values, weights, const i64[::1] leaf, const i64[::1] parent):
     """Weighted means at all nodes, of shape (n_nodes, n_outputs); children follow their parents.
 
     `leaf`: the node of each row. A node without rows has the mean 0.
     """
     cdef i64 i, node, col, n_nodes = parent.shape[0]
-    cdef int k, low, high, n_digits
     cdef const i64[::1] w
     cdef bint weighted = weights is not None
     means = np.zeros((n_nodes, values.shape[1]))
     total = np.zeros(n_nodes, dtype=np.int64)
-    cdef double[:, ::1] means_ = means
     cdef i64[::1] total_ = total
-    cdef i64[:, ::1] sums
-    cdef i64[MOST_DIGITS + 5] spare
     if weighted:
         w = weights
     for i in range(values.shape[0]):
         total_[leaf[i]] += w[i] if weighted else 1
     for node in range(n_nodes - 1, 0, -1):
         total_[parent[node]] += total_[node]
+    bits = number_bits(values)
     for col in range(values.shape[1]):
-        find_range(values, col, &low, &high)
-        if low > high:
-            continue
-        low = max(low, high - BITS * MOST_DIGITS)
-        n_digits = (high - low - 1) // BITS + 3
-        sums = np.zeros((n_nodes, n_digits), dtype=np.int64)
-        with nogil:
-            for i in range(values.shape[0]):
-                add_digits(values[i, col], w[i] if weighted else 1, low, &sums[leaf[i], 0])
-            for node in range(n_nodes - 1, -1, -1):
-                if node:
-                    for k in range(n_digits):
-                        sums[parent[node], k] += sums[node, k]
-                if total_[node]:
-                    means_[node, col] = quotient(&sums[node, 0], n_digits, total_[node], low,
-                                                 spare)
+        sums = digit_sums(values, weights, leaf, n_nodes, bits, col)
+        if sums is not None:
+            means[:, col] = means_of_digits(sums, total, parent, bits, col)
     return means

@@ -187,27 +187,14 @@ def node_spread(parts, ranges, const double[:, ::1] centre, const i64[::1] paren
     return spread
 
 
-def column_means(Z, weights):
-    """The mean of each column over the rows that have a value there; 0 where none has."""
+def column_ranges(Z):
+    """The least and the largest value of each column; infinite ones where there is none."""
     cdef View view = make_view(Z)
     cdef i64 row, j, p = view.n_cols
-    cdef int exponent = 0
-    cdef double value, weight = 1.0
-    cdef bint weighted = weights is not None
-    cdef const double[::1] weight_of = weights if weighted else np.empty(0)
+    cdef double value
     lows = np.full(p, INFINITY)
     highs = np.full(p, -INFINITY)
-    exponents = np.zeros(p, dtype=np.int32)
-    totals = np.zeros(p)
-    sums = np.zeros((p, 2))
-    means = np.zeros(p)
-    cdef double[::1] low = lows, high = highs, total = totals, mean = means
-    cdef i32[::1] scale = exponents
-    cdef double[:, ::1] memory = sums
-    cdef DoublePair* pairs
-    if p == 0:
-        return means
-    pairs = <DoublePair*> &memory[0, 0]
+    cdef double[::1] low = lows, high = highs
     with nogil:
         for row in range(view.n_rows):
             for j in range(p):
@@ -216,12 +203,40 @@ def column_means(Z, weights):
                     low[j] = value
                 if value > high[j]:
                     high[j] = value
-        for j in range(p):               # to values of at most 1 in size
-            if low[j] <= high[j]:
-                frexp(max(fabs(low[j]), fabs(high[j])), &exponent)
-                scale[j] = exponent
-                # About the middle of the range sums are small.
-                mean[j] = ldexp(low[j], -exponent) / 2 + ldexp(high[j], -exponent) / 2
+    return lows, highs
+
+
+cdef double middle_of(double low, double high, int* exponent) noexcept nogil:
+    """The middle of a range, in units of 2^exponent, of which all values are at most 1 in size."""
+    exponent[0] = 0
+    if not low <= high:
+        return 0.0
+    frexp(max(fabs(low), fabs(high)), exponent)
+    return ldexp(low, -exponent[0]) / 2 + ldexp(high, -exponent[0]) / 2
+
+
+def column_sums(Z, weights, const double[::1] low, const double[::1] high):
+    """Weights of the values in each column, and their sums about the middle of a range, as pairs.
+
+    About the middle sums are small. The range is that of all rows, wherever they are.
+    """
+    cdef View view = make_view(Z)
+    cdef i64 row, j, p = view.n_cols
+    cdef double value, weight = 1.0
+    cdef bint weighted = weights is not None
+    cdef const double[::1] weight_of = weights if weighted else np.empty(0)
+    totals = np.zeros(p)
+    sums = np.zeros((p, 2))
+    cdef double[::1] total = totals, middle = np.empty(p)
+    cdef int[::1] scale = np.empty(p, dtype=np.intc)
+    cdef double[:, ::1] memory = sums
+    cdef DoublePair* pairs
+    if p == 0:
+        return totals, sums
+    pairs = <DoublePair*> &memory[0, 0]
+    with nogil:
+        for j in range(p):
+            middle[j] = middle_of(low[j], high[j], &scale[j])
         for row in range(view.n_rows):
             if weighted:
                 weight = weight_of[row]
@@ -230,14 +245,33 @@ def column_means(Z, weights):
                 if isnan(value):
                     continue
                 total[j] += weight
-                value = ldexp(value, -scale[j]) - mean[j]
+                value = ldexp(value, -scale[j]) - middle[j]
                 if weighted:
                     add_pair(&pairs[j], product(value, weight))
                 else:
                     add(&pairs[j], value)
-        for j in range(p):
-            if low[j] == high[j]:
-                mean[j] = low[j]
-            elif total[j] > 0:
-                mean[j] = ldexp(mean[j] + (pairs[j].high + pairs[j].low) / total[j], scale[j])
+    return totals, sums
+
+
+def means_of_sums(const double[::1] low, const double[::1] high, const double[::1] total,
+                  const double[::1] sums):
+    """The mean of each column, from its range, and weights and sums; 0 where there is none."""
+    cdef i64 j
+    cdef int scale = 0
+    cdef double middle
+    means = np.zeros(low.shape[0])
+    cdef double[::1] mean = means
+    for j in range(low.shape[0]):
+        middle = middle_of(low[j], high[j], &scale)
+        if low[j] == high[j]:
+            mean[j] = low[j]
+        elif total[j] > 0:
+            mean[j] = ldexp(middle + sums[j] / total[j], scale)
     return means
+
+
+def column_means(Z, weights):
+    """The mean of each column over the rows that have a value there; 0 where none has."""
+    low, high = column_ranges(Z)
+    total, sums = column_sums(Z, weights, low, high)
+    return means_of_sums(low, high, total, sums[:, 0] + sums[:, 1])

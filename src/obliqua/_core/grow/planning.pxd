@@ -21,7 +21,7 @@ cdef class PlanningFinder(Finder):
     cdef double* factor      # per feature: what a unit of the grid is in scaled features
     cdef i64 n_features
     cdef int n_classes
-    cdef i64 min_rows        # nodes with fewer rows get axis-parallel splits only
+    cdef readonly i64 min_rows       # nodes with fewer rows get axis-parallel splits only
     cdef object counted      # the array behind `row_counts`
     cdef const i64* row_counts       # as how many rows a row counts; NULL: as one
     cdef i64 max_features    # features in a split
@@ -49,6 +49,7 @@ cdef class PlanningFinder(Finder):
     cdef void add_task(self, i64 first, bint mirror) noexcept nogil
     cdef void clear_tasks(self) noexcept nogil
     cdef void plan(self) noexcept nogil
+    cdef void plan_from_sums(self) noexcept nogil
     cdef void extend(self, const Cut* axis) noexcept nogil
     cdef void borrow(self, PlanningFinder owner) noexcept nogil
     cdef void give_back(self, PlanningFinder owner) noexcept nogil

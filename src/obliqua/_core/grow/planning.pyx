@@ -191,6 +191,9 @@ cdef class PlanningFinder(Finder):
         """Adds the tasks of the node that was read; what a method is."""
         pass
 
+    cdef void plan_from_sums(self) noexcept nogil:
+        """The same from the sums of each class, which stand in `sums`, for methods that can."""
+
     cdef void extend(self, const Cut* axis) noexcept nogil:
         """Adds tasks that start from the best cuts of those so far, and of the axes."""
 
@@ -586,6 +589,51 @@ cdef class PlanningFinder(Finder):
                     numbers.append(self.tasks[t].first + j)
                     planes.append(self.plane())
         return numbers, planes
+
+    # -- rows that lie elsewhere -------------------------------------------------------------
+
+    def load_sums(self, const i64[::1] counts, ranges, sums):
+        """Plans a node of which sums are known, and no rows; returns the number of tasks.
+
+        `ranges`: the least and the largest value of each column; `sums`: weights, sums of values,
+        high and low pieces of the sums of products, per class (see `moments.scatter`).
+        """
+        cdef const double[::1] low = ranges[0], high = ranges[1]
+        cdef const i64[::1] weights = sums[0]
+        cdef const i64[:, ::1] first = sums[1], upper = sums[2], lower = sums[3]
+        cdef i64 p = self.n_features, pairs = self.sums.n_pairs
+        cdef int c, k = 0
+        self.clear_tasks()
+        memcpy(self.gathered.low, &low[0], p * sizeof(double))
+        memcpy(self.gathered.high, &high[0], p * sizeof(double))
+        self.set_grid()
+        self.scorer.weight = 0
+        for c in range(self.n_classes):
+            self.scorer.weight += counts[c]
+            if counts[c] == 0:
+                continue
+            self.gathered.present[k] = c
+            self.gathered.counts[k] = counts[c]
+            self.sums.weights[k] = weights[c]
+            memcpy(self.sums.first + k * p, &first[c, 0], p * sizeof(i64))
+            memcpy(self.sums.high + k * pairs, &upper[c, 0], pairs * sizeof(i64))
+            memcpy(self.sums.low + k * pairs, &lower[c, 0], pairs * sizeof(i64))
+            k += 1
+        self.gathered.n_present = k
+        with nogil:
+            self.plan_from_sums()
+        return self.n_tasks
+
+    def task(self, i64 number):
+        """A task of the plan: (number of its first direction, whether it is a mirror, vector)."""
+        cdef i64 p = self.n_features
+        vector = np.array(<double[:p]> (self.vectors + number * p))
+        return self.tasks[number].first, bool(self.tasks[number].mirror), vector
+
+    def normal_of(self, i64 direction):
+        """The rounded normal of a direction of the plan: (idx, coef)."""
+        self.choose_direction(direction)
+        return self.plane()
 
     # -- asking a criterion in Python --------------------------------------------------------
 

@@ -38,7 +38,7 @@ cdef class DiscriminantFinder(PlanningFinder):
     cdef u8* flags           # and of all that is true or false
     cdef DirectionParts parts
     # Of a node, in the object that has read it:
-    cdef bint leading        # whether the best cuts are to be kept, as starts
+    cdef readonly bint leading       # whether the best cuts are to be kept, as starts
     cdef Leaders all         # of all threads
     cdef i64 n_first         # tasks of the first round
     cdef i64 n_climbs
@@ -62,4 +62,5 @@ cdef class DiscriminantFinder(PlanningFinder):
     cdef void mark_heavier(self, DiscriminantFinder owner, const Cut* cut,
                            u8* heavy) noexcept nogil
     cdef void scan_axis(self, i64 column, Cut* cut) noexcept nogil
+    cdef void join_classes(self, const u8* group, double* normal) noexcept nogil
     cdef void climb(self, DiscriminantFinder owner, i64 task, Cut* best) noexcept nogil

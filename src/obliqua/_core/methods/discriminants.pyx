@@ -23,7 +23,7 @@ from libc.string cimport memcpy, memset
 from obliqua._core.base.linalg cimport eigen_symmetric, factorise, solve_lower, solve_upper
 from obliqua._core.base.types cimport Cut, better, i64, midpoint, u8
 from obliqua._core.grow.moments cimport (
-    moments_add_all, moments_mean, moments_scatter, moments_spread,
+    moments_add_all, moments_clear, moments_combine, moments_mean, moments_scatter, moments_spread,
 )
 from obliqua._core.grow.planning cimport PlanningFinder
 from obliqua._core.search.criterion cimport excess
@@ -147,6 +147,15 @@ cdef class DiscriminantFinder(PlanningFinder):
 
     cdef void plan(self) noexcept nogil:
         moments_add_all(&self.sums, &self.gathered, self.n_classes, &self.grid)
+        if self.max_features < self.n_features:
+            self.measure_spread()
+        self.plan_discriminants()
+
+    cdef void plan_from_sums(self) noexcept nogil:
+        cdef int k
+        moments_clear(&self.sums, self.n_classes)
+        for k in range(self.gathered.n_present):
+            moments_combine(&self.sums, self.n_classes, k, 1)
         if self.max_features < self.n_features:
             self.measure_spread()
         self.plan_discriminants()
@@ -403,8 +412,7 @@ cdef class DiscriminantFinder(PlanningFinder):
         """Goes from superclass to superclass while the cut becomes better."""
         cdef i64 p = self.n_features
         cdef i64 start = (task - owner.n_first) // STEPS
-        cdef i64 i, step
-        cdef int k
+        cdef i64 step
         cdef u8* group = self.group
         cdef u8* found = self.group + self.n_classes
         cdef double* normal = self.parts.normal
@@ -413,11 +421,7 @@ cdef class DiscriminantFinder(PlanningFinder):
         memcpy(group, owner.groups + start * self.n_classes, owner.gathered.n_present)
         cut.score = owner.scores[start]
         for step in range(STEPS):
-            memset(normal, 0, p * sizeof(double))
-            for k in range(owner.gathered.n_present):
-                if group[k]:
-                    for i in range(p):
-                        normal[i] += owner.parts.share[k] * owner.parts.solved[k * p + i]
+            owner.join_classes(group, normal)
             if not owner.set_vector(normal, False, owner.vectors + (task + step) * p):
                 return
             self.make_normal(owner, task + step, 0)
@@ -435,6 +439,31 @@ cdef class DiscriminantFinder(PlanningFinder):
             if is_known(found, owner.gathered.n_present, group, 1, self.n_classes):
                 return
             memcpy(group, found, owner.gathered.n_present)
+
+    cdef void join_classes(self, const u8* group, double* normal) noexcept nogil:
+        """The direction of a superclass, in units of the grid."""
+        cdef i64 i, p = self.n_features
+        cdef int k
+        memset(normal, 0, p * sizeof(double))
+        for k in range(self.gathered.n_present):
+            if group[k]:
+                for i in range(p):
+                    normal[i] += self.parts.share[k] * self.parts.solved[k * p + i]
+
+    def superclass(self, const u8[::1] group, i64 start, i64 step):
+        """A direction of the second round: (its number, normal); None if it is an axis.
+
+        `group` says which of the classes that are there belong to the superclass.
+        """
+        cdef i64 p = self.n_features
+        self.join_classes(&group[0], self.parts.normal)
+        if not self.set_vector(self.parts.normal, False, self.vectors + self.n_tasks * p):
+            return None
+        self.tasks[self.n_tasks].mirror = False
+        self.make_normal(self, self.n_tasks, 0)
+        if self.n_coef < 2:
+            return None
+        return p + self.base + self.n_classes + p + start * STEPS + step, self.plane()
 
     def directions(self):
         """All directions of the node that was loaded, for criteria in Python."""

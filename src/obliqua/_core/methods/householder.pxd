@@ -24,6 +24,7 @@ cdef class HouseholderFinder(DiscriminantFinder):
     cdef u8* still           # per feature: whether the class at hand has no spread there
 
     cdef void plan(self) noexcept nogil
+    cdef void plan_from_sums(self) noexcept nogil
     cdef void plan_mirrors(self, int k) noexcept nogil
     cdef void plan_fisher(self) noexcept nogil
     cdef void measure_spread(self) noexcept nogil

@@ -78,6 +78,10 @@ cdef class HouseholderFinder(DiscriminantFinder):
         for k in range(self.gathered.n_present):
             moments_clear(&self.sums, k)
             moments_add(&self.sums, &self.gathered, k, k, &self.grid, NULL, 0)
+        self.plan_from_sums()
+
+    cdef void plan_from_sums(self) noexcept nogil:
+        cdef int k
         if self.settings.fisher or self.wanted or self.max_features < self.n_features:
             self.measure_spread()
         for k in range(self.gathered.n_present):

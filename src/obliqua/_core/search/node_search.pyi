@@ -35,43 +35,4 @@ class NodeSearch:
     def divide(
         self, idx: Int32Array, coef: FloatArray, threshold: float
     ) -> tuple[UInt8Array, Int64Array]: ...
-    def ranges(self, ptr: Int64Array, idx: Int32Array, coef: FloatArray) -> FloatArray: ...
-    def histogram(
-        self,
-        ptr: Int64Array,
-        idx: Int32Array,
-        coef: FloatArray,
-        direction: Int64Array,
-        low: FloatArray,
-        high: FloatArray,
-        n_bins: int,
-    ) -> tuple[Int64Array, FloatArray]: ...
-    def choose(
-        self,
-        sums: Int64Array,
-        ends: FloatArray,
-        direction: Int64Array,
-        before: Int64Array,
-        tolerance: FloatArray,
-        best_so_far: _Cut,
-    ) -> tuple[_Cut, Int64Array, Int64Array]: ...
-    def collect(
-        self,
-        ptr: Int64Array,
-        idx: Int32Array,
-        coef: FloatArray,
-        direction: Int64Array,
-        low: FloatArray,
-        high: FloatArray,
-    ) -> tuple[Int64Array, FloatArray, Int32Array, Int64Array]: ...
     def values(self, idx: Int32Array, coef: FloatArray) -> FloatArray: ...
-    def finish(
-        self,
-        interval: Int64Array,
-        values: FloatArray,
-        collected: TargetRows,
-        direction: Int64Array,
-        before: Int64Array,
-        tolerance: FloatArray,
-        best_so_far: _Cut,
-    ) -> _Cut: ...

@@ -11,9 +11,7 @@ from obliqua._core.base.target cimport Target, TargetRows, add_row, weight_at, w
 from obliqua._core.base.types cimport Cut, Scorer, View, allowed, i32, i64, make_view, midpoint, u8
 from obliqua._core.search.criterion cimport goodness
 from obliqua._core.search.direction cimport (
-    Workspace, add_number_to_bin, add_to_bin, bin_of, bin_scale, clear_bins, open_bins, project,
-    scan_sorted, scan_sorted_numbers, score_edges, search_values, tolerance_for, workspace_free,
-    workspace_init,
+    Workspace, project, search_values, tolerance_for, workspace_free, workspace_init,
 )
 
 
@@ -187,134 +185,6 @@ cdef class NodeSearch:
         free(values)
         return right, left
 
-    # -- the same steps for a part of the data ------------------------------------------------
-
-    def ranges(self, const i64[::1] ptr, const i32[::1] idx, const double[::1] coef):
-        """Per direction: smallest and largest projection, largest sum of |terms|."""
-        cdef i64 d, i, n = self.rows.shape[0]
-        result = np.empty((ptr.shape[0] - 1, 3))
-        cdef double[:, ::1] out = result
-        cdef double* values = <double*> malloc(max(n, 1) * sizeof(double))
-        if values == NULL:
-            raise MemoryError
-        with nogil:
-            for d in range(ptr.shape[0] - 1):
-                out[d, 0] = INFINITY
-                out[d, 1] = -INFINITY
-                out[d, 2] = 0.0
-                if n == 0 or ptr[d + 1] == ptr[d]:
-                    continue
-                out[d, 2] = project(&self.view, &self.rows[0], n, &idx[ptr[d]], &coef[ptr[d]],
-                                    ptr[d + 1] - ptr[d], values)
-                for i in range(n):
-                    if values[i] < out[d, 0]:
-                        out[d, 0] = values[i]
-                    if values[i] > out[d, 1]:
-                        out[d, 1] = values[i]
-        free(values)
-        return result
-
-    def histogram(self, const i64[::1] ptr, const i32[::1] idx, const double[::1] coef,
-                  const i64[::1] direction, const double[::1] low, const double[::1] high,
-                  i64 n_bins):
-        """Sums (and rows, last) per bin of some intervals, with the values at bins' ends."""
-        cdef i64 j, i, b, d, held = -1, n = self.rows.shape[0]
-        cdef int n_sums = self.scorer.n_sums
-        cdef double scale, value
-        sums = np.empty((direction.shape[0], n_bins, n_sums + 1), dtype=np.int64)
-        ends = np.empty((direction.shape[0], n_bins, 2))
-        cdef i64[:, :, ::1] sums_ = sums
-        cdef double[:, :, ::1] ends_ = ends
-        cdef double* values = <double*> malloc(max(n, 1) * sizeof(double))
-        if values == NULL:
-            raise MemoryError
-        with nogil:
-            for j in range(direction.shape[0]):
-                clear_bins(&sums_[j, 0, 0], &ends_[j, 0, 0], n_bins, n_sums)
-                d = direction[j]
-                if n == 0:
-                    continue
-                if d != held:
-                    project(&self.view, &self.rows[0], n, &idx[ptr[d]], &coef[ptr[d]],
-                            ptr[d + 1] - ptr[d], values)
-                    held = d
-                scale = bin_scale(low[j], high[j], n_bins)
-                for i in range(n):
-                    value = values[i]
-                    if not (value >= low[j] and value <= high[j]):
-                        continue
-                    b = bin_of(value, low[j], scale, n_bins)
-                    if self.target.n_numbers:
-                        add_number_to_bin(&sums_[j, 0, 0], &ends_[j, 0, 0], b, self.target, value,
-                                          self.rows[i])
-                    else:
-                        add_to_bin(&sums_[j, 0, 0], &ends_[j, 0, 0], b, n_sums, value,
-                                   self.target.rows[self.rows[i]],
-                                   weight_at(self.target, self.rows[i]))
-        free(values)
-        return sums, ends
-
-    def choose(self, const i64[:, :, ::1] sums, const double[:, :, ::1] ends,
-               const i64[::1] direction, const i64[:, ::1] before, const double[::1] tolerance,
-               best_so_far):
-        """Scores the edges of the bins: (best, interval numbers and bins that stay undecided).
-
-        `before` holds, per interval, the sums left of it and (last) the number of rows.
-        """
-        cdef Cut best
-        cdef i64 j, b, n_bins = sums.shape[1]
-        cdef int n_sums = self.scorer.n_sums
-        best.score, best.direction, best.rows_left, best.below, best.above = best_so_far
-        undecided = np.zeros((sums.shape[0], n_bins), dtype=np.uint8)
-        cdef u8[:, ::1] undecided_ = undecided
-        cdef i64* left = <i64*> malloc(2 * n_sums * sizeof(i64))
-        cdef i64* offsets = <i64*> malloc(n_bins * sizeof(i64))
-        if left == NULL or offsets == NULL:
-            free(left)
-            free(offsets)
-            raise MemoryError
-        with nogil:
-            for j in range(sums.shape[0]):
-                score_edges(&sums[j, 0, 0], &ends[j, 0, 0], n_bins, &before[j, 0],
-                            before[j, n_sums], left, left + n_sums, tolerance[j],
-                            &self.scorer, direction[j], &best)
-            for j in range(sums.shape[0]):
-                open_bins(&sums[j, 0, 0], &ends[j, 0, 0], n_bins, &before[j, 0],
-                          before[j, n_sums], left, tolerance[j], &self.scorer, direction[j],
-                          &best, offsets)
-                for b in range(n_bins):
-                    undecided_[j, b] = offsets[b] >= 0
-        free(left)
-        free(offsets)
-        found = (best.score, best.direction, best.rows_left, best.below, best.above)
-        return found, *np.nonzero(undecided)
-
-    def collect(self, const i64[::1] ptr, const i32[::1] idx, const double[::1] coef,
-                const i64[::1] direction, const double[::1] low, const double[::1] high):
-        """The rows inside some intervals: (interval, value, class or numbers, weight)."""
-        cdef i64 i, j, d, row
-        cdef int k, width = max(self.target.n_numbers, 1)
-        cdef i64[::1] inside
-        cdef i32[:, ::1] learnt
-        cdef i64[::1] weights
-        found = [(np.empty(0, dtype=np.int64), np.empty(0), np.empty((0, width), dtype=np.int32),
-                  np.empty(0, dtype=np.int64))]
-        for j in range(direction.shape[0]):
-            d = direction[j]
-            values = self.values(idx[ptr[d]:ptr[d + 1]], coef[ptr[d]:ptr[d + 1]])
-            places = np.nonzero((values >= low[j]) & (values <= high[j]))[0]
-            inside = places
-            learnt = np.empty((len(places), width), dtype=np.int32)
-            weights = np.empty(len(places), dtype=np.int64)
-            for i in range(inside.shape[0]):
-                row = self.rows[inside[i]]
-                weights[i] = weight_at(self.target, row)
-                for k in range(width):
-                    learnt[i, k] = self.target.rows[row * width + k]
-            found.append((np.full(len(places), j), values[places], np.asarray(learnt),
-                          np.asarray(weights)))
-        return tuple(np.concatenate(column) for column in zip(*found))
-
     def values(self, const i32[::1] idx, const double[::1] coef):
         """Canonical projections of the node's rows."""
         cdef i64 n = self.rows.shape[0]
@@ -324,39 +194,3 @@ cdef class NodeSearch:
             with nogil:
                 project(&self.view, &self.rows[0], n, &idx[0], &coef[0], idx.shape[0], &out[0])
         return result
-
-    def finish(self, const i64[::1] interval, const double[::1] values, TargetRows collected,
-               const i64[::1] direction, const i64[:, ::1] before, const double[::1] tolerance,
-               best_so_far):
-        """Scores every cut inside the collected intervals (rows grouped by interval)."""
-        cdef Cut best
-        cdef i64 i, j, start, end, n = interval.shape[0]
-        cdef int n_sums = self.scorer.n_sums
-        cdef const Target* target = &collected.target
-        cdef Workspace work
-        best.score, best.direction, best.rows_left, best.below, best.above = best_so_far
-        if not workspace_init(&work, n, n_sums, False, target):
-            raise MemoryError("no room to search a node")
-        with nogil:
-            for i in range(n):
-                work.classes[i] = <i32> i
-            start = 0
-            while start < n:
-                j = interval[start]
-                end = start
-                while end < n and interval[end] == j:
-                    end += 1
-                sort_order(&values[start], work.order, end - start, &work.buffers)
-                if target.n_numbers:
-                    scan_sorted_numbers(&values[start], work.classes + start, target, work.order,
-                                        end - start, &before[j, 0], before[j, n_sums],
-                                        work.left, tolerance[j], &self.scorer, direction[j],
-                                        &best)
-                else:
-                    scan_sorted(&values[start], target.rows + start, target.weights + start,
-                                work.order, end - start, &before[j, 0], before[j, n_sums],
-                                work.left, work.left + 2 * n_sums, tolerance[j], &self.scorer,
-                                direction[j], &best)
-                start = end
-            workspace_free(&work)
-        return best.score, best.direction, best.rows_left, best.below, best.above

@@ -1,0 +1,48 @@
+from obliqua._core.base.target import TargetRows
+from obliqua._typing import FloatArray, Int32Array, Int64Array, Rows, UInt8Array
+
+_Cut = tuple[float, int, int, float, float]
+_Lines = tuple[
+    Int64Array, Int64Array, Int32Array, FloatArray, FloatArray, Int32Array, FloatArray, FloatArray
+]
+
+class PartRows:
+    def __init__(self, Z: Rows, rows: Int32Array, target: TargetRows, lines: _Lines) -> None: ...
+    def ranges(self) -> FloatArray: ...
+    def divide(self, threshold: float) -> UInt8Array: ...
+    def histogram(
+        self, line: Int64Array, low: FloatArray, high: FloatArray, n_bins: int
+    ) -> tuple[Int64Array, FloatArray]: ...
+    def collect(
+        self, line: Int64Array, low: FloatArray, high: FloatArray
+    ) -> tuple[Int64Array, FloatArray, Int32Array, Int64Array]: ...
+
+class CutJudge:
+    def __init__(
+        self,
+        target: TargetRows,
+        counts: Int64Array,
+        code: int,
+        n_rows: int,
+        min_rows: int,
+        min_weight: int,
+    ) -> None: ...
+    def choose(
+        self,
+        sums: Int64Array,
+        ends: FloatArray,
+        line: Int64Array,
+        before: Int64Array,
+        tolerance: FloatArray,
+        best_so_far: _Cut,
+    ) -> tuple[_Cut, Int64Array, Int64Array]: ...
+    def finish(
+        self,
+        interval: Int64Array,
+        values: FloatArray,
+        collected: TargetRows,
+        line: Int64Array,
+        before: Int64Array,
+        tolerance: FloatArray,
+        best_so_far: _Cut,
+    ) -> _Cut: ...

@@ -1,0 +1,58 @@
+"""RowSource: where the rows of a fit are. What the engine asks of them, it asks here.
+
+Growth needs to know little of the rows of a node: sums of what is learnt, ranges, sums of
+products, histograms along directions, and the few values between which a cut is made. Each is a
+question, and answers of parts of the rows add up to that of all of them. So a source of rows has
+one thing to do, whether they are in one memory, in parts, in files or on other machines: to pass
+over its rows and answer the questions of all nodes that wait. What it may be asked stands in
+`obliqua.engine.questions`.
+
+Rows are divided without being moved: a source is told the splits so far, and finds out by itself
+which rows have come to a node. Nodes are numbered by their place: the root is 1, the children of
+k are 2 k and 2 k + 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+from obliqua._typing import FloatArray, Int32Array
+from obliqua.data.problem import Problem
+
+__all__ = ["Answers", "Hyperplane", "Questions", "RowQuestion", "RowSource", "Splits"]
+
+
+class Hyperplane(NamedTuple):
+    """A split: rows whose canonical value is at most the threshold go left."""
+
+    idx: Int32Array
+    coef: FloatArray
+    threshold: float
+
+
+class RowQuestion(Protocol):
+    """What can be asked about the rows of a node. Small, and no more than numbers."""
+
+    def of(self, problem: Problem, rows: Int32Array) -> Any:
+        """Return what some rows of a problem answer; they may be none."""
+
+    def joined(self, answers: Sequence[Any]) -> Any:
+        """Return what the rows of several parts answer together, in whatever order they come."""
+
+
+Questions: TypeAlias = Mapping[int, Sequence[RowQuestion]]  # by node
+Answers: TypeAlias = dict[int, list[Any]]  # one for each question
+Splits: TypeAlias = Mapping[int, Hyperplane]  # of all nodes that are divided
+
+
+@runtime_checkable
+class RowSource(Protocol):
+    """Rows, wherever they are."""
+
+    @property
+    def outline(self) -> Problem:
+        """All that a problem says, without its rows."""
+
+    def ask(self, questions: Questions, splits: Splits) -> Answers:
+        """Pass over the rows once, and answer the questions about the rows of some nodes."""

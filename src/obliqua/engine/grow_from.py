@@ -1,0 +1,419 @@
+"""Growing a tree from a source of rows: sums and a few values are all that it is told.
+
+The tree is the one that `obliqua.engine.grow.grow` makes of the same rows in one memory, bit for
+bit. All nodes of a level are searched together, so that each pass over the rows serves all of
+them. Nodes with few rows are not asked about in passes: their rows are fetched, and the tree below
+is grown in this memory.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from obliqua._core.base.exact import means_of_digits
+from obliqua._core.base.rng import child_key
+from obliqua._core.base.spread import means_of_sums
+from obliqua._core.grow.subtree import leaf_without_search
+from obliqua._typing import FloatArray, Int64Array
+from obliqua.criteria import Criterion, get_criterion
+from obliqua.data.problem import Problem
+from obliqua.data.row_source import Hyperplane, RowQuestion, RowSource
+from obliqua.data.target import Numbers
+from obliqua.engine.assemble import Block, Records, assemble
+from obliqua.engine.coding import Terms
+from obliqua.engine.compiled import CompiledMethod, CompiledSide
+from obliqua.engine.grow import WholeFit, grow_nodes, proposals_of
+from obliqua.engine.lines import Lines
+from obliqua.engine.moments import FixedPoint, factor_of, spread_of_sums, weight_shift
+from obliqua.engine.oblique import ObliqueCut, ObliqueSearch
+from obliqua.engine.passes import LineCut, NodeJudge, Search, Zoom, answered, quartile, together
+from obliqua.engine.proposals import Proposals
+from obliqua.engine.questions import (
+    ColumnSums,
+    LineRanges,
+    NodeRows,
+    NodeSums,
+    NumberBits,
+    NumberDigits,
+    ScatterSums,
+)
+from obliqua.engine.rules import Rules
+from obliqua.engine.search import Split
+from obliqua.tree.tree import Tree
+
+__all__ = ["grow_from"]
+
+ROOT = 1
+NODES_AT_ONCE = 64  # that wait for a pass together: their histograms must fit in memory
+FEW_ROWS = 1 << 16
+
+
+def grow_from(
+    source: RowSource,
+    proposer: Any = None,
+    criterion: str | Criterion = "twoing",
+    rules: Rules | None = None,
+    key: int = 0,
+    few_rows: int = FEW_ROWS,
+    zoom: Zoom | None = None,
+) -> Tree:
+    """Grow a tree from rows that may lie anywhere.
+
+    Parameters
+    ----------
+    source : RowSource
+        The rows: `RowsInParts`, or whatever else answers questions about them. All columns are
+        numbers, and none is missing.
+    proposer : Proposals, proposer or None
+        Where directions come from: None for axis-parallel trees, or a method whose directions
+        come from sums over rows, as those of HHCART do.
+    criterion : str or Criterion
+        How good a split is: one of the table.
+    rules : Rules
+        When to stop.
+    key : int
+        Seed of the nodes' random numbers.
+    few_rows : int
+        Nodes with so few rows are fetched, and the tree below them is grown in this memory;
+        with a limit on leaves none are.
+    zoom : Zoom
+        How closely histograms look. The tree does not depend on it.
+
+    Returns
+    -------
+    Tree
+        The tree that `grow` makes of the same rows in one memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from obliqua.data import encode
+    >>> from obliqua.engine import RowsInParts, grow_from
+    >>> X = np.arange(8.0)[:, None]
+    >>> problem = encode(X, [0, 0, 1, 1, 1, 0, 0, 0], 2)
+    >>> parts = [problem.take(np.arange(3)), problem.take(np.arange(3, 8))]
+    >>> grow_from(RowsInParts(parts), few_rows=0).threshold
+    array([4.5, 1.5])
+    """
+    proposals, measure = proposals_of(proposer), get_criterion(criterion)
+    outline = source.outline
+    outline.target.check_criterion(measure)
+    _check_sums_are_enough(outline, proposals, measure)
+    growth = _SourceGrowth(source, proposals, measure, rules or Rules(), zoom or Zoom())
+    return growth.run(key & (2**64 - 1), few_rows)
+
+
+def _check_sums_are_enough(outline: Problem, proposals: Proposals, criterion: Criterion) -> None:
+    """Refuse what cannot be grown from sums over rows."""
+    method = proposals.proposer
+    what = None
+    if criterion.code < 0:
+        what = f"the criterion {criterion.name!r}, which is written in Python,"
+    elif isinstance(method, CompiledSide):
+        what = method.needs_rows()
+        if _has_superclasses(method, outline) and not proposals.axis_parallel:
+            what = f"{type(method).__name__} with superclasses but without axis-parallel splits"
+    elif method is not None:
+        name = getattr(method, "__name__", type(method).__name__)
+        what = f"the proposer {name}, which is written in Python,"
+    if what is not None:
+        raise ValueError(
+            f"Rows in parts answer with sums; {what} must see the rows of a node themselves. "
+            "Put all rows into one memory (`grow`), or take a method that works with sums: CART, "
+            "HHCART without trimming, Discriminants."
+        )
+    if outline.coded.any():
+        columns = ", ".join(map(str, np.flatnonzero(outline.coded).tolist()))
+        raise ValueError(
+            "Trees from rows in parts are grown from numbers; columns with levels or missing "
+            f"values, here {columns} (counted from 0), are not supported yet. Put all rows into "
+            "one memory, or make numbers of these columns."
+        )
+
+
+def _has_superclasses(method: CompiledSide, outline: Problem) -> bool:
+    """Say whether directions may start from the best cuts of others."""
+    wanted = getattr(method, "discriminants", False) and getattr(method, "superclasses", False)
+    return bool(wanted) and outline.n_classes > 3
+
+
+@dataclass
+class _SourceNode:
+    """A node that waits: what its parent knows of it, and what was found."""
+
+    place: int  # see `RowSource`
+    start: int
+    end: int
+    depth: int
+    key: int
+    parent: int = -1
+    counts: Int64Array | None = None
+    split: Split | None = None
+    below: tuple[Records, list[Block]] | None = None  # grown in this memory
+
+    @property
+    def rows(self) -> int:
+        return self.end - self.start
+
+
+class _SourceGrowth:
+    """One growing tree, whose rows are elsewhere."""
+
+    def __init__(
+        self,
+        source: RowSource,
+        proposals: Proposals,
+        criterion: Criterion,
+        rules: Rules,
+        zoom: Zoom,
+    ) -> None:
+        self.source = source
+        self.proposals = proposals
+        self.criterion = criterion
+        self.zoom = zoom
+        self.few_rows = 0
+        self.splits: dict[int, Hyperplane] = {}
+        # Rows are counted by their owners.
+        self.outline = replace(source.outline, row_counts=None, row_weights=None)
+        self.gain_unit = self.outline.target.gain_unit
+        self.given_rules = rules
+        self.rules = replace(rules, min_gain=rules.min_gain / self.gain_unit)
+        self.axes = Lines.of_planes(
+            [(np.array([k], np.int32), np.ones(1)) for k in range(self.outline.n_features)]
+        )
+        self.records = Records(len(self.outline.counts))
+        self.blocks: list[Block] = []
+        self.whole = WholeFit()
+        self.method: CompiledMethod | None = None
+
+    def ask(self, *questions: RowQuestion) -> list[Any]:
+        """Ask about all rows."""
+        return self.source.ask({ROOT: questions}, self.splits)[ROOT]
+
+    # -- the whole tree ---------------------------------------------------------------------
+
+    def run(self, key: int, few_rows: int) -> Tree:
+        """Grow the tree."""
+        sums, reach = self.ask(NodeSums(), LineRanges(self.axes))
+        self._prepare(sums, reach)
+        root = _SourceNode(ROOT, 0, int(sums[-2]), 0, key)
+        if self.rules.max_leaf_nodes is None:
+            self.few_rows = few_rows
+            self._by_level(root)
+        else:
+            self._best_first(root, self.rules.max_leaf_nodes)
+        describe = str if self.method is None else self.method.describe
+        tree = assemble(self.records, self.blocks, self.outline, describe, self.gain_unit)
+        return self._with_exact_means(tree) if isinstance(self.outline.target, Numbers) else tree
+
+    def _prepare(self, sums: Int64Array, reach: FloatArray) -> None:
+        """Find out what must be known of all rows."""
+        outline, proposals = self.outline, self.proposals
+        low, high = np.ascontiguousarray(reach[:, 0]), np.ascontiguousarray(reach[:, 1])
+        total_weight = int(outline.target_rows.weight(np.ascontiguousarray(sums[:-2])))
+        if outline.fills is None:
+            ((total, pairs),) = self.ask(ColumnSums(low, high))
+            first = np.array([math.fsum(column.ravel()) for column in pairs.swapaxes(0, 1)])
+            self.outline = outline = replace(outline, fills=means_of_sums(low, high, total, first))
+        if proposals.proposer is None:
+            self.whole = WholeFit(total_weight)
+            return
+        scale = np.ones(outline.n_features)
+        if proposals.scale is not None:
+            scale = factor_of(self._widths(sums, reach, total_weight))
+        self.whole = WholeFit(total_weight, scale)
+        self.method = CompiledMethod(outline, proposals, self.criterion, self.rules, scale)
+        self.method.weight_shift = weight_shift(total_weight)
+
+    def _widths(self, sums: Int64Array, reach: FloatArray, total_weight: int) -> FloatArray:
+        """Return how wide the columns are, for the scale that is wanted."""
+        low, high, _ = reach.T
+        if self.proposals.scale == "minmax":
+            with np.errstate(over="ignore"):
+                return high - low
+        (products,) = self.ask(ScatterSums(FixedPoint.of_ranges(low, high, total_weight)))
+        width = spread_of_sums(products)
+        if self.proposals.scale == "robust":
+            looking = together(
+                *(quartile(self.axes, reach, sums, quarters, self.zoom) for quarters in (1, 3))
+            )
+            lower, upper = answered(self.source, {ROOT: looking}, self.splits)[ROOT]
+            with np.errstate(over="ignore"):
+                middle = upper - lower
+            width = np.where(middle > 0, middle, width)
+        return width
+
+    def _with_exact_means(self, tree: Tree) -> Tree:
+        """Return the tree with the means of the numbers themselves."""
+        (bits,) = self.ask(NumberBits())
+        stats = tree.stats.copy()
+        total = np.rint(stats[:, 0] / self.outline.unit).astype(np.int64)
+        stats[:, 1:-1] = 0.0
+        for output in range(len(bits)):
+            (sums,) = self.ask(NumberDigits(tree, bits, output))
+            if sums is not None:
+                stats[:, 1 + output] = means_of_digits(sums, total, tree.parent, bits, output)
+        return replace(tree, stats=stats)
+
+    def _by_level(self, root: _SourceNode) -> None:
+        level = [root]
+        while level:
+            self.consider(level)
+            level = [child for node in level for child in self.keep(node)]
+
+    def _best_first(self, root: _SourceNode, most: int) -> None:
+        """Divide the node whose split gains most next, up to so many leaves."""
+        waiting: list[tuple[float, int, _SourceNode]] = []
+        leaves, nodes = 1, [root]
+        while True:
+            self.consider(nodes)
+            for node in nodes:
+                if node.split is None:
+                    self.keep(node)
+                else:
+                    # Equal gains: the node first in path order; windows never overlap.
+                    heapq.heappush(waiting, (-node.split.gain, node.start, node))
+            if not waiting or leaves >= most:
+                break
+            nodes = self.keep(heapq.heappop(waiting)[2])
+            leaves += 1
+        for _, _, node in waiting:
+            node.split = None
+            self.keep(node)
+
+    def consider(self, nodes: Sequence[_SourceNode]) -> None:
+        """Look for the splits of nodes, together."""
+        for first in range(0, len(nodes), NODES_AT_ONCE):
+            some = nodes[first : first + NODES_AT_ONCE]
+            answered(self.source, {node.place: self._look(node) for node in some}, self.splits)
+
+    def keep(self, node: _SourceNode) -> list[_SourceNode]:
+        """Record a node, and return its children."""
+        if node.below is not None:
+            self._graft(node, *node.below)
+            return []
+        number, split = self.records.add(node, node.split), node.split
+        if split is None:
+            return []
+        axis = np.array([split.column], np.int32), np.ones(1)
+        plane = axis if split.column >= 0 else (split.idx, split.coef)
+        self.splits[node.place] = Hyperplane(*plane, split.threshold)
+        middle = node.start + split.rows_left
+        return [
+            _SourceNode(
+                place=2 * node.place + side,
+                start=start,
+                end=end,
+                depth=node.depth + 1,
+                key=child_key(node.key, side) if self.method is not None else 0,
+                parent=number,
+            )
+            for side, (start, end) in enumerate([(node.start, middle), (middle, node.end)])
+        ]
+
+    def _graft(self, node: _SourceNode, records: Records, blocks: list[Block]) -> None:
+        """Take over the nodes that were grown from fetched rows."""
+        offset = len(self.records.nodes)
+
+        def parent(number: int) -> int:
+            return node.parent if number < 0 else number + offset
+
+        self.records.nodes += [
+            record._replace(
+                start=record.start + node.start,
+                end=record.end + node.start,
+                parent=parent(record.parent),
+            )
+            for record in records.nodes
+        ]
+        self.blocks += [
+            block._replace(
+                start=block.start + np.int32(node.start),
+                end=block.end + np.int32(node.start),
+                parent_of_root=parent(block.parent_of_root),
+            )
+            for block in blocks
+        ]
+
+    # -- one node ---------------------------------------------------------------------------
+
+    def _look(self, node: _SourceNode) -> Search[None]:
+        """Find the node's split, if the rules and its cuts allow one; or all that lies below."""
+        if node.rows <= self.few_rows:
+            (rows,) = yield [NodeRows()]
+            mine = replace(rows, fills=self.outline.fills)
+            node.below = grow_nodes(
+                mine,
+                self.proposals,
+                self.criterion,
+                self.given_rules,
+                self.whole,
+                node.key,
+                node.depth,
+            )
+            return
+        sums, columns = yield [NodeSums(), LineRanges(self.axes)]
+        judge = NodeJudge(self.outline, sums, self.criterion, self.rules, self.zoom)
+        node.counts = judge.counts
+        target = self.outline.target_rows
+        if leaf_without_search(self.rules, target, judge.counts, judge.n_rows, node.depth):
+            return
+        split = yield from self._best_split(judge, columns)
+        if split is None:
+            return
+        assert self.whole.total_weight is not None
+        share = target.weight(judge.counts) / self.whole.total_weight
+        split.gain = share * split.goodness
+        if split.gain < self.rules.min_gain:
+            return
+        split.axis_gain = share * split.axis_goodness
+        node.split = split
+
+    def _best_split(self, judge: NodeJudge, columns: FloatArray) -> Search[Split | None]:
+        """The best split; without any gain in sight, the first cut if the rules want one."""
+        with_axes = self.proposals.axis_parallel
+        axes = judge.whole(self.axes, columns, np.zeros(len(self.axes)))
+        looking = judge.best(self.axes, axes if with_axes else axes.take(slice(0)))
+        oblique = self._oblique(judge, columns)
+        if oblique is None:
+            axis, found = (yield from looking), None
+        else:
+            axis, _ = yield from together(looking, oblique.plan())
+            found = yield from oblique.best(axis)
+        if found is None and axis.line < 0 and self.rules.zero_gain:
+            if with_axes:
+                axis = yield from judge.first(self.axes, axes)
+            elif oblique is not None:
+                found = yield from oblique.first()
+        if found is not None:
+            return self._oblique_split(found, axis)
+        if axis.line < 0:
+            return None
+        split = Split(axis.score, axis.line, axis.rows_left, axis.threshold, axis.line)
+        split.axis_goodness = axis.score
+        return split
+
+    def _oblique(self, judge: NodeJudge, columns: FloatArray) -> ObliqueSearch | None:
+        """Return the search for oblique cuts, if there is one."""
+        if self.method is None:
+            return None
+        every = (self.proposals.max_features or len(columns)) >= len(columns)
+        reflected = every and self.proposals.axis_parallel
+        search = ObliqueSearch(self.method, judge, columns, reflected)
+        return None if search.is_small else search
+
+    def _oblique_split(self, found: ObliqueCut, axis: LineCut) -> Split:
+        assert self.method is not None
+        cut = found.cut
+        split = Split(cut.score, found.number, cut.rows_left, cut.threshold)
+        split.terms = Terms.plain(*found.normal)
+        split.label = self.method.describe(found.number)
+        if self.proposals.axis_parallel:
+            split.axis_goodness = axis.score
+        return split

@@ -1,0 +1,215 @@
+"""The best oblique cut of a node, from sums: what a compiled finder does with rows in memory.
+
+Directions are planned by the finder itself, which needs no more than ranges and sums of products.
+As in memory, reflected rows are compared as they come, and the winner is searched once more with
+canonical values, which must confirm it; and the best cuts of a first round may be the starts of a
+second one, superclass by superclass (see `obliqua._core.methods.discriminants`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from obliqua._typing import FloatArray, Int32Array, Int64Array, UInt8Array
+from obliqua.engine.compiled import CompiledMethod
+from obliqua.engine.lines import Lines
+from obliqua.engine.moments import FixedPoint
+from obliqua.engine.passes import LineCut, NodeJudge, Search, together
+from obliqua.engine.questions import Intervals, LineRanges, ScatterSums, SumsRight
+
+__all__ = ["ObliqueCut", "ObliqueSearch"]
+
+STARTS, STEPS = 3, 4  # of superclasses, as in the compiled side
+
+
+class ObliqueCut(NamedTuple):
+    """A cut along a line."""
+
+    cut: LineCut
+    number: int  # of its direction; axes come first
+    line: Lines
+
+    @property
+    def order(self) -> tuple[float, int, int]:
+        """Its place among others: the best comes first."""
+        return -self.cut.score, self.number, self.cut.rows_left
+
+    @property
+    def normal(self) -> tuple[Int32Array, FloatArray]:
+        """Columns and coefficients, if its values are canonical."""
+        terms = slice(self.line.begin[0], self.line.end[0])
+        return self.line.idx[terms], self.line.coef[terms]
+
+
+class ObliqueSearch:
+    """Looks for the best oblique cut of a node.
+
+    Parameters
+    ----------
+    method : CompiledMethod
+        What proposes directions.
+    judge : NodeJudge
+        What is known of the node.
+    columns : ndarray of shape (n_features, 3)
+        What `LineRanges` says of the features.
+    reflected : bool
+        Whether the columns of mirrors are looked at as reflected rows.
+    """
+
+    def __init__(
+        self, method: CompiledMethod, judge: NodeJudge, columns: FloatArray, reflected: bool
+    ) -> None:
+        self._method = method
+        self._judge = judge
+        self._columns = columns
+        self._reflected = reflected
+        self._finder = method.finder(1, helper=True)
+        self._lines = Lines.of_planes([])
+        self._numbers: list[int] = []
+        self._everything: Intervals | None = None
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the node has too few rows for oblique splits."""
+        judge, fewest = self._judge, self._finder.min_rows
+        return bool(judge.n_rows < fewest and judge.rows_counted < fewest)
+
+    def plan(self) -> Search[None]:
+        """List the directions, and find out how far values reach along them."""
+        low, high = (np.ascontiguousarray(end) for end in self._columns.T[:2])
+        grid = replace(FixedPoint.of_ranges(low, high), weight_shift=self._method.weight_shift)
+        (sums,) = yield [ScatterSums(grid)]
+        n_tasks = self._finder.load_sums(
+            self._judge.counts, (low, high), (sums.weights, sums.first, sums.high, sums.low)
+        )
+        several = []
+        for first, mirror, vector in map(self._finder.task, range(n_tasks)):
+            some = np.flatnonzero(vector).tolist() if mirror else [0]
+            if mirror and self._reflected:
+                several.append(Lines.of_mirror(vector, self._method.scale))
+                self._numbers += [first + j for j in some]
+                continue
+            for j in some:
+                normal = self._finder.normal_of(first + j)
+                if len(normal[0]) >= 2:  # else it is searched with the axes
+                    several.append(Lines.of_planes([normal]))
+                    self._numbers.append(first + j)
+        self._lines = Lines.joined(several)
+        self._everything = yield from self._reach(self._lines)
+
+    def best(self, axis: LineCut) -> Search[ObliqueCut | None]:
+        """Find the best cut, if it is better than the best axis-parallel one.
+
+        Parameters
+        ----------
+        axis : LineCut
+            That one; its line is the column.
+
+        Returns
+        -------
+        generator
+            The search.
+        """
+        assert self._everything is not None
+        bar = LineCut(score=self._method.axis_bias * axis.score)
+        if getattr(self._finder, "leading", False):
+            found = yield from self._two_rounds(axis)
+        else:
+            cut = yield from self._judge.best(self._lines, self._everything, bar)
+            found = self._found(cut)
+        if found is None or not found.cut.score > bar.score:
+            return None
+        if found.line.canonical:
+            return found
+        # The winner among reflected rows must keep its promise.
+        lines = Lines.of_planes([self._finder.normal_of(found.number)])
+        if lines.end[0] < 2:
+            return None
+        cut = yield from self._along(lines, bar)
+        return None if cut.line < 0 else ObliqueCut(cut, found.number, lines)
+
+    def first(self) -> Search[ObliqueCut | None]:
+        """Find the first cut without gain."""
+        assert self._everything is not None
+        return self._found((yield from self._judge.first(self._lines, self._everything)))
+
+    def _found(self, cut: LineCut) -> ObliqueCut | None:
+        if cut.line < 0:
+            return None
+        return ObliqueCut(cut, self._numbers[cut.line], self._lines.one(cut.line))
+
+    def _reach(self, lines: Lines) -> Search[Intervals]:
+        """Find out how far values reach along lines."""
+        (reach,) = yield [LineRanges(lines)]
+        return self._judge.whole(lines, reach, lines.tolerance(reach, self._columns))
+
+    def _along(self, lines: Lines, bar: LineCut) -> Search[LineCut]:
+        everything = yield from self._reach(lines)
+        return (yield from self._judge.best(lines, everything, bar))
+
+    # -- superclasses -----------------------------------------------------------------------
+
+    def _two_rounds(self, axis: LineCut) -> Search[ObliqueCut | None]:
+        """Find the best cut among all directions and the superclasses that start from them."""
+        assert self._everything is not None
+        starts: list[ObliqueCut] = []
+        todo = self._everything
+        while len(starts) < STARTS:
+            found = self._found((yield from self._judge.best(self._lines, todo)))
+            if found is None:
+                break
+            starts.append(found)
+            todo = todo.take(todo.line != found.cut.line)
+        every = starts[:1]
+        if axis.line >= 0:
+            column = np.array([axis.line], np.int32), np.ones(1)
+            starts.append(ObliqueCut(axis, axis.line, Lines.of_planes([column])))
+        starts = sorted(starts, key=lambda start: start.order)[:STARTS]
+        groups: list[UInt8Array] = []
+        climbs = []
+        sides = yield [SumsRight(start.line, start.cut.threshold) for start in starts]
+        for number, (start, right) in enumerate(zip(starts, sides, strict=True)):
+            group = self._heavier(right)
+            if not _is_known(group, groups):
+                groups.append(group)
+                climbs.append(self._climb(number, group, start.cut.score))
+        every += [found for found in (yield from together(*climbs)) if found is not None]
+        return min(every, key=lambda found: found.order, default=None)
+
+    def _climb(self, start: int, group: UInt8Array, score: float) -> Search[ObliqueCut | None]:
+        """Go from superclass to superclass while the cut becomes better."""
+        best = None
+        for step in range(STEPS):
+            superclass = self._finder.superclass(group, start, step)
+            if superclass is None:
+                break
+            number, normal = superclass
+            line = Lines.of_planes([normal])
+            cut = yield from self._along(line, LineCut(score=score))
+            if cut.line < 0:
+                break
+            best, score = ObliqueCut(cut, number, line), cut.score
+            (right,) = yield [SumsRight(line, cut.threshold)]
+            heavier = self._heavier(right)
+            if _is_known(heavier, [group]):
+                break
+            group = heavier
+        return best
+
+    def _heavier(self, right: Int64Array) -> UInt8Array:
+        """Return which of the node's classes are more frequent to the right than in the node."""
+        counts = self._judge.counts[self._judge.counts > 0].astype(object)
+        right = right[self._judge.counts > 0].astype(object)
+        return np.array(right * counts.sum() > counts * right.sum(), dtype=np.uint8)
+
+
+def _is_known(group: UInt8Array, known: Iterable[UInt8Array]) -> bool:
+    """Say whether a superclass, or its rest, is one class or among those known."""
+    size = int(group.sum())
+    if size < 2 or len(group) - size < 2:
+        return True
+    return any(int((group == other).sum()) in (0, len(group)) for other in known)

@@ -1,0 +1,285 @@
+"""The best cut of a node whose rows can only be asked: a search in passes over them.
+
+A search is a generator: it yields questions about the rows of its node, gets the answers, and
+returns what it has found. So the searches of many nodes can go on together, and one pass over the
+rows answers the next questions of all of them.
+
+The steps are those of the search in memory (`obliqua._core.search.direction`): histograms, closer
+ones of the bins that may hide a better cut, and in the end the few values in the bins that are
+left. The cut is the one that a search over all rows in one memory finds, bit for bit, for any
+number of parts and any order of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+
+from obliqua._core.base.target import TargetRows
+from obliqua._core.search.node_search import threshold_between
+from obliqua._core.search.part_rows import CutJudge
+from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua.criteria import Criterion
+from obliqua.data.problem import Problem
+from obliqua.data.row_source import RowQuestion, RowSource, Splits
+from obliqua.data.target import Numbers
+from obliqua.engine.lines import Lines
+from obliqua.engine.questions import Intervals, LineHistogram, LineValues
+from obliqua.engine.rules import Rules
+
+__all__ = ["LineCut", "NodeJudge", "Search", "Zoom", "answered", "together"]
+
+T = TypeVar("T")
+Search: TypeAlias = Generator[list[RowQuestion], list[Any], T]
+
+FAR = 1 << 62  # a line that every other one precedes
+MOST_BINS = 1 << 16  # in a question
+MOST_VALUES = 1 << 18  # likewise
+ROWS_PER_BIN = 4
+
+
+@dataclass(frozen=True)
+class Zoom:
+    """How closely histograms look before values are collected. The tree does not depend on it.
+
+    Parameters
+    ----------
+    n_bins : int, default=256
+        Bins of an interval.
+    few_values : int, default=4096
+        Undecided bins with so few values in all are collected; more are looked at closer first.
+    most : int, default=4
+        How often to look closer before collecting all the same.
+    """
+
+    n_bins: int = 256
+    few_values: int = 4096
+    most: int = 4
+
+
+class LineCut(NamedTuple):
+    """A cut along one of some lines; the earlier line wins ties."""
+
+    score: float = 0.0
+    line: int = -1  # -1: none
+    rows_left: int = 0
+    below: float = 0.0
+    above: float = 0.0
+
+    @property
+    def threshold(self) -> float:
+        """What separates the two neighbouring values."""
+        return threshold_between(self.below, self.above)
+
+
+NO_CUT = LineCut()
+
+
+class NodeJudge:
+    """Looks for cuts of one node, of which it knows the sums.
+
+    Parameters
+    ----------
+    outline : Problem
+        What is learnt; no rows.
+    sums : ndarray of int64
+        What `NodeSums` says of the node.
+    criterion : Criterion
+        A built-in criterion.
+    rules : Rules
+        Of these, the smallest sides count here.
+    zoom : Zoom
+        How closely to look.
+    """
+
+    def __init__(
+        self, outline: Problem, sums: Int64Array, criterion: Criterion, rules: Rules, zoom: Zoom
+    ) -> None:
+        self.counts = np.ascontiguousarray(sums[:-2])
+        self.n_rows, self.rows_counted = int(sums[-2]), int(sums[-1])
+        self._numbers = isinstance(outline.target, Numbers)
+        self._zoom = zoom
+        # Without bounds no bin is ever decided, and looking closer is in vain.
+        self._most = zoom.most if criterion.convex else 0
+        least = rules.min_samples_leaf, rules.min_weight_leaf
+        self._judge = CutJudge(
+            outline.target_rows, self.counts, criterion.code, self.n_rows, *least
+        )
+
+    def whole(self, lines: Lines, reach: FloatArray, tolerance: FloatArray) -> Intervals:
+        """Return all values along lines, from the smallest to the largest of each.
+
+        Parameters
+        ----------
+        lines : Lines
+            The lines.
+        reach : ndarray of shape (n_lines, 3)
+            What `LineRanges` says of them.
+        tolerance : ndarray of shape (n_lines,)
+            Up to what difference values are equal.
+
+        Returns
+        -------
+        Intervals
+            One for each line that can be looked along.
+        """
+        low, high, size = reach.T
+        with np.errstate(over="ignore", invalid="ignore"):
+            apart = high - low > tolerance
+        finite = np.isfinite(size) & np.isfinite(tolerance)
+        use = np.flatnonzero((lines.end > lines.begin) & finite & apart)
+        none = np.zeros((len(use), len(self.counts) + 1), dtype=np.int64)
+        rows = np.full(len(use), self.n_rows)
+        return Intervals(use, low[use], high[use], none, tolerance[use], rows)
+
+    def best(self, lines: Lines, everything: Intervals, bar: LineCut = NO_CUT) -> Search[LineCut]:
+        """Find the best cut along lines, if one is better than `bar`, which it returns if not.
+
+        Parameters
+        ----------
+        lines : Lines
+            The lines.
+        everything : Intervals
+            What `whole` says of them.
+        bar : LineCut
+            A cut that every line loses a tie against, unless it is one of theirs.
+
+        Returns
+        -------
+        generator
+            The search.
+        """
+        zoom, best = self._zoom, bar
+        at_once = max(MOST_BINS // zoom.n_bins, 1)
+        for first in range(0, len(everything), at_once):
+            todo = everything.take(slice(first, first + at_once))
+            looks = 0
+            while todo.rows.sum() > zoom.few_values and looks <= self._most:
+                enough = min(MOST_BINS // len(todo), int(todo.rows.max()) // ROWS_PER_BIN)
+                n_bins = min(zoom.n_bins, max(enough, 2))
+                ((bins, ends),) = yield [LineHistogram(lines, todo.place, n_bins)]
+                cut, interval, place = self._judge.choose(
+                    bins, ends, todo.line, todo.before, todo.tolerance, best
+                )
+                best, todo = LineCut(*cut), _closer(todo, bins, ends, interval, place)
+                looks += 1
+            best = yield from self._finish(lines, todo, best)
+        return best
+
+    def first(self, lines: Lines, everything: Intervals) -> Search[LineCut]:
+        """Find the first cut without gain, if none has any.
+
+        No bound tells which one it is, so that all values of a line are needed.
+        """
+        for k in range(len(everything)):
+            best = LineCut(line=FAR)
+            best = yield from self._finish(lines, everything.take(slice(k, k + 1)), best)
+            if best.line < FAR:
+                return best
+        return LineCut()
+
+    def _finish(self, lines: Lines, todo: Intervals, best: LineCut) -> Search[LineCut]:
+        """Collect what is left in intervals, and score every cut there."""
+        for some in _pieces(todo):
+            (found,) = yield [LineValues(lines, some.place)]
+            order = np.argsort(found[0], kind="stable")
+            interval, value, learnt, weight = (np.ascontiguousarray(c[order]) for c in found)
+            rows = TargetRows(learnt, weight, some.before.shape[1] - 1, self._numbers)
+            cut = self._judge.finish(
+                interval, value, rows, some.line, some.before, some.tolerance, best
+            )
+            best = LineCut(*cut)
+        return best
+
+
+def _closer(
+    todo: Intervals, bins: Int64Array, ends: FloatArray, interval: AnyArray, place: AnyArray
+) -> Intervals:
+    """Make intervals of the undecided bins."""
+    left = np.cumsum(bins, axis=1) - bins + todo.before[:, None, :]
+    return Intervals(
+        todo.line[interval],
+        np.ascontiguousarray(ends[interval, place, 0]),
+        np.ascontiguousarray(ends[interval, place, 1]),
+        np.ascontiguousarray(left[interval, place]),
+        todo.tolerance[interval],
+        bins[interval, place, -1],
+    )
+
+
+def _pieces(todo: Intervals) -> Iterator[Intervals]:
+    """Deal intervals out into groups of not too many values."""
+    group = (np.cumsum(todo.rows) - todo.rows) // MOST_VALUES
+    for number in np.unique(group):
+        yield todo.take(np.flatnonzero(group == number))
+
+
+def quartile(
+    lines: Lines, reach: FloatArray, sums: Int64Array, quarters: int, zoom: Zoom
+) -> Search[FloatArray]:
+    """Find the values that so many quarters of the weight reach along lines.
+
+    `reach` and `sums` are what `LineRanges` and `NodeSums` say of the rows, which have classes.
+    """
+    every = np.arange(len(lines))
+    low, high = (np.ascontiguousarray(end) for end in reach.T[:2])
+    before, rows = np.zeros(len(lines), dtype=np.int64), np.full(len(lines), sums[-2])
+    enough = quarters * int(sums[:-2].sum())
+    looks = 0
+    while rows.sum() > zoom.few_values and looks <= zoom.most:
+        ((bins, ends),) = yield [LineHistogram(lines, (every, low, high), zoom.n_bins)]
+        weight = bins[..., :-1].sum(axis=-1)
+        below = before[:, None] + np.cumsum(weight, axis=1)
+        place = np.argmax(4 * below >= enough, axis=1)
+        low, high = (np.ascontiguousarray(end) for end in ends[every, place].T)
+        before, rows = (below - weight)[every, place], bins[every, place, -1]
+        looks += 1
+    (found,) = yield [LineValues(lines, (every, low, high))]
+    line, value, _, weight = (column[np.lexsort((found[1], found[0]))] for column in found)
+    reached = np.empty(len(lines))
+    for k in range(len(lines)):
+        below = before[k] + np.cumsum(weight[line == k])
+        reached[k] = value[line == k][np.argmax(4 * below >= enough)]
+    return reached
+
+
+# --- several searches --------------------------------------------------------------------------
+
+
+def _step(search: Search[T], answers: list[Any] | None) -> tuple[list[RowQuestion] | None, Any]:
+    """Go on to the next questions of a search; None, and what was found, at its end."""
+    try:
+        return search.send(answers), None  # type: ignore[arg-type]
+    except StopIteration as end:
+        return None, end.value
+
+
+def together(*searches: Search[Any]) -> Search[list[Any]]:
+    """Let several searches about one node go on together; returns what each has found."""
+    steps = [_step(search, None) for search in searches]
+    while any(asked is not None for asked, _ in steps):
+        answers = iter((yield [question for asked, _ in steps for question in asked or ()]))
+        steps = [
+            (None, found) if asked is None else _step(search, [next(answers) for _ in asked])
+            for search, (asked, found) in zip(searches, steps, strict=True)
+        ]
+    return [found for _, found in steps]
+
+
+def answered(source: RowSource, searches: Mapping[int, Search[T]], splits: Splits) -> dict[int, T]:
+    """Let the searches of several nodes go on together; returns what each has found."""
+    found: dict[int, T] = {}
+    answers: dict[int, list[Any] | None] = dict.fromkeys(searches)
+    while answers:
+        questions: dict[int, Sequence[RowQuestion]] = {}
+        for node, known in answers.items():
+            asked, result = _step(searches[node], known)
+            if asked is None:
+                found[node] = result
+            else:
+                questions[node] = asked
+        answers = dict(source.ask(questions, splits)) if questions else {}
+    return found

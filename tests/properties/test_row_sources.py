@@ -1,0 +1,318 @@
+"""Trees from rows in parts are the trees of one memory, bit for bit.
+
+Parts are ragged, some empty, some of one class; rows stand in another order; and a reducer in
+plain Python sends all that travels through `pickle`, in any order, joining some on the way.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import problems
+from core.adapter import problem_of
+from obliqua.criteria import CRITERIA
+from obliqua.data import encode
+from obliqua.data.problem import Problem, encode_numbers
+from obliqua.data.row_source import Answers, RowSource
+from obliqua.engine import (
+    OnePass,
+    Proposals,
+    RowsInMemory,
+    RowsInParts,
+    Rules,
+    Zoom,
+    grow_from,
+)
+from obliqua.engine.grow import grow
+from obliqua.methods.cart_lc import LinearCombination
+from obliqua.methods.discriminants import Discriminants
+from obliqua.methods.hhcart import Householder
+from obliqua.methods.oc1 import Climb
+from obliqua.methods.sadt import Anneal
+from problems import Case, examples
+
+PARTS = (1, 4, 16, 37)
+METHODS = {
+    "CART": None,
+    "HHCART(A)": Householder(),
+    "HHCART(D)": Householder("dominant"),
+    "nearest": Householder("dominant", tau=0.0, target="nearest"),
+    "Fisher": Householder("dominant", fisher=True),
+    "min_rows": Householder(fisher=True, min_rows="2p"),
+    "both": Householder("dominant", discriminants=True),
+    "discriminants": Discriminants(),
+}
+
+
+def cut_up(problem: Problem, n_parts: int, seed: int) -> list[Problem]:
+    """The rows in another order, in ragged parts, each with arrays of its own."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(problem.n_rows)
+    if seed % 3 == 0:  # then parts have hardly more than one class
+        order = order[np.argsort(problem.target.labels()[order], kind="stable")]
+    ends = np.sort(rng.integers(0, len(order) + 1, n_parts - 1))
+    return [problem.take(some) for some in np.split(order, ends)]
+
+
+class Post:
+    """A reducer in plain Python: what it carries is pickled, and its size is noted."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.random = random.Random(seed)
+        self.largest = 0
+        self.passes = 0
+
+    def carried(self, what: Any) -> Any:
+        letter = pickle.dumps(what)
+        self.largest = max(self.largest, len(letter))
+        return pickle.loads(letter)
+
+    def __call__(self, one_pass: OnePass, parts: Sequence[RowSource]) -> Iterator[Answers]:
+        self.passes += 1
+        held: list[Answers] = []
+        for part in self.random.sample(parts, len(parts)):
+            held.append(self.carried(self.carried(one_pass)(part)))
+            if self.random.random() < 0.5:
+                held = [one_pass.joined(held)]
+        yield from held
+
+
+zooms = st.builds(
+    Zoom, st.sampled_from([2, 3, 16, 256]), st.sampled_from([0, 5, 40, 4096]), st.integers(0, 4)
+)
+few_rows = st.sampled_from([0, 0, 0, 5, 12])
+
+
+@st.composite
+def proposals(draw: st.DrawFn, name: str) -> Proposals:
+    """A method with everything that can be asked of it."""
+    method = METHODS[name]
+    if method is None:
+        return Proposals()
+    without = getattr(method, "discriminants", False)  # their second round is not for all
+    return Proposals(
+        method,
+        axis_parallel=without or draw(st.sampled_from([True, True, True, False])),
+        max_features=draw(st.sampled_from([None, None, 1, 2])),
+        scale=draw(st.sampled_from([None, None, "standard", "robust", "minmax"])),
+        axis_bias=draw(st.sampled_from([1.0, 1.0, 0.0, 1.3])),
+    )
+
+
+# --- classes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+@examples(120)
+@given(data=st.data(), rules=problems.rules(), zoom=zooms, few=few_rows)
+def test_trees_of_classes(
+    name: str, data: st.DataObject, rules: dict[str, Any], zoom: Zoom, few: int
+) -> None:
+    """Ties, duplicates, weights, constant columns, huge and tiny values; all criteria."""
+    ordinary = data.draw(st.booleans())
+    columns = problems.ORDINARY if ordinary else problems.COLUMNS
+    problem = problem_of(data.draw(problems.cases(max_rows=40, columns=columns)))
+    proposer = data.draw(proposals(name))
+    criterion = data.draw(st.sampled_from(list(CRITERIA)))
+    n_parts, seed = data.draw(st.sampled_from(PARTS)), data.draw(st.integers(0, 99))
+    source = RowsInParts(cut_up(problem, n_parts, seed), Post(seed))
+    found = grow_from(source, proposer, criterion, Rules(**rules), few_rows=few, zoom=zoom)
+    assert found == grow(problem, proposer, criterion, Rules(**rules))
+
+
+def wide_case(n: int = 20_000) -> Case:
+    """Three classes in ten columns, with far outliers: bins must be looked into again."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, 10))
+    y = (X @ rng.normal(size=10) + 2 * rng.normal(size=n) > 0) + (X[:, 3] > 1.0)
+    X[rng.random(n) < 0.002] *= 1e5
+    return Case(X.astype(np.float32), y.astype(np.int64), 3)
+
+
+@pytest.mark.parametrize("name", ["CART", "HHCART(A)", "HHCART(D)"])
+def test_many_rows(name: str) -> None:
+    problem = problem_of(wide_case())
+    method, rules = METHODS[name], Rules(max_depth=4)
+    whole = grow(problem, method, "twoing", rules)
+    for few in (0, 2500):
+        post = Post()
+        source = RowsInParts(cut_up(problem, 5, seed=1), post)
+        assert grow_from(source, method, "twoing", rules, few_rows=few) == whole
+        assert post.passes < 20 * whole.depth
+
+
+def test_what_travels_is_small() -> None:
+    """Histograms, and the few values that they leave undecided; not the rows."""
+    problem, post = problem_of(wide_case()), Post()
+    source = RowsInParts(cut_up(problem, 2, seed=1), post)
+    grow_from(source, None, "gini", Rules(max_depth=3), few_rows=0, zoom=Zoom(32, 500))
+    assert post.largest < problem.Z.nbytes / 8
+
+
+def test_superclasses() -> None:
+    """Directions of a second round, which start from the best cuts of the first one."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 6, 1500)
+    X = rng.normal(size=(1500, 5)) + rng.normal(size=(6, 5))[y]
+    problem = encode(X, y, 6)
+    for method in (Discriminants(), Householder("dominant", discriminants=True)):
+        whole = grow(problem, method, "gini", Rules(max_depth=4))
+        assert any(label.startswith("superclass") for label in whole.origin_labels)
+        source = RowsInParts(cut_up(problem, 4, seed=1))
+        zoom = Zoom(few_values=300)
+        rules = Rules(max_depth=4)
+        assert grow_from(source, method, "gini", rules, few_rows=0, zoom=zoom) == whole
+
+
+@pytest.mark.parametrize("kind", ["integers", "tenths"])
+def test_weights_and_leaves(kind: str) -> None:
+    """A limit on leaves, with weights and with rows that count as several."""
+    case = problems.weighted(problems.integers(900), kind)
+    problem = problem_of(case)
+    for method in (None, Householder(min_rows=40)):
+        for rules in (Rules(max_leaf_nodes=9), Rules(max_leaf_nodes=1), Rules(zero_gain=True)):
+            whole = grow(problem, method, "gini", rules)
+            source = RowsInParts(cut_up(problem, 6, seed=2))
+            assert grow_from(source, method, "gini", rules, few_rows=60) == whole
+
+
+def test_large_weights() -> None:
+    """Beyond 2^36 units, weights are shortened before products are summed: by all rows' weight."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = (X.sum(axis=1) + rng.normal(size=300) > 0).astype(int)
+    problem = encode(X, y, 2, sample_weight=rng.integers(1, 2**40, 300) | 1)
+    assert problem.total_weight > 2**40
+    whole = grow(problem, Householder(fisher=True), "gini")
+    for few in (0, 50):
+        source = RowsInParts(cut_up(problem, 5, seed=1))
+        assert grow_from(source, Householder(fisher=True), "gini", few_rows=few) == whole
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@examples(120)
+@given(data=st.data(), rules=problems.rules(), zoom=zooms, few=few_rows)
+def test_trees_of_numbers(
+    n_outputs: int, data: st.DataObject, rules: dict[str, Any], zoom: Zoom, few: int
+) -> None:
+    case = data.draw(problems.cases(max_rows=40))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    y = rng.normal(size=(len(case.y), n_outputs)) * data.draw(st.sampled_from([1.0, 1e-3, 1e9]))
+    if data.draw(st.booleans()):
+        y = np.round(y)
+    problem = encode_numbers(case.X, y, sample_weight=case.sample_weight)
+    n_parts, seed = data.draw(st.sampled_from(PARTS)), data.draw(st.integers(0, 99))
+    source = RowsInParts(cut_up(problem, n_parts, seed), Post(seed))
+    found = grow_from(source, None, "squared_error", Rules(**rules), few_rows=few, zoom=zoom)
+    assert found == grow(problem, None, "squared_error", Rules(**rules))
+
+
+def test_many_numbers() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(5000, 4)).astype(np.float32)
+    y = np.column_stack([X[:, 0] * X[:, 1], 1e9 + X[:, 2], np.zeros(5000)])
+    problem = encode_numbers(X, y, sample_weight=rng.integers(1, 4, 5000))
+    whole = grow(problem, None, "squared_error", Rules(max_depth=7))
+    for few in (0, 400):
+        source = RowsInParts(cut_up(problem, 16, seed=3), Post())
+        rules = Rules(max_depth=7)
+        assert grow_from(source, None, "squared_error", rules, few_rows=few) == whole
+
+
+# --- sources ------------------------------------------------------------------------------------
+
+
+def test_one_memory_is_a_source_too() -> None:
+    problem = problem_of(problems.integers(400))
+    whole = grow(problem, Householder(), "gini")
+    source = RowsInMemory(problem)
+    assert grow_from(source, Householder(), "gini", few_rows=0) == whole
+    assert grow_from(source, Householder(), "gini", Rules(max_depth=2), few_rows=0) == grow(
+        problem, Householder(), "gini", Rules(max_depth=2)
+    )  # what it remembers of one tree does not spoil the next
+    assert grow_from(source, Householder(), "gini") == whole
+
+
+def test_parts_of_parts() -> None:
+    problem = problem_of(problems.integers(300))
+    parts = cut_up(problem, 6, seed=1)
+    nested = RowsInParts([RowsInParts(parts[:2]), RowsInParts(parts[2:5]), parts[5]])
+    assert grow_from(nested, None, "gini", few_rows=0) == grow(problem, None, "gini")
+
+
+def test_a_part_that_forgets_everything() -> None:
+    """Nothing is kept on the other side: every pass starts from all rows of the part."""
+    problem = problem_of(problems.integers(300))
+
+    def forgetful(one_pass: OnePass, parts: Sequence[RowSource]) -> Iterator[Answers]:
+        for part in parts:
+            yield pickle.loads(pickle.dumps(one_pass))(pickle.loads(pickle.dumps(part)))
+
+    source = RowsInParts(cut_up(problem, 3, seed=1), forgetful)
+    assert grow_from(source, None, "gini", few_rows=0) == grow(problem, None, "gini")
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+def one_direction(node: Any) -> Any:
+    return np.ones((1, node.n_features))
+
+
+@pytest.mark.parametrize(
+    ("proposer", "criterion", "said"),
+    [
+        (Climb(), "gini", "the method Climb must see the rows"),
+        (Anneal(), "gini", "the method Anneal must see"),
+        (LinearCombination(), "gini", "the method LinearCombination must see"),
+        (Householder(trim=0.1), "gini", r"Householder with trim=0\.1 must see"),
+        (one_direction, "gini", "the proposer one_direction, which is written in Python, must"),
+        (None, lambda left, right: 0.0, "written in Python, must see"),
+        (
+            Proposals(Discriminants(), axis_parallel=False),
+            "gini",
+            "Discriminants with superclasses but without axis-parallel splits must see",
+        ),
+        (None, "squared_error", "not for classification"),
+    ],
+)
+def test_what_needs_rows_is_refused(proposer: Any, criterion: Any, said: str) -> None:
+    problem = problem_of(problems.integers(40, n_classes=5))
+    with pytest.raises(ValueError, match=said):
+        grow_from(RowsInParts([problem]), proposer, criterion)
+
+
+def test_coded_columns_are_refused() -> None:
+    problem = problem_of(problems.integers(40))
+    coded = replace(problem, has_missing=np.array([False, True, False, True]))
+    with pytest.raises(ValueError, match=r"here 1, 3 \(counted from 0\), are not supported yet"):
+        grow_from(RowsInParts([coded]))
+
+
+def test_parts_that_cannot_be_added_are_refused() -> None:
+    X, y = np.arange(6.0)[:, None], [0, 1] * 3
+    one = encode(X, y, 2)
+    refuse = partial(pytest.raises, ValueError)
+    with refuse(match="same unit"):
+        RowsInParts([one, encode(X, y, 2, sample_weight=[0.5] * 6)])
+    with refuse(match="same grid"):
+        RowsInParts([encode_numbers(X, X[:, 0]), encode_numbers(X, 3 * X[:, 0])])
+    with refuse(match="1 columns with 2 sums and 1 columns with 3 sums"):
+        RowsInParts([one, encode(X, y, 3)])
+    with refuse(match="weights, or none; got both"):
+        RowsInParts([one, encode(X, y, 2, sample_weight=[1.0] * 5 + [2.0])])
+    with refuse(match="need a part at least"):
+        RowsInParts([])
