@@ -246,7 +246,7 @@ class _SourceGrowth:
             lower, upper = answered(self.source, {ROOT: looking}, self.splits)[ROOT]
             with np.errstate(over="ignore"):
                 middle = upper - lower
-            width = np.where(middle > 0, middle, width)
+            return np.where(middle > 0, middle, width)
         return width
 
     def _with_exact_means(self, tree: Tree) -> Tree:

@@ -9,7 +9,7 @@ One code path, in steps that add up over parts of the data:
     collect    the values in the bins that are left      (joined over parts)
     finish     sorts these few values and scores every cut
 
-In memory they run one after the other for each direction; `obliqua.engine.parts` runs them over
+In memory they run one after the other for each direction; `obliqua.engine.passes` runs them over
 parts. Every score comes from integer sums, so both find the same cut, bit for bit, and the
 same cut that sorting all rows would find.
 """
