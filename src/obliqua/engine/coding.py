@@ -8,6 +8,7 @@ numbers stand for, which goes into the tree with the split.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -64,8 +65,13 @@ class CodedNode:
             return np.zeros(self.problem.n_rows, dtype=bool)
         return np.asarray(self.absent[place[place >= 0]].any(axis=0))
 
-    def aside(self, columns: list[AnyArray]) -> Problem:
-        """Return the rows with other columns: what they are if missing values are put aside."""
+    @cached_property
+    def rows(self) -> Int32Array:
+        """The numbers of the problem's rows."""
+        return np.arange(self.problem.n_rows, dtype=np.int32)
+
+    def with_columns(self, columns: list[AnyArray]) -> Problem:
+        """Return the problem of the same rows with other columns."""
         Z = np.stack(columns, axis=1)
         target, weights = self.problem.target, self.problem.weights
         return Problem(Z, target, weights, self.problem.unit, Encoding.identity(Z.shape[1]))

@@ -187,6 +187,10 @@ class Planes(NamedTuple):
     def __len__(self) -> int:
         return len(self.ptr) - 1
 
+    def is_given(self, d: int) -> bool:
+        """Say whether the threshold of direction d was proposed with it."""
+        return self.thresholds is not None and not (self.opened is not None and self.opened[d])
+
     def only(self, chosen: BoolArray) -> Planes:
         """Return the same with all other directions empty: those are passed over."""
         sizes = np.where(chosen, np.diff(self.ptr), 0)
