@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +15,10 @@ from core.adapter import search_parts
 from obliqua._core.base.exact import exact_means
 from obliqua._core.base.target import squared_errors
 from obliqua.criteria import NUMBER_CRITERIA, get_criterion
+from obliqua.data.encoding import Column, Encoding
 from obliqua.data.problem import Problem, encode_numbers
+from obliqua.engine import axis_cuts, candidates
+from obliqua.engine import grow as growing
 from obliqua.engine.grow import grow
 from obliqua.engine.passes import Zoom
 from obliqua.engine.proposals import Proposals, read_directions
@@ -22,6 +26,7 @@ from obliqua.engine.rules import Rules
 from obliqua.engine.search import SplitSearch
 from obliqua.prune.reduced_error import node_errors
 from obliqua.tree.tree import Tree
+from problems import examples
 from reference import search
 from reference.numbers import NumberNode, grow_numbers
 
@@ -198,3 +203,41 @@ def test_means_are_exact(numbers: list[float]) -> None:
             assert abs(Fraction(float(found[node, 0])) - exact) <= abs(exact) / 2**53 + least
         else:
             assert found[node, 0] == 0.0
+
+
+@pytest.mark.parametrize("sides", [False, True])
+@examples(25)
+@given(seed=st.integers(0, 10**6), m=st.integers(1, 3), zero_gain=st.booleans())
+def test_levels_in_compiled_growth_are_those_of_the_loop(
+    sides: bool, seed: int, m: int, zero_gain: bool
+) -> None:
+    """Best first with threads, nodes are searched by Python; otherwise all of it is compiled."""
+    rng = np.random.default_rng(seed)
+    n = 120
+    Z = np.column_stack(
+        [rng.integers(0, 5, n), rng.integers(0, 4, n), rng.normal(size=n).round(1)]
+    ).astype(np.float64)
+    Z[rng.random(Z.shape) < [0.2, 0.0, 0.15]] = np.nan
+    y = rng.integers(0, 4, (n, m)) + np.nan_to_num(Z[:, :1]) * rng.integers(-1, 2, m)
+    weights = rng.integers(1, 4, n) if seed % 2 else None
+    problem = encode_numbers(np.zeros((n, 3)), y, sample_weight=weights)
+    columns = (
+        Column("a", "qualitative", tuple("vwxyz")),
+        Column("b", "qualitative", (1, 2, 3, 4)),
+    )
+    problem = replace(
+        problem,
+        Z=Z,
+        encoding=Encoding((*columns, Column("c"))),
+        n_levels=np.array([5, 4, 0], dtype=np.int32),
+        has_missing=np.array([True, False, True]),
+        sides=sides,
+    )
+    rules = Rules(best_first=True, zero_gain=zero_gain, min_samples_leaf=1 + seed % 3)
+    compiled = grow(problem, None, "squared_error", rules)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (growing, axis_cuts, candidates):
+            patch.setattr(module, "SERIAL_ROWS", 8)
+        assert grow(problem, None, "squared_error", rules, n_threads=2) == compiled
+    compiled.validate()
+    assert compiled.n_leaves > 3

@@ -179,15 +179,17 @@ class AxesAsPlanes(Candidates):
     Those are columns of levels, and all of them where a criterion in Python scores the cuts.
     """
 
-    def __init__(self, search: PlaneSearch, columns: BoolArray, when_exhaustive: bool) -> None:
+    def __init__(
+        self, search: PlaneSearch, columns: BoolArray, looked_at: bool, *, in_python: bool
+    ) -> None:
         self.search = search
         self.columns = columns
-        self.when_exhaustive = when_exhaustive  # otherwise a compiled method looks at them
-        self.in_python = not when_exhaustive
+        self.looked_at = looked_at  # by a compiled method, where something is to be gained
+        self.in_python = in_python
 
     def better(self, node: OpenNode, best: Split | None, exhaustive: bool) -> Split | None:
         """Look at each column, with missing values on both sides if they may go there."""
-        if self.when_exhaustive and not exhaustive:
+        if self.looked_at and not exhaustive:
             return best
         axes = identity_planes(len(self.columns)).only(self.columns)
         gaps = self.search.gaps(node, self.columns)
@@ -202,7 +204,8 @@ class AxesAsPlanes(Candidates):
 
     def alone(self, windows: RowWindows | None, max_rows: int) -> AxesAsPlanes:
         """Return the same for one thread."""
-        return AxesAsPlanes(self.search.alone(windows), self.columns, self.when_exhaustive)
+        search = self.search.alone(windows)
+        return AxesAsPlanes(search, self.columns, self.looked_at, in_python=self.in_python)
 
 
 def _along_one_column(best: Split | None, found: Split | None) -> Split | None:

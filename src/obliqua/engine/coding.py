@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from obliqua._core.base.linalg import product, py_eigen
 from obliqua._core.base.target import TargetRows
 from obliqua._core.grow.coding import code_columns
+from obliqua._core.grow.level_means import MeanFinder, level_means
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.encoding import Encoding
 from obliqua.data.problem import Problem
 from obliqua.data.target import Numbers
-from obliqua.data.weights import round_significant
 from obliqua.engine.moments import spread
 from obliqua.tree.layout import pointers, ranges
 
@@ -112,6 +111,11 @@ class CodedColumns:
         """What compiled code knows of them."""
         return self.columns, self.n_levels, self.fallback, self.by_node
 
+    def finder(self, max_rows: int) -> MeanFinder:
+        """Return what looks for cuts of these columns where numbers are learnt."""
+        problem = self.problem
+        return MeanFinder(problem.n_features, problem.target_rows, *self.settings, max_rows)
+
     def at(self, rows: Int32Array, counts: Int64Array) -> CodedNode:
         """Find the numbers of a node."""
         problem = self.problem
@@ -143,8 +147,7 @@ class CodedColumns:
         tables = {}
         for k in np.flatnonzero(self.n_levels).tolist():
             level = np.where(np.isnan(values[k]), self.n_levels[k], values[k]).astype(np.int64)
-            sums = rows.sums_of_groups(level, int(self.n_levels[k]) + 1)
-            tables[k] = _means_on_a_line(sums[:, 0], sums[:, 1:-2])
+            tables[k] = level_means(level, int(self.n_levels[k]) + 1, rows)
             values[k] = tables[k][level]
         one = np.zeros(values.shape[1], dtype=np.int32)
         total = values.shape[1] if weights is None else int(weights.sum())
@@ -159,18 +162,3 @@ class CodedColumns:
         )
         numbers = [tables.get(k, fills[k : k + 1]) for k in range(len(self.columns))]
         return np.concatenate(numbers), spreads
-
-
-def _means_on_a_line(weight: Int64Array, sums: Int64Array) -> FloatArray:
-    """Return a number for each level, the larger the larger its mean; 0 for one without rows.
-
-    Several outputs are seen along the direction in which the levels' means differ most.
-    """
-    here = weight > 0
-    mean = sums.sum(axis=0) / weight.sum()
-    off: FloatArray = np.zeros((len(sums), sums.shape[1]))
-    off[here] = sums[here] / weight[here, None] - mean
-    if off.shape[1] > 1:
-        _, axes = py_eigen(product(np.ascontiguousarray(off.T * weight), off))
-        off = product(off, np.ascontiguousarray(axes[:1].T))
-    return round_significant(off[:, 0])

@@ -21,12 +21,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from obliqua._core.base.rng import child_key
+from obliqua._core.grow.finder import Finder
 from obliqua._core.grow.subtree import Subtree, leaf_without_search
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.problem import Problem
 from obliqua.data.target import Classes
-from obliqua.engine.assemble import Block, Records, assemble
+from obliqua.engine.assemble import AXIS_LABEL, Block, Records, assemble
 from obliqua.engine.axis_cuts import SERIAL_ROWS, SortedColumns, plain_columns
 from obliqua.engine.candidates import (
     AxesAsPlanes,
@@ -187,14 +188,13 @@ class _Growth:
         self.windows = RowWindows(problem, coded)
         scale = self._scale() if has_proposer or coded.any() else None
         self.method = self._method(scale)
-        in_compiled = self.method is not None and self.columns is not None
         search = PlaneSearch(self.windows, self.criterion, self.rules, self.pool, self.n_threads)
         others = np.ones(problem.n_features, dtype=bool) if not compiled else ~problem.sortable
         if with_axes and others.any():
-            self.ways.append(AxesAsPlanes(search, others, when_exhaustive=in_compiled))
-        if in_compiled:
-            assert self.method is not None
-            assert self.columns is not None
+            looked_at = self.method is not None and self.columns is not None
+            by_finder = looked_at or (self.columns is not None and not has_proposer)
+            self.ways.append(AxesAsPlanes(search, others, looked_at, in_python=not by_finder))
+        if self.method is not None and self.columns is not None:
             work = (self.pool, self.n_threads)
             self.ways.append(CompiledDirections(self.method, self.windows, self.columns, *work))
         elif has_proposer:
@@ -299,7 +299,7 @@ class _Growth:
 
     def tree(self) -> Tree:
         """Return the nodes as a tree; they are used up."""
-        describe = str if self.method is None else self.method.describe
+        describe = _on_one_axis if self.method is None else self.method.describe
         return assemble(self.records, self.blocks, self.problem, describe, self.gain_unit)
 
     def _grow_subtree(self, node: OpenNode) -> None:
@@ -310,13 +310,20 @@ class _Growth:
             self.criterion.code,
             self.total_weight,
             node.rows,
-            None if self.method is None else self.method.finder(node.rows),
+            self._finder(node.rows),
             None if self.windows is None else self.windows.numbers,
         )
         window = (node.start, node.end, node.depth)
         alone = node.rows == self.problem.n_rows  # the whole tree, so nobody else needs columns
         grown = subtree.grow(*window, node.counts, node.active, self.best_first, node.key, alone)
         self.blocks.append(Block(node.parent, *grown))
+
+    def _finder(self, max_rows: int) -> Finder | None:
+        """Return what compiled growth asks beside the sorted columns."""
+        if self.method is not None:
+            return self.method.finder(max_rows)
+        coding = None if self.windows is None else self.windows.coding
+        return None if coding is None else coding.finder(max_rows)
 
     def _depth_first(self, root: OpenNode, *, hand_over: bool) -> None:
         """Divide nodes here; with `hand_over`, small ones become subtrees for the threads."""
@@ -450,6 +457,10 @@ class _Growth:
         if columns is not None:
             columns.lists.mark(rows, right.astype(np.uint8))
         return left
+
+
+def _on_one_axis(direction: int) -> str:
+    return AXIS_LABEL
 
 
 # --- growing best first --------------------------------------------------------------------------

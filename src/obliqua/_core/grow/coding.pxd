@@ -27,6 +27,7 @@ cdef struct LevelCoding:
 cdef bint coding_init(LevelCoding* coding, i64 n_coded, const i32* column, const i32* n_levels,
                       const double* usual, bint by_node, int n_classes) noexcept nogil
 cdef bint coding_note_absent(LevelCoding* coding, i64 most_rows) noexcept nogil
+cdef void fill_missing(LevelCoding* coding, i64 which, Gathered* gathered) noexcept nogil
 cdef void coding_free(LevelCoding* coding) noexcept nogil
 cdef void coding_apply(LevelCoding* coding, Gathered* gathered) noexcept nogil
 cdef double column_spread(const Gathered* gathered, i64 k) noexcept nogil
