@@ -431,7 +431,7 @@ def test_a_model_without_stand_ins(run: Run) -> None:
     Path("n.csv").write_text("x0,x1\n1,2\n1,\n1,NA\n")
     message = run("predict", "m.obliqua", "n.csv", code=1).stderr
     assert "column 'x1' has 2 empty cells, first in row 2 (line 3)" in message
-    assert "The model has nothing that stands in for what is missing." in message
+    assert "The model has no way for what is missing." in message
     builder = TreeBuilder(n_features=1, n_stats=2)
     builder.set_leaf("root", [8, 1], n_samples=9)
     obliqua.save(builder.build(), "leaf.obliqua")

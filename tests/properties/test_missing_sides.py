@@ -13,11 +13,20 @@ from hypothesis import strategies as st
 from obliqua.criteria import CRITERIA
 from obliqua.data.problem import Problem, encode, encode_numbers
 from obliqua.data.table import plain_table
+from obliqua.engine.assemble import GO_LEFT, GO_RIGHT, STAND_IN
 from obliqua.engine.grow import grow
 from obliqua.engine.proposals import AXIS, Proposals
 from obliqua.engine.rules import Rules
+from obliqua.errors import TreeError
+from obliqua.explain import margins
+from obliqua.export import export_rules
+from obliqua.methods.cart_lc import LinearCombination
 from obliqua.methods.hhcart import Householder
 from obliqua.methods.means import class_means
+from obliqua.methods.oc1 import Climb
+from obliqua.spectrum import gram
+from obliqua.tree import MissingSide, Model, TreeBuilder
+from obliqua.tree.fold import fold
 from obliqua.tree.tree import Tree
 from problems import examples
 from reference import criteria, missing, search
@@ -219,3 +228,43 @@ def test_only_missing_values_tell() -> None:
         )
         assert (tree.n_leaves, tree.coef.tolist(), tree.missing_side.tolist()) == (2, [0.0], [2])
         assert tree.apply(np.array([[1e300], [-1e300], [np.nan]])).tolist() == [1, 1, 2]
+
+
+def test_sides_are_numbered_alike() -> None:
+    assert list(MissingSide) == [STAND_IN, GO_LEFT, GO_RIGHT]
+
+
+def test_a_tree_by_hand_takes_missing_values_by_its_side() -> None:
+    builder = TreeBuilder(2, 2)
+    builder.add_split("root", {0: 1.0, 1: 1.0}, 0.0, "ab", missing="right")
+    builder.set_leaf("a", [1, 0])
+    builder.set_leaf("b", [0, 1])
+    tree = builder.build()
+    rows = np.array([[np.nan, -5.0], [np.nan, 5.0], [-1.0, -1.0]])
+    assert Model.of_tree(tree).takes_missing
+    assert tree.apply(rows).tolist() == [2, 2, 1]
+    # Nothing that is known of the first two takes them to the other side.
+    found = margins(tree, rows)
+    assert found.smallest.tolist() == [np.inf, np.inf, pytest.approx(np.sqrt(2))]
+    np.testing.assert_array_equal(found.closest()[:2], rows[:2])
+    assert str(export_rules(tree)[0]).startswith("if x0 + x1 <= 0 then")
+    assert "(x0 + x1 > 0 or any is missing)" in str(export_rules(tree)[1])
+    folded = fold(tree, matrix=[[1.0, 1.0], [0.0, -1.0]])
+    assert folded.coef.tolist() == [1.0, 0.0]
+    assert folded.apply(np.array([[-1.0, np.nan], [-1.0, 3.0]])).tolist() == [2, 1]
+    with pytest.raises(TreeError, match="2 columns"):
+        gram(folded)
+
+
+@pytest.mark.parametrize("method", [Climb(), LinearCombination()], ids=lambda m: type(m).__name__)
+def test_starts_do_not_depend_on_who_scores(method: Any) -> None:
+    """What begins at the best axis begins at the best with stand-ins, where values are missing."""
+
+    def gini(left: np.ndarray, right: np.ndarray) -> float:
+        return criteria.goodness(1, [int(v) for v in left], [int(v) for v in right])
+
+    for seed in range(8):
+        data = classes_of(seed, n=80)
+        alone = Proposals(method, axis_bias=0.0)
+        one, two = (grow(data, alone, score, Rules(max_depth=1)) for score in ("gini", gini))
+        assert one.gain[0] == pytest.approx(two.gain[0], rel=1e-9)

@@ -57,10 +57,11 @@ def assert_counted(tree: Tree, problem: Problem) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("columns", ["bc", "abc", "all"])
+@pytest.mark.parametrize("columns", ["bc", "abc", "all", "levels"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_there_and_back(method: str, columns: str, weighted: bool) -> None:
-    names = ["a", "b", "c", "colour", "side"] if columns == "all" else list(columns)
+    levels = ["colour", "side"]
+    names = {"all": ["a", "b", "c", *levels], "levels": levels}.get(columns, list(columns))
     tree, problem = grown(method, names, weighted=weighted)
     assert tree.n_leaves > 5
     rows = soft_rows(problem)

@@ -280,7 +280,7 @@ def read_as(table: NamedTable, columns: Sequence[Column], gaps: bool = True) -> 
             missing = one.is_nan()
         if problem is None and not gaps and missing is not None and missing.any():
             problem = _gaps(table, known.name, missing)
-            lacking = "The model has nothing that stands in for what is missing."
+            lacking = "The model has no way for what is missing."
         series += [] if one is None else [one]
         problems += [] if problem is None else [problem]
     if problems:

@@ -26,7 +26,10 @@ from obliqua.data.table import (
 from obliqua.data.target import Classes, Numbers, Target
 from obliqua.data.weights import checked_weights, counted_as_rows, put_on_grid
 
-__all__ = ["Problem", "encode", "encode_numbers"]
+__all__ = ["FILLS", "Problem", "encode", "encode_numbers"]
+
+#: What may become of missing numbers, see `encode`.
+FILLS = ("side", "node", "training")
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,6 +350,8 @@ def _problem(
     fill: str,
 ) -> Problem:
     """Make a problem of what was checked; `by_class`: for each row, the weight of its class."""
+    if fill not in FILLS:
+        raise ValueError(f"fill must be one of {', '.join(map(repr, FILLS))}; got {fill!r}.")
     problem = Problem(table.Z, target, None, 1.0, table.encoding)
     has_missing = table.has_missing
     if sample_weight is not None or by_class is not None:

@@ -153,10 +153,10 @@ def assemble(
     del sizes
     threshold = joined.pop("threshold")[order[inner]]
     missing = joined.pop("missing")[order[inner]]
-    _put_missing_aside(planes, threshold, missing)
     # What was never missing here may be missing later: the mean of all rows stands in for it.
     plain = np.isnan(planes["fill"])
     planes["fill"][plain] = problem.stand_ins[planes["coef_idx"][plain]]
+    _say_sides(planes, threshold, missing, problem.stand_ins)
     origin = np.full(n_nodes, -1, dtype=np.int32)
     direction = joined.pop("direction")[order[inner]]
     origin[inner], labels = _origins(direction, feature[inner], records, describe)
@@ -182,15 +182,21 @@ def assemble(
     return target.with_exact_means(tree, problem.Z, problem.weights)
 
 
-def _put_missing_aside(planes: dict[str, Any], threshold: FloatArray, missing: UInt8Array) -> None:
-    """Let splits of one column say where missing values go; `fill` is a number on that side."""
+def _say_sides(
+    planes: dict[str, Any], threshold: FloatArray, missing: UInt8Array, stand_ins: FloatArray
+) -> None:
+    """Complete the splits of one column with a side: `fill` is a number on it.
+
+    Where all values go left, the coefficient is 0, and nothing but the side parts the rows.
+    """
     plane = np.flatnonzero((missing != STAND_IN) & (np.diff(planes["coef_ptr"]) == 1))
     at, cut, missing = planes["coef_ptr"][plane], threshold[plane], missing[plane]
-    side = np.where(missing == GO_LEFT, cut, np.nextafter(cut, np.inf))
-    planes["coef"][at[missing == ALONE_RIGHT]] = 0.0
-    one = planes["coef"][at] == 1.0
-    planes["fill"][at[one]] = side[one]
-    planes["fill"][at[missing == ALONE_RIGHT]] = np.nan
+    alone = missing == ALONE_RIGHT
+    planes["coef"][at[alone]] = 0.0
+    number = np.where(missing == GO_LEFT, cut, np.nextafter(cut, np.inf))
+    number[alone] = stand_ins[planes["coef_idx"][at[alone]]]
+    said = alone | (planes["coef"][at] == 1.0)
+    planes["fill"][at[said]] = number[said]
 
 
 def _first_children(order: Int64Array, parent: Int64Array) -> Int32Array:

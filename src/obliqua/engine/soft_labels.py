@@ -48,8 +48,8 @@ def soft_problem(
     shares : ndarray of shape (n_rows, n_classes)
         What share of each row belongs to each class: none is negative, and those of a row add up
         to 1.
-    fill : {"node", "training"}, default="node"
-        What stands in for a missing number.
+    fill : {"side", "node", "training"}, default="node"
+        What becomes of a missing number, see `encode`.
     parts : int, default=0
         Into how many equal parts a row is cut at most, each of which belongs to one class. Which
         it is is drawn, so that the mean over draws is the share. 0: as exactly as weights allow

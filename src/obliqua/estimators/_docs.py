@@ -191,9 +191,9 @@ and whether the value is there is a split of its own, so that a value's absence 
 Splits of several columns are tried with the column's mean in the place of what is missing, and
 with all rows that miss something on one side. `'node'`: the mean of the column over the training
 rows at that node stands in; `'training'`: that over all training rows (the rule of OC1). Means
-are weighted, and missing numbers do not count. Where no training row of a node misses a value,
-`'side'` sends later ones with the larger part. A missing level is a level of its own where a node
-has seen one, and adds nothing elsewhere.""",
+are weighted, and missing numbers do not count. Where training rows of other nodes only miss the
+number that a split asks for, later rows go with the heavier side. A missing level is a level of
+its own where a node has seen one, and adds nothing elsewhere.""",
     ),
     "random_state": (
         "int, RandomState instance or None",

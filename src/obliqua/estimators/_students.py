@@ -94,7 +94,7 @@ def grow_student(
         problem = soft_problem(
             table,
             labels,
-            fill=getattr(method, "fill", "node"),
+            fill=method._fill(),
             parts=parts or _affordable(labels, table.Z.shape[1]),
             seed=seed + number,
         )

@@ -47,6 +47,10 @@ class Seeded:
 
     random_state: SeedLike
 
+    def _fill(self) -> str:
+        """Return what becomes of missing numbers, see `encode`."""
+        return str(getattr(self, "fill", "node"))
+
     def _key(self) -> int:
         """Draw the seed of a fit."""
         return int(check_random_state(self.random_state).randint(2**63 - 1, dtype=np.int64))
@@ -84,7 +88,7 @@ class TrainedTreesClassifier(Seeded, TreesClassifier):
             len(classes),
             sample_weight=weights,
             class_weight=self._weights_of_classes(classes, codes, weights),
-            fill=getattr(self, "fill", "node"),
+            fill=self._fill(),
         )
         return seen, problem, classes
 
@@ -123,9 +127,7 @@ class TrainedTreesRegressor(Seeded, TreesRegressor):
         weights: FloatArray | None = None
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, table.Z, dtype=np.float64)
-        problem = encode_numbers(
-            table, y, sample_weight=weights, fill=getattr(self, "fill", "node")
-        )
+        problem = encode_numbers(table, y, sample_weight=weights, fill=self._fill())
         _warn_of_a_coarse_grid(problem)
         return seen, problem, np.empty(0)
 

@@ -217,6 +217,10 @@ class C45Classifier(BaseTreeClassifier):
         self.categorical_features = categorical_features
         self.fill = fill
 
+    def _fill(self) -> str:
+        """Nothing stands in for what takes the heaviest branch."""
+        return "side" if self.fill == "side" else "node"
+
     def _proposer(self) -> "C45":
         """Return what kind of tree to grow; this method proposes nothing to the engine."""
         from obliqua.methods.c45 import C45

@@ -98,10 +98,11 @@ class CartLCClassifier(SearchingTreeClassifier):
     Notes
     -----
     'breiman' follows section 5.2 of the book. At each node a feature counts from its median, in
-    units of its interquartile range there (of its range, where that is 0); quantiles are values
-    in the data. The book searches complete rows and ordered features only; here levels become
-    numbers at each node (CRIMCOORD), and `fill` stands in for missing numbers. The book leaves
-    open what `epsilon` is, and ties: the first place wins. Nothing is random.
+    units of its interquartile range there (of its range, where that is 0); quantiles are values in
+    the data. The book searches complete rows and ordered features only; here levels become numbers
+    at each node (CRIMCOORD), and the mean there stands in for missing numbers. The start is then
+    the best cut of such columns. The book leaves open what `epsilon` is, and ties: the first place
+    wins. Nothing is random.
 
     'oc1' is as the OC1 program does it. Features are taken as they are, so that the lines depend
     on their units. No feature is left out. The last hyperplane is the split, however good the

@@ -61,7 +61,7 @@ class FisherTreeClassifier(BaseTreeClassifier):
 
     Takes qualitative features and missing values. The paper has numbers only, so this is ours: at
     each node the levels of a column become numbers found from the node's rows (CRIMCOORD, as for
-    HHCART), which enter Fisher's direction as any other feature, and `fill` stands in for a
+    HHCART), which enter Fisher's direction as any other feature, and so does what stands in for a
     missing number. A missing level is a level of its own. The split remembers these numbers.
 
     References

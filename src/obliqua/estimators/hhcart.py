@@ -87,7 +87,7 @@ class HHCartClassifier(BaseTreeClassifier):
 
     Takes qualitative features and missing values. At each node the levels of a qualitative
     feature become numbers, their first discriminant coordinate (CRIMCOORD, section 3.2 of the
-    paper), and join the other features. Each split carries what stands in for a missing value.
+    paper), and join the other features. Rows that miss a number are tried on both sides.
 
     Candidate directions at a node: p for CART, and for each class p ('dominant') or p times p
     ('all') more.

@@ -115,13 +115,6 @@ happened. Growing is not cut short. `None` sets no limit.""",
         """\
 1 prints a sentence for each stage: what was tried on held-out rows, what is grown and refined.""",
     ),
-    fill=(
-        "{'node', 'training'}",
-        """\
-What stands in for a missing number while the tree is grown: the mean of the column over the
-training rows at that node, or over all. Refinement then moves it, as it moves coefficients, so
-that being missing may count on either side.""",
-    ),
 )
 class RefinedTreeClassifier(TrainedTreesClassifier):
     """Oblique classification tree whose splits are refined together, by gradients.

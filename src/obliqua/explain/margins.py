@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.explain._planes import lengths_of, numbers_of, plane_parts, require_kinds, units_of
 from obliqua.tree.tree import Tree
-from obliqua.words.subject import read_values, subject_of
+from obliqua.words.subject import goes_aside, read_values, subject_of
 
 __all__ = ["Margins", "margins"]
 
@@ -34,11 +34,12 @@ class Margins:
         The node.
     value : ndarray of shape (n_entries,)
         The row's value along the node's normal, minus the threshold. Levels count what the node
-        gives them, and missing values what stands in for them there.
+        gives them, and missing values what stands in for them there; a row that goes to a side
+        because it misses something is put on that side of the threshold.
     distance : ndarray of shape (n_entries,)
         The Euclidean distance, ``value / |normal|``, of features divided by `scale`, when levels
         and missing values stay what they are. Infinite at a normal of zeros, and where no
-        number of the row has a part in the split.
+        number of the row has a part in the split, as where what is missing decides.
     scaled : ndarray of shape (n_entries,)
         The distance when each feature is divided by its standard deviation among the node's
         training rows instead. NaN where one of these is not known, as in a tree by
@@ -221,6 +222,10 @@ def _measured(
         scaled[at] = lengths_of(effect, used) if known else np.nan
         first = np.argmax(np.abs(effect if known else coef)) if len(coef) else 0
         lead[at] = np.where(used[:, first], coef[first], np.nan) if len(coef) else 0.0
+        # Nothing that is known of such a row takes it to the other side.
+        aside = at[goes_aside(tree, plane, here)]
+        length[aside], lead[aside] = 0.0, np.nan
+        scaled[aside] = 0.0 if known else np.nan
     return value, _ratio(value, length), _ratio(value, scaled), _ratio(value, lead)
 
 

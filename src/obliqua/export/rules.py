@@ -629,7 +629,7 @@ class Paths:
         stands_in = several and not side
         if self.exact and stands_in:
             notes += part.question.missing(digits)
-        elif self.exact and part.missing and part.low < math.inf:
+        elif (self.exact or part.question.missing_side) and part.missing and part.low < math.inf:
             text = f"({text} or {'any ' if side else ''}is missing)"
         return Between(
             text,

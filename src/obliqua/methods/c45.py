@@ -250,32 +250,32 @@ class _C45Growth(BranchingGrowth[_C45Division]):
         sums, rows = np.diff(left[last], axis=0, prepend=0), np.diff(rows_left[last], prepend=0)
         left -= (left[last] - sums)[which]
         rows_left -= (rows_left[last] - rows)[which]
-        right, rows_right = sums[which] - left, rows[which] - rows_left
-        weight = left.sum(axis=1), right.sum(axis=1)
+        weight = sums.sum(axis=1)[which]
         # Both sides keep a part of the rows that grows with the node, up to 25.
-        share = self.method.min_class_share * (weight[0] + weight[1]) / self.problem.n_classes
+        share = self.method.min_class_share * weight / self.problem.n_classes
         least = np.minimum(share, MOST_AT_THE_EDGE / self.problem.row_unit)
         # Weights such as a seventh add up to less than they should, by rounding.
         least = np.maximum(least * (1.0 - TIE), self.rules.min_weight_leaf)
-        fewest = self.rules.min_samples_leaf
-        legal = (np.minimum(*weight) >= least) & (np.minimum(rows_left, rows_right) >= fewest)
-        legal[last] = False
-        sides = np.stack([left[legal], right[legal]], axis=1)
-        cuts = _Cuts(column[legal], code[legal], sides, np.zeros(int(legal.sum()), dtype=bool))
-        gone = code[last] == self.columns.missing
-        if not gone.any():
-            return cuts
+        end = np.zeros(len(code), dtype=bool)
+        end[last] = True
+
+        def cuts(left: Int64Array, rows_left: Int64Array, able: BoolArray, aside: bool) -> _Cuts:
+            right, rows_right = sums[which] - left, rows[which] - rows_left
+            lighter = np.minimum(left.sum(axis=1), right.sum(axis=1))
+            fewer = np.minimum(rows_left, rows_right)
+            legal = able & (lighter >= least) & (fewer >= max(self.rules.min_samples_leaf, 1))
+            sides = np.stack([left[legal], right[legal]], axis=1)
+            return _Cuts(column[legal], code[legal], sides, np.full(int(legal.sum()), aside))
+
+        found = cuts(left, rows_left, ~end, False)
+        lost = code[last] == self.columns.missing
+        if not lost.any():
+            return found
         # The same with missing values on the left, but for the cut between them and values.
-        lost = np.where(gone[:, None], values.sums[use][last], 0)[which]
-        n_lost = np.where(gone, values.rows[use][last], 0)[which]
-        left, right = left + lost, right - lost
-        weight = left.sum(axis=1), right.sum(axis=1)
-        rows_left, rows_right = rows_left + n_lost, rows_right - n_lost
-        legal = (np.minimum(*weight) >= least) & (np.minimum(rows_left, rows_right) >= fewest)
-        legal &= (n_lost > 0) & (code < self.columns.missing) & (rows_right > 0)
-        sides = np.stack([left[legal], right[legal]], axis=1)
-        more = _Cuts(column[legal], code[legal], sides, np.ones(int(legal.sum()), dtype=bool))
-        both = [np.concatenate(pair) for pair in zip(cuts, more, strict=True)]
+        n_lost = np.where(lost, values.rows[use][last], 0)[which]
+        left = left + np.where(lost[:, None], values.sums[use][last], 0)[which]
+        more = cuts(left, rows_left + n_lost, (n_lost > 0) & ~end, True)
+        both = [np.concatenate(pair) for pair in zip(found, more, strict=True)]
         order = np.argsort(both[0], kind="stable")
         return _Cuts(*(part[order] for part in both))
 

@@ -47,7 +47,7 @@ from obliqua.words.phrases import (
     written_means,
     written_spread,
 )
-from obliqua.words.subject import Subject, subject_of
+from obliqua.words.subject import Subject, goes_aside, subject_of
 
 # Widths of the three parts of a strip, in inches, and what is between them.
 ASKED, ALONG, MOVED = 2.6, 3.3, 3.1
@@ -234,6 +234,10 @@ def _strip(
         lines = node_lines(subject, node, font, BOLD * ASKED, TEXT, max_terms, branch)
         return _Strip(node, branch, lines, [f"this row takes branch {name}"], None, None)
     lines = question_lines(scale, font, ASKED, TEXT, max_terms)
+    if goes_aside(tree, scale.plane, z)[0]:
+        missing = [term.name for term in scale.question.terms if np.isnan(z[0, term.column])]
+        words = font.fit(f"this row misses {', '.join(missing)}: {name}", ASKED, TEXT, bold=True)
+        return _Strip(node, branch, lines, [words], None, None)
     if scale.levels is not None:
         term = scale.question.terms[0]
         answer = [f"this row: {level_name(term, float(z[0, term.column]))}", name]

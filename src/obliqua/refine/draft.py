@@ -146,15 +146,17 @@ def _read_side(normal: FloatArray, tree: Tree, plane: int, columns: WeightColumn
     """Give what is missing such weights that it decides the side of a row."""
     first, last = tree.coef_ptr[plane : plane + 2].tolist()
     sign = 1.0 if tree.missing_side[plane] == MissingSide.RIGHT else -1.0
-    reach = float(np.abs(normal[: len(columns.sd)]).sum())
-    if reach == 0.0:  # it only asks whether the value is there
+    absent = columns.missing[tree.coef_idx[first:last]]
+    absent = absent[absent >= 0]
+    if last - first == 1 and tree.coef[first] == 0.0:  # it only asks whether the value is there
         normal[columns.constant] = -1.0 if tree.threshold[plane] >= 0.0 else 1.0
-        reach = 1.0
     middle = float(normal[columns.constant])
+    known = normal.copy()
+    known[[columns.constant, *absent]] = 0.0
+    reach = float(np.abs(known).sum()) or 1.0
     # One missing value of several must outweigh all that is known.
     away = sign * reach - middle if last - first == 1 else sign * (8.0 * reach + abs(middle))
-    absent = columns.missing[tree.coef_idx[first:last]]
-    normal[absent[absent >= 0]] = away
+    normal[absent] = away
 
 
 def tree_of(draft: Draft, rows: SoftRows, problem: Problem, label: str) -> Tree:
@@ -232,10 +234,11 @@ def _planes(normals: FloatArray, columns: WeightColumns, problem: Problem) -> di
     n_entries = np.where(plain, 0, columns.n_levels[column])
     threshold = np.bincount(plane, centre, len(normals)) - normals[:, columns.constant]
     side = np.zeros(len(normals), dtype=np.uint8)
-    for k in np.flatnonzero(plain & (coef == 0.0) & (columns.missing[column] >= 0)).tolist():
-        known, gap = normals[plane[k], [columns.constant, columns.missing[column[k]]]]
-        if gap != 0.0:
-            side[plane[k]] = MissingSide.RIGHT if known + gap > 0.0 else MissingSide.LEFT
+    alone = plain & (coef == 0.0) & (n_coef[plane] == 1) & (columns.missing[column] >= 0)
+    for k in np.flatnonzero(alone).tolist():  # it only asks whether the value is there
+        known, more = normals[plane[k], [columns.constant, columns.missing[column[k]]]]
+        if more != 0.0:
+            side[plane[k]] = MissingSide.RIGHT if known + more > 0.0 else MissingSide.LEFT
     return {
         "coef_ptr": pointers(n_coef),
         "coef_idx": column.astype(np.int32),

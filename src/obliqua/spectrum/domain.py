@@ -553,7 +553,9 @@ def split_column(tree: Tree, node: int) -> int:
     kind = NodeKind(int(tree.kind[node]))
     plane = int(tree.plane_ptr[node])
     start, end = int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1])
-    used = [k for k in range(start, end) if tree.coef[k] != 0.0]
+    # Where rows that miss something go to a side, a column without a factor has its say too.
+    every = tree.missing_side[plane] > 0
+    used = [k for k in range(start, end) if every or tree.coef[k] != 0.0]
     if kind == NodeKind.MACHINE or len(used) > 1:
         what = (
             KIND_NAMES[kind] if kind == NodeKind.MACHINE else f"a split over {len(used)} columns"

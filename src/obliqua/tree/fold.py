@@ -288,7 +288,8 @@ def _mapped_fill(tree: Tree, matrix: Any, offset: FloatArray, entries: _Entries)
     fill = entries.fill.copy()
     # A row of the matrix without entries makes a constant, which is never missing.
     constant = np.diff(matrix.indptr)[tree.coef_idx] == 0
-    known = np.flatnonzero(~np.isnan(tree.fill) & ~_has_table(tree) & ~constant)
+    sided = tree.missing_side[tree.plane_of_coef] > 0  # nothing stands in there
+    known = np.flatnonzero(~np.isnan(tree.fill) & ~_has_table(tree) & ~constant & ~sided)
     if len(known) == 0:
         return fill
     n_new = int(matrix.shape[1])

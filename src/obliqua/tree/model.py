@@ -151,7 +151,10 @@ class Model:
     @cached_property
     def takes_missing(self) -> bool:
         """Whether values may be missing: False if a tree has splits without anything for them."""
-        return all(len(t.fill) == 0 or bool(np.isfinite(t.fill).any()) for t in self.trees)
+        return all(
+            len(t.fill) == 0 or bool(np.isfinite(t.fill).any() or t.missing_side.any())
+            for t in self.trees
+        )
 
     def rows(self, X: Any) -> AnyArray:
         """Make the matrix that the trees walk of rows as a user has them.

@@ -197,7 +197,7 @@ def read_column(tree: Tree, k: int, Z: AnyArray) -> FloatArray:
 def read_values(tree: Tree, plane: int, Z: AnyArray) -> FloatArray:
     """Return the value of rows along a normal: term after term, as the tree's walk adds them.
 
-    A row that misses a feature and goes to a side of its own is not beyond the threshold there.
+    A row that goes to a side because it misses a feature is put on that side of the threshold.
     """
     terms = range(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1]))
     value = added_up(len(Z), ((tree.coef[k], read_column(tree, k, Z)) for k in terms))

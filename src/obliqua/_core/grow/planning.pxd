@@ -41,6 +41,7 @@ cdef class PlanningFinder(Finder):
     cdef bint sides          # whether missing values are tried on both sides of a cut
     cdef u8* gone            # per row: whether it misses a value of the winner
     cdef i64 capacity        # the most rows of a node
+    cdef bint helper         # whether it only looks at nodes that others have read
     cdef object measure      # a criterion in Python, or None
     cdef object trouble      # the exception that it raised
 

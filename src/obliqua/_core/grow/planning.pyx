@@ -84,6 +84,7 @@ cdef class PlanningFinder(Finder):
         self.n_features = p
         self.n_classes = n_classes
         self.capacity = capacity
+        self.helper = helper
         self.max_features = p if max_features is None else max_features
         self.grid.weight_shift = weight_shift
         self.grid.shift = <double*> malloc(p * sizeof(double))
@@ -142,7 +143,7 @@ cdef class PlanningFinder(Finder):
         if only:
             self.gathered.wanted = self.coded
             self.min_rows = NEVER
-        elif sides:
+        elif sides and not self.helper:
             self.gone = <u8*> malloc(self.capacity)
             if self.gone == NULL or not coding_note_absent(&self.coding, self.capacity):
                 raise MemoryError("no room to look for missing values")

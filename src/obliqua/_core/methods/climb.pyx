@@ -85,8 +85,7 @@ cdef class ClimbFinder(SelectingPosition):
     cdef void improve(self, Position owner, i64 task, const Cut* best) noexcept nogil:
         cdef bint started = False
         if task == 0 and self.axis_start:
-            started = self.start_at_axis(
-                owner, best.direction if best.direction < self.n_features else -1)
+            started = self.start_at_axis(owner, owner.start_column(best))
         elif self.selection == FORWARD:
             started = self.start_at_some_axis(owner)
         elif task == self.axis_start:

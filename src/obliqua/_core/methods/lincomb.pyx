@@ -141,8 +141,7 @@ cdef class LinearCombinationFinder(SelectingPosition):
     cdef void improve(self, Position owner, i64 task, const Cut* best) noexcept nogil:
         self.scale = owner.scale             # which may be that of the node
         self.activate(owner)
-        if not self.start_at_axis(owner,
-                                  best.direction if best.direction < self.n_features else -1):
+        if not self.start_at_axis(owner, owner.start_column(best)):
             self.start_in_the_middle(owner)
         if self.score >= owner.top:
             return                           # the axis-parallel cut itself

@@ -49,6 +49,7 @@ cdef class Position(PlanningFinder):
     cdef int reserve_starts(self, i64 n_starts, i64 capacity, bint helper, journal) except -1
     cdef void place(self, Position owner) noexcept nogil
     cdef void assess(self, Position owner) noexcept nogil
+    cdef i64 start_column(self, const Cut* best) noexcept nogil
     cdef bint start_at_axis(self, Position owner, i64 column) noexcept nogil
     cdef void draw_coefficients(self, Position owner, double* a) noexcept nogil
     cdef void start_anywhere(self, Position owner) noexcept nogil

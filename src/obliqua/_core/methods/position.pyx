@@ -254,6 +254,12 @@ cdef class Position(PlanningFinder):
         else:
             self.ask_score(owner)
 
+    cdef i64 start_column(self, const Cut* best) noexcept nogil:
+        """The column of the best cut; -1: it is none, or may have won by what is missing."""
+        if self.coding.n_absent or best.direction >= self.n_features:
+            return -1
+        return best.direction
+
     cdef bint start_at_axis(self, Position owner, i64 column) noexcept nogil:
         """Places the hyperplane at the best cut of a column, -1: of any; False without one."""
         cdef i64 n = owner.gathered.n, k
