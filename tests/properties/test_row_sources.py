@@ -159,31 +159,77 @@ def test_what_travels_is_small() -> None:
     assert post.largest < problem.Z.nbytes / 8
 
 
-def test_superclasses() -> None:
-    """Directions of a second round, which start from the best cuts of the first one."""
+def tiny_differences(seed: int) -> Problem:
+    """Classes differ by less than the rounding of a normal: winners may not be confirmed."""
+    rng = np.random.default_rng(seed)
+    t, z = rng.normal(size=(2, 150))
+    X = np.column_stack([t, 0.37 * t + 1e-7 * z])
+    return encode(X, (z + rng.normal(size=150) > 0).astype(int), 2)
+
+
+def neighbours(seed: int) -> Problem:
+    """Values that hardly more than rounding tells apart: what counts as equal decides."""
+    rng = np.random.default_rng(seed)
+    steps = rng.integers(0, 40, (200, 2))
+    y = (steps @ [1, -1] + 20 * rng.normal(size=200) > 0).astype(int)
+    return encode(1.0 + steps * 2.0**-46, y, 2)
+
+
+@pytest.mark.parametrize("make", [tiny_differences, neighbours])
+def test_reflected_rows_decide_and_canonical_values_confirm(make: Any) -> None:
+    for seed in range(5):
+        problem, rules = make(seed), Rules(max_depth=5)
+        source = RowsInParts(cut_up(problem, 3, seed))
+        whole = grow(problem, Householder(), "gini", rules)
+        assert grow_from(source, Householder(), "gini", rules, few_rows=0) == whole
+
+
+@pytest.mark.parametrize("spread", [0.3, 1.0])
+def test_superclasses(spread: float) -> None:
+    """Directions of a second round, which start from the best cuts of the first, and of axes."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 6, 1500)
-    X = rng.normal(size=(1500, 5)) + rng.normal(size=(6, 5))[y]
-    problem = encode(X, y, 6)
+    X = rng.normal(size=(1500, 5)) + spread * rng.normal(size=(6, 5))[y]
+    X[:, 0] += y % 2
+    problem, rules = encode(X, y, 6), Rules(max_depth=4)
     for method in (Discriminants(), Householder("dominant", discriminants=True)):
-        whole = grow(problem, method, "gini", Rules(max_depth=4))
+        whole = grow(problem, method, "gini", rules)
         assert any(label.startswith("superclass") for label in whole.origin_labels)
         source = RowsInParts(cut_up(problem, 4, seed=1))
         zoom = Zoom(few_values=300)
-        rules = Rules(max_depth=4)
         assert grow_from(source, method, "gini", rules, few_rows=0, zoom=zoom) == whole
+
+
+@pytest.mark.parametrize("scale", ["standard", "robust", "minmax"])
+def test_fetched_rows_are_scaled_as_all_rows_are(scale: str) -> None:
+    problem = problem_of(problems.gaussians(600, n_columns=3))
+    proposer = Proposals(Householder("dominant"), scale=scale)
+    whole = grow(problem, proposer, "gini")
+    for few in (0, 100):
+        source = RowsInParts(cut_up(problem, 4, seed=1))
+        assert grow_from(source, proposer, "gini", few_rows=few) == whole
 
 
 @pytest.mark.parametrize("kind", ["integers", "tenths"])
 def test_weights_and_leaves(kind: str) -> None:
     """A limit on leaves, with weights and with rows that count as several."""
-    case = problems.weighted(problems.integers(900), kind)
-    problem = problem_of(case)
+    problem = problem_of(problems.weighted(problems.integers(400), kind))
     for method in (None, Householder(min_rows=40)):
         for rules in (Rules(max_leaf_nodes=9), Rules(max_leaf_nodes=1), Rules(zero_gain=True)):
             whole = grow(problem, method, "gini", rules)
-            source = RowsInParts(cut_up(problem, 6, seed=2))
-            assert grow_from(source, method, "gini", rules, few_rows=60) == whole
+            for few in (0, 60):
+                source = RowsInParts(cut_up(problem, 6, seed=2))
+                assert grow_from(source, method, "gini", rules, few_rows=few) == whole
+
+
+def test_of_equal_gains_the_first_in_path_order_is_taken() -> None:
+    X = np.arange(16.0)[:, None]
+    problem = encode(X, [0, 1, 1, 0, 0, 1, 1, 0] * 2, 2)
+    for most in range(2, 9):
+        rules = Rules(max_leaf_nodes=most, zero_gain=True)
+        whole = grow(problem, None, "gini", rules)
+        source = RowsInParts(cut_up(problem, 3, seed=1))
+        assert grow_from(source, None, "gini", rules) == whole
 
 
 def test_large_weights() -> None:
@@ -240,9 +286,8 @@ def test_one_memory_is_a_source_too() -> None:
     whole = grow(problem, Householder(), "gini")
     source = RowsInMemory(problem)
     assert grow_from(source, Householder(), "gini", few_rows=0) == whole
-    assert grow_from(source, Householder(), "gini", Rules(max_depth=2), few_rows=0) == grow(
-        problem, Householder(), "gini", Rules(max_depth=2)
-    )  # what it remembers of one tree does not spoil the next
+    # What it remembers of one tree does not spoil the next.
+    assert grow_from(source, None, "twoing", few_rows=0) == grow(problem, None, "twoing")
     assert grow_from(source, Householder(), "gini") == whole
 
 
@@ -300,6 +345,13 @@ def test_coded_columns_are_refused() -> None:
     coded = replace(problem, has_missing=np.array([False, True, False, True]))
     with pytest.raises(ValueError, match=r"here 1, 3 \(counted from 0\), are not supported yet"):
         grow_from(RowsInParts([coded]))
+
+
+def test_no_rows_are_refused() -> None:
+    problem = problem_of(problems.integers(40))
+    nothing = problem.take(np.zeros(40, dtype=bool))
+    with pytest.raises(ValueError, match="one row at least and 2147483647 at most; got 0 in all"):
+        grow_from(RowsInParts([nothing, nothing]))
 
 
 def test_parts_that_cannot_be_added_are_refused() -> None:

@@ -52,6 +52,7 @@ __all__ = ["grow_from"]
 ROOT = 1
 NODES_AT_ONCE = 64  # that wait for a pass together: their histograms must fit in memory
 FEW_ROWS = 1 << 16
+MOST_ROWS = 2**31 - 1  # as a tree counts them
 
 
 def grow_from(
@@ -201,8 +202,14 @@ class _SourceGrowth:
     def run(self, key: int, few_rows: int) -> Tree:
         """Grow the tree."""
         sums, reach = self.ask(NodeSums(), LineRanges(self.axes))
+        n_rows = int(sums[-2])
+        if not 0 < n_rows <= MOST_ROWS:
+            raise ValueError(
+                f"A tree needs one row at least and {MOST_ROWS} at most; got {n_rows} in all. "
+                "Look at what the parts were read from, or leave rows out."
+            )
         self._prepare(sums, reach)
-        root = _SourceNode(ROOT, 0, int(sums[-2]), 0, key)
+        root = _SourceNode(ROOT, 0, n_rows, 0, key)
         if self.rules.max_leaf_nodes is None:
             self.few_rows = few_rows
             self._by_level(root)
@@ -347,9 +354,8 @@ class _SourceGrowth:
         """Find the node's split, if the rules and its cuts allow one; or all that lies below."""
         if node.rows <= self.few_rows:
             (rows,) = yield [NodeRows()]
-            mine = replace(rows, fills=self.outline.fills)
             node.below = grow_nodes(
-                mine,
+                rows,
                 self.proposals,
                 self.criterion,
                 self.given_rules,
