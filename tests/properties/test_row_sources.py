@@ -210,6 +210,17 @@ def test_fetched_rows_are_scaled_as_all_rows_are(scale: str) -> None:
         assert grow_from(source, proposer, "gini", few_rows=few) == whole
 
 
+def test_quartiles_that_end_with_a_value() -> None:
+    """A quarter of the rows has the least value: exactly that many are enough."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.arange(400) % 4, rng.normal(size=400)])
+    problem = encode(X, (X @ [1.0, 2.0] + rng.normal(size=400) > 2).astype(int), 2)
+    proposer = Proposals(Householder(), scale="robust")
+    source = RowsInParts(cut_up(problem, 4, seed=1))
+    found = grow_from(source, proposer, "gini", few_rows=0, zoom=Zoom(16, 0, 3))
+    assert found == grow(problem, proposer, "gini")
+
+
 @pytest.mark.parametrize("kind", ["integers", "tenths"])
 def test_weights_and_leaves(kind: str) -> None:
     """A limit on leaves, with weights and with rows that count as several."""
@@ -223,13 +234,12 @@ def test_weights_and_leaves(kind: str) -> None:
 
 
 def test_of_equal_gains_the_first_in_path_order_is_taken() -> None:
-    X = np.arange(16.0)[:, None]
-    problem = encode(X, [0, 1, 1, 0, 0, 1, 1, 0] * 2, 2)
+    problem = encode(np.arange(8.0)[:, None], range(8), 8)
     for most in range(2, 9):
-        rules = Rules(max_leaf_nodes=most, zero_gain=True)
-        whole = grow(problem, None, "gini", rules)
+        rules = Rules(max_leaf_nodes=most)
+        whole = grow(problem, None, "twoing", rules)
         source = RowsInParts(cut_up(problem, 3, seed=1))
-        assert grow_from(source, None, "gini", rules) == whole
+        assert grow_from(source, None, "twoing", rules) == whole
 
 
 def test_large_weights() -> None:
