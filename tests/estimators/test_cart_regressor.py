@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import obliqua
 from obliqua import CartRegressor
-from obliqua.errors import ModelFileError
+from obliqua.errors import ModelFileError, TreeError
 from obliqua.io.files import write_model
 
 
@@ -326,3 +327,10 @@ def test_near_ties_of_held_out_rows_do_not_show_their_order() -> None:
         tree = CartRegressor(pruning="reduced_error", prune_fraction=0.4, random_state=1)
         trees.add(tree.fit(X[order], y[order]).tree_.threshold.tobytes())
     assert len(trees) == 1
+
+
+def test_sparse_numbers_are_refused_by_name() -> None:
+    with pytest.raises(TypeError, match=r"sparse matrix .*toarray"):
+        CartRegressor().fit(np.eye(3), sparse.csr_array(np.eye(3)))
+    with pytest.raises(TreeError, match=r"sparse matrix .*toarray"):
+        CartRegressor().fit(np.eye(3), [1, 2, 3]).tree_.apply(sparse.csr_array(np.eye(3)))

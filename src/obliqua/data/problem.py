@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from obliqua._core.base.spread import column_means
 from obliqua._core.base.target import TargetRows
@@ -425,6 +426,11 @@ def _checked_codes(y: ArrayLike, n_rows: int, n_classes: int) -> Int32Array:
 
 
 def _checked_numbers(y: ArrayLike, n_rows: int) -> FloatArray:
+    if sparse.issparse(y):
+        raise TypeError(
+            f"y must be an array or a list; got a sparse matrix ({type(y).__name__}). Make it "
+            "dense with y.toarray()."
+        )
     try:
         numbers = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:

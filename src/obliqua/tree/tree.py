@@ -202,6 +202,11 @@ class Tree:
 
     def _as_rows(self, Z: Any) -> AnyArray:
         """Make rows that can be walked of anything like an array."""
+        if sparse.issparse(Z):
+            raise TreeError(
+                f"A tree walks arrays; got a sparse matrix ({type(Z).__name__}). Make it dense "
+                "with toarray()."
+            )
         try:
             rows: AnyArray = np.asarray(Z)
             if rows.dtype not in (_FLOAT32, _FLOAT64) or not rows.dtype.isnative:
