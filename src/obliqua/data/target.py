@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from obliqua._core.base.exact import exact_means
 from obliqua._core.base.target import TargetRows, squared_errors
+from obliqua._core.base.walk import Walker
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, Rows
 from obliqua.criteria import CRITERIA, NUMBER_CRITERIA, Criterion
 from obliqua.data.weights import MAX_TOTAL
@@ -347,8 +348,10 @@ class Numbers(Target):
 
     def with_exact_means(self, tree: T, Z: Rows, weights: Int64Array | None) -> T:
         """Replace the means of the grid by those of the numbers themselves."""
+        # A large tree takes as much memory as the rows: one copy of something at a time.
+        means = exact_means(self.values, weights, Walker(tree).apply(Z), tree.parent)
         stats = tree.stats.copy()
-        stats[:, 1:-1] = exact_means(self.values, weights, tree.apply(Z), tree.parent)
+        stats[:, 1:-1] = means
         return replace(tree, stats=stats)
 
     @staticmethod

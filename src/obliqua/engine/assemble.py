@@ -44,7 +44,8 @@ class Block(NamedTuple):
     axis_gain: FloatArray
     direction: Int64Array  # which direction a hyperplane has: a number for `describe`
     missing: UInt8Array  # where rows with missing values go
-    coef_ptr: Int64Array  # coefficients of the hyperplanes, as CSR rows over the nodes
+    # Coefficients of the hyperplanes, as CSR rows over the nodes; [0] if there are none.
+    coef_ptr: Int64Array
     coef_idx: Int32Array
     coef: FloatArray
     fill: FloatArray  # what stands in for a missing value; NaN: not known
@@ -130,16 +131,21 @@ def assemble(
     offsets = np.cumsum([0] + [len(block.start) for block in every])
     parent = np.concatenate(
         [
-            np.where(block.parent >= 0, block.parent + offset, block.parent_of_root)
+            np.where(block.parent >= 0, block.parent + np.int32(offset), block.parent_of_root)
             for block, offset in zip(every, offsets, strict=False)
-        ]
+        ],
+        dtype=np.int32,
     )
     joined = {
         name: _joined([getattr(block, name) for block in every])
         for name in Block._fields
         if name not in ("parent_of_root", "parent", "coef_ptr")
     }
-    sizes = np.concatenate([np.diff(block.coef_ptr) for block in every])
+    sizes = None
+    if len(joined["coef_idx"]):
+        sizes = np.concatenate(
+            [np.diff(b.coef_ptr) if len(b.coef_ptr) > 1 else np.zeros_like(b.start) for b in every]
+        )
     # A tree may have as many nodes as there are rows: what is not needed any more may go.
     every.clear()
     blocks.clear()
@@ -147,9 +153,13 @@ def assemble(
     n_nodes = len(order)
     first_child = _first_children(order, parent)
     del parent
+    stats = _stats(problem, joined.pop("counts"), order)
     feature = joined.pop("feature")[order]
     inner = feature != LEAF
-    planes = _planes(sizes, joined, order[inner], feature[inner])
+    if sizes is None:
+        planes = _axis_planes(feature[inner])
+    else:
+        planes = _planes(sizes, joined, order[inner], feature[inner])
     del sizes
     threshold = joined.pop("threshold")[order[inner]]
     missing = joined.pop("missing")[order[inner]]
@@ -171,7 +181,7 @@ def assemble(
         **planes,
         threshold=threshold,
         missing_side=np.minimum(missing, MissingSide.RIGHT),
-        stats=problem.stats(joined.pop("counts")[order]),
+        stats=stats,
         n_samples=(joined.pop("end") - joined.pop("start"))[order],
         gain=joined.pop("gain")[order] * gain_unit,
         axis_gain=np.where(inner, joined.pop("axis_gain")[order] * gain_unit, np.nan),
@@ -180,6 +190,18 @@ def assemble(
         task=target.task,
     )
     return target.with_exact_means(tree, problem.Z, problem.weights)
+
+
+def _stats(problem: Problem, counts: Int64Array, order: Int64Array) -> FloatArray:
+    """Return the stats of nodes in an order, some at a time."""
+    step = 1 << 16
+    some = (problem.stats(counts[order[k : k + step]]) for k in range(0, len(order), step))
+    first = next(some)
+    stats = np.empty((len(order), first.shape[1]))
+    stats[:step] = first
+    for number, part in enumerate(some, start=1):
+        stats[number * step : (number + 1) * step] = part
+    return stats
 
 
 def _say_sides(
@@ -199,7 +221,7 @@ def _say_sides(
     planes["fill"][at[said]] = number[said]
 
 
-def _first_children(order: Int64Array, parent: Int64Array) -> Int32Array:
+def _first_children(order: Int64Array, parent: Int32Array) -> Int32Array:
     """Return the first child of each node in level order; -1 for a leaf."""
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
@@ -214,6 +236,20 @@ def _joined(parts: list[Any]) -> Any:
     """Concatenate arrays; a single one that is not empty is not copied."""
     full = [part for part in parts if len(part)] or parts[:1]
     return full[0] if len(full) == 1 else np.concatenate(full)
+
+
+def _axis_planes(feature: Int32Array) -> dict[str, Any]:
+    """Lay out splits of one column each, in level order."""
+    n = len(feature)
+    return {
+        "coef_ptr": np.arange(n + 1),
+        "coef_idx": feature,
+        "coef": np.ones(n),
+        "fill": np.full(n, np.nan),
+        "spread": np.full(n, np.nan),
+        "table_ptr": np.zeros(n + 1, dtype=np.int64),
+        "table": np.empty(0),
+    }
 
 
 def _planes(

@@ -9,11 +9,12 @@ sum for each. What order rows come in does not show.
 """
 
 from libc.math cimport frexp, ldexp
+from libc.string cimport memset
 
 import numpy as np
 
 from obliqua._core.base.pairs cimport DoublePair, product
-from obliqua._core.base.types cimport i64
+from obliqua._core.base.types cimport i32, i64
 
 cdef enum:
     BITS = 26
@@ -163,26 +164,75 @@ def means_of_digits(i64[:, ::1] sums, const i64[::1] total, const i64[::1] paren
     return means
 
 
+cdef object rows_by_leaf(const i64[::1] leaf, i64 n_nodes):
+    """Where the rows of each node begin, and all rows, those of one node after another."""
+    cdef i64 i, node, count, at = 0
+    begin = np.zeros(n_nodes + 1, dtype=np.int32)
+    rows = np.empty(leaf.shape[0], dtype=np.int32)
+    cdef i32[::1] begin_ = begin, rows_ = rows
+    for i in range(leaf.shape[0]):
+        begin_[leaf[i]] += 1
+    for node in range(n_nodes + 1):
+        count = begin_[node]
+        begin_[node] = <i32> at
+        at += count
+    for i in range(leaf.shape[0]):
+        rows_[begin_[leaf[i]]] = <i32> i
+        begin_[leaf[i]] += 1
+    begin[1:] = begin[:-1].copy()                # each has moved to the next one's place
+    begin[0] = 0
+    return begin, rows
+
+
 def exact_means(const double[:, ::1] values, weights, const i64[::1] leaf, const i64[::1] parent):
     """Weighted means at all nodes, of shape (n_nodes, n_outputs); children follow their parents.
 
-    `leaf`: the node of each row. A node without rows has the mean 0.
+    `leaf`: the node of each row. A node without rows has the mean 0. A tree may have as many
+    leaves as there are rows, so only inner nodes keep digits.
     """
-    cdef i64 i, node, col, n_nodes = parent.shape[0]
+    cdef i64 i, node, col, n_nodes = parent.shape[0], n_inner = 0, row
+    cdef int k, n_digits, low, high
     cdef const i64[::1] w
     cdef bint weighted = weights is not None
+    cdef i64[MOST_DIGITS + 5] spare
+    cdef i64[MOST_DIGITS + 5] one
+    cdef i64* digits
+    cdef i32[::1] begin, rows
+    cdef i32[::1] place = np.full(n_nodes, -1, dtype=np.int32)     # among inner nodes
+    cdef i64[::1] total = np.zeros(n_nodes, dtype=np.int64)
+    cdef i64[:, ::1] sums
     means = np.zeros((n_nodes, values.shape[1]))
-    total = np.zeros(n_nodes, dtype=np.int64)
-    cdef i64[::1] total_ = total
+    cdef double[:, ::1] means_ = means
     if weighted:
         w = weights
+    begin, rows = rows_by_leaf(leaf, n_nodes)
     for i in range(values.shape[0]):
-        total_[leaf[i]] += w[i] if weighted else 1
+        total[leaf[i]] += w[i] if weighted else 1
     for node in range(n_nodes - 1, 0, -1):
-        total_[parent[node]] += total_[node]
+        total[parent[node]] += total[node]
+        if place[parent[node]] < 0:
+            place[parent[node]] = <i32> n_inner
+            n_inner += 1
     bits = number_bits(values)
     for col in range(values.shape[1]):
-        sums = digit_sums(values, weights, leaf, n_nodes, bits, col)
-        if sums is not None:
-            means[:, col] = means_of_digits(sums, total, parent, bits, col)
+        low, high = base_of(bits, col), bits[col, 1]
+        if low > high:
+            continue
+        n_digits = (high - low - 1) // BITS + 3
+        sums = np.zeros((max(n_inner, 1), n_digits), dtype=np.int64)
+        with nogil:
+            for node in range(n_nodes - 1, -1, -1):
+                digits = one
+                if place[node] >= 0:
+                    digits = &sums[place[node], 0]
+                else:
+                    memset(one, 0, sizeof(one))
+                    for i in range(begin[node], begin[node + 1]):
+                        row = rows[i]
+                        add_digits(values[row, col], w[row] if weighted else 1, low, digits)
+                if node:
+                    for k in range(n_digits):
+                        sums[place[parent[node]], k] += digits[k]
+                if total[node]:
+                    means_[node, col] = quotient(digits, n_digits, total[node], low, spare)
     return means

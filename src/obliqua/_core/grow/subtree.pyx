@@ -9,7 +9,7 @@ Python.
 """
 
 from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from obliqua._core.search.criterion cimport SQUARED_ERROR
 
 cdef enum:
     OBLIQUE = -3
+
+# The hyperplanes of a subtree without any: coef_ptr, and their terms.
+NO_PLANES = (np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32), *np.empty((3, 0)),
+             np.empty(0, dtype=np.int64), np.empty(0))
 
 cdef i64 NOWHERE = (<i64> 1) << 62       # "no direction yet" that every direction precedes
 
@@ -201,13 +205,17 @@ cdef struct SubtreeNode:
     i32 parent
     i32 depth
     i32 feature              # -1: no split, OBLIQUE: a hyperplane
-    i32 n_coef
-    i64 plane                # where its coefficients begin
-    i64 direction            # the finder's number of its direction
     double threshold
     double gain
+
+
+cdef struct FoundPlane:
+    # What a finder adds to a node.
+    i64 plane                # where its coefficients begin
+    i64 direction            # the finder's number of its direction
     double axis_gain         # of the best axis-parallel split
     u64 key                  # of its random numbers
+    i32 n_coef
 
 
 cdef class Subtree:
@@ -217,6 +225,7 @@ cdef class Subtree:
     cdef const Target* target
     cdef GrowthLimits limits
     cdef SubtreeNode* nodes
+    cdef FoundPlane* found   # per node; NULL without a finder
     cdef u8* missing         # per node: where missing values go; NULL if there are none
     cdef bint knows_missing
     cdef i64* counts
@@ -267,6 +276,7 @@ cdef class Subtree:
         free(self.row_spare)
         store_free(&self.planes)
         free(self.nodes)
+        free(self.found)
         free(self.missing)
         free(self.counts)
         free(self.slots)
@@ -294,6 +304,12 @@ cdef class Subtree:
                 self.failed = True
                 return -1
             self.counts = <i64*> grown
+            if self.rows != NULL:
+                grown = realloc(self.found, capacity * sizeof(FoundPlane))
+                if grown == NULL:
+                    self.failed = True
+                    return -1
+                self.found = <FoundPlane*> grown
             if self.knows_missing:
                 grown = realloc(self.missing, capacity)
                 if grown == NULL:
@@ -311,11 +327,9 @@ cdef class Subtree:
         node.rows_left = 0
         node.threshold = 0.0
         node.gain = 0.0
-        node.axis_gain = 0.0
-        node.n_coef = 0
-        node.plane = 0
-        node.direction = -1
-        node.key = 0
+        if self.rows != NULL:
+            memset(&self.found[self.n_nodes], 0, sizeof(FoundPlane))
+            self.found[self.n_nodes].direction = -1
         if self.knows_missing:
             self.missing[self.n_nodes] = STAND_IN
         self.n_nodes += 1
@@ -401,7 +415,7 @@ cdef class Subtree:
                        self.spare, &best, active)
         axis_score = best.score
         if self.rows != NULL:
-            self.finder.key = here.key
+            self.finder.key = self.found[node].key
             oblique = self.finder.find(&self.data, self.rows + here.start, here.end - here.start,
                                        &scorer, &best, self.columns.side)
             axis_score = self.finder.axis_score
@@ -420,7 +434,8 @@ cdef class Subtree:
         if best.direction < 0:
             return False
         here.gain = share * best.score
-        here.axis_gain = share * axis_score
+        if self.rows != NULL:
+            self.found[node].axis_gain = share * axis_score
         if here.gain < self.limits.min_gain:
             here.gain = 0.0
             return False
@@ -428,9 +443,9 @@ cdef class Subtree:
         if self.knows_missing:
             self.missing[node] = <u8> (self.finder.missing if oblique else best.missing)
         if oblique:
-            here.direction = best.direction
-            here.plane = self.planes.n_terms
-            here.n_coef = <i32> self.finder.n_coef
+            self.found[node].direction = best.direction
+            self.found[node].plane = self.planes.n_terms
+            self.found[node].n_coef = <i32> self.finder.n_coef
             here.threshold = self.finder.threshold
             if not store_keep(&self.planes, self.finder):
                 self.failed = True
@@ -448,8 +463,9 @@ cdef class Subtree:
         right[0] = self.add_node(middle, here.end, <i32> node, here.depth + 1)
         if self.failed:
             return
-        self.nodes[left[0]].key = key_of_child(here.key, 0)
-        self.nodes[right[0]].key = key_of_child(here.key, 1)
+        if self.rows != NULL:
+            self.found[left[0]].key = key_of_child(self.found[node].key, 0)
+            self.found[right[0]].key = key_of_child(self.found[node].key, 1)
         if here.feature == OBLIQUE:              # the finder has marked the sides
             self.columns.sum_left(self.rows + here.start, here.end - here.start,
                                   self.sums(left[0]))
@@ -582,7 +598,8 @@ cdef class Subtree:
         with nogil:
             root = self.add_node(start, end, -1, depth)
             if root >= 0:
-                self.nodes[root].key = key
+                if self.rows != NULL:
+                    self.found[root].key = key
                 for c in range(self.target.n_sums):
                     self.sums(root)[c] = counts[c]
                 if not self.is_leaf(root):
@@ -607,22 +624,18 @@ cdef class Subtree:
     cdef object export(self):
         cdef i64 k, c, n = self.n_nodes
         cdef int n_sums = self.target.n_sums
-        start, end, parent, depth, feature, n_coef = np.empty((6, n), dtype=np.int32)
-        threshold, gain = np.empty((2, n), dtype=np.float64)
         counts = np.empty((n, n_sums), dtype=np.int64)
-        # Without a finder there are no hyperplanes, and axes are the best splits.
-        axis_gain = gain if self.finder is None else np.empty(n)
-        direction, plane = np.full((2, 1 if self.finder is None else n), -1, dtype=np.int64)
-        cdef i32[::1] start_ = start, end_ = end, parent_ = parent, depth_ = depth
-        cdef i32[::1] feature_ = feature, n_coef_ = n_coef
-        cdef double[::1] threshold_ = threshold, gain_ = gain, axis_gain_ = axis_gain
-        cdef i64[::1] direction_ = direction, plane_ = plane
         cdef i64[:, ::1] counts_ = counts
         for k in range(n):
             for c in range(n_sums):
                 counts_[k, c] = self.counts[k * n_sums + c]
         free(self.counts)
         self.counts = NULL
+        start, end, parent, depth, feature = np.empty((5, n), dtype=np.int32)
+        threshold, gain = np.empty((2, n), dtype=np.float64)
+        cdef i32[::1] start_ = start, end_ = end, parent_ = parent, depth_ = depth
+        cdef i32[::1] feature_ = feature
+        cdef double[::1] threshold_ = threshold, gain_ = gain
         for k in range(n):
             start_[k] = self.nodes[k].start
             end_[k] = self.nodes[k].end
@@ -631,22 +644,37 @@ cdef class Subtree:
             feature_[k] = self.nodes[k].feature
             threshold_[k] = self.nodes[k].threshold
             gain_[k] = self.nodes[k].gain
-            n_coef_[k] = self.nodes[k].n_coef if self.nodes[k].feature == OBLIQUE else 0
-            if self.finder is not None:
-                axis_gain_[k] = self.nodes[k].axis_gain
-                direction_[k] = self.nodes[k].direction
-                plane_[k] = self.nodes[k].plane
         free(self.nodes)
         self.nodes = NULL
         missing = np.zeros(n if self.knows_missing else 1, dtype=np.uint8)
         cdef u8[::1] missing_ = missing
         if self.knows_missing:
             memcpy(&missing_[0], self.missing, n)
-        coef_ptr = np.concatenate([[0], np.cumsum(n_coef, dtype=np.int64)])
-        # Of nodes that became leaves after all, the hyperplanes are left out.
+        found = self.export_planes(feature)
+        return (start, end, parent, depth, feature, threshold, gain, counts,
+                gain if found is None else found[0],
+                np.broadcast_to(np.int64(-1), n) if found is None else found[1],
+                np.broadcast_to(missing, n),
+                *(NO_PLANES if found is None else found[2:]))
+
+    cdef object export_planes(self, feature):
+        """What the finder has added: (axis gains, directions, coef_ptr, terms), or None."""
+        cdef i64 k, n = self.n_nodes
+        if self.rows == NULL:
+            return None
+        axis_gain = np.empty(n)
+        direction, plane = np.empty((2, n), dtype=np.int64)
+        n_coef = np.zeros(n, dtype=np.int64)
+        cdef double[::1] axis_gain_ = axis_gain
+        cdef i64[::1] direction_ = direction, plane_ = plane, n_coef_ = n_coef
+        cdef const i32[::1] feature_ = feature
+        for k in range(n):
+            axis_gain_[k] = self.found[k].axis_gain
+            direction_[k] = self.found[k].direction
+            plane_[k] = self.found[k].plane
+            if feature_[k] == OBLIQUE:           # else it became a leaf after all
+                n_coef_[k] = self.found[k].n_coef
         used = feature == OBLIQUE
-        some = plane[used] if self.finder is not None else plane[:0]
-        planes = store_export(&self.planes, some, n_coef[used].astype(np.int64))
+        planes = store_export(&self.planes, plane[used], n_coef[used])
         store_free(&self.planes)                 # tables of many levels are large
-        return (start, end, parent, depth, feature, threshold, gain, counts, axis_gain,
-                np.broadcast_to(direction, n), np.broadcast_to(missing, n), coef_ptr, *planes)
+        return axis_gain, direction, np.concatenate([[0], np.cumsum(n_coef)]), *planes
