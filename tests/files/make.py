@@ -109,6 +109,18 @@ def numbers() -> Model:
     return Model((tree, tree.subtree(2)), "mean", Encoding.identity(4), np.zeros(0))
 
 
+def sides() -> Tree:
+    """Splits that say where missing values go; the first asks for nothing else."""
+    builder = obliqua.TreeBuilder(n_features=3, n_stats=2)
+    builder.add_split("r", {1: 0.0}, 0.0, ("l", "m"), fill={1: 2.5}, missing="right")
+    builder.add_split("l", {0: 1.0}, 0.25, ("ll", "lr"), fill={0: 0.25}, missing="left")
+    builder.add_split("m", {0: 1.0, 2: -0.5}, 0.1, ("ml", "mr"), missing="right")
+    builder.add_split("ml", {2: 1.0}, 1.0, ("mll", "mlr"), fill={2: 3.0})
+    for number, leaf in enumerate(("ll", "lr", "mll", "mlr", "mr")):
+        builder.set_leaf(leaf, [number + 1.0, 5.0 - number], 6)
+    return builder.build()
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "cart": cart,
     "hhcart_with_names": hhcart_with_names,
@@ -120,15 +132,17 @@ MODELS: dict[str, Callable[[], Any]] = {
     "sum_of_counts": student,  # written before there were trees of numbers
     "sum_of_numbers": student,
     "numbers": numbers,
+    "sides": sides,
 }
 
 
 def rows_for(name: str) -> np.ndarray:
     """Rows that reach many leaves; with missing values where the tree knows what to do."""
-    if name != "every_kind_of_node":
+    if name not in ("every_kind_of_node", "sides"):
         return iris()[0][::9]
     values = [-2.0, -0.1, 0.3, 0.75, math.nan]
-    return np.array([[a, b, c] for a in values for b in (-1.0, 3.0) for c in (0, 2, 7, math.nan)])
+    second = (-1.0, 3.0) if name == "every_kind_of_node" else (-1.0, math.nan)
+    return np.array([[a, b, c] for a in values for b in second for c in (0, 2, 7, math.nan)])
 
 
 def plain(array: np.ndarray) -> list[Any]:
