@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from obliqua import C45Classifier, OC1Classifier
 from obliqua._typing import AnyArray, Int64Array
 from obliqua.select.methods import Method
 from obliqua.select.result import mean_and_sd
@@ -37,19 +39,22 @@ N_FOLDS = 5
 UNKNOWN = (float("nan"), float("nan"))
 
 
-# What stands in for a missing value in the papers' systems, if it is not the mean of the node:
-# none of them tried sides.
-_FILLS = {"OC1Classifier": "training", "C45Classifier": "heaviest"}
-
-
 def as_published(method: Method, seed: int) -> Any:
-    """Return the estimator of a method, with missing values handled as its paper does."""
+    """Return the estimator of a method, with missing values handled as its paper does.
+
+    No paper tries sides: OC1 fills in the mean of all rows, C4.5 goes with most rows, and what the
+    others leave open was the mean of the node here before there were sides.
+    """
     model = method.make(seed)
+    if not isinstance(model, BaseEstimator):
+        return model
     parts = model.get_params()
     for name in parts:
         if name.rpartition("__")[2] == "fill" and name not in method.params:
             owner = parts.get(name.rpartition("__")[0], model)
-            model.set_params(**{name: _FILLS.get(type(owner).__name__, "node")})
+            fill = "training" if isinstance(owner, OC1Classifier) else "node"
+            fill = "heaviest" if isinstance(owner, C45Classifier) else fill
+            model.set_params(**{name: fill})
     return model
 
 

@@ -23,7 +23,6 @@ from obliqua.tree.layout import (
     ARRAYS,
     KIND_NAMES,
     NO_CHILD,
-    MissingSide,
     NodeKind,
     as_field,
     pointers,
@@ -683,21 +682,6 @@ class Tree:
             every = np.where(cut >= 0, np.inf, -np.inf)
             node_threshold[self.node_of_plane[plane]] = np.where(coef > 0, cut / coef, every)
         return _constant(node_threshold)
-
-    @cached_property
-    def missing_go_to_left(self) -> BoolArray:
-        """Whether a missing value of the one column that a node asks about goes left.
-
-        False for leaves, and for splits of several columns that have no `missing_side`.
-        """
-        left = np.zeros(self.n_nodes, dtype=bool)
-        plane = np.flatnonzero(self._one_column & (self.missing_side == MissingSide.NONE))
-        at = self.coef_ptr[plane]
-        with np.errstate(over="ignore", invalid="ignore"):
-            filled = self.coef[at] * self.fill[at]
-        left[self.node_of_plane[plane]] = filled <= self.threshold[plane]
-        left[self.node_of_plane[self.missing_side == MissingSide.LEFT]] = True
-        return _constant(left)
 
     @property
     def _one_column(self) -> BoolArray:
