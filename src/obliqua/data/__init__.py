@@ -2,6 +2,17 @@
 
 from obliqua.data.encoding import Column, Encoding
 from obliqua.data.problem import Problem, encode
+from obliqua.data.row_source import RowQuestion, RowSource
 from obliqua.data.table import Table, encoded_rows, read_table
 
-__all__ = ["Column", "Encoding", "Problem", "Table", "encode", "encoded_rows", "read_table"]
+__all__ = [
+    "Column",
+    "Encoding",
+    "Problem",
+    "RowQuestion",
+    "RowSource",
+    "Table",
+    "encode",
+    "encoded_rows",
+    "read_table",
+]

@@ -35,10 +35,34 @@ class RowQuestion(Protocol):
     """What can be asked about the rows of a node. Small, and no more than numbers."""
 
     def of(self, problem: Problem, rows: Int32Array) -> Any:
-        """Return what some rows of a problem answer; they may be none."""
+        """Answer for some rows of a problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            The rows of a part.
+        rows : ndarray of int32
+            Which of them have come to the node; none, it may be.
+
+        Returns
+        -------
+        object
+            The answer of these rows.
+        """
 
     def joined(self, answers: Sequence[Any]) -> Any:
-        """Return what the rows of several parts answer together, in whatever order they come."""
+        """Join the answers of several parts, in whatever order they come.
+
+        Parameters
+        ----------
+        answers : sequence
+            Answers, joined ones among them or not.
+
+        Returns
+        -------
+        object
+            What the rows of all these parts answer together.
+        """
 
 
 Questions: TypeAlias = Mapping[int, Sequence[RowQuestion]]  # by node
@@ -55,4 +79,17 @@ class RowSource(Protocol):
         """All that a problem says, without its rows."""
 
     def ask(self, questions: Questions, splits: Splits) -> Answers:
-        """Pass over the rows once, and answer the questions about the rows of some nodes."""
+        """Pass over the rows once, and answer the questions about the rows of some nodes.
+
+        Parameters
+        ----------
+        questions : mapping of int to sequence of RowQuestion
+            What is asked about which node.
+        splits : mapping of int to Hyperplane
+            The splits of the nodes that are divided so far.
+
+        Returns
+        -------
+        dict of int to list
+            The answers.
+        """

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,7 +32,16 @@ from obliqua.engine.grow import WholeFit, grow_nodes, proposals_of
 from obliqua.engine.lines import Lines
 from obliqua.engine.moments import FixedPoint, factor_of, spread_of_sums, weight_shift
 from obliqua.engine.oblique import ObliqueCut, ObliqueSearch
-from obliqua.engine.passes import LineCut, NodeJudge, Search, Zoom, answered, quartile, together
+from obliqua.engine.passes import (
+    MOST_BINS,
+    LineCut,
+    NodeJudge,
+    Search,
+    Zoom,
+    answered,
+    quartile,
+    together,
+)
 from obliqua.engine.proposals import Proposals
 from obliqua.engine.questions import (
     ColumnSums,
@@ -50,7 +59,8 @@ from obliqua.tree.tree import Tree
 __all__ = ["grow_from"]
 
 ROOT = 1
-NODES_AT_ONCE = 64  # that wait for a pass together: their histograms must fit in memory
+BINS_AT_ONCE = 1 << 20  # of all nodes that wait for a pass together
+ROWS_AT_ONCE = 1 << 20  # that are fetched in a pass
 FEW_ROWS = 1 << 16
 MOST_ROWS = 2**31 - 1  # as a tree counts them
 
@@ -296,9 +306,26 @@ class _SourceGrowth:
 
     def consider(self, nodes: Sequence[_SourceNode]) -> None:
         """Look for the splits of nodes, together."""
-        for first in range(0, len(nodes), NODES_AT_ONCE):
-            some = nodes[first : first + NODES_AT_ONCE]
+        for some in self._groups(nodes):
             answered(self.source, {node.place: self._look(node) for node in some}, self.splits)
+
+    def _groups(self, nodes: Sequence[_SourceNode]) -> Iterator[list[_SourceNode]]:
+        """Deal nodes out so that what is asked about them in a pass fits in memory."""
+        p = self.outline.n_features
+        lines = p if self.method is None else p * p * self.outline.n_classes
+        each = min(lines * self.zoom.n_bins, MOST_BINS)
+        group: list[_SourceNode] = []
+        bins = rows = 0
+        for node in nodes:
+            fetched = node.rows <= self.few_rows
+            more = (0, node.rows) if fetched else (each, 0)
+            bins, rows = bins + more[0], rows + more[1]
+            if group and (bins > BINS_AT_ONCE or rows > ROWS_AT_ONCE):
+                yield group
+                group, (bins, rows) = [], more
+            group.append(node)
+        if group:
+            yield group
 
     def keep(self, node: _SourceNode) -> list[_SourceNode]:
         """Record a node, and return its children."""

@@ -22,6 +22,7 @@ from obliqua.engine.lines import Lines
 __all__ = ["OnePass", "RowsInMemory", "RowsInParts"]
 
 ROOT = 1
+ANSWERS_AT_ONCE = 8  # that wait to be joined: histograms of many parts would not fit in memory
 
 
 class RowsInMemory:
@@ -181,7 +182,12 @@ class RowsInParts:
             The answers.
         """
         one_pass = OnePass(questions, splits)
-        return one_pass.joined(list(self._run(one_pass, self._parts)))
+        held: list[Answers] = []
+        for answers in self._run(one_pass, self._parts):
+            held.append(answers)
+            if len(held) == ANSWERS_AT_ONCE:
+                held = [one_pass.joined(held)]
+        return one_pass.joined(held)
 
 
 def _check_alike(outlines: Sequence[Problem]) -> None:

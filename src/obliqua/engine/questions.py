@@ -42,6 +42,11 @@ def _looking(problem: Problem, rows: Int32Array, lines: Lines) -> PartRows:
     return PartRows(problem.Z, rows, problem.target_rows, lines)
 
 
+def _only(problem: Problem, rows: Int32Array) -> Problem:
+    """Return some rows of a problem; all of them are not copied."""
+    return problem if len(rows) == problem.n_rows else problem.take(rows)
+
+
 class NodeSums:
     """Sums of what is learnt; then the number of rows, and as how many rows they count."""
 
@@ -174,19 +179,14 @@ class NodeRows:
 
     def of(self, problem: Problem, rows: Int32Array) -> Problem:
         """Return what some rows answer."""
-        return problem.take(rows)
+        return _only(problem, rows)
 
     def joined(self, answers: Sequence[Problem]) -> Problem:
         """Put them one after another."""
-        return Problem.stack(answers)
+        return answers[0] if len(answers) == 1 else Problem.stack(answers)
 
 
 # --- about all rows ------------------------------------------------------------------------------
-
-
-def _only(problem: Problem, rows: Int32Array) -> Problem:
-    """Return some rows of a problem; all of them are not copied."""
-    return problem if len(rows) == problem.n_rows else problem.take(rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -299,7 +299,8 @@ def scatter(Z, const i32[::1] rows, const i32[::1] classes, weights, const doubl
     cdef Grid grid
     if weights is not None:
         w = weights
-        some_weights = &w[0]
+        if n:
+            some_weights = &w[0]
     grid.shift = <double*> &shift[0]
     grid.exponent = <i32*> &exponent[0]
     grid.weight_shift = weight_shift
