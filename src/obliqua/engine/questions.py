@@ -6,7 +6,7 @@ Nothing else is asked of rows that are not in one memory: see `obliqua.data.row_
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any, NamedTuple
@@ -43,8 +43,8 @@ def _looking(problem: Problem, rows: Int32Array, lines: Lines) -> PartRows:
 
 
 def _only(problem: Problem, rows: Int32Array) -> Problem:
-    """Return some rows of a problem; all of them are not copied."""
-    return problem if len(rows) == problem.n_rows else problem.take(rows)
+    """Return some rows of a problem as one that can travel; all of them are not copied."""
+    return replace(problem) if len(rows) == problem.n_rows else problem.take(rows)
 
 
 class NodeSums:
