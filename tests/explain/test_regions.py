@@ -215,7 +215,7 @@ def test_an_empty_region_is_said() -> None:
     found = region(tree, deepest)
     assert found.is_empty
     assert found.is_bounded
-    assert str(found).endswith("(empty: no point can be here)")
+    assert str(found).endswith("(empty: no complete row can be here)")
     assert len(found.minimal()) == len(found)
     with pytest.raises(TreeError, match=f"region of leaf {deepest} is empty"):
         found.ball()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from obliqua import CartClassifier, QuestClassifier
 from obliqua.criteria import CRITERIA
 from obliqua.data.problem import Problem, encode, encode_numbers
 from obliqua.data.table import plain_table
@@ -19,7 +20,7 @@ from obliqua.engine.proposals import AXIS, Proposals
 from obliqua.engine.rules import Rules
 from obliqua.errors import TreeError
 from obliqua.explain import margins
-from obliqua.export import export_rules
+from obliqua.export import export_rules, export_text
 from obliqua.methods.cart_lc import LinearCombination
 from obliqua.methods.hhcart import Householder
 from obliqua.methods.means import class_means
@@ -268,3 +269,26 @@ def test_starts_do_not_depend_on_who_scores(method: Any) -> None:
         alone = Proposals(method, axis_bias=0.0)
         one, two = (grow(data, alone, score, Rules(max_depth=1)) for score in ("gini", gini))
         assert one.gain[0] == pytest.approx(two.gain[0], rel=1e-9)
+
+
+def test_a_method_without_a_split_of_its_own_still_asks_what_is_missing() -> None:
+    """All known values are the same: nothing but their absence tells."""
+    y = np.repeat([0, 1], 50)
+    X = np.where(y == 1, np.nan, 1.0)[:, None]
+    model = QuestClassifier(pruning=None).fit(X, y)
+    assert (model.score(X, y), model.get_n_leaves()) == (1.0, 2)
+
+
+def test_words_say_where_missing_goes_once() -> None:
+    """Of one column always; not below a node that has sent away all rows that miss it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 1))
+    y = (np.abs(X[:, 0]) > 0.7).astype(int)
+    X[rng.random(300) < 0.2] = np.nan
+    for kind in (CartClassifier, QuestClassifier):
+        model = kind(pruning=None, max_leaf_nodes=4).fit(X, y)
+        text = export_text(model)
+        marked = text.count("[missing:") + text.count(" is known")
+        reached = model.tree_.decision_path(X).toarray()[np.isnan(X[:, 0])].any(axis=0)
+        assert marked == (reached & ~model.tree_.is_leaf).sum()
+        assert model.tree_.to_frame()["question"].str.contains("missing:|is known").sum() == marked

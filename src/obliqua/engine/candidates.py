@@ -281,9 +281,9 @@ class ProposedDirections(Candidates):
         if self._asked is None or self._asked[0] is not node:
             self._asked = node, self.ask(node)
         planes = self._asked[1]
-        if planes is None or (exhaustive and best is not None):
+        if exhaustive and best is not None:
             return best
-        found = self.search.best(node, planes, exhaustive)
+        found = None if planes is None else self.search.best(node, planes, exhaustive)
         with_axes = self.proposals.axis_parallel
         if not with_axes and self.search.problem.sides:
             # Whether a value is there may tell more than what is proposed.
@@ -464,8 +464,10 @@ class PlaneSearch:
             low, high = min(low, given[0]), max(high, np.nextafter(given[0], np.inf))
         aside = [np.where(gone, high, values), np.where(gone, low, values)]
         found = self._among(node, aside, False, given)
-        if found is None or found.goodness <= split.goodness:
+        if found is None or found.goodness < split.goodness:
             return split
+        if found.goodness == split.goodness and len(split.idx) > 1:
+            return split  # of one column, what stands in is a side anyway
         return replace(
             split,
             goodness=found.goodness,

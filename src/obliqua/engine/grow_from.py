@@ -112,6 +112,13 @@ def grow_from(
     >>> grow_from(RowsInParts(parts), few_rows=0).threshold
     array([4.5, 1.5])
     """
+    if not isinstance(source, RowSource):
+        raise TypeError(
+            f"grow_from takes a source of rows; got {type(source).__name__}. Of a Problem make "
+            "one with RowsInParts([problem]), or call grow."
+        )
+    if few_rows < 0:
+        raise ValueError(f"few_rows must be at least 0; got {few_rows}.")
     proposals, measure = proposals_of(proposer), get_criterion(criterion)
     outline = source.outline
     outline.target.check_criterion(measure)

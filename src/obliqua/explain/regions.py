@@ -208,7 +208,7 @@ class Region:
         if len(self) == 0:
             return "everything"
         text = "\n".join(self.conditions)
-        return f"{text}\n(empty: no point can be here)" if self.is_empty else text
+        return f"{text}\n(empty: no complete row can be here)" if self.is_empty else text
 
     def __repr__(self) -> str:
         return f"Region(leaf {self.leaf}, {len(self)} inequalities)"

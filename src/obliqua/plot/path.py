@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from obliqua._typing import AnyArray
+from obliqua.data.encoding import written_name
 from obliqua.plot._canvas import EDGE, GREY, INK, Canvas, Font, check_ax, check_limit, mix
 from obliqua.plot._nodes import (
     DIGITS,
@@ -235,7 +236,12 @@ def _strip(
         return _Strip(node, branch, lines, [f"this row takes branch {name}"], None, None)
     lines = question_lines(scale, font, ASKED, TEXT, max_terms)
     if goes_aside(tree, scale.plane, z)[0]:
-        missing = [term.name for term in scale.question.terms if np.isnan(z[0, term.column])]
+        columns = subject.encoding.columns
+        missing = [
+            written_name(columns[term.column].name)
+            for term in scale.question.terms
+            if np.isnan(z[0, term.column])
+        ]
         words = font.fit(f"this row misses {', '.join(missing)}: {name}", ASKED, TEXT, bold=True)
         return _Strip(node, branch, lines, [words], None, None)
     if scale.levels is not None:

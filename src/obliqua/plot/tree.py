@@ -24,7 +24,7 @@ from obliqua.plot._nodes import (
     two_sides,
 )
 from obliqua.plot._rows import Along, Sample, along, histogram, note_on, rows_at, sums_at
-from obliqua.words.subject import Subject, subject_of
+from obliqua.words.subject import Subject, goes_aside, subject_of
 
 # A tree with more ends than this is cut to fit, unless max_depth says where.
 ENDS_WITHOUT_ASKING = 40
@@ -89,7 +89,8 @@ def plot_tree(
     split, the gain of the best axis-parallel one. Rows left of the line go to the first branch,
     ``yes``. A split on the levels of one feature has a bar per level, in the order of the scores
     by which the node divides them; one into several branches has one bar, of the classes of its
-    rows. A row whose number is missing stands where what stands in for it does. The box of a leaf
+    rows. A row whose number is missing stands where what stands in for it does; where a split has
+    a side for such rows, they are counted beside the others and not drawn. The box of a leaf
     holds its class, its number of rows and a bar of their classes. Lines between boxes are the
     wider the more rows take them. A large tree lies on its side, and with more than eight classes
     a node names those that mostly take either branch.
@@ -371,7 +372,13 @@ class _TreeDrawing:
     # --- parts ---------------------------------------------------------------------------
 
     def _rows(self, node: int) -> str:
-        return rows_at(self.subject, self.sample, node)
+        rows = rows_at(self.subject, self.sample, node)
+        scale = None if self.sample is None else along(self.subject, node)
+        if self.sample is None or scale is None:
+            return rows
+        here = self.sample.Z[self.sample.at(node)]
+        aside = int(goes_aside(self.subject.tree, scale.plane, here).sum())
+        return f"{rows}, {aside:,} missing" if aside else rows
 
     def _sums(self, node: int) -> FloatArray:
         return sums_at(self.subject, self.sample, node)

@@ -113,7 +113,10 @@ def _question(subject: Subject, node: int) -> str | None:
         return level_branches(tree, node, encoding)[0].condition()
     if kind == NodeKind.HYPERPLANE:
         question = read_plane(tree, plane, encoding)
-        return question.sentence() + in_brackets(question.scores())
+        if question.asks_presence:
+            return question.sentence()
+        aside = f" {question.aside}" if question.missing_side else ""
+        return question.comparison() + aside + in_brackets(question.scores())
     if kind == NodeKind.LEVELS:
         column = int(tree.coef_idx[tree.coef_ptr[plane]])
         return f"which {written_name(encoding.columns[column].name)}?"

@@ -63,7 +63,25 @@ def read_plane(
     relation = "<=" if divisor > 0 else ">="
     # 0.0 is added so that no threshold reads -0.
     side = MissingSide(tree.missing_side[plane])
+    if len(terms) == 1 and side and coef[0] != 0.0 and _is_known_here(tree, plane):
+        side = MissingSide.NONE
     return Question(terms, relation, threshold / divisor + 0.0, divisor=divisor, missing_side=side)
+
+
+def _is_known_here(tree: Tree, plane: int) -> bool:
+    """Say whether a node above has sent away all rows that miss the column of a plane."""
+    column, node = tree.coef_idx[tree.coef_ptr[plane]], int(tree.node_of_plane[plane])
+    while node:
+        above = int(tree.parent[node])
+        asked = int(tree.plane_ptr[above])
+        first, last = tree.coef_ptr[asked : asked + 2].tolist()
+        side = tree.missing_side[asked]
+        if side and column in tree.coef_idx[first:last]:
+            missing_child = int(tree.first_child[above]) + int(side == MissingSide.RIGHT)
+            if node != missing_child:
+                return True
+        node = above
+    return False
 
 
 def _divisor(tree: Tree, ranked: Int64Array) -> float:
@@ -333,13 +351,17 @@ class Question:
                     return write_number(float(short), 16, step)
         return write_number(value, digits, step)
 
+    def comparison(self, left: bool = True, digits: int = 4, max_terms: int | None = None) -> str:
+        """Write how the sum of a side compares with the threshold."""
+        relation = self.relation if left else self.opposite
+        return f"{self.formula(digits, max_terms)} {relation} {self.cut(digits)}"
+
     def sentence(self, left: bool = True, digits: int = 4, max_terms: int | None = None) -> str:
         """Write the condition of a side."""
         missing = self.takes_missing(left)
         if self.asks_presence:
             return f"{self.terms[0].name} is {'missing' if missing else 'known'}"
-        relation = self.relation if left else self.opposite
-        text = f"{self.formula(digits, max_terms)} {relation} {self.cut(digits)}"
+        text = self.comparison(left, digits, max_terms)
         if not missing:
             return text
         return f"{text} or {'any ' if self.is_oblique else ''}is missing"

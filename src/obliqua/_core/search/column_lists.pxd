@@ -32,6 +32,7 @@ cdef class ColumnLists:
     cdef double threshold(self, i64 col, i64 start, i64 end, const Cut* cut) noexcept nogil
     cdef void mark_sides(self, i64 col, i64 start, i64 end, const Cut* cut,
                          i64* left) noexcept nogil
+    cdef void mark_left(self, i64 col, i64 first, i64 last, i64* left) noexcept nogil
     cdef void divide(self, i64 col, i64 start, i64 end, void* scratch) noexcept nogil
     cdef void sum_left(self, const i32* rows, i64 n, i64* left) noexcept nogil
     cdef void divide_rows(self, i32* rows, i64 n, i32* scratch) noexcept nogil

@@ -497,7 +497,9 @@ cdef class ColumnLists:
         there may be missing values. `exhaustive`: also cuts without gain.
         """
         cdef Layout layout
-        cdef i64 n_missing = self.n_missing(col, start, end)
+        cdef i64 n_missing = 0
+        if self.gaps != NULL and self.gaps[col]:
+            n_missing = self.n_missing(col, start, end)
         layout.row_bits = self.row_bits
         layout.row_mask = self.row_mask
         layout.class_mask = self.class_mask
@@ -536,16 +538,22 @@ cdef class ColumnLists:
                          i64* left) noexcept nogil:
         """Marks each row of the window as left or right of a cut, and sums up the left ones."""
         cdef i64 k, first = start + cut.rows_left, last = end    # the places that go right
-        cdef u64 e
         if cut.missing == GO_LEFT:
             last -= self.n_missing(col, start, end)
             first -= end - last
         memset(left, 0, self.target.n_sums * sizeof(i64))
-        for k in range(start, end):
+        self.mark_left(col, start, first, left)
+        for k in range(first, last):
+            self.side[entry_at(self, col, k) & self.row_mask] = 1
+        self.mark_left(col, last, end, left)
+
+    cdef void mark_left(self, i64 col, i64 first, i64 last, i64* left) noexcept nogil:
+        """Marks the rows at some places of a list as left, and sums them up."""
+        cdef i64 k
+        cdef u64 e
+        for k in range(first, last):
             e = entry_at(self, col, k)
-            self.side[e & self.row_mask] = first <= k and k < last
-            if first <= k and k < last:
-                continue
+            self.side[e & self.row_mask] = 0
             if self.target.n_numbers:
                 add_row(self.target, e & self.row_mask, left)
             else:                            # the entry has the class at hand
