@@ -25,14 +25,14 @@ from obliqua import CartClassifier, CartRegressor
 class _LikeScikitLearn:
     """Takes what scikit-learn's trees take; skips a test that wants what ours do not have."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
+    def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
         for name, plain in (("splitter", "best"), ("max_features", None), ("monotonic_cst", None)):
             if getattr(self, name) != plain:
                 pytest.skip(f"ours have no {name}")
         if scipy.sparse.issparse(X):
             pytest.skip("ours take no sparse matrices")
-        if self.criterion not in ("gini", "entropy", "squared_error"):  # type: ignore[attr-defined]
-            pytest.skip(f"ours have no criterion {self.criterion}")  # type: ignore[attr-defined]
+        if self.criterion not in ("gini", "entropy", "squared_error"):
+            pytest.skip(f"ours have no criterion {self.criterion}")
         if isinstance(self, CartClassifier) and np.ndim(y) == 2 and np.shape(y)[1] > 1:
             pytest.skip("ours learn one column of classes")
         return super().fit(X, y, sample_weight)  # type: ignore[misc]

@@ -14,6 +14,7 @@ from obliqua import CartClassifier, QuestClassifier
 from obliqua.criteria import CRITERIA
 from obliqua.data.problem import Problem, encode, encode_numbers
 from obliqua.data.table import plain_table
+from obliqua.data.target import Numbers
 from obliqua.engine.assemble import GO_LEFT, GO_RIGHT, STAND_IN
 from obliqua.engine.grow import grow
 from obliqua.engine.proposals import AXIS, Proposals
@@ -138,7 +139,8 @@ def test_cuts_of_numbers_are_the_twins(seed: int, weighted: bool, m: int) -> Non
     data = encode_numbers(plain_table(X, None, True), y, sample_weight=weights)
     tree = grow(data, None, "squared_error", Rules())
     tree.validate()
-    grid: Any = data.target.grid.reshape(40, m)  # type: ignore[attr-defined]
+    assert isinstance(data.target, Numbers)
+    grid = data.target.grid.reshape(40, m)
     for node, rows in enumerate(nodes_of(tree, data)):
         assert tree.n_samples[node] == len(rows)
         w = np.array(weights_of(data, rows))

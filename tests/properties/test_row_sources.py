@@ -10,7 +10,6 @@ import pickle
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -367,14 +366,22 @@ def test_no_rows_are_refused() -> None:
 def test_parts_that_cannot_be_added_are_refused() -> None:
     X, y = np.arange(6.0)[:, None], [0, 1] * 3
     one = encode(X, y, 2)
-    refuse = partial(pytest.raises, ValueError)
-    with refuse(match="same unit"):
+    with pytest.raises(ValueError, match="same unit"):
         RowsInParts([one, encode(X, y, 2, sample_weight=[0.5] * 6)])
-    with refuse(match="same grid"):
+    with pytest.raises(ValueError, match="same grid"):
         RowsInParts([encode_numbers(X, X[:, 0]), encode_numbers(X, 3 * X[:, 0])])
-    with refuse(match="1 columns with 2 sums and 1 columns with 3 sums"):
+    with pytest.raises(ValueError, match="1 columns with 2 sums and 1 columns with 3 sums"):
         RowsInParts([one, encode(X, y, 3)])
-    with refuse(match="weights, or none; got both"):
+    with pytest.raises(ValueError, match="weights, or none; got both"):
         RowsInParts([one, encode(X, y, 2, sample_weight=[1.0] * 5 + [2.0])])
-    with refuse(match="need a part at least"):
+    with pytest.raises(ValueError, match="need a part at least"):
         RowsInParts([])
+
+
+def test_rows_in_memory_travel_after_they_were_asked() -> None:
+    """What was found out about them on the way stays behind."""
+    problem = encode(np.arange(8.0)[:, None], [0, 0, 1, 1, 1, 0, 0, 0], 2)
+    source = RowsInMemory(problem)
+    tree = grow_from(RowsInParts([source]), few_rows=0)
+    sent = pickle.loads(pickle.dumps(source))
+    assert grow_from(RowsInParts([sent]), few_rows=0) == tree == grow(problem)

@@ -44,6 +44,7 @@ __all__ = [
     "ProposedDirections",
     "ProposerAsked",
     "RowWindows",
+    "SharedCandidates",
     "SortedAxes",
 ]
 
@@ -142,18 +143,22 @@ class Candidates(ABC):
         With `exhaustive` splits without gain count too, and the first direction wins.
         """
 
-    def alone(self, windows: RowWindows | None, max_rows: int) -> Candidates:
-        """Return the same for one thread, at nodes of up to `max_rows` rows."""
-        raise NotImplementedError("this way is asked by the loop in Python only")
-
     def close(self) -> None:  # noqa: B027 - most hold nothing
         """Give back memory, and report what was counted."""
+
+
+class SharedCandidates(Candidates):
+    """A way that several threads may use side by side, each at nodes of its own."""
+
+    @abstractmethod
+    def alone(self, windows: RowWindows | None, max_rows: int) -> SharedCandidates:
+        """Return the same for one thread, at nodes of up to `max_rows` rows."""
 
 
 # --- along single columns ------------------------------------------------------------------------
 
 
-class SortedAxes(Candidates):
+class SortedAxes(SharedCandidates):
     """Cuts of columns that are sorted once, in compiled code."""
 
     in_python = False
@@ -173,7 +178,7 @@ class SortedAxes(Candidates):
         return SortedAxes(self.columns.alone(), self.criterion, self.rules)
 
 
-class AxesAsPlanes(Candidates):
+class AxesAsPlanes(SharedCandidates):
     """Cuts of columns that are searched like any other direction.
 
     Those are columns of levels, and all of them where a criterion in Python scores the cuts.
@@ -218,7 +223,7 @@ def _along_one_column(best: Split | None, found: Split | None) -> Split | None:
 # --- other directions ----------------------------------------------------------------------------
 
 
-class CompiledDirections(Candidates):
+class CompiledDirections(SharedCandidates):
     """The directions of a method with a compiled side, and coded columns."""
 
     in_python = False

@@ -39,6 +39,7 @@ from obliqua.engine.candidates import (
     ProposedDirections,
     ProposerAsked,
     RowWindows,
+    SharedCandidates,
     SortedAxes,
 )
 from obliqua.engine.compiled import CodedAxes, CompiledMethod, CompiledSide, CountsTries
@@ -271,7 +272,8 @@ class _Growth:
         other.columns = self.columns.alone()
         if self.windows is not None:
             other.windows = self.windows.alone()
-        other.ways = [way.alone(other.windows, max_rows) for way in self.ways]
+        shared = [way for way in self.ways if isinstance(way, SharedCandidates)]
+        other.ways = [way.alone(other.windows, max_rows) for way in shared]
         return other
 
     # -- the whole tree ---------------------------------------------------------------------

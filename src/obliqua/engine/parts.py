@@ -8,7 +8,7 @@ are questions, splits and answers; rows do only where a few of them are asked fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,11 +42,9 @@ class RowsInMemory:
         self._splits: Splits = {}
         self._rows: dict[int, Int32Array] = {}
 
-    def __getstate__(self) -> Problem:
-        return self.problem
-
-    def __setstate__(self, problem: Problem) -> None:
-        self.__init__(problem)  # type: ignore[misc]
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The rows alone travel, without what was found out about them.
+        return type(self), (replace(self.problem),)
 
     @property
     def outline(self) -> Problem:

@@ -252,7 +252,7 @@ def quartile(
 def _step(search: Search[T], answers: list[Any] | None) -> tuple[list[RowQuestion] | None, Any]:
     """Go on to the next questions of a search; None, and what was found, at its end."""
     try:
-        return search.send(answers), None  # type: ignore[arg-type]
+        return next(search) if answers is None else search.send(answers), None
     except StopIteration as end:
         return None, end.value
 

@@ -660,9 +660,8 @@ cdef void scan_missing_left(const entry* list, i64 n, i64 n_missing, const Layou
     memcpy(spare, list + n - n_missing, n_missing * sizeof(entry))
     memcpy(spare + n_missing, list, (n - n_missing) * sizeof(entry))
     spare[n_missing] &= ~bit
-    if best.direction == col:
-        other.rows_left = -1                 # of equals, missing values on the right win
     scan_list(spare, n, layout, scorer, exhaustive, col, scratch, &other, &constant)
+    # Of equals in one column, missing values on the right win.
     if other.score > best.score or other.direction != best.direction:
         best[0] = other
         best.missing = GO_LEFT
