@@ -93,6 +93,8 @@ class CompiledSide(ABC):
     """
 
     _finder: ClassVar[Any]
+    #: Whether it looks at single columns itself, which are then not searched beside it.
+    looks_at_axes: ClassVar[bool] = False
 
     def finder(self, task: Task) -> Any:
         """Return what proposes and searches at a node, in compiled code.
@@ -110,7 +112,7 @@ class CompiledSide(ABC):
         problem, most = task.problem, task.max_features
         return self._finder(
             problem.n_features,
-            problem.n_classes,
+            self._n_groups(problem),
             task.max_rows,
             problem.weights is not None,
             task.weight_shift,
@@ -146,6 +148,10 @@ class CompiledSide(ABC):
             A method with its settings, or one of these, in words.
         """
         return f"the method {type(self).__name__}"
+
+    def _n_groups(self, problem: Problem) -> int:
+        """Return into how many groups the rows of a node are divided: its classes."""
+        return problem.n_classes
 
     def _settings(self, task: Task) -> Any:
         """Return what the compiled side reads: the method, with what depends on the data."""
@@ -307,7 +313,7 @@ class CompiledMethod:
         """Say what a direction is."""
         if number < self.problem.n_features:
             return AXIS_LABEL
-        return self.method.label(number, self.problem.n_features, self.problem.n_classes)
+        return self.method.label(number, self.problem.n_features, len(self.problem.counts))
 
     def close(self) -> None:
         """Give back the memory of the loop's own finders."""
@@ -372,6 +378,10 @@ class CompiledMethod:
             last = owner.last_direction()
             looks = [cut for cut in looks if cut[1] <= last]
         best = min((low, *looks), key=lambda cut: (-cut[0], cut[1]))
+        along_axes = least[0]
+        if self.method.looks_at_axes:
+            n_features = self.problem.n_features
+            along_axes = max((cut[0] for cut in looks if 0 <= cut[1] < n_features), default=0.0)
         decided = None
         if best[1] != least[1]:
             decided = owner.decide(best[1], bar, columns)
@@ -388,7 +398,7 @@ class CompiledMethod:
             threshold,
             terms=Terms(*terms),
             label=self.describe(best[1]),
-            axis_goodness=least[0],
+            axis_goodness=along_axes,
             marked=True,
             missing=missing,
         )

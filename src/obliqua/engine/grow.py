@@ -181,7 +181,8 @@ class _Growth:
         with_axes = proposals.axis_parallel
         if compiled and with_axes:
             self.columns = SortedColumns(problem, self.n_threads, self.pool)
-            self.ways.append(SortedAxes(self.columns, self.criterion, self.rules))
+            if not self.looks_at_axes:
+                self.ways.append(SortedAxes(self.columns, self.criterion, self.rules))
             if not has_proposer and problem.sortable.all():
                 return
         # Proposers see numbers everywhere; otherwise what can be sorted needs no other numbers.
@@ -191,7 +192,7 @@ class _Growth:
         self.method = self._method(scale)
         search = PlaneSearch(self.windows, self.criterion, self.rules, self.pool, self.n_threads)
         others = np.ones(problem.n_features, dtype=bool) if not compiled else ~problem.sortable
-        if with_axes and others.any():
+        if with_axes and others.any() and not self.looks_at_axes:
             looked_at = self.method is not None and self.columns is not None
             by_finder = looked_at or (self.columns is not None and not has_proposer)
             self.ways.append(AxesAsPlanes(search, others, looked_at, in_python=not by_finder))
@@ -205,6 +206,12 @@ class _Growth:
             else:
                 ask = MethodAsked(self.windows, self.method)
             self.ways.append(ProposedDirections(ask, search, proposals))
+
+    @property
+    def looks_at_axes(self) -> bool:
+        """Whether a compiled method looks at single columns itself."""
+        proposer = self.proposals.proposer
+        return isinstance(proposer, CompiledSide) and proposer.looks_at_axes
 
     def _scale(self) -> FloatArray:
         """Return the factors of the features."""

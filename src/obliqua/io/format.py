@@ -20,7 +20,7 @@ from obliqua.data.target import Classes
 from obliqua.errors import ModelFileError
 from obliqua.io.container import MAGIC, Refused, first_entry, frame, inflate, pack
 from obliqua.io.values import from_json, labels_from_json, labels_to_json, to_json
-from obliqua.tree.layout import ARRAYS
+from obliqua.tree.layout import ARRAYS, NO_LINES
 from obliqua.tree.model import COMBINATIONS, Model
 from obliqua.tree.tree import Tree
 
@@ -29,10 +29,11 @@ __all__ = ["FORMAT", "VERSION", "from_bytes", "to_bytes"]
 #: What the first field of every header says.
 FORMAT = "obliqua model"
 #: The newest version of the format. A model is written in the oldest one that can hold it.
-VERSION = 3
+VERSION = 4
 _OF_CLASSES = 1  # trees of classes: every obliqua reads their files
 _OF_NUMBERS = 2  # trees of numbers too
 _WITH_SIDES = 3  # and sides for missing values
+_WITH_LINES = 4  # and leaves that are linear functions
 
 _HEADER = "header.json"
 _CHECKSUMS = "checksums.json"
@@ -40,8 +41,19 @@ _CHECKSUMS = "checksums.json"
 # Arrays that trees did not have when version 1 began, and what they are in files without them:
 # a function of the arrays that are there. An entry here is for ever, as are the files.
 _LATER: dict[str, Callable[[Mapping[str, AnyArray]], AnyArray]] = {
-    "missing_side": lambda arrays: np.zeros(len(arrays["threshold"]), dtype=np.uint8)
+    "missing_side": lambda arrays: np.zeros(len(arrays["threshold"]), dtype=np.uint8),
+    "leaf_ptr": lambda arrays: NO_LINES["leaf_ptr"],
+    "leaf_idx": lambda arrays: NO_LINES["leaf_idx"],
+    "leaf_coef": lambda arrays: NO_LINES["leaf_coef"],
+    "leaf_fill": lambda arrays: NO_LINES["leaf_fill"],
+    "leaf_table_ptr": lambda arrays: NO_LINES["leaf_table_ptr"],
+    "leaf_table": lambda arrays: NO_LINES["leaf_table"],
+    "leaf_intercept": lambda arrays: NO_LINES["leaf_intercept"],
+    "leaf_low": lambda arrays: NO_LINES["leaf_low"],
+    "leaf_high": lambda arrays: NO_LINES["leaf_high"],
 }
+# The version of the format in which files have them.
+_SINCE = {name: _WITH_LINES if name in NO_LINES else _WITH_SIDES for name in _LATER}
 
 # In a file, an array has the first of these types that holds all of its numbers exactly.
 _TYPES = {
@@ -70,7 +82,7 @@ def to_bytes(model: Model, about: Mapping[str, Any] | None = None) -> bytes:
     for tree in model.trees:
         tree.validate()
     number = _version_of(model)
-    names = [name for name in ARRAYS if name not in _LATER or number >= _WITH_SIDES]
+    names = [name for name in ARRAYS if number >= _SINCE.get(name, 0)]
     parts = {name: [_stored(tree, name, number) for tree in model.trees] for name in names}
     arrays = {name: _joined(name, part) for name, part in parts.items()}
     header = {
@@ -102,6 +114,8 @@ def to_bytes(model: Model, about: Mapping[str, Any] | None = None) -> bytes:
 
 def _version_of(model: Model) -> int:
     """Return the oldest version of the format that can hold a model."""
+    if any(tree.has_lines for tree in model.trees):
+        return _WITH_LINES
     if any(tree.missing_side.any() for tree in model.trees):
         return _WITH_SIDES
     classes = all(tree.task == Classes.task for tree in model.trees)

@@ -79,6 +79,11 @@ def fold(
         raise TypeError(
             f"fold() takes a Tree; got {type(tree).__name__}. That of an estimator is `tree_`."
         )
+    if tree.has_lines:
+        raise TreeError(
+            "A tree whose leaves are linear functions cannot be folded; fit it to the original "
+            "columns, or with leaf_model='constant'."
+        )
     if matrix is None:
         if offset is not None or fill is not None:
             raise TreeError(

@@ -77,7 +77,23 @@ ARRAYS: dict[str, np.dtype[Any]] = {
         "axis_gain": np.float64,
         "origin": np.int32,
         "missing_side": np.uint8,
+        "leaf_ptr": np.int64,
+        "leaf_idx": np.int32,
+        "leaf_coef": np.float64,
+        "leaf_fill": np.float64,
+        "leaf_table_ptr": np.int64,
+        "leaf_table": np.float64,
+        "leaf_intercept": np.float64,
+        "leaf_low": np.float64,
+        "leaf_high": np.float64,
     }.items()
+}
+
+# What a tree has whose leaves say constants.
+NO_LINES: dict[str, AnyArray] = {
+    name: np.zeros(1 if name.endswith("_ptr") else 0, dtype=dtype)
+    for name, dtype in ARRAYS.items()
+    if name.startswith("leaf_")
 }
 
 # What a leaf has in the arrays that speak of splits.
@@ -180,6 +196,20 @@ def renumber(
     new["table_ptr"] = pointers(n_entries)
     entries = ranges(np.asarray(arrays["table_ptr"])[coefficients], n_entries)
     new["table"] = np.asarray(arrays["table"])[entries]
+    if len(arrays.get("leaf_intercept", ())):
+        new |= _renumber_lines(arrays, order)
+    return new
+
+
+def _renumber_lines(arrays: Mapping[str, Any], order: Int64Array) -> dict[str, Any]:
+    """Take the linear functions of nodes in a new order."""
+    new = {name: arrays[name][order] for name in ("leaf_intercept", "leaf_low", "leaf_high")}
+    n_coef = lengths(arrays["leaf_ptr"], order)
+    at = ranges(arrays["leaf_ptr"][order], n_coef)
+    n_entries = lengths(arrays["leaf_table_ptr"], at)
+    new |= {name: arrays[name][at] for name in ("leaf_idx", "leaf_coef", "leaf_fill")}
+    new["leaf_ptr"], new["leaf_table_ptr"] = pointers(n_coef), pointers(n_entries)
+    new["leaf_table"] = arrays["leaf_table"][ranges(arrays["leaf_table_ptr"][at], n_entries)]
     return new
 
 

@@ -286,9 +286,9 @@ class Model:
 
     def _numbers(self, Z: AnyArray, n_threads: int) -> FloatArray:
         """Return the means of the leaves, added up one tree after another."""
-        total = self.trees[0].mean.take(self.trees[0].apply(Z, n_threads), axis=0)
+        total = self.trees[0].predict(Z, n_threads)
         for tree in self.trees[1:]:
-            total += tree.mean.take(tree.apply(Z, n_threads), axis=0)
+            total += tree.predict(Z, n_threads)
         if self.combine == "mean":
             total /= len(self.trees)
         return total[:, 0] if self.n_outputs == 1 else total

@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua.errors import TreeError
-from obliqua.tree.layout import KIND_NAMES, NodeKind, child_lists, level_order, renumber
+from obliqua.tree.layout import (
+    KIND_NAMES,
+    NO_LINES,
+    NodeKind,
+    child_lists,
+    level_order,
+    renumber,
+)
 
 if TYPE_CHECKING:
     from obliqua.tree.tree import Tree
@@ -92,9 +99,18 @@ def graft(tree: Tree, node: int, scion: Tree) -> Tree:
     return type(tree)(**renumber(joined, order))
 
 
+def _constant_lines(tree: Tree) -> dict[str, Any]:
+    """Return the arrays of linear functions that are constants: the means of the nodes."""
+    ends = {name: tree.stats[:, 1] for name in ("leaf_intercept", "leaf_low", "leaf_high")}
+    return {**NO_LINES, **ends, "leaf_ptr": np.zeros(tree.n_nodes + 1, dtype=np.int64)}
+
+
 def _side_by_side(tree: Tree, scion: Tree) -> dict[str, Any]:
     """Put the arrays of two trees into one set, which has two roots."""
     ours, theirs = tree.to_arrays(), scion.to_arrays()
+    if tree.has_lines != scion.has_lines:
+        ours |= {} if tree.has_lines else _constant_lines(tree)
+        theirs |= {} if scion.has_lines else _constant_lines(scion)
     labels = tuple(dict.fromkeys(tree.origin_labels + scion.origin_labels))
     known = np.array([labels.index(label) for label in scion.origin_labels], dtype=np.int32)
     new_origin = scion.origin.copy()

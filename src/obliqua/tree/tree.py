@@ -7,7 +7,7 @@ hand, `fold` says a tree over mapped columns in the original ones, `collapse` cu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from obliqua._core.base.walk import Walker
+from obliqua._core.base.walk import Walker, line_values
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array
 from obliqua.data.target import TASKS, Classes, Numbers
 from obliqua.errors import TreeError
@@ -23,6 +23,7 @@ from obliqua.tree.layout import (
     ARRAYS,
     KIND_NAMES,
     NO_CHILD,
+    NO_LINES,
     NodeKind,
     as_field,
     pointers,
@@ -123,6 +124,13 @@ class Tree:
         `MissingSide`: no side of its own (0: the stand-ins in `fill` decide), left (1) or right
         (2). All 0 if it is left out. A hyperplane whose only coefficient is 0 asks nothing but
         whether the value is there.
+    leaf_ptr, leaf_idx, leaf_coef, leaf_fill, leaf_table_ptr, leaf_table : ndarray
+        What each node says as a leaf, if that is a linear function of a row: its coefficients as
+        `coef_ptr`, `coef_idx`, `coef`, `fill`, `table_ptr` and `table` have those of planes, a
+        row per node. Empty if leaves say constants.
+    leaf_intercept, leaf_low, leaf_high : ndarray of float64, of shape (n_nodes,)
+        The constant of the function of each node, and the least and the largest number that it
+        may say. Empty if leaves say constants.
     """
 
     n_features: int
@@ -146,6 +154,15 @@ class Tree:
     origin_labels: tuple[str, ...] = ()
     task: str = "classification"
     missing_side: UInt8Array = None  # type: ignore[assignment]
+    leaf_ptr: Int64Array = field(default_factory=lambda: NO_LINES["leaf_ptr"])
+    leaf_idx: Int32Array = field(default_factory=lambda: NO_LINES["leaf_idx"])
+    leaf_coef: FloatArray = field(default_factory=lambda: NO_LINES["leaf_coef"])
+    leaf_fill: FloatArray = field(default_factory=lambda: NO_LINES["leaf_fill"])
+    leaf_table_ptr: Int64Array = field(default_factory=lambda: NO_LINES["leaf_table_ptr"])
+    leaf_table: FloatArray = field(default_factory=lambda: NO_LINES["leaf_table"])
+    leaf_intercept: FloatArray = field(default_factory=lambda: NO_LINES["leaf_intercept"])
+    leaf_low: FloatArray = field(default_factory=lambda: NO_LINES["leaf_low"])
+    leaf_high: FloatArray = field(default_factory=lambda: NO_LINES["leaf_high"])
 
     def __post_init__(self) -> None:
         state = self.__dict__  # frozen: fields are set here and nowhere else
@@ -198,6 +215,50 @@ class Tree:
         if (leaves[0] if len(leaves) == 1 else leaves.min(initial=0)) < 0:
             self._report_missing(Z, leaves)
         return leaves
+
+    def predict(self, Z: AnyArray, n_threads: int = 1) -> FloatArray:
+        """Return what the leaf of each row says, for a tree of numbers.
+
+        Parameters
+        ----------
+        Z : array of shape (n_rows, n_features)
+            The rows.
+        n_threads : int, default=1
+            How many threads may share the work.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs)
+            The means of the leaves, or the values of their linear functions, none below
+            `leaf_low` or above `leaf_high` of its leaf.
+        """
+        leaves = self.apply(Z, n_threads)
+        if not self.has_lines:
+            return self.mean.take(leaves, axis=0)
+        return self.line_values(Z, leaves)[:, None]
+
+    def line_values(self, Z: AnyArray, nodes: Int64Array) -> FloatArray:
+        """Return what a node says of each row by its linear function.
+
+        Parameters
+        ----------
+        Z : array of shape (n_rows, n_features)
+            The rows.
+        nodes : ndarray of int64, of shape (n_rows,)
+            The node of each row: its leaf, or one above it.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The values, within the limits of the nodes.
+        """
+        lines = tuple(getattr(self, name) for name in NO_LINES)
+        return line_values(self._as_rows(Z), nodes, lines, self.mean[:, 0].copy())
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether leaves say linear functions of a row."""
+        return len(self.leaf_intercept) > 0
 
     def _as_rows(self, Z: Any) -> AnyArray:
         """Make rows that can be walked of anything like an array."""
@@ -290,8 +351,8 @@ class Tree:
         Parameters
         ----------
         arrays : mapping
-            All fields by name, as `to_arrays` returns them; `origin_labels`, `spread`, `task`
-            and `missing_side` may be absent.
+            All fields by name, as `to_arrays` returns them; `origin_labels`, `spread`, `task`,
+            `missing_side` and those of linear leaves may be absent.
 
         Raises
         ------
@@ -299,7 +360,7 @@ class Tree:
             If an array is missing or unknown, or if the arrays do not make a tree.
         """
         names = {field.name for field in fields(cls)}
-        optional = {"origin_labels", "spread", "task", "missing_side"}
+        optional = {"origin_labels", "spread", "task", "missing_side", *NO_LINES}
         missing = sorted(names - set(arrays) - optional)
         unknown = sorted(set(arrays) - names)
         if missing or unknown:

@@ -34,6 +34,8 @@ def validate(tree: Tree) -> None:
     _check_levels(tree)
     _check_missing_side(tree)
     _check_origin(tree)
+    if tree.has_lines:
+        _check_lines(tree)
 
 
 def _first(bad: BoolArray) -> int | None:
@@ -72,6 +74,10 @@ def _check_shapes(tree: Tree) -> None:
         "origin": n_nodes,
         "missing_side": n_planes,
     }
+    n_lines, n_terms = (n_nodes if len(tree.leaf_intercept) else 0), len(tree.leaf_coef)
+    expected |= {name: n_lines for name in ("leaf_intercept", "leaf_low", "leaf_high")}
+    expected |= {"leaf_ptr": n_lines + 1, "leaf_table_ptr": n_terms + 1}
+    expected |= {"leaf_idx": n_terms, "leaf_fill": n_terms}
     for name, length in expected.items():
         got = len(getattr(tree, name))
         if got != length:
@@ -105,6 +111,8 @@ def _check_pointers(tree: Tree) -> None:
         ("plane_ptr", len(tree.threshold)),
         ("coef_ptr", len(tree.coef)),
         ("table_ptr", len(tree.table)),
+        ("leaf_ptr", len(tree.leaf_coef)),
+        ("leaf_table_ptr", len(tree.leaf_table)),
     ):
         ptr: AnyArray = getattr(tree, name)
         if ptr[0] != 0 or ptr[-1] != end or (np.diff(ptr) < 0).any():
@@ -248,6 +256,33 @@ def _check_missing_side(tree: Tree) -> None:
         raise TreeError(
             f"Node {node_of_plane[plane]} is {kind} and has a side for missing values; only a "
             "hyperplane has one."
+        )
+
+
+def _check_lines(tree: Tree) -> None:
+    """Look at linear functions: one output, columns that exist, limits in their order."""
+    if tree.task != Numbers.task or tree.n_outputs != 1:
+        raise TreeError(
+            "Only a tree of numbers with one output has linear functions in its leaves; this is "
+            f"one of {tree.task} with {tree.n_stats} stats a node."
+        )
+    for name in ("leaf_coef", "leaf_table", "leaf_intercept", "leaf_low", "leaf_high"):
+        if not np.isfinite(getattr(tree, name)).all():
+            raise TreeError(f"The array {name!r} of a tree must be finite; it is not.")
+    if np.isinf(tree.leaf_fill).any():
+        raise TreeError("The array 'leaf_fill' of a tree must be finite or NaN; it is not.")
+    node_of = np.repeat(np.arange(len(tree.kind)), np.diff(tree.leaf_ptr))
+    term = _first((tree.leaf_idx < 0) | (tree.leaf_idx >= tree.n_features))
+    if term is not None:
+        raise TreeError(
+            f"The linear function of node {node_of[term]} uses column {tree.leaf_idx[term]} of "
+            f"{tree.n_features}."
+        )
+    node = _first(tree.leaf_low > tree.leaf_high)
+    if node is not None:
+        raise TreeError(
+            f"The linear function of node {node} must lie between {tree.leaf_low[node]:g} and "
+            f"{tree.leaf_high[node]:g}, which is nowhere."
         )
 
 

@@ -1,6 +1,6 @@
 from typing import Any
 
-from obliqua._typing import Int64Array, Rows
+from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
 
 class Walker:
     n_features: int
@@ -9,3 +9,6 @@ class Walker:
     def apply(self, Z: Rows, n_threads: int = 1) -> Int64Array: ...
 
 def all_finite(Z: Rows) -> bool: ...
+def line_values(
+    Z: Rows, nodes: Int64Array, lines: tuple[AnyArray, ...], otherwise: FloatArray
+) -> FloatArray: ...

@@ -259,6 +259,42 @@ cdef class Walker:
         return leaves
 
 
+def line_values(Z, const i64[::1] nodes, lines, const double[::1] otherwise):
+    """What the linear functions of nodes say of rows, each of its own node; within limits.
+
+    `lines`: the arrays of a tree that begin with `leaf_`, in their order. A row whose value is no
+    number gets what stands in `otherwise` for its node.
+    """
+    cdef View view = make_view(Z)
+    cdef const i64[::1] ptr = lines[0], table_ptr = lines[4]
+    cdef const i32[::1] idx = lines[1]
+    cdef const double[::1] coef = lines[2], fill = lines[3], table = lines[5]
+    cdef const double[::1] intercept = lines[6], low = lines[7], high = lines[8]
+    cdef i64 row, node, k, size, level
+    cdef double total, raw
+    values = np.empty(nodes.shape[0])
+    cdef double[::1] values_ = values
+    with nogil:
+        for row in range(nodes.shape[0]):
+            node = nodes[row]
+            total = intercept[node]
+            for k in range(ptr[node], ptr[node + 1]):
+                raw = view_at(&view, row, idx[k])
+                size = table_ptr[k + 1] - table_ptr[k]
+                if isnan(raw):
+                    raw = fill[k]
+                elif size:
+                    level = -1
+                    if raw >= 0.0 and raw < <double> size:
+                        level = <i64> raw
+                    raw = table[table_ptr[k] + level] if level >= 0 else 0.0
+                total += coef[k] * raw
+            if isnan(total):
+                total = otherwise[node]
+            values_[row] = min(max(total, low[node]), high[node])
+    return values
+
+
 cdef bint finite_run(const real* data, i64 n) noexcept nogil:
     """Whether no exponent is all ones. Integers, so that the compiler can use wide registers."""
     cdef i64 k

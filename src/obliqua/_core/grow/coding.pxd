@@ -29,5 +29,7 @@ cdef bint coding_init(LevelCoding* coding, i64 n_coded, const i32* column, const
 cdef bint coding_note_absent(LevelCoding* coding, i64 most_rows) noexcept nogil
 cdef void fill_missing(LevelCoding* coding, i64 which, Gathered* gathered) noexcept nogil
 cdef void coding_free(LevelCoding* coding) noexcept nogil
+cdef void coding_find_absent(LevelCoding* coding, const Gathered* gathered) noexcept nogil
+cdef void coding_measure(const LevelCoding* coding, Gathered* gathered) noexcept nogil
 cdef void coding_apply(LevelCoding* coding, Gathered* gathered) noexcept nogil
 cdef double column_spread(const Gathered* gathered, i64 k) noexcept nogil

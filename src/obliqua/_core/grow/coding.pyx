@@ -310,21 +310,36 @@ cdef void fill_missing(LevelCoding* coding, i64 which, Gathered* gathered) noexc
 
 cdef void coding_apply(LevelCoding* coding, Gathered* gathered) noexcept nogil:
     """Turns the coded columns of gathered rows into numbers."""
-    cdef i64 i, k, at
-    cdef const double* column
-    cdef u8* absent
-    coding.n_absent = 0
+    cdef i64 k
+    coding_find_absent(coding, gathered)
     for k in range(coding.n_coded):
-        if coding.absent != NULL:
-            column = gathered.columns + coding.column[k] * gathered.n
-            absent = coding.absent + k * gathered.n
-            for i in range(gathered.n):
-                absent[i] = isnan(column[i])
-                coding.n_absent += absent[i]
         if coding.n_levels[k] > 0:
             number_levels(coding, k, gathered)
         else:
             fill_missing(coding, k, gathered)
+    coding_measure(coding, gathered)
+
+
+cdef void coding_find_absent(LevelCoding* coding, const Gathered* gathered) noexcept nogil:
+    """Notes what is missing, if there is room for it."""
+    cdef i64 i, k
+    cdef const double* column
+    cdef u8* absent
+    coding.n_absent = 0
+    if coding.absent == NULL:
+        return
+    for k in range(coding.n_coded):
+        column = gathered.columns + coding.column[k] * gathered.n
+        absent = coding.absent + k * gathered.n
+        for i in range(gathered.n):
+            absent[i] = isnan(column[i])
+            coding.n_absent += absent[i]
+
+
+cdef void coding_measure(const LevelCoding* coding, Gathered* gathered) noexcept nogil:
+    """Finds the ranges of columns that have become numbers."""
+    cdef i64 k, at
+    for k in range(coding.n_coded):
         at = coding.column[k]
         gathered.low[at] = INFINITY
         gathered.high[at] = -INFINITY

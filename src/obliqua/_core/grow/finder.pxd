@@ -24,6 +24,7 @@ cdef class Finder:
     cdef i64 n_coef
     cdef double threshold
     cdef int missing         # where rows with missing values go: a MissingRows
+    cdef bint looks_at_axes  # whether it looks at single columns itself, all of them
     cdef double axis_score   # of the best axis-parallel cut that it has found itself
 
     cdef bint find(self, const FitData* data, const i32* rows, i64 n, const Scorer* scorer,

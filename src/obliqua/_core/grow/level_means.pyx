@@ -29,15 +29,6 @@ from obliqua._core.search.gathered cimport Gathered
 cdef i64 NOWHERE = (<i64> 1) << 62       # "no direction yet" that every direction precedes
 
 
-cdef struct MeanRoom:
-    # Room to give numbers to levels.
-    i64* sums                # per level: those of the target
-    double* off              # per level and output: how far its mean is from that of all
-    double* matrix           # of the outputs
-    double* values
-    double* scratch
-
-
 cdef void room_free(MeanRoom* room) noexcept nogil:
     free(room.sums)
     free(room.off)
@@ -98,6 +89,25 @@ cdef void means_on_a_line(MeanRoom* room, const Target* target, i64 n_levels,
             for a in range(m):
                 x += room.off[level * m + a] * room.matrix[a]
         number[level] = round_significant(x)
+
+
+cdef void number_column(MeanRoom* room, const Target* target, LevelCoding* coding, i64 k,
+                        const i32* rows, Gathered* gathered) noexcept nogil:
+    """Turns a coded column of gathered rows into numbers; `rows`: which they are."""
+    cdef i64 i, level, n = gathered.n, n_levels = coding.n_levels[k]
+    cdef int n_sums = target.n_sums
+    cdef double* values = gathered.columns + coding.column[k] * n
+    cdef double* number = coding.number + coding.begin[k]
+    if n_levels == 0:
+        fill_missing(coding, k, gathered)
+        return
+    memset(room.sums, 0, (n_levels + 1) * n_sums * sizeof(i64))
+    for i in range(n):
+        level = n_levels if isnan(values[i]) else <i64> values[i]
+        add_row(target, rows[i], room.sums + level * n_sums)
+    means_on_a_line(room, target, n_levels + 1, number)
+    for i in range(n):
+        values[i] = number[n_levels if isnan(values[i]) else <i64> values[i]]
 
 
 def level_means(const i64[::1] level, i64 n_levels, TargetRows rows):
@@ -162,22 +172,10 @@ cdef class MeanFinder(Finder):
 
     cdef void read(self, const View* view, const i32* rows, i64 n, i64 k) noexcept nogil:
         """Puts the numbers of a coded column into work.values."""
-        cdef i64 i, level, n_levels = self.coding.n_levels[k]
-        cdef int n_sums = self.target.n_sums
-        cdef double* values = self.work.values
-        cdef double* number = self.coding.number + self.coding.begin[k]
+        cdef i64 i
         for i in range(n):
-            values[i] = view_at(view, rows[i], self.column[k])
-        if n_levels == 0:
-            fill_missing(&self.coding, k, &self.one)
-            return
-        memset(self.room.sums, 0, (n_levels + 1) * n_sums * sizeof(i64))
-        for i in range(n):
-            level = n_levels if isnan(values[i]) else <i64> values[i]
-            add_row(self.target, rows[i], self.room.sums + level * n_sums)
-        means_on_a_line(&self.room, self.target, n_levels + 1, number)
-        for i in range(n):
-            values[i] = number[n_levels if isnan(values[i]) else <i64> values[i]]
+            self.work.values[i] = view_at(view, rows[i], self.column[k])
+        number_column(&self.room, self.target, &self.coding, k, rows, &self.one)
 
     cdef bint look(self, const FitData* data, const i32* rows, i64 n, const Scorer* scorer,
                    bint exhaustive, Cut* best, u8* side) noexcept nogil:

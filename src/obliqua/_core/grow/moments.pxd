@@ -31,6 +31,8 @@ cdef void moments_add(ClassMoments* sums, const Gathered* gathered, int k, i64 s
 cdef void moments_add_all(ClassMoments* sums, const Gathered* gathered, i64 total,
                           const Grid* grid) noexcept nogil
 cdef void moments_combine(ClassMoments* sums, i64 slot, i64 other, i64 sign) noexcept nogil
+cdef void moments_copy(ClassMoments* sums, i64 slot, const ClassMoments* other) noexcept nogil
+cdef double central(i64 product_high, i64 product_low, i64 weight, i64 a, i64 b) noexcept nogil
 cdef void grid_set(Grid* grid, i64 k, double low, double high) noexcept nogil
 cdef bint moments_scatter(const ClassMoments* sums, i64 slot, const double* factor,
                           double* matrix) noexcept nogil

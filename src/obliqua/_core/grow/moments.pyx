@@ -8,7 +8,7 @@ weight 100 is 100 rows, and a parent's sums minus one child's are the other chil
 
 from libc.math cimport frexp, ldexp, rint, sqrt
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -191,6 +191,15 @@ cdef void moments_combine(ClassMoments* sums, i64 slot, i64 other, i64 sign) noe
     for i in range(sums.n_pairs):
         sums.high[slot * sums.n_pairs + i] += sign * sums.high[other * sums.n_pairs + i]
         sums.low[slot * sums.n_pairs + i] += sign * sums.low[other * sums.n_pairs + i]
+
+
+cdef void moments_copy(ClassMoments* sums, i64 slot, const ClassMoments* other) noexcept nogil:
+    """Takes over the sums of a slot."""
+    cdef i64 p = sums.n_features, pairs = sums.n_pairs
+    sums.weights[slot] = other.weights[slot]
+    memcpy(sums.first + slot * p, other.first + slot * p, p * sizeof(i64))
+    memcpy(sums.high + slot * pairs, other.high + slot * pairs, pairs * sizeof(i64))
+    memcpy(sums.low + slot * pairs, other.low + slot * pairs, pairs * sizeof(i64))
 
 
 cdef inline void add_product(u64* high, u64* low, i64 a, i64 b, bint minus) noexcept nogil:

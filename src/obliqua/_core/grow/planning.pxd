@@ -56,6 +56,8 @@ cdef class PlanningFinder(Finder):
     cdef void give_back(self, PlanningFinder owner) noexcept nogil
     cdef void offer(self, PlanningFinder owner, double tolerance, i64 direction,
                     Cut* best) noexcept nogil
+    cdef void share_memory(self, PlanningFinder owner) noexcept nogil
+    cdef double priced(self, double score) noexcept nogil
     cdef void set_grid(self) noexcept nogil
     cdef void read(self, const FitData* data, const i32* rows, i64 n,
                    const Scorer* scorer) noexcept nogil

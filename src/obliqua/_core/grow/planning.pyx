@@ -219,6 +219,16 @@ cdef class PlanningFinder(Finder):
             for i in range(n):
                 self.memory.work.classes[i] = self.gathered.present[self.gathered.classes[i]]
 
+    cdef void share_memory(self, PlanningFinder owner) noexcept nogil:
+        """Makes ready to look at the rows that `owner` has read."""
+        memory_read(&self.memory, &owner.gathered)
+        memcpy(self.memory.work.classes, owner.memory.work.classes,
+               owner.gathered.n * sizeof(i32))
+
+    cdef double priced(self, double score) noexcept nogil:
+        """What a cut with this score is worth, where the hyperplane in idx and coef costs."""
+        return score
+
     cdef void set_grid(self) noexcept nogil:
         """Whole numbers for the ranges of this node: far rows elsewhere take no digits away.
 
@@ -368,7 +378,10 @@ cdef class PlanningFinder(Finder):
         exact.missing = STAND_IN
         if self.n_coef > 1 and self.note_gone():
             self.search_sides(tolerance_for(largest, self.n_coef), rough.direction, &exact)
-        if exact.direction < 0 or not better(exact.score, exact.direction, exact.rows_left, best):
+        if exact.direction < 0:
+            return False
+        exact.score = self.priced(exact.score)
+        if not better(exact.score, exact.direction, exact.rows_left, best):
             return False
         best[0] = exact
         self.missing = exact.missing
@@ -519,10 +532,7 @@ cdef class PlanningFinder(Finder):
         self.columns = columns
         self.borrow(owner)
         if self is not owner:
-            memory_read(&self.memory, &owner.gathered)
-            if owner.scorer.code == SUM_VARIANCES or owner.scorer.code < 0:
-                memcpy(self.memory.work.classes, owner.memory.work.classes,
-                       owner.gathered.n * sizeof(i32))
+            self.share_memory(owner)
         with nogil:
             if first < last:
                 self.search(owner, first, last, &best)

@@ -411,8 +411,9 @@ cdef class Subtree:
         best.score = 0.0
         best.direction = -1
         best.missing = STAND_IN
-        search_columns(self.columns, active, here.start, here.end, &scorer, False, self.scratch,
-                       self.spare, &best, active)
+        if self.rows == NULL or not self.finder.looks_at_axes:
+            search_columns(self.columns, active, here.start, here.end, &scorer, False,
+                           self.scratch, self.spare, &best, active)
         axis_score = best.score
         if self.rows != NULL:
             self.finder.key = self.found[node].key

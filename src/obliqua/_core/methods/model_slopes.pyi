@@ -1,0 +1,3 @@
+from obliqua._core.methods.slopes import SlopeFinder
+
+class ModelSlopeFinder(SlopeFinder): ...

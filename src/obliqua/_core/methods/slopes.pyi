@@ -1,0 +1,3 @@
+from obliqua._core.methods.discriminants import DiscriminantFinder
+
+class SlopeFinder(DiscriminantFinder): ...

@@ -1,0 +1,245 @@
+"""Trees whose leaves say linear functions of a row.
+
+The function of a node is that of least squares with a penalty on its coefficients, in columns that
+are standardised by all rows (`obliqua._core.grow.ridge`), and never says less than the least or
+more than the largest number of the node's own rows. Columns of levels take part with a number for
+each level, the mean of what its rows have, drawn to the mean of all; these numbers are the same at
+all nodes, and so is what stands in for a missing number: the mean of its column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from obliqua._core.base.exact import exact_means
+from obliqua._core.grow.ridge import fit_ridge
+from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua.data.encoding import Encoding
+from obliqua.data.problem import Problem
+from obliqua.data.target import Numbers
+from obliqua.data.weights import round_significant
+from obliqua.engine.moments import feature_scale, spread, weight_shift
+from obliqua.tree.layout import pointers
+from obliqua.tree.tree import Tree
+
+__all__ = ["ModelRows", "model_rows", "with_lines"]
+
+#: As so many rows of the mean of all count beside those of a level.
+LEVEL_ROWS = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRows:
+    """The rows of a problem as linear functions see them."""
+
+    matrix: FloatArray  # (n_rows, n_features): what coefficients multiply, of spread 1
+    factor: FloatArray  # (n_features,): by which numbers were multiplied
+    fill: FloatArray  # (n_features,): what stands in for a missing value
+    tables: dict[int, FloatArray]  # the numbers of levels
+
+
+_KNOWN: WeakKeyDictionary[Problem, ModelRows] = WeakKeyDictionary()
+
+
+def model_rows(problem: Problem) -> ModelRows:
+    """Return the rows of a problem as linear functions see them; made once for each."""
+    if problem not in _KNOWN:
+        _KNOWN[problem] = _model_rows(problem)
+    return _KNOWN[problem]
+
+
+def _model_rows(problem: Problem) -> ModelRows:
+    factor = feature_scale(problem, "standard")
+    fill = problem.means.copy()
+    matrix = np.array(problem.Z, dtype=np.float64, order="C")
+    tables = {}
+    for column in np.flatnonzero(problem.n_levels).tolist():
+        numbers = _level_numbers(problem, column)
+        tables[column], fill[column] = numbers[:-1], numbers[-1]
+        matrix[:, column] = numbers[_levels(problem, column)]
+        factor[column] = 1.0
+    for column in np.flatnonzero(problem.has_missing & (problem.n_levels == 0)).tolist():
+        matrix[np.isnan(matrix[:, column]), column] = fill[column]
+    matrix *= factor
+    return ModelRows(matrix, factor, fill, tables)
+
+
+def _levels(problem: Problem, column: int) -> Int64Array:
+    """Return the level of each row; missing is the last one."""
+    values = problem.Z[:, column]
+    return np.where(np.isnan(values), problem.n_levels[column], values).astype(np.int64)
+
+
+def _level_numbers(problem: Problem, column: int) -> FloatArray:
+    """Return the numbers of levels, and of a missing one: shrunken means of spread 1."""
+    level = _levels(problem, column)
+    sums = problem.target_rows.sums_of_groups(level, int(problem.n_levels[column]) + 1)
+    weight, total = sums[:, 0].astype(np.float64), sums[:, 1].astype(np.float64)
+    mean = float(sums[:, 1].sum()) / float(sums[:, 0].sum())
+    numbers = (total - weight * mean) / (weight + LEVEL_ROWS / problem.row_unit)
+    share = weight / weight.sum()
+    numbers = numbers - (share * numbers).sum()
+    deviation = float(np.sqrt((share * numbers * numbers).sum()))
+    return round_significant(numbers / deviation) if deviation > 0.0 else np.zeros(len(numbers))
+
+
+def with_lines(
+    tree: Tree, problem: Problem, penalty: float = 1.0, max_features: int | None = None
+) -> Tree:
+    """Let the nodes of a tree say linear functions, fitted to its rows.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    problem : Problem
+        The rows that it was grown from, with one number each.
+    penalty : float, default=1.0
+        What the sum of the squared coefficients costs, in rows.
+    max_features : int, default=None
+        The most columns of a function; those stay that matter most.
+
+    Returns
+    -------
+    Tree
+        The tree, with the functions of all nodes, and what they leave over in its stats.
+    """
+    target = problem.target
+    assert isinstance(target, Numbers)
+    fits = _Fits(problem, model_rows(problem), penalty, max_features)
+    leaf = tree.apply(problem.Z)
+    rows: dict[int, Int32Array] = {}
+    order = np.argsort(leaf, kind="stable").astype(np.int32)
+    starts = np.searchsorted(leaf[order], np.arange(tree.n_nodes + 1))
+    lines: list[Line] = []
+    for node in range(tree.n_nodes - 1, -1, -1):  # children stand behind their parents
+        if tree.is_leaf[node]:
+            rows[node] = order[starts[node] : starts[node + 1]]
+        else:
+            first = int(tree.first_child[node])
+            kids = range(first, first + int(tree.n_children[node]))
+            rows[node] = np.concatenate([rows.pop(kid) for kid in kids])
+        lines.append(fits.line(rows[node], float(tree.stats[node, 1])))
+    return _with_errors(_laid_out(tree, lines[::-1], fits.model), problem, leaf)
+
+
+class Line(NamedTuple):
+    """The linear function of a node."""
+
+    coef: FloatArray  # per column
+    intercept: float
+    low: float  # of the numbers of its rows
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Fits:
+    """Fits linear functions to rows of a problem."""
+
+    problem: Problem
+    model: ModelRows
+    penalty: float
+    max_features: int | None
+
+    @cached_property
+    def numbers(self) -> FloatArray:
+        """The numbers that are learnt."""
+        target = self.problem.target
+        assert isinstance(target, Numbers)
+        return target.values[:, 0]
+
+    def line(self, rows: Int32Array, mean: float) -> Line:
+        """Fit the rows of a node; `mean`: of their numbers."""
+        here = self.numbers[rows]
+        low, high = float(here.min()), float(here.max())
+        q = self.model.matrix.shape[1]
+        if low == high or q == 0:
+            return Line(np.zeros(q), mean, low, high)
+        coef, middle = self._fitted(rows)
+        coef = round_significant(coef * self.model.factor)
+        return Line(coef, mean - canonical_sum(coef, middle / self.model.factor), low, high)
+
+    def _fitted(self, rows: Int32Array) -> tuple[FloatArray, FloatArray]:
+        """Return coefficients of the model's columns, and the means of these."""
+        problem = self.problem
+        shift = weight_shift(problem.total_weight)
+        weighed = (problem.target_rows, self.penalty / problem.row_unit, shift)
+        coef, middle, _ = fit_ridge(self.model.matrix, rows, *weighed)
+        unit = problem.target.step
+        most = self.max_features
+        wanted = coef != 0.0
+        if most is not None and int(wanted.sum()) > most:
+            width = spread(self._as_problem(rows), np.arange(len(rows), dtype=np.int32))
+            while int(wanted.sum()) > most:
+                size = np.where(wanted, np.abs(coef) * width, np.inf)
+                wanted[int(np.argmin(size))] = False
+                coef, _, _ = fit_ridge(
+                    self.model.matrix, rows, *weighed, wanted.astype(np.uint8)
+                )
+        return coef * unit, middle
+
+    def _as_problem(self, rows: Int32Array) -> Problem:
+        """Return some rows of the model as a problem of plain numbers."""
+        problem = self.problem
+        weights = None if problem.weights is None else problem.weights[rows]
+        matrix = self.model.matrix[rows]
+        plain = Encoding.identity(matrix.shape[1])
+        return Problem(matrix, problem.target.take(rows), weights, problem.unit, plain)
+
+
+def canonical_sum(coef: FloatArray, values: FloatArray) -> float:
+    """Return the dot product, term by term in their order."""
+    total = 0.0
+    for a, b in zip(coef.tolist(), values.tolist(), strict=True):
+        total += a * b
+    return total
+
+
+def _laid_out(tree: Tree, lines: list[Line], model: ModelRows) -> Tree:
+    """Put the functions of all nodes into the arrays of a tree."""
+    coef = np.array([line.coef for line in lines]).reshape(len(lines), -1)
+    node, column = np.nonzero(coef)
+    tables = [model.tables.get(k, np.empty(0)) for k in column.tolist()]
+    return replace(
+        tree,
+        leaf_ptr=pointers(np.bincount(node, minlength=len(lines))),
+        leaf_idx=column.astype(np.int32),
+        leaf_coef=coef[node, column],
+        leaf_fill=model.fill[column],
+        leaf_table_ptr=pointers([len(table) for table in tables]),
+        leaf_table=np.concatenate([np.empty(0), *tables]),
+        leaf_intercept=np.array([line.intercept for line in lines]),
+        leaf_low=np.array([line.low for line in lines]),
+        leaf_high=np.array([line.high for line in lines]),
+    )
+
+
+def _with_errors(tree: Tree, problem: Problem, leaf: Int64Array) -> Tree:
+    """Put what the functions of the nodes leave over into the stats."""
+    stats = tree.stats.copy()
+    stats[:, -1] = stats[:, 0] * line_errors(tree, problem, leaf)
+    return replace(tree, stats=stats)
+
+
+def line_errors(tree: Tree, problem: Problem, leaf: Int64Array) -> FloatArray:
+    """Return by node the mean squared error of the rows that reach it, if it were a leaf."""
+    target = problem.target
+    assert isinstance(target, Numbers)
+    means = np.zeros(tree.n_nodes)
+    node = leaf.copy()
+    for depth in range(tree.depth, -1, -1):
+        rows = np.flatnonzero(tree.node_depth[node] == depth)
+        there, group = np.unique(node[rows], return_inverse=True)
+        off = target.values[rows, 0] - tree.line_values(problem.Z[rows], node[rows])
+        weights = None if problem.weights is None else problem.weights[rows]
+        # Each group is a child of a root that has no rows of its own.
+        parent = np.concatenate([[-1], np.zeros(len(there), dtype=np.int64)])
+        found = exact_means(np.ascontiguousarray((off * off)[:, None]), weights, group + 1, parent)
+        means[there] = found[1:, 0]
+        node[rows] = tree.parent[node[rows]]
+    return means
