@@ -321,7 +321,7 @@ class Numbers(Target):
     def stats(self, sums: Int64Array, unit: float) -> FloatArray:
         """Return weight, means of the grid, and squared error; see also `with_exact_means`."""
         weight = sums[:, :1].astype(np.float64)
-        means = self.low + self.step * (sums[:, 1:-2] / weight)
+        means = self.low + self.step * (sums[:, 1:-2] / np.maximum(weight, 1.0))
         error = squared_errors(sums) * (self.step * self.step)
         return np.hstack([weight * unit, means, (error * unit)[:, None]])
 

@@ -178,9 +178,7 @@ class _Fits:
             while int(wanted.sum()) > most:
                 size = np.where(wanted, np.abs(coef) * width, np.inf)
                 wanted[int(np.argmin(size))] = False
-                coef, _, _ = fit_ridge(
-                    self.model.matrix, rows, *weighed, wanted.astype(np.uint8)
-                )
+                coef, _, _ = fit_ridge(self.model.matrix, rows, *weighed, wanted.astype(np.uint8))
         return coef * unit, middle
 
     def _as_problem(self, rows: Int32Array) -> Problem:

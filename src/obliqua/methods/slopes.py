@@ -118,8 +118,12 @@ class ModelSlopes(Slopes):
 
     def _settings(self, task: Task) -> SlopeSettings:
         problem = task.problem
-        return super()._settings(task)._replace(
-            model=model_rows(problem).matrix,
-            penalty=self.penalty / problem.row_unit,
-            oblique=self.oblique,
+        return (
+            super()
+            ._settings(task)
+            ._replace(
+                model=model_rows(problem).matrix,
+                penalty=self.penalty / problem.row_unit,
+                oblique=self.oblique,
+            )
         )

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._core.refine.soft import SoftTree
+from obliqua._core.refine.soft import SoftTree, solve_lines
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.criteria import get_criterion
 from obliqua.data.problem import Problem
+from obliqua.data.target import TASKS, Classes
 from obliqua.data.threads import over_rows
 from obliqua.data.weights import round_significant
 from obliqua.errors import TreeError
+from obliqua.prune.reduced_error import add_upwards
 from obliqua.refine.rows import Float32Array, SoftRows, WeightColumns, padded
 from obliqua.tree.layout import KIND_NAMES, MissingSide, NodeKind, first_children, pointers
 from obliqua.tree.tree import Tree
@@ -22,6 +24,8 @@ __all__ = ["FLOOR", "Draft", "draft_of", "tree_of", "with_coded_spreads"]
 
 #: c in the loss -log(v + c), which bounds what a row can cost: it may be mislabelled.
 FLOOR = 0.2
+#: The same where numbers are learnt: it may lie far out.
+NUMBER_FLOOR = 0.05
 _BITS = 24
 _ABSENT = -1e4  # the logit of a class that is no class but fills up the width
 
@@ -47,11 +51,27 @@ class Draft:
         """The number of leaves."""
         return len(self.child) + 1
 
-    def soft(self, rows: SoftRows, logits: Float32Array | None = None) -> SoftTree:
-        """Return the compiled tree over these rows; it works on this draft's own normals."""
+    def soft(
+        self,
+        rows: SoftRows,
+        logits: Float32Array | None = None,
+        lines: Float32Array | None = None,
+        narrow: float = 1.0,
+    ) -> SoftTree:
+        """Return the compiled tree over these rows; it works on this draft's own normals.
+
+        Where numbers are learnt, `lines` are the functions of the leaves, and `narrow` is
+        1 / (2 s^2) in exp(-(y - f)^2 / (2 s^2)).
+        """
         if logits is None:
             logits = np.zeros((self.n_leaves, padded(rows.n_classes)), dtype=np.float32)
-        return SoftTree(rows.arrays, (self.child, self.normals, logits), rows.n_classes, FLOOR)
+        tree = (self.child, self.normals, logits)
+        if rows.numbers is None:
+            return SoftTree(rows.arrays, tree, rows.n_classes, FLOOR)
+        if lines is None:
+            lines = np.zeros((self.n_leaves, rows.numbers.u.shape[1]), dtype=np.float32)
+        functions = (rows.numbers.y, rows.numbers.u, lines, narrow)
+        return SoftTree(rows.arrays, tree, rows.n_classes, NUMBER_FLOOR, functions)
 
     def walk(self, rows: SoftRows) -> tuple[Int32Array, FloatArray]:
         """Return each row's leaf; by node the sums of weight, height and its square there."""
@@ -88,6 +108,17 @@ def logits_of(counts: Int64Array, rows: SoftRows) -> Float32Array:
     logits = np.full((len(counts), padded(rows.n_classes)), _ABSENT, dtype=np.float32)
     logits[:, : rows.n_classes] = np.log(smooth / smooth.sum(axis=1, keepdims=True))
     return logits
+
+
+def fitted_lines(soft: SoftTree, leaf: Int32Array, rows: SoftRows) -> tuple[Any, FloatArray]:
+    """Return the functions of leaves, of the rows that are in them, and their squared errors."""
+    numbers = rows.numbers
+    assert numbers is not None
+    sums = np.add.reduce(
+        over_rows(lambda first, last: soft.line_sums(leaf, first, last), len(leaf), rows.n_threads)
+    )
+    lines = np.zeros((len(sums), numbers.u.shape[1]), dtype=np.float32)
+    return lines, solve_lines(sums, lines, numbers.n_columns, numbers.penalty)
 
 
 def draft_of(tree: Tree, columns: WeightColumns) -> Draft:
@@ -159,16 +190,24 @@ def _read_side(normal: FloatArray, tree: Tree, plane: int, columns: WeightColumn
     normal[absent] = away
 
 
-def tree_of(draft: Draft, rows: SoftRows, problem: Problem, label: str) -> Tree:
-    """Make a tree of a draft: original columns, normals of 24 bits, and all rows counted anew."""
+def tree_of(
+    draft: Draft, rows: SoftRows, problem: Problem, label: str, min_weight: float = 0.0
+) -> Tree:
+    """Make a tree of a draft: original columns, normals of 24 bits, and all rows counted anew.
+
+    Leaves without rows go, and those that weigh less than `min_weight`, the lightest first.
+    """
     while True:
         tree = _uncounted(draft, rows.columns, problem, label)
         tree = _counted(tree, problem, rows.n_threads)
-        empty = tree.is_leaf & (tree.n_samples == 0)
-        if not empty.any():
+        gone = tree.is_leaf & (tree.n_samples == 0)
+        weight = np.where(tree.is_leaf, TASKS[tree.task].weight(tree.stats), np.inf)
+        if not gone.any() and tree.n_leaves > 1 and weight.min() < min_weight:
+            gone[int(np.argmin(weight))] = True
+        if not gone.any():
             return with_coded_spreads(tree, problem)
         leaves = np.cumsum(tree.is_leaf) - 1
-        draft = without_leaves(draft, np.sort(leaves[empty]))
+        draft = without_leaves(draft, np.sort(leaves[gone]))
 
 
 def _uncounted(draft: Draft, columns: WeightColumns, problem: Problem, label: str) -> Tree:
@@ -182,12 +221,13 @@ def _uncounted(draft: Draft, columns: WeightColumns, problem: Problem, label: st
         n_children=n_children,
         plane_ptr=pointers(~is_leaf, np.int32),
         **_planes(draft.normals[numbers[~is_leaf]].astype(np.float64), columns, problem),
-        stats=np.zeros((len(is_leaf), problem.n_classes)),
+        stats=np.zeros((len(is_leaf), len(problem.stats(problem.counts[None])[0]))),
         n_samples=np.zeros(len(is_leaf), dtype=np.int64),
         gain=np.zeros(len(is_leaf)),
         axis_gain=np.full(len(is_leaf), np.nan),
         origin=np.where(is_leaf, -1, 0).astype(np.int32),
         origin_labels=(label,),
+        task=problem.target.task,
     )
 
 
@@ -295,22 +335,20 @@ def _table(
 def _counted(tree: Tree, problem: Problem, n_threads: int) -> Tree:
     """Count the rows that reach each node, and what its split gains."""
     leaf = tree.apply(problem.Z, n_threads)
-    n_nodes, n_classes = tree.n_nodes, problem.n_classes
-    cells = leaf * n_classes + problem.y
-    weights = None if problem.weights is None else problem.weights.astype(np.float64)
-    counts = np.bincount(cells, weights, n_nodes * n_classes).reshape(n_nodes, n_classes)
-    n_samples = np.bincount(leaf, minlength=n_nodes)
-    for node in range(n_nodes - 1, 0, -1):  # children stand behind their parents
-        counts[tree.parent[node]] += counts[node]
-        n_samples[tree.parent[node]] += n_samples[node]
+    sums = add_upwards(tree, problem.target_rows.sums_of_groups(leaf, tree.n_nodes))
+    n_samples = add_upwards(tree, np.bincount(leaf, minlength=tree.n_nodes))
     inner = np.flatnonzero(~tree.is_leaf)
-    gain = np.zeros(n_nodes)
+    gain = np.zeros(tree.n_nodes)
     first = tree.first_child[inner]
-    sides = counts[first].astype(np.int64), counts[first + 1].astype(np.int64)
-    share = counts[inner].sum(axis=1) / counts[0].sum()
-    gain[inner] = share * get_criterion("gini").goodness(*sides)
-    stats: FloatArray = np.asarray(counts * problem.unit, dtype=np.float64)
-    return replace(tree, stats=stats, n_samples=n_samples, gain=gain)
+    stats = problem.stats(sums)
+    if isinstance(problem.target, Classes):
+        share = sums[inner].sum(axis=1) / sums[0].sum()
+        gain[inner] = share * get_criterion("gini").goodness(sums[first], sums[first + 1])
+        return replace(tree, stats=stats, n_samples=n_samples, gain=gain)
+    risk, weight = TASKS[tree.task].risk(stats), stats[0, 0]
+    gain[inner] = np.maximum(risk[inner] - risk[first] - risk[first + 1], 0.0) / weight
+    tree = replace(tree, stats=stats, n_samples=n_samples, gain=gain)
+    return problem.target.with_exact_means(tree, problem.Z, problem.weights)
 
 
 def without_leaves(draft: Draft, leaves: Int64Array) -> Draft:

@@ -17,6 +17,8 @@ import numpy as np
 
 from obliqua._core.base.rng import child_key
 from obliqua.data.problem import Problem
+from obliqua.data.target import TASKS
+from obliqua.engine.linear_leaves import with_lines
 from obliqua.refine.descent import Schedule, Watch, refine
 from obliqua.refine.draft import Draft, draft_of, tree_of
 from obliqua.refine.rows import SoftRows, soft_rows
@@ -57,6 +59,11 @@ class Recipe:
         How often the tree grows by half and is shrunk again.
     shake : float, default=0.5
         The deviation of the logarithm by which chance changes priorities in cycles.
+    penalty : float or None, default=None
+        Where numbers are learnt: leaves say linear functions, whose coefficients cost this much
+        (see `with_lines`); None: they say constants.
+    min_samples_leaf : float, default=0.0
+        Leaves with fewer rows go, by their weight.
     """
 
     start: float = 2.0
@@ -68,6 +75,14 @@ class Recipe:
     max_features: int | None = None
     cycles: int = 0
     shake: float = 0.5
+    penalty: float | None = None
+    min_samples_leaf: float = 0.0
+
+    def finished(self, draft: Draft, rows: SoftRows, problem: Problem) -> Tree:
+        """Make a tree of a draft, with what its leaves say."""
+        least = self.min_samples_leaf * problem.unit / problem.row_unit
+        tree = tree_of(draft, rows, problem, LABEL, least)
+        return tree if self.penalty is None else with_lines(tree, problem, self.penalty)
 
 
 def refine_only(
@@ -78,6 +93,7 @@ def refine_only(
     key: int = 0,
     n_threads: int = 1,
     watch: Watch | None = None,
+    recipe: Recipe | None = None,
 ) -> Tree:
     """Refine a tree as it is: the same structure, other hyperplanes.
 
@@ -98,19 +114,22 @@ def refine_only(
         Threads; they have no influence on the result.
     watch : Watch, default=None
         Says when to stop, and keeps the loss.
+    recipe : Recipe, default=None
+        What leaves say, and how many rows they have at least.
 
     Returns
     -------
     Tree
         The refined tree. Splits that no row needs any more are gone.
     """
-    rows = soft_rows(problem, key, n_threads)
+    recipe = Recipe() if recipe is None else recipe
+    rows = soft_rows(problem, key, n_threads, recipe.penalty)
     draft = draft_of(tree, rows.columns)
     if max_features is not None and draft.n_nodes:
         draft = masked(draft, rows, None)
         draft = masked(draft, rows, max_features) if _widest(draft, rows) > max_features else draft
     draft = refine(draft, rows, schedule, key, n_threads, watch)
-    return tree_of(draft, rows, problem, LABEL)
+    return recipe.finished(draft, rows, problem)
 
 
 def _widest(draft: Draft, rows: SoftRows) -> int:
@@ -158,7 +177,7 @@ def refined_tree(
     """
     recipe = Recipe() if recipe is None else recipe
     watch = Watch() if watch is None else watch
-    rows = soft_rows(problem, key, n_threads)
+    rows = soft_rows(problem, key, n_threads, recipe.penalty)
     work = _Work(problem, rows, grower, recipe, key, n_threads, watch)
     start = max(ceil(recipe.start * n_leaves), 1)
     watch.say(f"Growing a tree of up to {start} leaves, to be refined and shrunk to {n_leaves}.")
@@ -168,7 +187,7 @@ def refined_tree(
     # A tree of the right size is better than a large one that is cut back unrefined.
     if watch.is_up:
         grown = grower(some, n_leaves, 0)
-        return tree_of(draft_of(grown, rows.columns), rows, problem, LABEL)
+        return recipe.finished(draft_of(grown, rows.columns), rows, problem)
     best = work.first_tree(draft_of(grown, rows.columns), n_leaves)
     for cycle in range(recipe.cycles if n_leaves > 1 else 0):
         if watch.is_up or _errors(best) == 0.0:
@@ -184,9 +203,8 @@ def refined_tree(
 
 
 def _errors(tree: Tree) -> float:
-    """Return the weight of the training rows that a tree misclassifies."""
-    leaves = tree.stats[tree.is_leaf]
-    return float((leaves.sum(axis=1) - leaves.max(axis=1)).sum())
+    """Return the weight of the training rows that a tree misclassifies, or its squared errors."""
+    return float(TASKS[tree.task].risk(tree.stats[tree.is_leaf]).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +268,8 @@ class _Work:
         return other if better else tree
 
     def _finished(self, draft: Draft) -> Tree:
-        return tree_of(without_useless(draft, self.rows), self.rows, self.problem, LABEL)
+        useful = without_useless(draft, self.rows)
+        return self.recipe.finished(useful, self.rows, self.problem)
 
     def cycle(self, tree: Tree, n_leaves: int, number: int) -> Tree:
         """Grow by half, refine, shrink."""

@@ -19,11 +19,13 @@ from obliqua._core.base.rng import row_hashes
 from obliqua._core.refine.standard import largest, standardise, weighted_sums
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import Problem
+from obliqua.data.target import Classes, Numbers
 from obliqua.data.threads import over_rows
 from obliqua.data.weights import round_significant
+from obliqua.engine.linear_leaves import model_rows
 from obliqua.tree.layout import pointers
 
-__all__ = ["LANES", "SoftRows", "WeightColumns", "robust", "soft_rows"]
+__all__ = ["LANES", "SoftNumbers", "SoftRows", "WeightColumns", "robust", "soft_rows"]
 
 Float32Array = NDArray[np.float32]
 
@@ -31,6 +33,9 @@ Float32Array = NDArray[np.float32]
 NORMAL_QUARTILES = 1.349
 #: A standard deviation that is so many times what the quartiles say is that of a few values.
 HEAVY = 5.0
+#: Where numbers are learnt: one that is so many times that of the middle nine tenths. Columns that
+#: are mostly 0, such as rain, are none of these: their large values are what is to be learnt.
+NUMBERS_HEAVY = 10.0
 #: So many values are enough to find quartiles. Rows stand in a random order.
 ENOUGH = 20_000
 
@@ -88,6 +93,17 @@ class WeightColumns:
 
 
 @dataclass(frozen=True, eq=False)
+class SoftNumbers:
+    """Numbers to learn, standardised, and the columns of the functions that leaves say."""
+
+    y: Float32Array  # (n_rows,)
+    # (n_rows, stride): columns about their mean, a column of ones, zeros
+    u: Float32Array
+    n_columns: int  # of them, that of ones included
+    penalty: float  # on coefficients, in rows
+
+
+@dataclass(frozen=True, eq=False)
 class SoftRows:
     """Rows to refine a tree with."""
 
@@ -96,7 +112,7 @@ class SoftRows:
     # the places of further ones in each row, as CSR rows: levels, and numbers that are missing
     more_ptr: Int64Array | None
     more: Int32Array | None
-    y: Int32Array  # class codes
+    y: Int32Array  # class codes; all 0 where numbers are learnt
     units: Int64Array  # weights in grid units
     weight: Float32Array  # weights with a mean of 1
     n_classes: int
@@ -105,6 +121,7 @@ class SoftRows:
     order: Int64Array
     starts: Int64Array
     n_threads: int = 1  # they have no influence on any result
+    numbers: SoftNumbers | None = None  # if those are learnt
 
     @property
     def n_rows(self) -> int:
@@ -129,11 +146,17 @@ class SoftRows:
         return np.asarray(sums / sums.sum())
 
 
-def soft_rows(problem: Problem, seed: int = 0, n_threads: int = 1) -> SoftRows:
-    """Make the rows of a problem ready for refinement."""
+def soft_rows(
+    problem: Problem, seed: int = 0, n_threads: int = 1, penalty: float | None = None
+) -> SoftRows:
+    """Make the rows of a problem ready for refinement.
+
+    Where numbers are learnt, leaves say constants, or with a `penalty` linear functions.
+    """
     order, starts, units = _different(problem, seed, n_threads)
     first = order[starts]
-    y = problem.y[first]
+    of_classes = isinstance(problem.target, Classes)
+    y = problem.y[first] if of_classes else np.zeros(len(first), dtype=np.int32)
     weight: FloatArray = units.astype(np.float64)
     share = weight / weight.sum()
     qualitative = problem.n_levels > 0
@@ -154,12 +177,31 @@ def soft_rows(problem: Problem, seed: int = 0, n_threads: int = 1) -> SoftRows:
         y,
         units,
         mean_one,
-        problem.n_classes,
+        problem.n_classes if of_classes else 1,
         columns,
         order,
         starts,
         n_threads,
+        None if of_classes else _numbers(problem, first, share, penalty),
     )
+
+
+def _numbers(
+    problem: Problem, rows: Int64Array, share: FloatArray, penalty: float | None
+) -> SoftNumbers:
+    """Standardise the numbers, and lay out the columns of the functions of leaves."""
+    assert isinstance(problem.target, Numbers)
+    values = problem.target.values[rows, 0]
+    mean = float((share * values).sum())
+    deviation = float(np.sqrt((share * (values - mean) ** 2).sum())) or 1.0
+    mean, deviation = _rounded(mean, deviation)
+    model = np.empty((len(rows), 0)) if penalty is None else model_rows(problem).matrix[rows]
+    q = model.shape[1]
+    u = np.zeros((len(rows), padded(q + 1)), dtype=np.float32)
+    u[:, :q] = model - (share[:, None] * model).sum(axis=0)
+    u[:, q] = 1.0
+    y = ((values - mean) / deviation).astype(np.float32)
+    return SoftNumbers(y, u, q + 1, 0.0 if penalty is None else penalty)
 
 
 def _leave_where_unknown(problem: Problem, rows: Int64Array, columns: WeightColumns) -> None:
@@ -178,7 +220,8 @@ def _different(
     problem: Problem, seed: int, n_threads: int
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Return the rows in the order of hashes, where different ones begin, and their weights."""
-    labels = problem.y.astype(np.int64)
+    target = problem.target
+    labels = target.codes.astype(np.int64) if isinstance(target, Classes) else target.labels()
 
     def hashes_of(start: int, end: int) -> NDArray[np.uint64]:
         return row_hashes(problem.Z[start:end], labels[start:end], seed & (2**64 - 1))
@@ -263,7 +306,8 @@ def _centres(
         values = values[(share[:ENOUGH] > 0.0) & ~np.isnan(values)]
         centre, width, far = float(middle[k]), float(spread[k]), False
         if len(values):
-            centre, width, far = robust(values, centre, width)
+            of_classes = isinstance(problem.target, Classes)
+            centre, width, far = (robust if of_classes else _middle)(values, centre, width)
         heavy |= far
         # A column that is constant but for rounding tells nothing, and must not be blown up.
         mean[k], sd[k] = centre * unit[k], width * unit[k] if width > 1e-12 else 1.0
@@ -281,6 +325,16 @@ def robust(values: FloatArray, mean: float, sd: float) -> tuple[float, float, bo
     spread = (high - low) / NORMAL_QUARTILES
     if 0.0 < spread < sd / HEAVY:
         return middle, spread, True
+    return mean, sd, False
+
+
+def _middle(values: FloatArray, mean: float, sd: float) -> tuple[float, float, bool]:
+    """Return the same, of the middle nine tenths."""
+    low, high = np.quantile(values, (0.05, 0.95)).tolist()
+    middle = values[(values >= low) & (values <= high)]
+    spread = float(middle.std())
+    if 0.0 < spread < sd / NUMBERS_HEAVY:
+        return float(middle.mean()), spread, True
     return mean, sd, False
 
 

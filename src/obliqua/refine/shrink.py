@@ -7,14 +7,21 @@ training errors, and what is lost is refined away between the steps.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from obliqua._core.refine.soft import leaf_counts, raising_changes
-from obliqua._typing import BoolArray, FloatArray, Int64Array
+from obliqua._core.refine.soft import (
+    leaf_counts,
+    leaves_below,
+    raising_changes,
+    raising_costs,
+    solve_lines,
+)
+from obliqua._typing import AnyArray, BoolArray, FloatArray
 from obliqua.data.threads import over_rows
 from obliqua.refine.draft import Draft, renumbered
 from obliqua.refine.rows import SoftRows
@@ -38,7 +45,7 @@ def raise_to(draft: Draft, rows: SoftRows, n_leaves: int) -> Draft:
     """
     if draft.n_nodes == 0:
         return draft
-    smaller = _Raised(draft, rows)
+    smaller = _raised(draft, rows)
     smaller.drop_empty()
     while smaller.n_leaves > n_leaves:
         smaller.one_round(smaller.n_leaves - n_leaves)
@@ -50,7 +57,7 @@ def without_useless(draft: Draft, rows: SoftRows) -> Draft:
     """Make a leaf of each split that saves no training error."""
     if draft.n_nodes == 0:
         return draft
-    smaller = _Raised(draft, rows)
+    smaller = _raised(draft, rows)
     smaller.drop_empty()
     smaller.drop_useless()
     return smaller.draft()
@@ -65,11 +72,18 @@ class _Option(NamedTuple):
     kept: int  # 0: its left side, 1: its right side, LEAF: neither
 
 
-class _Raised:
+class _Raised(ABC):
     """A draft while splits are left out: nodes keep their numbers, `child` says what is where."""
+
+    # By node and leaf, leaf k at -1 - k: the weight of its rows, what they cost, and what they
+    # would cost if it were a leaf.
+    weight: AnyArray
+    errors: AnyArray
+    as_leaf: AnyArray
 
     def __init__(self, draft: Draft, rows: SoftRows) -> None:
         self.whole = draft
+        self.rows = rows
         self.child = draft.child.copy()
         self.root = 0
         n = min(rows.n_rows, MOST_ROWS)
@@ -77,7 +91,6 @@ class _Raised:
         soft = draft.soft(rows)
         self.n_threads = rows.n_threads
         over_rows(lambda first, last: soft.sides(self.bits, first, last), n, self.n_threads)
-        self.y, self.units, self.n_classes = rows.y[:n], rows.units[:n], rows.n_classes
         self._recount()
 
     @property
@@ -85,29 +98,40 @@ class _Raised:
         """The leaves that are left."""
         return len(self.order) + 1
 
+    @property
+    def n_rows(self) -> int:
+        """The rows that are looked at."""
+        return len(self.bits)
+
+    @abstractmethod
+    def _count(self) -> None:
+        """Set `weight`, `errors` and `as_leaf`."""
+
+    @abstractmethod
+    def _changes(self) -> AnyArray:
+        """Return by node and side what is lost if the split goes and only that side stays."""
+
     def _recount(self) -> None:
-        """Count classes, errors and leaves below each node that is left."""
+        """Count errors and leaves below each node that is left."""
         self.order = self._inner()
-        n_leaves = self.whole.n_leaves
-        leaf = self._summed(leaf_counts, n_leaves, self.n_classes)
-        self.label = leaf.argmax(axis=1).astype(np.int32)
-        # Leaves stand behind the inner nodes in these, leaf k at -1 - k.
-        size = self.whole.n_nodes + n_leaves
-        self.counts = np.zeros((size, self.n_classes), dtype=np.int64)
-        self.counts[::-1][:n_leaves] = leaf
-        self.errors = np.zeros(size, dtype=np.int64)
-        self.errors[::-1][:n_leaves] = leaf.sum(axis=1) - leaf.max(axis=1)
-        self.leaves = np.ones(size, dtype=np.int64)
+        self._count()
+        self.leaves = self._added_up(np.ones(self.whole.n_leaves, dtype=np.int64))
+
+    def _added_up(self, of_leaves: AnyArray) -> AnyArray:
+        """Return sums by node and leaf, leaf k at -1 - k."""
+        sums = np.zeros((self.whole.n_nodes + len(of_leaves), *of_leaves.shape[1:]))
+        sums = sums.astype(of_leaves.dtype)
+        sums[::-1][: len(of_leaves)] = of_leaves
         for node in reversed(self.order):
             left, right = self.child[node].tolist()
-            for table in (self.counts, self.errors, self.leaves):
-                table[node] = table[left] + table[right]
+            sums[node] = sums[left] + sums[right]
+        return sums
 
-    def _summed(self, counting: Callable[..., Int64Array], *more: Any) -> Int64Array:
+    def _summed(self, counting: Callable[..., AnyArray], *more: Any) -> AnyArray:
         """Return the sum over all rows of what compiled code counts in some of them."""
-        known = (self.bits, self.child, self.root, self.y, self.units, *more)
+        known = (self.bits, self.child, self.root, *more)
         parts = over_rows(
-            lambda first, last: counting(*known, first, last), len(self.y), self.n_threads
+            lambda first, last: counting(*known, first, last), self.n_rows, self.n_threads
         )
         return np.asarray(np.add.reduce(parts))
 
@@ -140,15 +164,18 @@ class _Raised:
         self._leave_out(taken)
 
     def _options(self, excess: int) -> list[_Option]:
-        changes = self._summed(raising_changes, self.label)
+        changes = self._changes()
         options = []
         for node in self.order:
             sides = self.child[node].tolist()
-            as_leaf = int(self.counts[node].sum() - self.counts[node].max())
             ways = (
-                (int(changes[node, 0]), int(self.leaves[sides[1]]), 0),
-                (int(changes[node, 1]), int(self.leaves[sides[0]]), 1),
-                (as_leaf - int(self.errors[node]), int(self.leaves[node]) - 1, LEAF),
+                (changes[node, 0].item(), int(self.leaves[sides[1]]), 0),
+                (changes[node, 1].item(), int(self.leaves[sides[0]]), 1),
+                (
+                    self.as_leaf[node].item() - self.errors[node].item(),
+                    int(self.leaves[node]) - 1,
+                    LEAF,
+                ),
             )
             options += [
                 _Option(change / min(saved, excess), saved, node, kept)
@@ -179,9 +206,9 @@ class _Raised:
             ways: dict[int, int] = {}
             covered: set[int] = set()
             for node in self.order:
-                sums = self.counts[self.child[node]].sum(axis=1)
-                if node not in covered and (sums == 0).any():
-                    ways[node] = int(sums[0] == 0)
+                sides = self.weight[self.child[node]]
+                if node not in covered and (sides == 0).any():
+                    ways[node] = int(sides[0] == 0)
                     covered.add(node)
                 if node in covered:  # what is below it is looked at in the next round
                     covered.update(side for side in self.child[node].tolist() if side >= 0)
@@ -191,11 +218,10 @@ class _Raised:
 
     def drop_useless(self) -> None:
         """Make leaves of splits that save no error, the highest of them first."""
-        as_leaf = self.counts.sum(axis=1) - self.counts.max(axis=1)
         ways: dict[int, int] = {}
         covered: set[int] = set()
         for node in self.order:
-            if node in covered or as_leaf[node] <= self.errors[node]:
+            if node in covered or self.as_leaf[node] <= self.errors[node]:
                 if node not in covered:
                     ways[node] = LEAF
                 covered.update(side for side in self.child[node].tolist() if side >= 0)
@@ -204,6 +230,76 @@ class _Raised:
     def draft(self) -> Draft:
         """Return what is left, numbered anew."""
         return renumbered(replace(self.whole, child=self.child), self.root)
+
+
+class _RaisedOfClasses(_Raised):
+    """A draft whose leaves have classes."""
+
+    def _count(self) -> None:
+        n, n_leaves = self.n_rows, self.whole.n_leaves
+        self.known = (self.rows.y[:n], self.rows.units[:n])
+        leaf = self._summed(leaf_counts, *self.known, n_leaves, self.rows.n_classes)
+        self.label = leaf.argmax(axis=1).astype(np.int32)
+        counts = self._added_up(leaf)
+        self.weight = counts.sum(axis=1)
+        self.as_leaf = self.weight - counts.max(axis=1)
+        self.errors = self._added_up(leaf.sum(axis=1) - leaf.max(axis=1))
+
+    def _changes(self) -> AnyArray:
+        return self._summed(raising_changes, *self.known, self.label)
+
+
+class _RaisedOfNumbers(_Raised):
+    """A draft whose leaves say constants or linear functions; errors are squared ones."""
+
+    def _count(self) -> None:
+        numbers = self.rows.numbers
+        assert numbers is not None
+        self.leaf = np.empty(self.n_rows, dtype=np.int32)
+        over_rows(
+            lambda first, last: leaves_below(
+                self.bits, self.child, self.root, self.leaf, first, last
+            ),
+            self.n_rows,
+            self.n_threads,
+        )
+        soft = self.whole.soft(self.rows)
+        sums = np.add.reduce(
+            over_rows(
+                lambda first, last: soft.line_sums(self.leaf, first, last),
+                self.n_rows,
+                self.n_threads,
+            )
+        )
+        at_nodes = self._added_up(sums)
+        self.lines = np.zeros((len(at_nodes), numbers.u.shape[1]), dtype=np.float32)
+        self.as_leaf = solve_lines(at_nodes, self.lines, numbers.n_columns, numbers.penalty)
+        of_leaves = np.ascontiguousarray(self.as_leaf[::-1][: len(sums)])
+        self.errors = self._added_up(of_leaves)
+        constant = (numbers.n_columns - 1) * (numbers.u.shape[1] + 1)
+        self.weight = at_nodes[:, constant]
+
+    def _changes(self) -> AnyArray:
+        numbers = self.rows.numbers
+        assert numbers is not None
+        n_leaves = self.whole.n_leaves
+        lines = np.ascontiguousarray(self.lines[::-1][:n_leaves])
+        low = np.full(n_leaves, np.inf, dtype=np.float32)
+        high = -low
+        np.minimum.at(low, self.leaf, numbers.y[: self.n_rows])
+        np.maximum.at(high, self.leaf, numbers.y[: self.n_rows])
+        costs = np.empty((self.n_rows, n_leaves), dtype=np.float32)
+        soft = self.whole.soft(self.rows)
+        over_rows(
+            lambda first, last: soft.line_costs(lines, low, high, costs, first, last),
+            self.n_rows,
+            self.n_threads,
+        )
+        return self._summed(raising_costs, costs)
+
+
+def _raised(draft: Draft, rows: SoftRows) -> _Raised:
+    return _RaisedOfClasses(draft, rows) if rows.numbers is None else _RaisedOfNumbers(draft, rows)
 
 
 # --- few columns per split -----------------------------------------------------------------------

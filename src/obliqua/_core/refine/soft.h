@@ -46,6 +46,12 @@ typedef struct {
     int64_t depth;
     int32_t n_nodes, n_leaves, n_classes;
     float floor;               /* c in -log(v + c) */
+    /* where numbers are learnt: what leaves say are linear functions */
+    const float *number;       /* per row: the number to learn; NULL: classes */
+    const float *u;            /* n x u_stride: the columns of these functions, 1, zeros */
+    float *line;               /* n_leaves x u_stride: the functions */
+    int64_t u_stride;          /* a multiple of 8 */
+    float narrow;              /* 1 / (2 s^2) in exp(-(y - f)^2 / (2 s^2)) */
 } ob_soft;
 
 typedef struct {
@@ -57,6 +63,7 @@ typedef struct {
     float *reach, *gate, *value, *delta;
     int32_t *leaf_row;
     float *leaf_reach;
+    float *leaf_value;         /* of numbers: what the leaf says of the row, as a likelihood */
     float *height, *left, *right; /* of the rows at one node, and what its sides say of them */
     int64_t capacity;              /* a multiple of 8 */
     float *g, *ga, *ga_sum;    /* of a block: its gradients; what was not reached is not written */
@@ -176,12 +183,35 @@ OB_INLINE void ob_soft_down(const ob_soft *s, const ob_reached *p, const int64_t
     }
 }
 
+/* How likely the leaves of numbers make their rows. */
+OB_INLINE void ob_leaf_values(const ob_soft *s, const ob_reached *p, const int64_t *order) {
+    for (int32_t leaf = 0; leaf < s->n_leaves; leaf++) {
+        const int64_t at = leaf * p->capacity;
+        const float *line = s->line + leaf * s->u_stride;
+        const int32_t n = p->leaf_count[leaf];
+        for (int32_t i = 0; i < n; i++) {
+            const int64_t row = order[p->leaf_row[at + i]];
+            const float off = s->number[row] - ob_dot(line, s->u + row * s->u_stride, s->u_stride);
+            p->height[i] = -s->narrow * off * off;
+        }
+        for (int64_t i = 0; i < n; i += 8)
+            for (int k = 0; k < 8; k++)
+                p->leaf_value[at + i + k] = ob_exp(p->height[i + k]);
+    }
+}
+
 /* What one side of a node says of its rows: 0 of those that hardly reach it. */
 OB_INLINE void ob_side_values(const ob_soft *s, const ob_batch *b, const ob_reached *p, int32_t m,
                               int side, float *restrict values) {
     const int64_t at = m * p->capacity;
     const int32_t c = s->child[2 * (int64_t) m + side], n = p->count[m];
-    if (c < 0) {
+    if (c < 0 && s->number) {
+        const float *here = p->leaf_value + (-1 - (int64_t) c) * p->capacity;
+        for (int32_t i = 0; i < n; i++) {
+            const int32_t kid = p->kid[2 * (at + i) + side];
+            values[i] = kid == OB_NOBODY ? 0.0f : here[kid];
+        }
+    } else if (c < 0) {
         const float *q = s->q + (-1 - (int64_t) c) * s->depth;
         for (int32_t i = 0; i < n; i++)
             values[i] = p->kid[2 * (at + i) + side] == OB_NOBODY ? 0.0f
@@ -227,10 +257,12 @@ OB_VERSIONS static void ob_soft_rows(const ob_soft *s, const ob_batch *b, const 
             OB_PREFETCH(x + j);
         p->row[i] = (int32_t) first + i;
         p->reach[i] = 1.0f;
-        b->y[first + i] = s->y[order[first + i]];
+        b->y[first + i] = s->number ? 0 : s->y[order[first + i]];
     }
     p->count[0] = n;
     ob_soft_down(s, p, order, beta);
+    if (s->number)
+        ob_leaf_values(s, p, order);
     ob_soft_up(s, b, p, beta);
     for (int32_t i = 0; i < n; i++) {
         const float weight = s->weight[order[first + i]], v = p->value[i] + s->floor;
@@ -395,6 +427,52 @@ OB_VERSIONS static void ob_soft_leaves(const ob_soft *s, const ob_batch *b,
             ob_step(a + c, m + c, v + c, g[c], rate);
         ob_softmax(s, leaf);
     }
+}
+
+/* Adds a row with a weight to the sums of a line: of products of columns, in the lower triangle,
+ * of products with the number, and of its square. */
+OB_INLINE void ob_line_add(double *restrict sums, const float *restrict u, int64_t stride,
+                           double number, double weight) {
+    double *restrict with = sums + stride * stride;
+    for (int64_t j = 0; j < stride; j++) {
+        const double w = weight * (double) u[j];
+        double *restrict row = sums + j * stride;
+        for (int64_t k = 0; k <= j; k += 8)
+            for (int l = 0; l < 8; l++)
+                row[k + l] += w * (double) u[k + l];
+        with[j] += w * number;
+    }
+    with[stride] += weight * number * number;
+}
+
+/* Less of a row than this share is left out of the sums of a line. */
+#define OB_LITTLE 1e-2f
+
+/* Adds the rows of a batch to the sums of the leaves first .. last - 1. */
+OB_VERSIONS static void ob_soft_lines(const ob_soft *s, const ob_batch *b,
+                                      const ob_reached *reached, int n_lists,
+                                      const int64_t *order, int32_t first, int32_t last,
+                                      double *sums, int64_t size) {
+    for (int32_t leaf = first; leaf < last; leaf++)
+        for (int k = 0; k < n_lists; k++) {
+            const ob_reached *p = reached + k;
+            const int64_t at = leaf * p->capacity;
+            for (int64_t i = at; i < at + p->leaf_count[leaf]; i++) {
+                const int64_t row = order[p->leaf_row[i]];
+                const float part = b->pull[p->leaf_row[i]] * p->leaf_reach[i] * p->leaf_value[i];
+                if (part > OB_LITTLE * s->weight[row])
+                    ob_line_add(sums + leaf * size, s->u + row * s->u_stride, s->u_stride,
+                                (double) s->number[row], (double) part);
+            }
+        }
+}
+
+/* Adds rows first .. last - 1, each to the line of the leaf that it is in. */
+OB_VERSIONS static void ob_hard_lines(const ob_soft *s, const int32_t *leaf, int64_t first,
+                                      int64_t last, double *sums, int64_t size) {
+    for (int64_t row = first; row < last; row++)
+        ob_line_add(sums + leaf[row] * size, s->u + row * s->u_stride, s->u_stride,
+                    (double) s->number[row], (double) s->weight[row]);
 }
 
 /* The side of rows first .. last - 1 at all nodes: bit m of a row is 1 if it goes right at m. */

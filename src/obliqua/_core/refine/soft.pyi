@@ -9,7 +9,22 @@ class SoftTree:
     n_rows: int
     q: NDArray[np.float32]
     def __init__(
-        self, rows: tuple[Any, ...], tree: tuple[Any, ...], n_classes: int, floor: float
+        self,
+        rows: tuple[Any, ...],
+        tree: tuple[Any, ...],
+        n_classes: int,
+        floor: float,
+        lines: tuple[Any, ...] | None = None,
+    ) -> None: ...
+    def line_sums(self, leaf: NDArray[np.int32], first: int, last: int) -> NDArray[np.float64]: ...
+    def line_costs(
+        self,
+        lines: NDArray[np.float32],
+        low: NDArray[np.float32],
+        high: NDArray[np.float32],
+        costs: NDArray[np.float32],
+        first: int,
+        last: int,
     ) -> None: ...
     def walk(self, leaf: NDArray[np.int32], first: int, last: int) -> NDArray[np.float64]: ...
     def sides(self, bits: NDArray[np.uint8], first: int, last: int) -> None: ...
@@ -29,6 +44,7 @@ class Descent:
         n_blocks: int = 1,
     ) -> None: ...
     def give_up(self) -> None: ...
+    def move_lines(self, q: int, penalty: float) -> None: ...
     def forget_loss(self) -> None: ...
     def quiet(self) -> None: ...
     def gradients(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]: ...
@@ -57,3 +73,22 @@ def raising_changes(
     first: int,
     last: int,
 ) -> NDArray[np.int64]: ...
+def leaves_below(
+    bits: NDArray[np.uint8],
+    child: NDArray[np.int32],
+    root: int,
+    leaf: NDArray[np.int32],
+    first: int,
+    last: int,
+) -> None: ...
+def raising_costs(
+    bits: NDArray[np.uint8],
+    child: NDArray[np.int32],
+    root: int,
+    costs: NDArray[np.float32],
+    first: int,
+    last: int,
+) -> NDArray[np.float64]: ...
+def solve_lines(
+    sums: NDArray[np.float64], lines: NDArray[np.float32], q: int, penalty: float
+) -> NDArray[np.float64]: ...

@@ -16,6 +16,7 @@ from libc.stdlib cimport free, malloc
 
 import numpy as np
 
+from obliqua._core.base.linalg cimport factorise, solve
 from obliqua._core.base.rng cimport draw
 from obliqua._core.base.types cimport u64
 
@@ -35,6 +36,11 @@ cdef extern from "soft.h" nogil:
         int64_t depth
         int32_t n_nodes, n_leaves, n_classes
         float floor
+        const float* number
+        const float* u
+        float* line
+        int64_t u_stride
+        float narrow
 
     ctypedef struct ob_batch:
         float* pull
@@ -52,6 +58,7 @@ cdef extern from "soft.h" nogil:
         float* delta
         int32_t* leaf_row
         float* leaf_reach
+        float* leaf_value
         float* height
         float* left
         float* right
@@ -81,9 +88,13 @@ cdef extern from "soft.h" nogil:
     void ob_soft_leaves(const ob_soft*, const ob_batch*, const ob_reached*, int, const ob_adam*,
                         int32_t, int32_t, float, float)
     void ob_soft_block(const ob_soft*, const ob_batch*, const ob_reached*, const int64_t*)
+    void ob_soft_lines(const ob_soft*, const ob_batch*, const ob_reached*, int, const int64_t*,
+                       int32_t, int32_t, double*, int64_t)
+    void ob_hard_lines(const ob_soft*, const int32_t*, int64_t, int64_t, double*, int64_t)
     void ob_soft_start(const ob_soft*)
     void ob_soft_sides(const ob_soft*, int64_t, int64_t, uint8_t*, int64_t)
     void ob_soft_walk(const ob_soft*, int64_t, int64_t, int32_t*, double*)
+    float ob_dot(const float*, const float*, int64_t)
     int ob_wait(ob_barrier*)
     void ob_give_up(ob_barrier*)
 
@@ -103,6 +114,7 @@ cdef class SoftTree:
 
     `rows`: (x, more_ptr or None, more or None, y, weight), floats where they are numbers.
     `tree`: (child, w, a), see soft.h; `floor`: the constant in the logarithm of the loss.
+    `lines`, where numbers are learnt: (numbers, columns of functions, functions, 1 / (2 s^2)).
     """
 
     cdef ob_soft soft
@@ -110,7 +122,7 @@ cdef class SoftTree:
     cdef object held             # the arrays behind the pointers
     cdef readonly object q
 
-    def __cinit__(self, rows, tree, int n_classes, double floor):
+    def __cinit__(self, rows, tree, int n_classes, double floor, lines=None):
         cdef const float[:, ::1] x = rows[0]
         cdef const int64_t[::1] more_ptr
         cdef const int32_t[::1] more
@@ -143,7 +155,45 @@ cdef class SoftTree:
         self.soft.a = &a[0, 0]
         self.soft.q = &q[0, 0]
         self.soft.floor = <float> floor
+        self.soft.number = NULL
+        if lines is not None:
+            self.read_lines(lines)
         ob_soft_start(&self.soft)
+
+    cdef int read_lines(self, lines) except -1:
+        cdef const float[::1] number = lines[0]
+        cdef const float[:, ::1] u = lines[1]
+        cdef float[:, ::1] line = lines[2]
+        self.held += (lines,)
+        self.soft.number = &number[0]
+        self.soft.u = &u[0, 0]
+        self.soft.line = &line[0, 0]
+        self.soft.u_stride = u.shape[1]
+        self.soft.narrow = <float> lines[3]
+        return 0
+
+    def line_sums(self, const int32_t[::1] leaf, int64_t first, int64_t last):
+        """Sums of some rows, each at its leaf, from which `solve_lines` makes functions."""
+        cdef int64_t stride = self.soft.u_stride
+        cdef int64_t size = stride * stride + stride + 1
+        sums = np.zeros((self.soft.n_leaves, size))
+        cdef double[:, ::1] sums_ = sums
+        with nogil:
+            ob_hard_lines(&self.soft, &leaf[0], first, last, &sums_[0, 0], size)
+        return sums
+
+    def line_costs(self, const float[:, ::1] lines, const float[::1] low, const float[::1] high,
+                   float[:, ::1] costs, int64_t first, int64_t last):
+        """Notes what some rows cost in each leaf: squared errors of functions within limits."""
+        cdef int64_t row, leaf
+        cdef float value
+        with nogil:
+            for row in range(first, last):
+                for leaf in range(lines.shape[0]):
+                    value = ob_dot(&lines[leaf, 0], self.soft.u + row * self.soft.u_stride,
+                                   self.soft.u_stride)
+                    value = min(max(value, low[leaf]), high[leaf]) - self.soft.number[row]
+                    costs[row, leaf] = self.soft.weight[row] * value * value
 
     def walk(self, int32_t[::1] leaf, int64_t first, int64_t last):
         """Hard gates: notes the leaf of some rows; sums of weight, height and its square by node.
@@ -182,6 +232,7 @@ cdef class Descent:
     cdef readonly int n_threads
     cdef int n_blocks, n_lists       # a list of rows for each block, or for each thread
     cdef readonly double loss        # sum over the rows since it was set to 0
+    cdef double[:, ::1] lines        # of numbers: sums of the leaves
 
     def __cinit__(self, SoftTree tree, int64_t size, limits, const float[::1] pull,
                   const float[::1] pulled, mask, const int32_t[:, ::1] shares, int n_blocks=1):
@@ -226,6 +277,15 @@ cdef class Descent:
         self.make_room(n_nodes, n_leaves)
         if n_blocks > 1:
             self.make_sums(n_nodes, n_leaves)
+        self.lines = np.zeros((1, 1))
+        if tree.soft.number != NULL:
+            stride = tree.soft.u_stride
+            self.lines = np.zeros((n_leaves, stride * stride + stride + 1))
+
+    def move_lines(self, int64_t q, double penalty):
+        """Fits the functions of the leaves to the rows that they have had since the last time."""
+        solve_lines(self.lines, self.tree.held[2][2], q, penalty)
+        self.lines[:] = 0.0
 
     cdef int make_room(self, int64_t n_nodes, int64_t n_leaves) except -1:
         """Makes room for the rows that each thread notes at nodes and leaves.
@@ -255,23 +315,24 @@ cdef class Descent:
         cdef int32_t[::1] rows, kids, leaf_rows
         cdef float[:, ::1] floats
         cdef float[:, ::1] here
-        cdef float[::1] leaf_reach
+        cdef float[:, ::1] leaf_floats
         arrays = (
             np.zeros(n_nodes * capacity, dtype=np.int32),
             np.zeros(2 * n_nodes * capacity, dtype=np.int32),
             np.zeros((4, n_nodes * capacity), dtype=np.float32),
             np.zeros(n_leaves * capacity, dtype=np.int32),
-            np.zeros(n_leaves * capacity, dtype=np.float32),
+            np.zeros((2, n_leaves * capacity), dtype=np.float32),
             np.zeros((3, capacity), dtype=np.float32),
         )
         self.held.append(arrays)
-        rows, kids, floats, leaf_rows, leaf_reach, here = arrays
+        rows, kids, floats, leaf_rows, leaf_floats, here = arrays
         self.reached[b].row = &rows[0]
         self.reached[b].kid = &kids[0]
         self.reached[b].reach, self.reached[b].gate = &floats[0, 0], &floats[1, 0]
         self.reached[b].value, self.reached[b].delta = &floats[2, 0], &floats[3, 0]
         self.reached[b].leaf_row = &leaf_rows[0]
-        self.reached[b].leaf_reach = &leaf_reach[0]
+        self.reached[b].leaf_reach = &leaf_floats[0, 0]
+        self.reached[b].leaf_value = &leaf_floats[1, 0]
         self.reached[b].height = &here[0, 0]
         self.reached[b].left, self.reached[b].right = &here[1, 0], &here[2, 0]
         self.reached[b].capacity = capacity
@@ -348,7 +409,11 @@ cdef class Descent:
             ob_soft_nodes(&self.tree.soft, &self.batch, self.reached, self.n_lists, &self.adam,
                           order, self.shares[k, 0], self.shares[k + 1, 0], share,
                           <float> (self.rate * warm * start))
-        if self.shares[k + 1, 1] > self.shares[k, 1]:
+        if self.tree.soft.number != NULL:
+            ob_soft_lines(&self.tree.soft, &self.batch, self.reached, self.n_lists, order,
+                          self.shares[k, 1], self.shares[k + 1, 1], &self.lines[0, 0],
+                          self.lines.shape[1])
+        elif self.shares[k + 1, 1] > self.shares[k, 1]:
             ob_soft_leaves(&self.tree.soft, &self.batch, self.reached, self.n_lists, &self.adam,
                            self.shares[k, 1], self.shares[k + 1, 1], share,
                            <float> (self.leaf_rate * warm * start))
@@ -357,6 +422,48 @@ cdef class Descent:
                 loss += self.batch.loss[i]
             self.loss = loss
         ob_wait(&self.barrier)
+
+
+def solve_lines(const double[:, ::1] sums, float[:, ::1] lines, int64_t q, double penalty):
+    """Functions of least squares from sums of rows: the squared errors that they leave over.
+
+    The last of their q columns is the constant, which has no penalty. Without rows a function
+    stays as it is.
+    """
+    cdef int64_t n = sums.shape[0], stride = lines.shape[1]
+    cdef int64_t i, j, k
+    cdef double weight, error
+    cdef double* matrix = <double*> malloc(q * (q + 1) * sizeof(double))
+    cdef double* coef = matrix + q * q
+    cdef const double* here
+    errors = np.zeros(n)
+    cdef double[::1] errors_ = errors
+    if matrix == NULL:
+        raise MemoryError("no room to fit the leaves of a tree")
+    with nogil:
+        for i in range(n):
+            here = &sums[i, 0]
+            weight = here[(q - 1) * stride + q - 1]
+            if not weight > 1e-6:
+                continue
+            for j in range(q):
+                for k in range(j + 1):
+                    matrix[j * q + k] = here[j * stride + k]
+                if j < q - 1:
+                    matrix[j * q + j] += penalty + 1e-9 * weight
+                coef[j] = here[stride * stride + j]
+            if not factorise(matrix, q):
+                continue
+            solve(matrix, q, coef)
+            error = here[stride * stride + stride]
+            for j in range(q):
+                error -= coef[j] * here[stride * stride + j]
+                if j < q - 1:
+                    error -= penalty * coef[j] * coef[j]
+                lines[i, j] = <float> coef[j]
+            errors_[i] = max(error, 0.0)
+    free(matrix)
+    return errors
 
 
 # -- what a tree would lose if some of its splits were left out ------------------------------
@@ -386,6 +493,37 @@ def leaf_counts(const uint8_t[:, ::1] bits, const int32_t[:, ::1] child, int32_t
             at = _leaf_below(&bits[row, 0], &child[0, 0], root)
             counts_[-1 - at, y[row]] += weight[row]
     return counts
+
+
+def leaves_below(const uint8_t[:, ::1] bits, const int32_t[:, ::1] child, int32_t root,
+                 int32_t[::1] leaf, int64_t first, int64_t last):
+    """Notes the leaf of some rows in the tree below a root."""
+    cdef int64_t row
+    with nogil:
+        for row in range(first, last):
+            leaf[row] = -1 - _leaf_below(&bits[row, 0], &child[0, 0], root)
+
+
+def raising_costs(const uint8_t[:, ::1] bits, const int32_t[:, ::1] child, int32_t root,
+                  const float[:, ::1] costs, int64_t first, int64_t last):
+    """As `raising_changes`, where `costs` says what each row costs in each leaf."""
+    cdef int64_t row
+    cdef int32_t at, side, other
+    cdef double here_cost
+    changes = np.zeros((child.shape[0], 2))
+    cdef double[:, ::1] changes_ = changes
+    cdef const uint8_t* here
+    with nogil:
+        for row in range(first, last):
+            here = &bits[row, 0]
+            here_cost = costs[row, -1 - _leaf_below(here, &child[0, 0], root)]
+            at = root
+            while at >= 0:
+                side = (here[at >> 3] >> (at & 7)) & 1
+                other = _leaf_below(here, &child[0, 0], child[at, 1 - side])
+                changes_[at, 1 - side] += costs[row, -1 - other] - here_cost
+                at = child[at, side]
+    return changes
 
 
 def raising_changes(const uint8_t[:, ::1] bits, const int32_t[:, ::1] child, int32_t root,
