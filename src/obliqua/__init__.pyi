@@ -32,10 +32,12 @@ from obliqua.estimators.files import save as save
 from obliqua.estimators.hhcart import HHCartClassifier as HHCartClassifier
 from obliqua.estimators.lmdt import LMDTClassifier as LMDTClassifier
 from obliqua.estimators.oblique import ObliqueTreeClassifier as ObliqueTreeClassifier
+from obliqua.estimators.oblique import ObliqueTreeRegressor as ObliqueTreeRegressor
 from obliqua.estimators.oc1 import OC1Classifier as OC1Classifier
 from obliqua.estimators.orthogonal import OrthogonalTreesClassifier as OrthogonalTreesClassifier
 from obliqua.estimators.quest import QuestClassifier as QuestClassifier
 from obliqua.estimators.refined import RefinedTreeClassifier as RefinedTreeClassifier
+from obliqua.estimators.refined_regressor import RefinedTreeRegressor as RefinedTreeRegressor
 from obliqua.estimators.repeated import RepeatedTreesClassifier as RepeatedTreesClassifier
 from obliqua.estimators.sadt import SADTClassifier as SADTClassifier
 from obliqua.export.dot import export_graphviz as export_graphviz

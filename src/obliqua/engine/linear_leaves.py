@@ -9,8 +9,8 @@ all nodes, and so is what stands in for a missing number: the mean of its column
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -27,7 +27,15 @@ from obliqua.engine.moments import feature_scale, spread, weight_shift
 from obliqua.tree.layout import pointers
 from obliqua.tree.tree import Tree
 
-__all__ = ["ModelRows", "model_rows", "with_lines"]
+__all__ = [
+    "LeafFit",
+    "ModelRows",
+    "line_errors",
+    "model_rows",
+    "smoothed_leaves",
+    "smoothings_of",
+    "with_leaves",
+]
 
 #: As so many rows of the mean of all count beside those of a level.
 LEVEL_ROWS = 10.0
@@ -88,30 +96,60 @@ def _level_numbers(problem: Problem, column: int) -> FloatArray:
     return round_significant(numbers / deviation) if deviation > 0.0 else np.zeros(len(numbers))
 
 
-def with_lines(
-    tree: Tree, problem: Problem, penalty: float = 1.0, max_features: int | None = None
-) -> Tree:
-    """Let the nodes of a tree say linear functions, fitted to its rows.
+@dataclass(frozen=True)
+class LeafFit:
+    """What the nodes of a tree say, and how it is fitted to their rows.
+
+    Parameters
+    ----------
+    penalty : float or None, default=None
+        Nodes say linear functions, and this is what the sum of the squared coefficients costs, in
+        rows; None: they say the means of their rows.
+    smoothing : float, default=0.0
+        As how many rows the node above counts beside a node's own.
+    max_features : int or None, default=None
+        The most columns of a function; those stay that matter most, and nothing is smoothed.
+    """
+
+    penalty: float | None = None
+    smoothing: float = 0.0
+    max_features: int | None = None
+
+    @property
+    def linear(self) -> bool:
+        """Whether nodes say linear functions."""
+        return self.penalty is not None
+
+
+def smoothings_of(fits: Iterable[LeafFit]) -> dict[LeafFit, list[LeafFit]]:
+    """Put together what differs by smoothing only, by the fit without: it grows the same tree."""
+    groups: dict[LeafFit, list[LeafFit]] = {}
+    for fit in fits:
+        groups.setdefault(replace(fit, smoothing=0.0), []).append(fit)
+    return groups
+
+
+def with_leaves(tree: Tree, problem: Problem, fit: LeafFit) -> Tree:
+    """Let the nodes of a tree say what is fitted to their rows.
 
     Parameters
     ----------
     tree : Tree
-        The tree.
+        A tree whose nodes say the means of their rows.
     problem : Problem
-        The rows that it was grown from, with one number each.
-    penalty : float, default=1.0
-        What the sum of the squared coefficients costs, in rows.
-    max_features : int, default=None
-        The most columns of a function; those stay that matter most.
+        The rows that it was grown from; with one number each, if nodes are to say functions.
+    fit : LeafFit
+        What they are to say.
 
     Returns
     -------
     Tree
-        The tree, with the functions of all nodes, and what they leave over in its stats.
+        The tree, with what all nodes say, and what that leaves over in its stats.
     """
-    target = problem.target
-    assert isinstance(target, Numbers)
-    fits = _Fits(problem, model_rows(problem), penalty, max_features)
+    row_unit = problem.row_unit / problem.unit
+    if not fit.linear:
+        return smoothed_leaves(tree, fit.smoothing, row_unit)
+    fits = _Fits(problem, model_rows(problem), fit)
     leaf = tree.apply(problem.Z)
     rows: dict[int, Int32Array] = {}
     order = np.argsort(leaf, kind="stable").astype(np.int32)
@@ -125,7 +163,76 @@ def with_lines(
             kids = range(first, first + int(tree.n_children[node]))
             rows[node] = np.concatenate([rows.pop(kid) for kid in kids])
         lines.append(fits.line(rows[node], float(tree.stats[node, 1])))
-    return _with_errors(_laid_out(tree, lines[::-1], fits.model), problem, leaf)
+    tree = _laid_out(tree, lines[::-1], fits.model)
+    if fit.max_features is None:
+        tree = smoothed_leaves(tree, fit.smoothing, row_unit)
+    stats = tree.stats.copy()
+    stats[:, -1] = stats[:, 0] * line_errors(tree, problem, leaf)
+    return replace(tree, stats=stats)
+
+
+def smoothed_leaves(tree: Tree, strength: float, row_unit: float = 1.0) -> Tree:
+    """Draw what each node says to what the node above says, and this to the next.
+
+    With strength m, a node of n rows says (n f + m g) / (n + m), where f is its own mean or
+    function and g what the node above says (Quinlan 1992). Limits of functions stay.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree of numbers.
+    strength : float
+        As how many rows the node above counts.
+    row_unit : float, default=1.0
+        As how many rows a weight of 1 counts.
+
+    Returns
+    -------
+    Tree
+        The tree, with other functions, or with other means and the squared errors about them.
+        The squared errors of functions are as they were.
+    """
+    if strength == 0.0 or tree.n_nodes == 1:
+        return tree
+    above = strength / (tree.stats[:, 0] * row_unit + strength)
+    if tree.has_lines:
+        return _smoothed_lines(tree, above)
+    said = _blended(tree, tree.mean.copy(), above)
+    stats = tree.stats.copy()
+    stats[:, 1:-1] = said
+    stats[:, -1] += stats[:, 0] * ((said - tree.mean) ** 2).sum(axis=1)
+    return replace(tree, stats=stats)
+
+
+def _blended(tree: Tree, said: FloatArray, above: FloatArray) -> FloatArray:
+    """Mix what a node says with what the node above says, the share of which is `above`."""
+    for node in range(1, tree.n_nodes):  # parents stand before their children
+        share = above[node]
+        said[node] = (1.0 - share) * said[node] + share * said[tree.parent[node]]
+    return said
+
+
+def _smoothed_lines(tree: Tree, above: FloatArray) -> Tree:
+    """Mix linear functions, the intercept behind the coefficients of all columns in use."""
+    node_of = np.repeat(np.arange(tree.n_nodes), np.diff(tree.leaf_ptr))
+    columns, first = np.unique(tree.leaf_idx, return_index=True)
+    said = np.zeros((tree.n_nodes, len(columns) + 1))
+    said[node_of, np.searchsorted(columns, tree.leaf_idx)] = tree.leaf_coef
+    said[:, -1] = tree.leaf_intercept
+    said = _blended(tree, said, above)
+    # What stands in, and the numbers of levels, are the same for a column at all nodes.
+    nodes, column = np.nonzero(said[:, :-1])
+    tables = [tree.leaf_table[tree.leaf_table_ptr[k] : tree.leaf_table_ptr[k + 1]] for k in first]
+    return replace(
+        tree,
+        leaf_ptr=pointers(np.bincount(nodes, minlength=tree.n_nodes)),
+        leaf_idx=columns[column],
+        leaf_coef=said[nodes, column],
+        leaf_fill=tree.leaf_fill[first][column],
+        leaf_table_ptr=pointers([len(tables[k]) for k in column]),
+        leaf_table=np.concatenate([np.empty(0), *(tables[k] for k in column)]),
+        leaf_intercept=said[:, -1].copy(),
+    )
 
 
 class Line(NamedTuple):
@@ -143,19 +250,18 @@ class _Fits:
 
     problem: Problem
     model: ModelRows
-    penalty: float
-    max_features: int | None
+    how: LeafFit
 
-    @cached_property
-    def numbers(self) -> FloatArray:
+    @property
+    def target(self) -> Numbers:
         """The numbers that are learnt."""
         target = self.problem.target
         assert isinstance(target, Numbers)
-        return target.values[:, 0]
+        return target
 
     def line(self, rows: Int32Array, mean: float) -> Line:
         """Fit the rows of a node; `mean`: of their numbers."""
-        here = self.numbers[rows]
+        here = self.target.values[rows, 0]
         low, high = float(here.min()), float(here.max())
         q = self.model.matrix.shape[1]
         if low == high or q == 0:
@@ -168,10 +274,9 @@ class _Fits:
         """Return coefficients of the model's columns, and the means of these."""
         problem = self.problem
         shift = weight_shift(problem.total_weight)
-        weighed = (problem.target_rows, self.penalty / problem.row_unit, shift)
+        weighed = (problem.target_rows, (self.how.penalty or 0.0) / problem.row_unit, shift)
         coef, middle, _ = fit_ridge(self.model.matrix, rows, *weighed)
-        unit = problem.target.step
-        most = self.max_features
+        most = self.how.max_features
         wanted = coef != 0.0
         if most is not None and int(wanted.sum()) > most:
             width = spread(self._as_problem(rows), np.arange(len(rows), dtype=np.int32))
@@ -179,7 +284,7 @@ class _Fits:
                 size = np.where(wanted, np.abs(coef) * width, np.inf)
                 wanted[int(np.argmin(size))] = False
                 coef, _, _ = fit_ridge(self.model.matrix, rows, *weighed, wanted.astype(np.uint8))
-        return coef * unit, middle
+        return coef * self.target.step, middle
 
     def _as_problem(self, rows: Int32Array) -> Problem:
         """Return some rows of the model as a problem of plain numbers."""
@@ -215,13 +320,6 @@ def _laid_out(tree: Tree, lines: list[Line], model: ModelRows) -> Tree:
         leaf_low=np.array([line.low for line in lines]),
         leaf_high=np.array([line.high for line in lines]),
     )
-
-
-def _with_errors(tree: Tree, problem: Problem, leaf: Int64Array) -> Tree:
-    """Put what the functions of the nodes leave over into the stats."""
-    stats = tree.stats.copy()
-    stats[:, -1] = stats[:, 0] * line_errors(tree, problem, leaf)
-    return replace(tree, stats=stats)
 
 
 def line_errors(tree: Tree, problem: Problem, leaf: Int64Array) -> FloatArray:

@@ -238,6 +238,47 @@ information share what each of them would have had alone.""",
 
 #: What differs where numbers are learnt.
 NUMBER_PARAMETERS: dict[str, tuple[str, str]] = {
+    "leaf_model": (
+        "{'constant', 'linear', 'auto'}",
+        """\
+What a leaf says: the mean of its training rows, or a linear function of the features. That is
+fitted by least squares with a penalty, and never says less than the least or more than the
+largest number of the leaf's rows, so no prediction runs away. 'auto' chooses between both on
+held-out rows.""",
+    ),
+    "leaf_penalty": (
+        "float or None",
+        """\
+What the squared coefficients of a linear function cost, as a number of rows, in features that are
+divided by their standard deviation in all rows. `None` chooses among 0.1, 1 and 10 (with 3,000
+rows or more, 0.1 and 1) on held-out rows.""",
+    ),
+    "leaf_smoothing": (
+        "float or None",
+        """\
+As how many rows the linear function of the node above counts beside a leaf's own rows, and that of
+the next node beside its, up to the root: small leaves do not go their own way. `None` chooses
+among 0, 5, 20 and 80 on held-out rows.""",
+    ),
+    "max_features_per_leaf": (
+        "int or None",
+        """\
+The most features of a leaf's linear function. The one that matters least is left out, the others
+are fitted anew, until so many are left; such functions are not smoothed. `None` sets no
+limit.""",
+    ),
+    "quantiles": (
+        "list of float or None",
+        """\
+Which quantiles of its training rows are kept for each leaf, for `predict_quantiles`, such as
+``[0.1, 0.5, 0.9]``. `None` keeps none.""",
+    ),
+    "min_samples_leaf": (
+        "int, float or None",
+        """\
+The fewest rows of a leaf; a float is a share of all rows. `None` is 5 where leaves say constants
+and 10 where they say linear functions, counted by weight: a row of weight 2 is two.""",
+    ),
     "criterion": (
         f"{{{', '.join(map(repr, NUMBER_CRITERIA))}}} or callable",
         """\

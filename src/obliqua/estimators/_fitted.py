@@ -226,7 +226,10 @@ class TreesClassifier(ClassifierMixin, TreesEstimator):
 class TreesRegressor(RegressorMixin, TreesEstimator):
     """Base of the regressors."""
 
+    _notes: ClassVar[dict[str, type]] = {"leaf_quantiles_": np.ndarray}
+
     n_outputs_: int
+    leaf_quantiles_: FloatArray
 
     def __sklearn_tags__(self) -> Any:
         """Say that several outputs are learnt together."""
@@ -245,11 +248,63 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The mean of the training rows in the leaf that the row reaches. With several trees,
-            the mean of what they say.
+            What the leaf says that the row reaches: the mean of its training rows, or the value
+            of its linear function, which is never below the least or above the largest number of
+            these rows. With several trees, the mean of what they say.
         """
         Z = self._check_rows(X)
         return self.model_.predict(Z, self._n_threads(Z))
+
+    def predict_std(self, X: Any) -> FloatArray:
+        """Say how far the training rows of the leaf lie from what it says.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The root of the leaf's mean squared error on its training rows; of several outputs,
+            of the mean over them. It tells of rows that the tree was fitted to, so rows that are
+            new lie further off.
+        """
+        Z = self._check_rows(X)
+        tree = self.model_.trees[0]
+        return np.sqrt(tree.impurity).take(tree.apply(Z, self._n_threads(Z)))
+
+    def predict_quantiles(self, X: Any) -> FloatArray:
+        """Predict quantiles: those of the training rows in the leaf.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_quantiles) or (n_samples, n_quantiles, n_outputs)
+            The quantiles that the parameter `quantiles` asks for, in its order. Where a leaf says
+            a linear function, those of the distances of its rows from the function are added to
+            what it says.
+
+        Raises
+        ------
+        ValueError
+            If it was fitted without `quantiles`.
+        """
+        Z = self._check_rows(X)
+        off = vars(self).get("leaf_quantiles_")
+        if off is None:
+            raise ValueError(
+                "No quantiles were kept when this tree was fitted. Fit it with the parameter "
+                "quantiles, such as quantiles=[0.1, 0.5, 0.9]."
+            )
+        tree = self.model_.trees[0]
+        leaf = tree.apply(Z, self._n_threads(Z))
+        found = tree.said(Z, leaf)[:, None, :] + off[leaf]
+        return found[:, :, 0] if found.shape[2] == 1 else found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R squared: the share of the variance of y that the predictions explain.

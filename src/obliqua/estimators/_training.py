@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 from copy import copy
 from numbers import Integral
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,10 @@ from obliqua.estimators._labels import (
     encode_labels,
     prior_weights,
 )
+from obliqua.estimators._leaves import checked_quantiles, leaf_quantiles
+
+if TYPE_CHECKING:
+    from obliqua.tree.tree import Tree
 
 SeedLike = int | np.random.RandomState | None
 Priors = dict[Any, float] | Sequence[float] | str | None
@@ -116,6 +120,8 @@ class TrainedTreesClassifier(Seeded, TreesClassifier):
 class TrainedTreesRegressor(Seeded, TreesRegressor):
     """Base of the regressors that are fitted to rows with a seed."""
 
+    quantiles: Any
+
     def _encoded(
         self, X: Any, y: Any, sample_weight: ArrayLike | None
     ) -> tuple[Self, Problem, AnyArray]:
@@ -130,6 +136,27 @@ class TrainedTreesRegressor(Seeded, TreesRegressor):
         problem = encode_numbers(table, y, sample_weight=weights, fill=self._fill())
         _warn_of_a_coarse_grid(problem)
         return seen, problem, np.empty(0)
+
+    def _validate_params(self) -> None:
+        """Check the parameters; scikit-learn calls it before a fit, unless told to skip it."""
+        super()._validate_params()
+        checked_quantiles(self.quantiles)
+
+    def _note_leaves(self, tree: "Tree", problem: Problem) -> None:
+        """Keep quantiles of the leaves beside the model, if they are wanted."""
+        self.__dict__.pop("leaf_quantiles_", None)
+        shares = checked_quantiles(self.quantiles)
+        if len(shares):
+            self.leaf_quantiles_ = leaf_quantiles(tree, problem, shares)
+
+    def _check_notes(self) -> None:
+        """Check what a file has said of a fit beside the model."""
+        kept, model = vars(self).get("leaf_quantiles_"), self.model_
+        if kept is None:
+            return
+        shape = (model.trees[0].n_nodes, kept.shape[1] if kept.ndim == 3 else -1, model.n_outputs)
+        if kept.dtype.kind != "f" or kept.shape != shape:
+            raise ValueError("what the fit has noted of its leaves makes no sense")
 
 
 def _warn_of_a_coarse_grid(problem: Problem) -> None:

@@ -22,7 +22,14 @@ from obliqua._typing import (
 from obliqua.criteria import CRITERIA, NUMBER_CRITERIA, Criterion, get_criterion
 from obliqua.data.problem import Problem, encode
 from obliqua.estimators._fitted import TreesEstimator
-from obliqua.estimators._input import number_of_rows
+from obliqua.estimators._input import number_of_rows, with_least_weight
+from obliqua.estimators._leaves import (
+    LEAF_CONSTRAINTS,
+    LEAST_LINE_ROWS,
+    LEAST_ROWS,
+    best_fit,
+    leaf_fits,
+)
 from obliqua.estimators._pruning import (
     NUMBER_PRUNING_CONSTRAINTS,
     PRUNING_CONSTRAINTS,
@@ -41,6 +48,7 @@ from obliqua.estimators._training import (
 from obliqua.tree.model import Model
 
 if TYPE_CHECKING:
+    from obliqua.engine.linear_leaves import LeafFit
     from obliqua.engine.rules import Rules
     from obliqua.tree.tree import Tree
 
@@ -80,7 +88,7 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
     max_depth: int | None
     max_leaf_nodes: int | None
     min_samples_split: float
-    min_samples_leaf: float
+    min_samples_leaf: float | None
     min_weight_fraction_leaf: float
     min_impurity_decrease: float
     zero_gain_splits: bool
@@ -238,7 +246,7 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
             max_depth=at_most(self.max_depth),
             max_leaf_nodes=at_most(self.max_leaf_nodes),
             min_samples_split=max(2, number_of_rows(self.min_samples_split, n_rows)),
-            min_samples_leaf=number_of_rows(self.min_samples_leaf, n_rows),
+            min_samples_leaf=number_of_rows(self.min_samples_leaf or 1, n_rows),
             min_weight_leaf=ceil(self.min_weight_fraction_leaf * problem.total_weight),
             min_gain=float(self.min_impurity_decrease),
             zero_gain=bool(self.zero_gain_splits),
@@ -294,4 +302,49 @@ class BaseTreeRegressor(TrainedTreesRegressor, GrownTree):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "criterion": [StrOptions(set(NUMBER_CRITERIA)), callable, Criterion],
         **GrownTree._parameter_constraints,
+        "min_samples_leaf": [*GrownTree._parameter_constraints["min_samples_leaf"], None],
+        **LEAF_CONSTRAINTS,
     }
+
+    def _grower(self, key: int) -> "Callable[[Problem], Tree]":
+        chosen: list[LeafFit] = []  # by the first rows that a tree is grown from
+
+        def grown(problem: Problem) -> "Tree":
+            if not chosen:
+                fits = leaf_fits(self, problem)
+                chosen.append(best_fit(problem, fits, self._grower_of(key), key))
+            return self._grower_of(key)(problem, chosen[0])
+
+        return grown
+
+    def _grower_of(self, key: int) -> "Callable[[Problem, LeafFit], Tree]":
+        """Return what grows a tree whose leaves say what is fitted so."""
+        from obliqua.engine.grow import grow
+        from obliqua.engine.linear_leaves import with_leaves
+
+        criterion, n_threads = get_criterion(self.criterion), effective_n_jobs(self.n_jobs)
+
+        def grown(problem: Problem, fit: "LeafFit") -> "Tree":
+            proposer = (
+                self._proposer() if fit.penalty is None else self._line_proposer(fit.penalty)
+            )
+            rules = self._rules(problem, fit.linear)
+            tree = grow(problem, proposer, criterion, rules, n_threads=n_threads, key=key)
+            return with_leaves(tree, problem, fit)
+
+        return grown
+
+    @abstractmethod
+    def _line_proposer(self, penalty: float) -> object:
+        """Return what proposes directions for a tree whose leaves are linear functions."""
+
+    def _rules(self, problem: Problem, lines: bool = False) -> "Rules":
+        """Return the limits of growth; `lines`: of a tree whose leaves are linear functions."""
+        if self.min_samples_leaf is not None:
+            return super()._rules(problem)
+        least = LEAST_LINE_ROWS if lines else LEAST_ROWS
+        return with_least_weight(super()._rules(problem), problem, least)
+
+    def _keep(self, seen: Self, tree: "Tree", problem: Problem, classes: AnyArray) -> None:
+        super()._keep(seen, tree, problem, classes)
+        self._note_leaves(tree, problem)

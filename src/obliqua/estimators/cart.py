@@ -1,5 +1,6 @@
 """CART: the trees whose splits ask about one feature."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from obliqua.estimators._docs import NUMBER_ATTRIBUTES, NUMBER_PARAMETERS, document
@@ -118,9 +119,10 @@ class CartRegressor(BaseTreeRegressor):
     Every split compares one feature with a threshold; rows with a value less than or
     equal to it go left. All features and all thresholds are tried, and the split wins that
     reduces the squared error most; among equals the earlier feature, then the smaller
-    threshold. A leaf predicts the mean of its training rows. The tree is pruned on a tenth of
-    the rows, which the seed chooses; nothing else is random. The same data and seed give the
-    same tree, bit for bit, in any order of the rows.
+    threshold. A leaf predicts the mean of its training rows, or with ``leaf_model="linear"`` a
+    linear function. The tree is pruned on a tenth of the rows, which the seed chooses; nothing
+    else is random. The same data and seed give the same tree, bit for bit, in any order of the
+    rows.
 
     [parameters]
 
@@ -128,6 +130,8 @@ class CartRegressor(BaseTreeRegressor):
 
     See Also
     --------
+    ObliqueTreeRegressor : Splits along several features.
+    RefinedTreeRegressor : The most accurate tree of a given size.
     CartClassifier : The same for classes.
 
     Notes
@@ -167,11 +171,16 @@ class CartRegressor(BaseTreeRegressor):
     def __init__(
         self,
         *,
+        leaf_model: str = "constant",
+        leaf_penalty: float | None = None,
+        leaf_smoothing: float | None = None,
+        max_features_per_leaf: int | None = None,
+        quantiles: Sequence[float] | None = None,
         criterion: CriterionLike = "squared_error",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
+        min_samples_leaf: float | None = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         zero_gain_splits: bool = True,
@@ -194,3 +203,9 @@ class CartRegressor(BaseTreeRegressor):
         from obliqua.engine.proposals import AXIS
 
         return AXIS
+
+    def _line_proposer(self, penalty: float) -> object:
+        from obliqua.engine.proposals import Proposals
+        from obliqua.methods.slopes import ModelSlopes
+
+        return Proposals(ModelSlopes(penalty=penalty, oblique=False))

@@ -26,25 +26,26 @@ from obliqua.prune.reduced_error import node_errors
 from obliqua.tree.surgery import collapse
 from obliqua.tree.tree import Tree
 
-__all__ = ["PruningPath", "cost_complexity_path", "prune_by_folds", "prune_on_rows"]
+__all__ = [
+    "NestedTrees",
+    "PruningPath",
+    "beginnings",
+    "cost_complexity_path",
+    "prune_by_folds",
+    "prune_on_rows",
+]
 
 
 @dataclass(frozen=True, eq=False)
-class PruningPath:
-    """The nested trees of a tree, from itself (step 0) to the smallest.
+class NestedTrees:
+    """Trees of which each is a part of the one before, from a whole tree (step 0) on.
 
     Parameters
     ----------
     tree : Tree
         The whole tree.
-    alphas : ndarray of shape (n_steps,)
-        From this price per leaf on the tree of the step is the best one, in shares of the
-        training weight; 0 for step 0. Step 1 has 0 too if there are splits that save nothing.
-    risks : ndarray of shape (n_steps,)
-        The share of the training weight that the tree of the step misclassifies; of numbers,
-        the mean squared error.
     n_leaves : ndarray of int, of shape (n_steps,)
-        Its leaves.
+        The leaves of the tree of each step.
     cut_step : ndarray of int, of shape (n_nodes,)
         The step at which each node would become a leaf: 0 for the leaves of the whole tree,
         `n_steps` for never.
@@ -53,14 +54,12 @@ class PruningPath:
     """
 
     tree: Tree
-    alphas: FloatArray
-    risks: FloatArray
     n_leaves: Int64Array
     cut_step: Int64Array
     gone_step: Int64Array
 
     def __len__(self) -> int:
-        return len(self.alphas)
+        return len(self.n_leaves)
 
     def at(self, step: int) -> Tree:
         """Return the tree of a step.
@@ -76,6 +75,43 @@ class PruningPath:
             The tree, cut back.
         """
         return collapse(self.tree, np.flatnonzero(~self.tree.is_leaf & (self.cut_step <= step)))
+
+    def errors(self, problem: Problem) -> FloatArray:
+        """Return what rows cost with the tree of each step.
+
+        Parameters
+        ----------
+        problem : Problem
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_steps,)
+            The weight of rows in a wrong class, or weighted squared errors, in the problem's grid
+            units of weight.
+        """
+        errors = node_errors(self.tree, problem)
+        return _over_steps(errors, self.cut_step, self.gone_step, len(self))
+
+
+@dataclass(frozen=True, eq=False)
+class PruningPath(NestedTrees):
+    """The nested trees of cost-complexity pruning.
+
+    Parameters
+    ----------
+    tree, n_leaves, cut_step, gone_step
+        As for `NestedTrees`.
+    alphas : ndarray of shape (n_steps,)
+        From this price per leaf on the tree of the step is the best one, in shares of the
+        training weight; 0 for step 0. Step 1 has 0 too if there are splits that save nothing.
+    risks : ndarray of shape (n_steps,)
+        The share of the training weight that the tree of the step misclassifies; of numbers,
+        the mean squared error.
+    """
+
+    alphas: FloatArray
+    risks: FloatArray
 
     def at_alpha(self, alpha: float) -> Tree:
         """Return the best tree at a price per leaf.
@@ -129,12 +165,54 @@ def cost_complexity_path(tree: Tree, prune_root: bool = True) -> PruningPath:
     leaves = _over_steps(np.ones(tree.n_nodes), cut_step, gone_step, n_steps)
     return PruningPath(
         tree,
-        np.append(0.0, found),
-        _over_steps(risk, cut_step, gone_step, n_steps) / weight,
         np.rint(leaves).astype(np.int64),
         cut_step,
         gone_step,
+        np.append(0.0, found),
+        _over_steps(risk, cut_step, gone_step, n_steps) / weight,
     )
+
+
+def beginnings(tree: Tree) -> NestedTrees:
+    """Find the trees that a tree was while it grew, the node with the largest gain first.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree that was grown best first.
+
+    Returns
+    -------
+    NestedTrees
+        The sequence; its last tree is the root alone.
+    """
+    first_child, gain = tree.first_child.tolist(), tree.gain.tolist()
+    is_leaf, path = tree.is_leaf.tolist(), _path_order(tree)
+    waiting = [] if is_leaf[0] else [(-gain[0], path[0], 0)]
+    cut_step = np.zeros(tree.n_nodes, dtype=np.int64)
+    n_steps = left = tree.n_leaves
+    while waiting:
+        node = heappop(waiting)[2]
+        left -= 1
+        cut_step[node] = left
+        for child in range(first_child[node], first_child[node] + int(tree.n_children[node])):
+            if not is_leaf[child]:
+                heappush(waiting, (-gain[child], path[child], child))
+    # Whatever is above a node was divided before it, hence is cut later.
+    gone_step = np.append(n_steps, cut_step[tree.parent[1:]])
+    return NestedTrees(tree, np.arange(n_steps, 0, -1), cut_step, gone_step)
+
+
+def _path_order(tree: Tree) -> list[int]:
+    """Return the place of each node if all nodes of a left side come before those of a right."""
+    places, waiting, count = [0] * tree.n_nodes, [0], 0
+    first_child, n_children = tree.first_child.tolist(), tree.n_children.tolist()
+    while waiting:
+        node = waiting.pop()
+        places[node] = count
+        count += 1
+        waiting += range(first_child[node] + n_children[node] - 1, first_child[node] - 1, -1)
+    return places
 
 
 def _prices(tree: Tree, risk: list[float], weight: float, prune_root: bool) -> list[float]:
@@ -205,12 +283,6 @@ def _over_steps(
     return np.asarray(np.cumsum(come - go)[:n_steps])
 
 
-def step_errors(path: PruningPath, problem: Problem) -> FloatArray:
-    """What rows cost with the tree of each step, in the problem's grid units."""
-    errors = node_errors(path.tree, problem)
-    return _over_steps(errors, path.cut_step, path.gone_step, len(path))
-
-
 @dataclass(frozen=True, eq=False)
 class Judge:
     """Rows that judge the trees of a sequence, and which of them stands for each step."""
@@ -226,7 +298,7 @@ class Judge:
 
     def errors(self) -> FloatArray:
         """Return what each step costs on the rows, in grid units."""
-        return step_errors(self.path, self.problem)[self.step_of]
+        return self.path.errors(self.problem)[self.step_of]
 
     def row_errors(self, step: int) -> FloatArray:
         """Return the squared error of each row with the tree of a step."""
@@ -240,7 +312,7 @@ class Judge:
             above = tree.parent[here]
             gone = cut[above] | (stands_for[above] != above)
             stands_for[here[gone]] = stands_for[above[gone]]
-        off = target.values - tree.mean[stands_for[self.leaf]]
+        off = target.values - tree.said(self.problem.Z, stands_for[self.leaf])
         return np.asarray((off * off).sum(axis=1))
 
     @property

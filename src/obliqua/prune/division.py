@@ -19,8 +19,11 @@ from obliqua._core.base.rng import row_hashes, scattered
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.data.problem import Problem
 
-__all__ = ["draw", "folds", "hold_out", "repeated_folds"]
+__all__ = ["draw", "folds", "hold_out", "repeated_folds", "trials"]
 
+#: Into how many parts rows are divided to choose between trees, and how many rows make it fewer.
+MANY_FOLDS, FEW_FOLDS = 5, 3
+MANY_FOLDS_BELOW, ONE_DIVISION = 1_000, 5_000
 MOST_PARTS = 2**24  # weights that are no counts would give many more
 
 
@@ -250,3 +253,13 @@ def draw(problem: Problem, n_rows: float, seed: int) -> Problem:
         row_weights=as_rows,
         row_unit=problem.row_unit * (unit / problem.unit),
     )
+
+
+def trials(problem: Problem, seed: int) -> list[tuple[Problem, Problem]]:
+    """Return rows to learn from and rows to judge by: a few divisions, one of very many rows."""
+    n_rows = problem.total_weight * problem.row_unit
+    n_folds = MANY_FOLDS if n_rows < MANY_FOLDS_BELOW else FEW_FOLDS
+    whole, number = folds(problem, n_folds, seed)
+    used = range(n_folds if n_rows < ONE_DIVISION else 1)
+    parts = [(whole.take(number != k), whole.take(number == k)) for k in used]
+    return [(train, test) for train, test in parts if train.n_rows and test.n_rows]

@@ -12,6 +12,7 @@ import numpy as np
 
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.problem import Problem
+from obliqua.engine.linear_leaves import line_errors
 from obliqua.tree.surgery import collapse
 from obliqua.tree.tree import Tree
 
@@ -34,8 +35,10 @@ def add_upwards(tree: Tree, at_leaves: Int64Array) -> Int64Array:
 
 def node_errors(tree: Tree, problem: Problem) -> FloatArray:
     """Return what the rows that reach each node would cost if it were a leaf, in grid units."""
-    rows = problem.target_rows
-    sums = add_upwards(tree, rows.sums_of_groups(tree.apply(problem.Z), tree.n_nodes))
+    rows, leaf = problem.target_rows, tree.apply(problem.Z)
+    sums = add_upwards(tree, rows.sums_of_groups(leaf, tree.n_nodes))
+    if tree.has_lines:
+        return np.asarray(sums[:, 0] * line_errors(tree, problem, leaf))
     return problem.target.errors(sums, tree.stats)
 
 

@@ -49,6 +49,8 @@ class Schedule:
         None: 0.01 with fewer than 1,000 rows, 0.001 with more.
     least_passes : float, default=30.0
         With `passes=None`, the fewest, if there are not very many rows.
+    visits : float, default=128_000.0
+        With `passes=None`, how many rows are looked at in all passes, if that means more passes.
     """
 
     passes: float | None = None
@@ -57,6 +59,7 @@ class Schedule:
     leaf_rate: float = 0.05
     decay: float | None = None
     least_passes: float = 30.0
+    visits: float = 128_000.0
 
     def _passes_over(self, n_rows: int) -> float:
         """Return how often each row is looked at."""
@@ -64,7 +67,7 @@ class Schedule:
             return self.passes
         # Few rows want steps rather than passes: 2,000 batches. Many rows want fewer passes.
         least = max(min(self.least_passes, 20_000.0 * self.least_passes / n_rows), 4.0)
-        return min(max(128_000 / n_rows, least), 400.0)
+        return min(max(self.visits / n_rows, least), 400.0)
 
     def _decay_with(self, n_rows: int) -> float:
         """Return how much hyperplanes are drawn to 0."""

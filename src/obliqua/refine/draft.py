@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._core.refine.soft import SoftTree, solve_lines
+from obliqua._core.refine.soft import SoftTree
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.criteria import get_criterion
 from obliqua.data.problem import Problem
@@ -69,7 +69,7 @@ class Draft:
         if rows.numbers is None:
             return SoftTree(rows.arrays, tree, rows.n_classes, FLOOR)
         if lines is None:
-            lines = np.zeros((self.n_leaves, rows.numbers.u.shape[1]), dtype=np.float32)
+            lines = rows.numbers.no_lines(self.n_leaves)
         functions = (rows.numbers.y, rows.numbers.u, lines, narrow)
         return SoftTree(rows.arrays, tree, rows.n_classes, NUMBER_FLOOR, functions)
 
@@ -117,8 +117,7 @@ def fitted_lines(soft: SoftTree, leaf: Int32Array, rows: SoftRows) -> tuple[Any,
     sums = np.add.reduce(
         over_rows(lambda first, last: soft.line_sums(leaf, first, last), len(leaf), rows.n_threads)
     )
-    lines = np.zeros((len(sums), numbers.u.shape[1]), dtype=np.float32)
-    return lines, solve_lines(sums, lines, numbers.n_columns, numbers.penalty)
+    return numbers.fitted(sums)
 
 
 def draft_of(tree: Tree, columns: WeightColumns) -> Draft:

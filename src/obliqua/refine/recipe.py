@@ -18,7 +18,7 @@ import numpy as np
 from obliqua._core.base.rng import child_key
 from obliqua.data.problem import Problem
 from obliqua.data.target import TASKS
-from obliqua.engine.linear_leaves import with_lines
+from obliqua.engine.linear_leaves import LeafFit, with_leaves
 from obliqua.refine.descent import Schedule, Watch, refine
 from obliqua.refine.draft import Draft, draft_of, tree_of
 from obliqua.refine.rows import SoftRows, soft_rows
@@ -59,9 +59,8 @@ class Recipe:
         How often the tree grows by half and is shrunk again.
     shake : float, default=0.5
         The deviation of the logarithm by which chance changes priorities in cycles.
-    penalty : float or None, default=None
-        Where numbers are learnt: leaves say linear functions, whose coefficients cost this much
-        (see `with_lines`); None: they say constants.
+    leaves : LeafFit
+        Where numbers are learnt: what leaves say.
     min_samples_leaf : float, default=0.0
         Leaves with fewer rows go, by their weight.
     """
@@ -75,14 +74,14 @@ class Recipe:
     max_features: int | None = None
     cycles: int = 0
     shake: float = 0.5
-    penalty: float | None = None
+    leaves: LeafFit = field(default_factory=LeafFit)
     min_samples_leaf: float = 0.0
 
     def finished(self, draft: Draft, rows: SoftRows, problem: Problem) -> Tree:
         """Make a tree of a draft, with what its leaves say."""
         least = self.min_samples_leaf * problem.unit / problem.row_unit
         tree = tree_of(draft, rows, problem, LABEL, least)
-        return tree if self.penalty is None else with_lines(tree, problem, self.penalty)
+        return with_leaves(tree, problem, self.leaves)
 
 
 def refine_only(
@@ -123,7 +122,7 @@ def refine_only(
         The refined tree. Splits that no row needs any more are gone.
     """
     recipe = Recipe() if recipe is None else recipe
-    rows = soft_rows(problem, key, n_threads, recipe.penalty)
+    rows = soft_rows(problem, key, n_threads, recipe.leaves.penalty)
     draft = draft_of(tree, rows.columns)
     if max_features is not None and draft.n_nodes:
         draft = masked(draft, rows, None)
@@ -177,7 +176,7 @@ def refined_tree(
     """
     recipe = Recipe() if recipe is None else recipe
     watch = Watch() if watch is None else watch
-    rows = soft_rows(problem, key, n_threads, recipe.penalty)
+    rows = soft_rows(problem, key, n_threads, recipe.leaves.penalty)
     work = _Work(problem, rows, grower, recipe, key, n_threads, watch)
     start = max(ceil(recipe.start * n_leaves), 1)
     watch.say(f"Growing a tree of up to {start} leaves, to be refined and shrunk to {n_leaves}.")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from obliqua._core.base.rng import row_hashes
+from obliqua._core.refine.soft import solve_lines
 from obliqua._core.refine.standard import largest, standardise, weighted_sums
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import Problem
@@ -96,11 +97,25 @@ class WeightColumns:
 class SoftNumbers:
     """Numbers to learn, standardised, and the columns of the functions that leaves say."""
 
-    y: Float32Array  # (n_rows,)
+    y: Float32Array  # (n_rows, n_outputs)
     # (n_rows, stride): columns about their mean, a column of ones, zeros
     u: Float32Array
     n_columns: int  # of them, that of ones included
     penalty: float  # on coefficients, in rows
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of outputs."""
+        return self.y.shape[1]
+
+    def no_lines(self, n_leaves: int) -> Float32Array:
+        """Return room for the functions of leaves."""
+        return np.zeros((n_leaves, self.n_outputs * self.u.shape[1]), dtype=np.float32)
+
+    def fitted(self, sums: FloatArray) -> tuple[Float32Array, FloatArray]:
+        """Return the functions of leaves, from sums of their rows, and their squared errors."""
+        lines = self.no_lines(len(sums))
+        return lines, solve_lines(sums, lines, self.n_outputs, self.n_columns, self.penalty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,10 +206,10 @@ def _numbers(
 ) -> SoftNumbers:
     """Standardise the numbers, and lay out the columns of the functions of leaves."""
     assert isinstance(problem.target, Numbers)
-    values = problem.target.values[rows, 0]
-    mean = float((share * values).sum())
-    deviation = float(np.sqrt((share * (values - mean) ** 2).sum())) or 1.0
-    mean, deviation = _rounded(mean, deviation)
+    values = problem.target.values[rows]
+    mean = (share[:, None] * values).sum(axis=0)
+    deviation = float(np.sqrt((share[:, None] * (values - mean) ** 2).sum())) or 1.0
+    mean, deviation = round_significant(mean), float(round_significant(np.array([deviation]))[0])
     model = np.empty((len(rows), 0)) if penalty is None else model_rows(problem).matrix[rows]
     q = model.shape[1]
     u = np.zeros((len(rows), padded(q + 1)), dtype=np.float32)

@@ -19,7 +19,6 @@ from obliqua._core.refine.soft import (
     leaves_below,
     raising_changes,
     raising_costs,
-    solve_lines,
 )
 from obliqua._typing import AnyArray, BoolArray, FloatArray
 from obliqua.data.threads import over_rows
@@ -272,8 +271,7 @@ class _RaisedOfNumbers(_Raised):
             )
         )
         at_nodes = self._added_up(sums)
-        self.lines = np.zeros((len(at_nodes), numbers.u.shape[1]), dtype=np.float32)
-        self.as_leaf = solve_lines(at_nodes, self.lines, numbers.n_columns, numbers.penalty)
+        self.lines, self.as_leaf = numbers.fitted(at_nodes)
         of_leaves = np.ascontiguousarray(self.as_leaf[::-1][: len(sums)])
         self.errors = self._added_up(of_leaves)
         constant = (numbers.n_columns - 1) * (numbers.u.shape[1] + 1)
@@ -286,8 +284,9 @@ class _RaisedOfNumbers(_Raised):
         lines = np.ascontiguousarray(self.lines[::-1][:n_leaves])
         low = np.full(n_leaves, np.inf, dtype=np.float32)
         high = -low
-        np.minimum.at(low, self.leaf, numbers.y[: self.n_rows])
-        np.maximum.at(high, self.leaf, numbers.y[: self.n_rows])
+        for y in numbers.y[: self.n_rows].T:
+            np.minimum.at(low, self.leaf, y)
+            np.maximum.at(high, self.leaf, y)
         costs = np.empty((self.n_rows, n_leaves), dtype=np.float32)
         soft = self.whole.soft(self.rows)
         over_rows(

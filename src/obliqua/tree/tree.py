@@ -232,10 +232,26 @@ class Tree:
             The means of the leaves, or the values of their linear functions, none below
             `leaf_low` or above `leaf_high` of its leaf.
         """
-        leaves = self.apply(Z, n_threads)
+        return self.said(Z, self.apply(Z, n_threads))
+
+    def said(self, Z: AnyArray, nodes: Int64Array) -> FloatArray:
+        """Return what a node says of each row: its means, or the value of its linear function.
+
+        Parameters
+        ----------
+        Z : array of shape (n_rows, n_features)
+            The rows.
+        nodes : ndarray of int64, of shape (n_rows,)
+            The node of each row: its leaf, or one above it.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs)
+            What they say.
+        """
         if not self.has_lines:
-            return self.mean.take(leaves, axis=0)
-        return self.line_values(Z, leaves)[:, None]
+            return self.mean.take(nodes, axis=0)
+        return self.line_values(Z, nodes)[:, None]
 
     def line_values(self, Z: AnyArray, nodes: Int64Array) -> FloatArray:
         """Return what a node says of each row by its linear function.

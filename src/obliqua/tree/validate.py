@@ -75,7 +75,7 @@ def _check_shapes(tree: Tree) -> None:
         "missing_side": n_planes,
     }
     n_lines, n_terms = (n_nodes if len(tree.leaf_intercept) else 0), len(tree.leaf_coef)
-    expected |= {name: n_lines for name in ("leaf_intercept", "leaf_low", "leaf_high")}
+    expected |= dict.fromkeys(("leaf_intercept", "leaf_low", "leaf_high"), n_lines)
     expected |= {"leaf_ptr": n_lines + 1, "leaf_table_ptr": n_terms + 1}
     expected |= {"leaf_idx": n_terms, "leaf_fill": n_terms}
     for name, length in expected.items():

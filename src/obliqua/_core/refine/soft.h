@@ -47,10 +47,11 @@ typedef struct {
     int32_t n_nodes, n_leaves, n_classes;
     float floor;               /* c in -log(v + c) */
     /* where numbers are learnt: what leaves say are linear functions */
-    const float *number;       /* per row: the number to learn; NULL: classes */
+    const float *number;       /* n x n_outputs: the numbers to learn; NULL: classes */
     const float *u;            /* n x u_stride: the columns of these functions, 1, zeros */
-    float *line;               /* n_leaves x u_stride: the functions */
+    float *line;               /* n_leaves x n_outputs x u_stride: the functions */
     int64_t u_stride;          /* a multiple of 8 */
+    int64_t n_outputs;
     float narrow;              /* 1 / (2 s^2) in exp(-(y - f)^2 / (2 s^2)) */
 } ob_soft;
 
@@ -83,6 +84,9 @@ typedef struct {
     const float *pulled;       /* per column: 1 where weights are pulled to 0 */
     const float *mask;         /* per weight: 0 where it stays 0; NULL: nowhere */
 } ob_adam;
+
+/* No standardised number is so large. */
+#define OB_FAR 1e30f
 
 /* e^x to about 2 units in the last place, for x between -80 and 80; beyond, that of the limit. */
 OB_INLINE float ob_exp(float x) {
@@ -183,17 +187,30 @@ OB_INLINE void ob_soft_down(const ob_soft *s, const ob_reached *p, const int64_t
     }
 }
 
+/* How far a row is from what the functions of a leaf say, squared: a sum over the outputs. They
+ * say nothing beyond low and high. */
+OB_INLINE float ob_line_error(const ob_soft *s, const float *lines, int64_t leaf, int64_t row,
+                              float low, float high) {
+    const float *line = lines + leaf * s->n_outputs * s->u_stride;
+    float sum = 0.0f;
+    for (int64_t j = 0; j < s->n_outputs; j++, line += s->u_stride) {
+        float value = ob_dot(line, s->u + row * s->u_stride, s->u_stride);
+        value = value > low ? value : low;
+        value = value < high ? value : high;
+        value -= s->number[row * s->n_outputs + j];
+        sum += value * value;
+    }
+    return sum;
+}
+
 /* How likely the leaves of numbers make their rows. */
 OB_INLINE void ob_leaf_values(const ob_soft *s, const ob_reached *p, const int64_t *order) {
     for (int32_t leaf = 0; leaf < s->n_leaves; leaf++) {
         const int64_t at = leaf * p->capacity;
-        const float *line = s->line + leaf * s->u_stride;
         const int32_t n = p->leaf_count[leaf];
-        for (int32_t i = 0; i < n; i++) {
-            const int64_t row = order[p->leaf_row[at + i]];
-            const float off = s->number[row] - ob_dot(line, s->u + row * s->u_stride, s->u_stride);
-            p->height[i] = -s->narrow * off * off;
-        }
+        for (int32_t i = 0; i < n; i++)
+            p->height[i] = -s->narrow * ob_line_error(s, s->line, leaf, order[p->leaf_row[at + i]],
+                                                      -OB_FAR, OB_FAR);
         for (int64_t i = 0; i < n; i += 8)
             for (int k = 0; k < 8; k++)
                 p->leaf_value[at + i + k] = ob_exp(p->height[i + k]);
@@ -429,10 +446,11 @@ OB_VERSIONS static void ob_soft_leaves(const ob_soft *s, const ob_batch *b,
     }
 }
 
-/* Adds a row with a weight to the sums of a line: of products of columns, in the lower triangle,
- * of products with the number, and of its square. */
-OB_INLINE void ob_line_add(double *restrict sums, const float *restrict u, int64_t stride,
-                           double number, double weight) {
+/* Adds a row with a weight to the sums of a leaf: of products of columns, in the lower triangle,
+ * of products with each number, and of the squares of these. */
+OB_INLINE void ob_line_add(const ob_soft *s, double *restrict sums, int64_t at, double weight) {
+    const int64_t stride = s->u_stride, n_outputs = s->n_outputs;
+    const float *restrict u = s->u + at * stride, *restrict number = s->number + at * n_outputs;
     double *restrict with = sums + stride * stride;
     for (int64_t j = 0; j < stride; j++) {
         const double w = weight * (double) u[j];
@@ -440,9 +458,11 @@ OB_INLINE void ob_line_add(double *restrict sums, const float *restrict u, int64
         for (int64_t k = 0; k <= j; k += 8)
             for (int l = 0; l < 8; l++)
                 row[k + l] += w * (double) u[k + l];
-        with[j] += w * number;
+        for (int64_t k = 0; k < n_outputs; k++)
+            with[k * stride + j] += w * (double) number[k];
     }
-    with[stride] += weight * number * number;
+    for (int64_t k = 0; k < n_outputs; k++)
+        with[n_outputs * stride] += weight * (double) number[k] * (double) number[k];
 }
 
 /* Less of a row than this share is left out of the sums of a line. */
@@ -461,8 +481,7 @@ OB_VERSIONS static void ob_soft_lines(const ob_soft *s, const ob_batch *b,
                 const int64_t row = order[p->leaf_row[i]];
                 const float part = b->pull[p->leaf_row[i]] * p->leaf_reach[i] * p->leaf_value[i];
                 if (part > OB_LITTLE * s->weight[row])
-                    ob_line_add(sums + leaf * size, s->u + row * s->u_stride, s->u_stride,
-                                (double) s->number[row], (double) part);
+                    ob_line_add(s, sums + leaf * size, row, (double) part);
             }
         }
 }
@@ -471,8 +490,7 @@ OB_VERSIONS static void ob_soft_lines(const ob_soft *s, const ob_batch *b,
 OB_VERSIONS static void ob_hard_lines(const ob_soft *s, const int32_t *leaf, int64_t first,
                                       int64_t last, double *sums, int64_t size) {
     for (int64_t row = first; row < last; row++)
-        ob_line_add(sums + leaf[row] * size, s->u + row * s->u_stride, s->u_stride,
-                    (double) s->number[row], (double) s->weight[row]);
+        ob_line_add(s, sums + leaf[row] * size, row, (double) s->weight[row]);
 }
 
 /* The side of rows first .. last - 1 at all nodes: bit m of a row is 1 if it goes right at m. */

@@ -90,5 +90,5 @@ def raising_costs(
     last: int,
 ) -> NDArray[np.float64]: ...
 def solve_lines(
-    sums: NDArray[np.float64], lines: NDArray[np.float32], q: int, penalty: float
+    sums: NDArray[np.float64], lines: NDArray[np.float32], n_outputs: int, q: int, penalty: float
 ) -> NDArray[np.float64]: ...

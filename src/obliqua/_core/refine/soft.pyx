@@ -40,6 +40,7 @@ cdef extern from "soft.h" nogil:
         const float* u
         float* line
         int64_t u_stride
+        int64_t n_outputs
         float narrow
 
     ctypedef struct ob_batch:
@@ -94,7 +95,7 @@ cdef extern from "soft.h" nogil:
     void ob_soft_start(const ob_soft*)
     void ob_soft_sides(const ob_soft*, int64_t, int64_t, uint8_t*, int64_t)
     void ob_soft_walk(const ob_soft*, int64_t, int64_t, int32_t*, double*)
-    float ob_dot(const float*, const float*, int64_t)
+    float ob_line_error(const ob_soft*, const float*, int64_t, int64_t, float, float)
     int ob_wait(ob_barrier*)
     void ob_give_up(ob_barrier*)
 
@@ -161,11 +162,12 @@ cdef class SoftTree:
         ob_soft_start(&self.soft)
 
     cdef int read_lines(self, lines) except -1:
-        cdef const float[::1] number = lines[0]
+        cdef const float[:, ::1] number = lines[0]
         cdef const float[:, ::1] u = lines[1]
         cdef float[:, ::1] line = lines[2]
         self.held += (lines,)
-        self.soft.number = &number[0]
+        self.soft.number = &number[0, 0]
+        self.soft.n_outputs = number.shape[1]
         self.soft.u = &u[0, 0]
         self.soft.line = &line[0, 0]
         self.soft.u_stride = u.shape[1]
@@ -174,8 +176,7 @@ cdef class SoftTree:
 
     def line_sums(self, const int32_t[::1] leaf, int64_t first, int64_t last):
         """Sums of some rows, each at its leaf, from which `solve_lines` makes functions."""
-        cdef int64_t stride = self.soft.u_stride
-        cdef int64_t size = stride * stride + stride + 1
+        cdef int64_t size = sums_of_a_leaf(&self.soft)
         sums = np.zeros((self.soft.n_leaves, size))
         cdef double[:, ::1] sums_ = sums
         with nogil:
@@ -186,14 +187,11 @@ cdef class SoftTree:
                    float[:, ::1] costs, int64_t first, int64_t last):
         """Notes what some rows cost in each leaf: squared errors of functions within limits."""
         cdef int64_t row, leaf
-        cdef float value
         with nogil:
             for row in range(first, last):
                 for leaf in range(lines.shape[0]):
-                    value = ob_dot(&lines[leaf, 0], self.soft.u + row * self.soft.u_stride,
-                                   self.soft.u_stride)
-                    value = min(max(value, low[leaf]), high[leaf]) - self.soft.number[row]
-                    costs[row, leaf] = self.soft.weight[row] * value * value
+                    costs[row, leaf] = self.soft.weight[row] * ob_line_error(
+                        &self.soft, &lines[0, 0], leaf, row, low[leaf], high[leaf])
 
     def walk(self, int32_t[::1] leaf, int64_t first, int64_t last):
         """Hard gates: notes the leaf of some rows; sums of weight, height and its square by node.
@@ -279,12 +277,11 @@ cdef class Descent:
             self.make_sums(n_nodes, n_leaves)
         self.lines = np.zeros((1, 1))
         if tree.soft.number != NULL:
-            stride = tree.soft.u_stride
-            self.lines = np.zeros((n_leaves, stride * stride + stride + 1))
+            self.lines = np.zeros((n_leaves, sums_of_a_leaf(&tree.soft)))
 
     def move_lines(self, int64_t q, double penalty):
         """Fits the functions of the leaves to the rows that they have had since the last time."""
-        solve_lines(self.lines, self.tree.held[2][2], q, penalty)
+        solve_lines(self.lines, self.tree.held[2][2], self.tree.soft.n_outputs, q, penalty)
         self.lines[:] = 0.0
 
     cdef int make_room(self, int64_t n_nodes, int64_t n_leaves) except -1:
@@ -424,18 +421,24 @@ cdef class Descent:
         ob_wait(&self.barrier)
 
 
-def solve_lines(const double[:, ::1] sums, float[:, ::1] lines, int64_t q, double penalty):
+cdef int64_t sums_of_a_leaf(const ob_soft* soft) noexcept nogil:
+    return soft.u_stride * (soft.u_stride + soft.n_outputs) + 1
+
+
+def solve_lines(const double[:, ::1] sums, float[:, ::1] lines, int64_t n_outputs, int64_t q,
+                double penalty):
     """Functions of least squares from sums of rows: the squared errors that they leave over.
 
     The last of their q columns is the constant, which has no penalty. Without rows a function
     stays as it is.
     """
-    cdef int64_t n = sums.shape[0], stride = lines.shape[1]
-    cdef int64_t i, j, k
+    cdef int64_t n = sums.shape[0], stride = lines.shape[1] // n_outputs
+    cdef int64_t i, j, k, output
     cdef double weight, error
     cdef double* matrix = <double*> malloc(q * (q + 1) * sizeof(double))
     cdef double* coef = matrix + q * q
     cdef const double* here
+    cdef const double* products
     errors = np.zeros(n)
     cdef double[::1] errors_ = errors
     if matrix == NULL:
@@ -451,16 +454,19 @@ def solve_lines(const double[:, ::1] sums, float[:, ::1] lines, int64_t q, doubl
                     matrix[j * q + k] = here[j * stride + k]
                 if j < q - 1:
                     matrix[j * q + j] += penalty + 1e-9 * weight
-                coef[j] = here[stride * stride + j]
             if not factorise(matrix, q):
                 continue
-            solve(matrix, q, coef)
-            error = here[stride * stride + stride]
-            for j in range(q):
-                error -= coef[j] * here[stride * stride + j]
-                if j < q - 1:
-                    error -= penalty * coef[j] * coef[j]
-                lines[i, j] = <float> coef[j]
+            error = here[stride * (stride + n_outputs)]
+            for output in range(n_outputs):
+                products = here + stride * (stride + output)
+                for j in range(q):
+                    coef[j] = products[j]
+                solve(matrix, q, coef)
+                for j in range(q):
+                    error -= coef[j] * products[j]
+                    if j < q - 1:
+                        error -= penalty * coef[j] * coef[j]
+                    lines[i, output * stride + j] = <float> coef[j]
             errors_[i] = max(error, 0.0)
     free(matrix)
     return errors
