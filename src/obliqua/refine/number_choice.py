@@ -225,7 +225,9 @@ class _Refinement:
             grower = trials.grower_of(self.oblique, self.plain)
             return refined_tree(train, grower, size, recipe, key, trials.n_threads, watch)
         nested = trials.grown[self.plain, self.oblique, k]
-        known = (recipe.schedule, recipe.max_features, key, trials.n_threads, watch, recipe)
+        # Sizes are compared among each other: half of the work tells as much.
+        half = replace(recipe.schedule, visits=recipe.schedule.visits / 2)
+        known = (half, recipe.max_features, key, trials.n_threads, watch, recipe)
         return refine_only(nested.at(max(len(nested) - size, 0)), train, *known)
 
 
