@@ -32,7 +32,6 @@ MOST_PROBLEMS = 5  # columns that a message names
 WHOLE = r"^(0|-?[1-9]\d{0,17})$"  # a number that is written back as the same text
 DECIMAL_COMMA = r"^[-+]?\d+,\d+$"
 DATE = r"^(\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}([./-])\d{1,2}[./-](\d{4}|\d{2})([ T].*)?)$"
-MANY_ROWS = 20  # from which on a column that tells rows apart is worth a note
 
 
 @dataclass(frozen=True)
@@ -244,17 +243,11 @@ def _say_what_is_missing(table: NamedTable, column: pl.Series) -> None:
 
 def _say_what_is_odd(column: pl.Series, typed: bool) -> None:
     """Say if a qualitative column is of no use, or may be meant as numbers."""
-    name, n_levels = column.name, column.drop_nulls().n_unique()
-    present = len(column) - int(column.null_count())
-    if present == 0:
+    name = column.name
+    if column.null_count() == len(column):
         note(f"Column {name!r} is empty in all rows; no split uses it.")
     elif typed and str(column.dtype) == "String" and not _parsed(column)[1].any():
         note(f"Column {name!r} is text, though of numbers only; --numeric makes it numeric.")
-    elif present >= MANY_ROWS and 2 * n_levels > present:
-        note(
-            f"Column {name!r} has {n_levels:,} levels in {present:,} rows. It tells rows apart "
-            "and says little of new ones; --drop leaves it out."
-        )
 
 
 # --- columns as a model knows them -----------------------------------------------------------
@@ -307,7 +300,7 @@ def _matched(table: NamedTable, known: Column) -> tuple[pl.Series, str, str]:
     pairs = list(zip(different, places, strict=True))
     strange = [word for word, place in pairs if place < 0]
     text = alike = ""
-    if strange:
+    if strange and not known.others:
         n = int(words.is_in(strange).sum())
         have = counted(n, "row has a level", "rows have levels")
         text = f"Column {name!r}: {have} that the model does not know: {listed(strange, 5)}."
@@ -316,9 +309,9 @@ def _matched(table: NamedTable, known: Column) -> tuple[pl.Series, str, str]:
     if other and not table.typed:
         more = f", and {counted(len(other) - 1, 'more')} in the same way" if other[1:] else ""
         alike = f"Column {name!r}: {other[0][0]!r} is read as the level {other[0][1]}{more}."
-    numeric = bool(known.levels) and not any(isinstance(level, str) for level in known.levels)
     # A word among numbers is a level that the model does not know; any number that is none of
     # its levels says so.
+    numeric = known.text is False
     stranger = next(n + 0.5 for n in count() if n + 0.5 not in known.codes) if numeric else None
     values = {
         word: known.levels[place] if place >= 0 else word if stranger is None else stranger

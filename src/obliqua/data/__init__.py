@@ -2,6 +2,7 @@
 
 from obliqua.data.encoding import Column, Encoding
 from obliqua.data.problem import Problem, encode
+from obliqua.data.rare_levels import pool_rare_levels
 from obliqua.data.row_source import RowQuestion, RowSource
 from obliqua.data.table import Table, encoded_rows, read_table
 
@@ -14,5 +15,6 @@ __all__ = [
     "Table",
     "encode",
     "encoded_rows",
+    "pool_rare_levels",
     "read_table",
 ]

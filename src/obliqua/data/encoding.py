@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -42,11 +42,15 @@ class Column:
         Whether its values are numbers or codes of levels.
     levels : sequence, default=()
         The levels of a qualitative column: code ``k`` stands for ``levels[k]``.
+    others : bool, default=False
+        Whether the last level stands for all that are not named, those that were never seen
+        among them.
     """
 
     name: str
     kind: str = NUMERIC
     levels: tuple[Any, ...] = ()
+    others: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.kind not in (NUMERIC, QUALITATIVE):
@@ -59,6 +63,11 @@ class Column:
                 f"The numeric column {self.name!r} cannot have levels; got {len(self.levels)}. "
                 f"Give it kind={QUALITATIVE!r}."
             )
+        if not isinstance(self.others, bool) or (self.others and not len(self.levels)):
+            raise ValueError(
+                f"others of column {self.name!r} must be True or False, and False if there are no "
+                f"levels; got {self.others!r} for {len(self.levels)} levels."
+            )
         object.__setattr__(self, "levels", tuple(self.levels))
 
     @cached_property
@@ -66,15 +75,31 @@ class Column:
         """The code of each level."""
         return {level: code for code, level in enumerate(self.levels)}
 
+    def code(self, level: Any) -> int:
+        """Return the code of a level.
+
+        Parameters
+        ----------
+        level : object
+            The level.
+
+        Returns
+        -------
+        int
+            The code; for a level that is not named that of the others, or -1.
+        """
+        return self.codes.get(level, len(self.levels) - 1 if self.others else -1)
+
     @cached_property
     def text(self) -> bool | None:
-        """Whether the levels are all strings (True), or none of them is (False), or neither."""
-        strings = {isinstance(level, str) for level in self.levels}
+        """Whether the named levels are all strings (True), or none is (False), or neither."""
+        named = self.levels[:-1] if self.others else self.levels
+        strings = {isinstance(level, str) for level in named}
         return strings.pop() if len(strings) == 1 else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Only the fields, not what was computed from them.
-        return type(self), (self.name, self.kind, self.levels)
+        return type(self), (self.name, self.kind, self.levels, self.others)
 
 
 @dataclass(frozen=True)
@@ -198,6 +223,8 @@ class Encoding:
             entry: dict[str, Any] = {"name": column.name, "kind": column.kind}
             if column.kind == QUALITATIVE:
                 entry["levels"] = list(column.levels)
+            if column.others:
+                entry["others"] = True
             columns.append(entry)
         return {"columns": columns}
 
@@ -217,7 +244,12 @@ class Encoding:
         """
         try:
             columns = [
-                Column(entry["name"], entry["kind"], tuple(entry.get("levels", ())))
+                Column(
+                    entry["name"],
+                    entry["kind"],
+                    tuple(entry.get("levels", ())),
+                    entry.get("others", False),
+                )
                 for entry in state["columns"]
             ]
         except (KeyError, TypeError, AttributeError) as error:

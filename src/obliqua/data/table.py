@@ -357,7 +357,8 @@ def encoded_rows(X: Any, encoding: Encoding, missing: bool = True) -> Rows:
     Returns
     -------
     ndarray of shape (n_rows, n_columns)
-        float32 or float64. A level that the encoding does not know has the code -1.
+        float32 or float64. A level that the encoding does not know has the code -1, or that of the
+        column's other levels if it has such a level.
 
     Raises
     ------
@@ -387,7 +388,7 @@ def encoded_rows(X: Any, encoding: Encoding, missing: bool = True) -> Rows:
 
 
 def _codes(column: RawColumn, known: Column) -> FloatArray:
-    """Return codes of known levels: -1 for others, NaN where missing."""
+    """Return codes of levels as a column knows them, NaN where missing."""
     found, levels = to_levels(column)
     # Text that was read as numbers, or the other way round, would be unknown levels throughout.
     text = {isinstance(level, str) for level in levels}
@@ -397,7 +398,7 @@ def _codes(column: RawColumn, known: Column) -> FloatArray:
             f"{column.called} held {then} when the tree was fitted, and holds {now} now, "
             f"{levels[0]!r} for instance, which are other levels. Write it as it was then."
         )
-    codes = [known.codes.get(level, -1) for level in levels]
+    codes = [known.code(level) for level in levels]
     return np.array([*codes, np.nan])[found]
 
 

@@ -1,5 +1,6 @@
 """Looking at what a user gives: rows, labels and limits."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
@@ -10,9 +11,10 @@ import numpy as np
 from sklearn.utils.validation import check_X_y, validate_data
 
 from obliqua._sklearn_compat import StrOptions
-from obliqua._typing import AnyArray, Rows
+from obliqua._typing import AnyArray, FloatArray, Rows
 from obliqua.data.encoding import Encoding
 from obliqua.data.problem import Problem
+from obliqua.data.rare_levels import pool_rare_levels
 from obliqua.data.table import (
     FROM_DTYPE,
     Table,
@@ -56,6 +58,17 @@ def read_training(estimator: Any, X: Any, y: Any, **of_y: bool) -> tuple[Table, 
         table.Z, y, dtype=FLOATS, ensure_all_finite=False, estimator=estimator, **of_y
     )
     return table, y
+
+
+def without_rare_levels(table: Table, weights: FloatArray | None, stacklevel: int = 5) -> Table:
+    """Let rare levels count as one in columns that nearly tell rows apart, and say so.
+
+    `stacklevel`: how far away the line is that calls fit.
+    """
+    table, notes = pool_rare_levels(table, weights)
+    for note in notes:
+        warnings.warn(note, UserWarning, stacklevel=stacklevel)
+    return table
 
 
 def read_rows(estimator: Any, X: Any) -> Rows:

@@ -15,7 +15,7 @@ from obliqua._typing import AnyArray, FloatArray, Int32Array
 from obliqua.data.problem import Problem, encode, encode_numbers
 from obliqua.data.target import Numbers
 from obliqua.estimators._fitted import TreesClassifier, TreesRegressor
-from obliqua.estimators._input import read_training
+from obliqua.estimators._input import read_training, without_rare_levels
 from obliqua.estimators._labels import (
     check_labels,
     check_numbers,
@@ -48,6 +48,8 @@ TRAINING_CONSTRAINTS: dict[str, list[Any]] = {
 
 class Seeded:
     """Base of the estimators that have a seed."""
+
+    _pools_levels = True  # whether rare levels of a column with very many may count as one
 
     random_state: SeedLike
 
@@ -85,6 +87,8 @@ class TrainedTreesClassifier(Seeded, TreesClassifier):
         weights: FloatArray | None = None
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, table.Z, dtype=np.float64)
+        if self._pools_levels:
+            table = without_rare_levels(table, weights)
         classes, codes = encode_labels(y)
         problem = encode(
             table,
@@ -133,6 +137,8 @@ class TrainedTreesRegressor(Seeded, TreesRegressor):
         weights: FloatArray | None = None
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, table.Z, dtype=np.float64)
+        if self._pools_levels:
+            table = without_rare_levels(table, weights)
         problem = encode_numbers(table, y, sample_weight=weights, fill=self._fill())
         _warn_of_a_coarse_grid(problem)
         return seen, problem, np.empty(0)

@@ -15,7 +15,12 @@ from obliqua.data.table import FROM_DTYPE, Table, read_by_columns
 from obliqua.estimators._docs import document
 from obliqua.estimators._fidelity import checked_labels, sound
 from obliqua.estimators._fitted import TreesClassifier
-from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures, read_training
+from obliqua.estimators._input import (
+    TABLE_CONSTRAINTS,
+    CategoricalFeatures,
+    read_training,
+    without_rare_levels,
+)
 from obliqua.estimators._labels import check_labels
 from obliqua.estimators._pupils import Pupil
 from obliqua.estimators._students import method_of
@@ -288,6 +293,7 @@ class DistilledClassifier(TreesClassifier):
         if fitted is None:
             seed = None if self.random_state is None else int(seeds[0])
             fitted = fit_teacher(self.estimator, raw, labels, weights, np.sort(rows), seed)
+        table = without_rare_levels(table, weights, stacklevel=4)
         pupil = Pupil(self, method, table, raw, teacher_of(fitted, given=self.prefit))
         trees, checks = pupil.grown(rows, int(seeds[2]))
         combine = "single" if len(trees) == 1 else "sum"

@@ -517,6 +517,7 @@ class _Stumps:
         stump = clone(self.estimator).set_params(
             **self._params(min(share, 1.0)), random_state=seed
         )
+        stump._pools_levels = False  # the tree has read its levels already
         Z = bag.Z[rows]
         if self.means is not None:
             Z = np.where(np.isnan(Z), self.means, Z)

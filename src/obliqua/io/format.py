@@ -29,11 +29,12 @@ __all__ = ["FORMAT", "VERSION", "from_bytes", "to_bytes"]
 #: What the first field of every header says.
 FORMAT = "obliqua model"
 #: The newest version of the format. A model is written in the oldest one that can hold it.
-VERSION = 4
+VERSION = 5
 _OF_CLASSES = 1  # trees of classes: every obliqua reads their files
 _OF_NUMBERS = 2  # trees of numbers too
 _WITH_SIDES = 3  # and sides for missing values
 _WITH_LINES = 4  # and leaves that are linear functions
+_WITH_OTHERS = 5  # and columns with a level for all others
 
 _HEADER = "header.json"
 _CHECKSUMS = "checksums.json"
@@ -114,6 +115,8 @@ def to_bytes(model: Model, about: Mapping[str, Any] | None = None) -> bytes:
 
 def _version_of(model: Model) -> int:
     """Return the oldest version of the format that can hold a model."""
+    if any(column.others for column in model.encoding.columns):
+        return _WITH_OTHERS
     if any(tree.has_lines for tree in model.trees):
         return _WITH_LINES
     if any(tree.missing_side.any() for tree in model.trees):

@@ -17,6 +17,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import get_tags
 
 from obliqua._typing import Rows
+from obliqua.data.rare_levels import pool_rare_levels
 from obliqua.data.table import encoded_rows, read_table
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators._spectral import SpectralClassifier
@@ -104,6 +105,14 @@ def fix_types(estimators: Mapping[str, Any], X: Any) -> None:
     places = [place for place, column in enumerate(columns) if column.kind == "qualitative"]
     for tree in asking:
         tree.set_params(categorical_features=places)
+
+
+def rare_level_notes(estimators: Mapping[str, Any], X: Any) -> tuple[str, ...]:
+    """Say which columns nearly tell rows apart, once for all fits of trees."""
+    trees = [_grower(each) for each in estimators.values() if isinstance(each, TreesClassifier)]
+    chosen = [getattr(tree, "categorical_features", None) for tree in trees]
+    known = next((each for each in chosen if each is not None), None)
+    return () if known is None else pool_rare_levels(read_table(X, known))[1]
 
 
 def _grower(estimator: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from numbers import Integral
@@ -20,7 +21,7 @@ from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data.table import check_names
 from obliqua.estimators._labels import check_labels, encode_labels
 from obliqua.select._workers import leave_interrupts_to
-from obliqua.select.adapt import adapted, fix_types, takes_tables
+from obliqua.select.adapt import adapted, fix_types, rare_level_notes, takes_tables
 from obliqua.select.methods import BY_DEFAULT, METHODS, find_method
 from obliqua.select.result import CompareResult
 from obliqua.stats import metrics as measures
@@ -109,6 +110,7 @@ def compare(
         estimators, more = adapted(estimators, X)
         notes += more
     fix_types(estimators, X)
+    notes += rare_level_notes(estimators, X)
     divisions = list(_divisions(codes, n_folds, n_repeats, random_state))
     tasks = [(name, division) for division in divisions for name in estimators]
     here = os.getpid()
@@ -232,7 +234,9 @@ def _measure(
     rows, labels = safe_indexing(X, train), y[train]
     try:
         started = time.perf_counter()
-        model.fit(rows, labels)
+        with warnings.catch_warnings():  # said of the whole table, not of each fold
+            warnings.filterwarnings("ignore", "Column .* levels in .* rows: it tells rows apart")
+            model.fit(rows, labels)
         seconds = time.perf_counter() - started
         predicted = model.predict(safe_indexing(X, test))
     except Exception as error:
