@@ -19,7 +19,7 @@ import pytest
 from obliqua.errors import ModelFileError
 from obliqua.io import container
 from obliqua.io.files import read_model
-from obliqua.io.format import _npy_bytes, from_bytes, to_bytes
+from obliqua.io.format import VERSION, _npy_bytes, from_bytes, to_bytes
 from test_io import archive_of, leaf, members_of, model_of, with_header
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -115,8 +115,8 @@ def test_trees_that_are_combined_in_a_way_of_tomorrow(word: Any) -> None:
 
 def test_newer_files() -> None:
     data = to_bytes(model_of(leaf()))
-    newer = with_header(data, version=4, written_by="obliqua 9.1", secret=1)
-    with pytest.raises(ModelFileError, match=r"obliqua 9\.1 in version 4.*Upgrade"):
+    newer = with_header(data, version=VERSION + 1, written_by="obliqua 9.1", secret=1)
+    with pytest.raises(ModelFileError, match=r"obliqua 9\.1 in version \d.*Upgrade"):
         from_bytes(newer)
     # Also if all but the first part is arranged in another way.
     header = members_of(newer)["header.json"]

@@ -43,6 +43,7 @@ def test_the_files_are_there() -> None:
         "sum_of_numbers",
         "numbers",
         "sides",
+        "other_levels",
     } <= set(NAMES)
     assert max(path.stat().st_size for path in FILES.glob("*.obliqua")) < 10_000
 
@@ -88,6 +89,12 @@ def test_what_is_loaded_answers_as_it_did(name: str) -> None:
         parameters = {key: repr(value) for key, value in model.get_params().items()}
         assert len(said["parameters"]) >= 19
         assert said["parameters"].items() <= parameters.items()  # later versions may know more
+
+
+def test_levels_without_a_name_are_read_as_the_others() -> None:
+    column = obliqua.load(FILES / "other_levels.obliqua").encoding.columns[2]
+    assert column.others
+    assert [column.code(level) for level in ("Bonn", 7, "Rome")] == [0, 1, 2]
 
 
 def test_rewriting_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -187,6 +187,29 @@ def test_text_of_parquet_is_text(run: Run) -> None:
     assert columns()["a"].kind == "numeric"
 
 
+def test_levels_that_count_as_one(run: Run) -> None:
+    """They and new ones are read as the same level, be they text or numbers."""
+    for word, options in (("c", ()), ("", ("--categorical", "a"))):
+        many = [f"{word}{k}" for k in range(100, 130)]
+        Path("t.csv").write_text(one([f"{word}7", f"{word}8"] * 25 + many))
+        said = run("fit", "t.csv", *FIT, *options).stderr
+        assert said.startswith(
+            "Note: Column 'a' has 32 levels in 80 rows: so many tell rows apart"
+        )
+        assert said.count("Note") == 1
+        assert [str(level) for level in columns()["a"].levels] == [
+            f"{word}7",
+            f"{word}8",
+            "other levels",
+        ]
+        new = f"a\n{word}7\n{word}8\n{word}101\n{word}999\nodd\n"
+        result = run("predict", "m.obliqua", "-", input=new)
+        first, second, *others = result.stdout.split()[1:]
+        assert (first, second) == ("p", "q")
+        assert len(set(others)) == 1
+        assert "does not know" not in result.stderr
+
+
 def test_columns_of_no_use_are_noted(run: Run) -> None:
     text = one([f"c{k}" for k in range(30)])
     Path("t.csv").write_text(text)

@@ -121,6 +121,18 @@ def sides() -> Tree:
     return builder.build()
 
 
+def other_levels() -> Model:
+    """A column whose last level stands for all that have no name."""
+    builder = obliqua.TreeBuilder(n_features=3, n_stats=2)
+    builder.add_levels("r", 2, [1, 0, 2], ("a", "b", "c"), unseen=2, missing=0)
+    builder.add_split("b", {0: 1.0, 1: 2.0}, 0.5, ("bl", "br"), fill={0: 0.0, 1: 0.25})
+    for number, leaf in enumerate(("a", "c", "bl", "br")):
+        builder.set_leaf(leaf, [number + 1.0, 4.0 - number], 5)
+    town = Column("town", "qualitative", ("Bonn", 7, "other levels"), others=True)
+    columns = (Column("a"), Column("b"), town)
+    return Model((builder.build(),), "single", Encoding(columns), np.array(["no", "yes"]))
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "cart": cart,
     "hhcart_with_names": hhcart_with_names,
@@ -133,15 +145,16 @@ MODELS: dict[str, Callable[[], Any]] = {
     "sum_of_numbers": student,
     "numbers": numbers,
     "sides": sides,
+    "other_levels": other_levels,
 }
 
 
 def rows_for(name: str) -> np.ndarray:
     """Rows that reach many leaves; with missing values where the tree knows what to do."""
-    if name not in ("every_kind_of_node", "sides"):
+    if name not in ("every_kind_of_node", "sides", "other_levels"):
         return iris()[0][::9]
     values = [-2.0, -0.1, 0.3, 0.75, math.nan]
-    second = (-1.0, 3.0) if name == "every_kind_of_node" else (-1.0, math.nan)
+    second = (-1.0, math.nan) if name == "sides" else (-1.0, 3.0)
     return np.array([[a, b, c] for a in values for b in second for c in (0, 2, 7, math.nan)])
 
 

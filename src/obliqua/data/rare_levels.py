@@ -19,8 +19,8 @@ __all__ = ["FEW_LEVELS", "FEW_ROWS", "MIN_ROWS", "OTHER_LEVELS", "pool_rare_leve
 
 #: A column with at most so many levels is left as it is.
 FEW_LEVELS = 10
-#: So is one whose levels have at least so many rows on average. Measured: below that, a tree does
-#: better without the column, even if the levels say as much as a good numeric column.
+#: So is one whose levels have more rows than that on average. Measured: up to there, CART does
+#: better without the column, unless the levels say more than a good numeric column.
 FEW_ROWS = 10
 #: In other columns a level keeps its name from so many rows on.
 MIN_ROWS = 20
@@ -36,7 +36,7 @@ def pool_rare_levels(
 ) -> tuple[Table, tuple[str, ...]]:
     """Let levels with few rows count as one, in columns that nearly tell rows apart.
 
-    That is done in qualitative columns with more than ten levels that have fewer than ten rows
+    That is done in qualitative columns with more than ten levels that have at most ten rows
     each on average. Levels with fewer than 20 rows become one there, and levels that were never
     seen will be read as that one too. A column all of whose levels are rare says no more than
     whether a value is missing. All other columns are left as they are.
@@ -75,7 +75,7 @@ def pool_rare_levels(
         codes = table.Z[there, place].astype(np.int64)
         rows = np.bincount(codes, counts[there], minlength=len(column.levels)) / _STEPS
         n_levels = int((rows > 0).sum())
-        if n_levels <= FEW_LEVELS or rows.sum() >= FEW_ROWS * n_levels:
+        if n_levels <= FEW_LEVELS or rows.sum() > FEW_ROWS * n_levels:
             continue
         kept = (rows >= MIN_ROWS) & np.array([level != OTHER_LEVELS for level in column.levels])
         if Z is table.Z:
@@ -91,19 +91,19 @@ def pool_rare_levels(
 
 def _row_counts(n_rows: int, sample_weight: FloatArray | None) -> FloatArray:
     """Return as how many rows each row counts, in whole steps."""
-    counts = np.ones(n_rows)
-    if sample_weight is not None:
-        there = sample_weight > 0
-        counts = np.zeros(n_rows)
-        counts[there] = counted_as_rows(sample_weight, there, None, 1.0)[1]
-    return np.asarray(np.rint(np.minimum(counts, _MOST) * _STEPS))
+    if sample_weight is None:
+        return np.full(n_rows, _STEPS)
+    counts, there = np.zeros(n_rows), sample_weight > 0
+    as_rows = counted_as_rows(sample_weight, there, None, 1.0)[1]
+    counts[there] = np.maximum(np.rint(np.minimum(as_rows, _MOST) * _STEPS), 1.0)
+    return counts
 
 
 def _note(column: Column, n_levels: int, n_rows: int, n_named: int) -> str:
     """Say what was done to a column."""
     which = f"the {n_levels - n_named:,} with fewer than {MIN_ROWS} rows" if n_named else "all"
     return (
-        f"Column {column.name!r} has {n_levels:,} levels in {n_rows:,} rows: it tells rows apart "
-        f"and says little of new ones. Of its levels, {which} count as one. Drop the column, or "
+        f"Column {column.name!r} has {n_levels:,} levels in {n_rows:,} rows: so many tell rows "
+        f"apart and say little of new ones. Of them, {which} count as one. Drop the column, or "
         "turn what it holds into numbers, a date for instance into days, or into fewer levels."
     )

@@ -181,7 +181,9 @@ columns of text and of categories: in pandas `category`, `string` and objects am
 is text; in polars String, Categorical and Enum; in arrays and lists the columns that hold text.
 Bools stay numbers. A list gives names of columns, positions (negative ones count from the
 end) or a bool for each column; then only these are qualitative, and numbers among them become
-levels by value. `None` makes nothing qualitative.""",
+levels by value. `None` makes nothing qualitative. In a column with more than ten levels and
+at most ten rows per level, such as names or keys, levels with fewer than 20 rows count as
+one, with a warning.""",
     ),
     "fill": (
         "{'side', 'node', 'training'}",

@@ -235,7 +235,7 @@ def _measure(
     try:
         started = time.perf_counter()
         with warnings.catch_warnings():  # said of the whole table, not of each fold
-            warnings.filterwarnings("ignore", "Column .* levels in .* rows: it tells rows apart")
+            warnings.filterwarnings("ignore", "Column .* levels in .* rows: so many")
             model.fit(rows, labels)
         seconds = time.perf_counter() - started
         predicted = model.predict(safe_indexing(X, test))
