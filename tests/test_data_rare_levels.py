@@ -25,8 +25,8 @@ def test_codes_and_levels() -> None:
     assert len(notes) == 1
     assert notes[0] == (
         "Column 'x0' has 32 levels in 71 rows: so many tell rows apart and say little of new "
-        "ones. Of them, the 30 with fewer than 20 rows count as one. Drop the column, or turn what "
-        "it holds into numbers, a date for instance into days, or into fewer levels."
+        "ones. Of them, the 30 with fewer than 20 rows count as one. Drop the column, or turn "
+        "what it holds into numbers, a date for instance into days, or into fewer levels."
     )
 
 

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import obliqua
+from obliqua.explain import split_stability
 from obliqua.select.methods import find_method
 
 N = 2000  # training rows; as many again are test rows
@@ -152,3 +153,17 @@ def test_compare_says_it_once() -> None:
         warnings.simplefilter("error")
         result = obliqua.compare(X.with_columns(keys)[:200], y[:200] > 0, ["cart"], n_folds=2)
     assert [note for note in result.notes if "'key' has 200 levels in 200 rows" in note]
+
+
+def test_stability_chooses_splits_among_the_levels_of_the_tree() -> None:
+    """At a node with few rows per level no level is pooled, for none was when the tree grew."""
+    rng = np.random.default_rng(2)
+    level = rng.integers(0, 30, 400)
+    X = pl.DataFrame({"a": rng.normal(size=400), "b": [f"level {k}" for k in level]})
+    y = (level % 2 == 0) ^ (X["a"].to_numpy() > 1)
+    model = obliqua.CartClassifier(max_depth=3, pruning=None).fit(X, y)
+    small = int(model.tree_.first_child[0])
+    assert model.tree_.n_samples[small] < 300
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert split_stability(model, X, y, n_resamples=3)
