@@ -228,13 +228,14 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
 
     _notes: ClassVar[dict[str, type]] = {"leaf_quantiles_": np.ndarray}
 
+    leaf_model: str
     n_outputs_: int
     leaf_quantiles_: FloatArray
 
     def __sklearn_tags__(self) -> Any:
-        """Say that several outputs are learnt together."""
+        """Say that several outputs are learnt together, unless leaves must be linear."""
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self.leaf_model != "linear"
         return tags
 
     def predict(self, X: Any) -> FloatArray:
