@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from obliqua._extras import require
-from obliqua._typing import AnyArray
+from obliqua._typing import AnyArray, FloatArray
 from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
@@ -37,6 +37,7 @@ from obliqua.words.phrases import cells, fill_lines, parts_of
 
 if TYPE_CHECKING:
     from obliqua.tree.model import Model
+    from obliqua.tree.tree import Tree
 
 PICTURES = (".png", ".svg", ".pdf")
 MOST_NAMES = 12  # that a list has
@@ -177,8 +178,15 @@ def _learnt(container: Model) -> tuple[str, str]:
     """Say which classes, or which numbers, a model knows."""
     if container.task == "classification":
         return "classes", _counted_names([text_of(label) for label in container.classes.tolist()])
-    values = np.concatenate([tree.mean[tree.is_leaf] for tree in container.trees])
+    values = np.concatenate([_said(tree) for tree in container.trees])
     return "numbers", f"leaves from {values.min():,.6g} to {values.max():,.6g}"
+
+
+def _said(tree: Tree) -> FloatArray:
+    """Return the numbers that leaves say, or the least and largest of their functions."""
+    if tree.has_lines:
+        return np.concatenate([tree.leaf_low[tree.is_leaf], tree.leaf_high[tree.is_leaf]])
+    return tree.mean[tree.is_leaf].ravel()
 
 
 def _rows_of(fitted: Any) -> list[tuple[str, str]]:

@@ -25,6 +25,7 @@ from obliqua.data.target import Numbers
 from obliqua.data.weights import round_significant
 from obliqua.engine.moments import feature_scale, spread, weight_shift
 from obliqua.tree.layout import pointers
+from obliqua.tree.spread import node_spreads
 from obliqua.tree.tree import Tree
 
 __all__ = [
@@ -166,9 +167,7 @@ def with_leaves(tree: Tree, problem: Problem, fit: LeafFit) -> Tree:
     tree = _laid_out(tree, lines[::-1], fits.model)
     if fit.max_features is None:
         tree = smoothed_leaves(tree, fit.smoothing, row_unit)
-    stats = tree.stats.copy()
-    stats[:, -1] = stats[:, 0] * line_errors(tree, problem, leaf)
-    return replace(tree, stats=stats)
+    return _with_errors(_with_spreads(tree, fits.model, problem, leaf), problem, leaf)
 
 
 def smoothed_leaves(tree: Tree, strength: float, row_unit: float = 1.0) -> Tree:
@@ -232,6 +231,7 @@ def _smoothed_lines(tree: Tree, above: FloatArray) -> Tree:
         leaf_table_ptr=pointers([len(tables[k]) for k in column]),
         leaf_table=np.concatenate([np.empty(0), *(tables[k] for k in column)]),
         leaf_intercept=said[:, -1].copy(),
+        leaf_spread=np.full(len(column), np.nan),
     )
 
 
@@ -319,7 +319,32 @@ def _laid_out(tree: Tree, lines: list[Line], model: ModelRows) -> Tree:
         leaf_intercept=np.array([line.intercept for line in lines]),
         leaf_low=np.array([line.low for line in lines]),
         leaf_high=np.array([line.high for line in lines]),
+        leaf_spread=np.full(len(node), np.nan),
+        leaf_gain=tree.leaf_gain if tree.has_lines else np.zeros(len(lines)),
     )
+
+
+def _with_spreads(tree: Tree, model: ModelRows, problem: Problem, leaf: Int64Array) -> Tree:
+    """Measure how much what coefficients multiply varies at the nodes."""
+    if not len(tree.leaf_idx):
+        return tree
+    weights = None if problem.weights is None else problem.weights.astype(np.float64)
+    columns, place = np.unique(tree.leaf_idx, return_inverse=True)
+    size = np.abs(model.matrix[:, columns]).max(axis=0, initial=0.0)
+    exponent = np.frexp(size)[1].astype(np.int32)
+    found = node_spreads(model.matrix, leaf, weights, tree.parent, columns, exponent)
+    node = np.repeat(np.arange(tree.n_nodes), np.diff(tree.leaf_ptr))
+    spreads = found[node, place] / model.factor[tree.leaf_idx]
+    return replace(tree, leaf_spread=round_significant(spreads))
+
+
+def _with_errors(tree: Tree, problem: Problem, leaf: Int64Array) -> Tree:
+    """Put what the functions of the nodes leave over into the stats, and what they gain."""
+    stats = tree.stats.copy()
+    before = stats[:, -1] + tree.leaf_gain * stats[0, 0]  # about the means
+    stats[:, -1] = stats[:, 0] * line_errors(tree, problem, leaf)
+    gain = np.maximum(before - stats[:, -1], 0.0) / stats[0, 0]
+    return replace(tree, stats=stats, leaf_gain=gain)
 
 
 def line_errors(tree: Tree, problem: Problem, leaf: Int64Array) -> FloatArray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._typing import FloatArray, Int64Array
+from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.errors import TreeError
 from obliqua.tree.layout import KIND_NAMES, NodeKind
 from obliqua.tree.tree import Tree
@@ -25,13 +25,22 @@ def importances(model: Any, *, normalize: bool = True) -> FloatArray:
     matter. A split by one feature gives it all of its gain; for such trees grown with
     ``criterion="gini"`` the result is scikit-learn's.
 
+    Where leaves say linear functions, all that the tree explains is shared out: by how much its
+    mean squared error is below the variance of what is learnt. That adds up in two ways, and each
+    feature gets the mean of both. Either splits come first, each with what the means of its sides
+    explain, and then the functions of the leaves, with what they explain beyond the means; or the
+    function that the root would say, and then splits, each with what the functions of its sides
+    explain beyond that of the node. What a function explains is shared as the gain of a split is,
+    by ``|coefficient| * spread``.
+
     Parameters
     ----------
     model : estimator, Model or Tree
         What to look at. With several trees, the mean over the trees is taken.
     normalize : bool, default=True
         Whether the shares of each tree are divided by their total, so that they add up to 1.
-        If not, they add up to the gain of all its splits. Trees that are added up
+        If not, they add up to the gain of all its splits, or to what it explains if it has
+        linear functions in its leaves. Trees that are added up
         (``combine="sum"``) have gains in the same unit, and are divided by what they gain
         together: a tree with a small part has small shares.
 
@@ -43,7 +52,8 @@ def importances(model: Any, *, normalize: bool = True) -> FloatArray:
     Raises
     ------
     TreeError
-        If a split with several features has a gain, but the spread of one of them is not known.
+        If a split or a linear function with several features has a gain, but the spread of one of
+        them is not known.
 
     Notes
     -----
@@ -84,20 +94,63 @@ def _normalized(shares: FloatArray) -> FloatArray:
 
 
 def _shares(tree: Tree) -> FloatArray:
-    """Return the gain of all splits of a tree, shared out among the features."""
+    """Return what a tree explains, shared out among the features."""
+    if not tree.has_lines:
+        return _of_splits(tree, tree.gain)
+    leaf_gain, root = tree.leaf_gain, np.arange(tree.n_nodes) == 0
+    left_over = tree.stats[:, -1] / (tree.stats[0, 0] or 1.0)
+    # Splits first and functions in the leaves, or the function of the root first and then splits.
+    by_means = _of_splits(tree, _drops(tree, left_over + leaf_gain))
+    by_means += _of_lines(tree, np.where(tree.is_leaf, leaf_gain, 0.0))
+    by_functions = _of_splits(tree, _drops(tree, left_over))
+    by_functions += _of_lines(tree, np.where(root, leaf_gain, 0.0))
+    return (by_means + by_functions) / 2.0
+
+
+def _drops(tree: Tree, error: FloatArray) -> FloatArray:
+    """Return by how much the children of each node have less error together than it has."""
+    below = np.bincount(tree.parent[1:], weights=error[1:], minlength=tree.n_nodes)
+    return np.where(tree.is_leaf, 0.0, np.maximum(error - below, 0.0))
+
+
+def _of_lines(tree: Tree, gain: FloatArray) -> FloatArray:
+    """Share out what the linear functions of nodes gain among their features."""
+    node = np.repeat(np.arange(tree.n_nodes), np.diff(tree.leaf_ptr))
+    alone = np.diff(tree.leaf_ptr)[node] == 1
+    unknown = np.isnan(tree.leaf_spread) & ~alone & (gain[node] != 0)
+    if unknown.any():
+        raise TreeError(
+            f"The spread of the features of the linear function of node "
+            f"{int(node[np.argmax(unknown)])} is not known, so what it gains cannot be shared "
+            "out. Give the tree 'leaf_spread', the standard deviations at the node."
+        )
+    size = _relative(np.abs(tree.leaf_coef), node, tree.n_nodes)
+    spread = np.where(np.isnan(tree.leaf_spread), 1.0, tree.leaf_spread)
+    effect = np.where(alone, 1.0, size * _relative(spread, node, tree.n_nodes))
+    return _shared(tree, node, tree.leaf_idx, effect, gain)
+
+
+def _of_splits(tree: Tree, gain: FloatArray) -> FloatArray:
+    """Share out what splits gain among their features."""
     node = tree.node_of_plane[tree.plane_of_coef]
-    effect = _effects(tree, node)
-    total = np.bincount(node, weights=effect, minlength=tree.n_nodes)
-    share = effect / total[node] * tree.gain[node]
-    shares = np.bincount(tree.coef_idx, weights=share, minlength=tree.n_features)
+    return _shared(tree, node, tree.coef_idx, _effects(tree, node, gain), gain)
+
+
+def _shared(
+    tree: Tree, node: Int64Array, column: Int32Array, effect: FloatArray, gain: FloatArray
+) -> FloatArray:
+    """Add up the gains of nodes by column, in proportion to effects."""
+    total = np.bincount(node, weights=effect, minlength=tree.n_nodes)[node]
+    part = np.divide(effect, total, out=np.zeros_like(effect), where=total > 0)
+    shares = np.bincount(column, weights=part * gain[node], minlength=tree.n_features)
     return shares.astype(np.float64, copy=False)
 
 
-def _effects(tree: Tree, node: Int64Array) -> FloatArray:
+def _effects(tree: Tree, node: Int64Array, gain: FloatArray) -> FloatArray:
     """Return how much each coefficient moves rows, relative to the others of its node."""
     # A single feature gets everything, whatever its spread; without a gain there is nothing.
     alone = tree.n_node_features[node] == 1
-    unknown = np.isnan(tree.spread) & ~alone & (tree.gain[node] != 0)
+    unknown = np.isnan(tree.spread) & ~alone & (gain[node] != 0)
     if unknown.any():
         first = int(node[np.argmax(unknown)])
         raise TreeError(

@@ -8,11 +8,12 @@ from typing import Any
 
 from obliqua.export.text import check_limits
 from obliqua.io.files import Writable, write_text
+from obliqua.words.line import line_of, says_line
 from obliqua.words.phrases import (
+    answer_pieces,
     fill_lines,
     leaves_below,
     parts_of,
-    written_answer,
     written_counted,
     written_mix,
     written_rows,
@@ -70,7 +71,7 @@ def export_graphviz(
         How many significant digits to show.
     filled : bool, default=True
         Whether boxes have the colour of their class, the stronger the purer they are. Those of
-        numbers are the darker the larger the first of them is.
+        numbers are the darker the larger the mean of the first of them is.
 
     Returns
     -------
@@ -162,9 +163,12 @@ class _Graph:
     def _end(self, node: int) -> list[str]:
         """Write a leaf, or a node whose question is not shown."""
         facts = [written_rows(self.subject, node), written_mix(self.subject, node)]
-        between = "(?<=,) " if self.subject.holds_numbers else " +"
-        answer = written_answer(self.subject, node, self.digits)
-        lines = fill_lines(parts_of(answer, between), WIDTH)
+        lines = fill_lines(
+            answer_pieces(self.subject, node, self.digits, self.max_terms), WIDTH
+        )
+        if says_line(self.subject, node):
+            notes = line_of(self.subject, node).notes(self.digits, self.max_terms)
+            lines += [line for note in notes for line in fill_lines(note, WIDTH)]
         known = ", ".join(filter(None, facts))
         lines += fill_lines(parts_of(known, "(?<=[,;]) "), WIDTH) if known else []
         if not self.tree.is_leaf[node]:

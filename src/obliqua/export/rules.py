@@ -13,12 +13,15 @@ from obliqua.data.encoding import written_name
 from obliqua.export.text import check_limits
 from obliqua.tree.layout import MissingSide, NodeKind
 from obliqua.words.levels import asks_for_levels, level_sets, negation, shortened, written_levels
+from obliqua.words.line import line_of, says_line
 from obliqua.words.numbers import ALL_DIGITS
 from obliqua.words.phrases import (
     cells,
+    error_of,
     in_brackets,
     spread_of,
     written_answer,
+    written_error,
     written_label,
     written_number_of_rows,
     written_share,
@@ -27,7 +30,15 @@ from obliqua.words.phrases import (
 from obliqua.words.question import Question, Term, read_plane, scores, stand_ins
 from obliqua.words.subject import Subject, subject_of
 
-__all__ = ["Between", "Condition", "Largest", "OneOf", "Rule", "export_rules"]
+__all__ = [
+    "Between",
+    "Condition",
+    "Largest",
+    "LinearFunction",
+    "OneOf",
+    "Rule",
+    "export_rules",
+]
 
 WIDTH = 100  # a rule that is longer is written in several lines
 NOTE = " " * 7  # stands before what is said of a condition
@@ -47,7 +58,7 @@ class Rule:
         The class that it predicts, as it is in `y`; of a tree of numbers the mean, a tuple if
         there are several outputs.
     class_name : str
-        What that class is called; the means in words.
+        What that class is called; the means, or the function of the leaf, in words.
     conditions : tuple of Condition
         What holds for the rows that reach the leaf: `Between`, `OneOf` or `Largest`. All of
         them must hold.
@@ -64,6 +75,9 @@ class Rule:
         The standard deviation of the one number of a tree of numbers; NaN if it is not known.
     numbers : bool, default=False
         Whether the rule is of a tree of numbers; then it has no `share` and no `lift`.
+    function : LinearFunction, default=None
+        What the leaf says of a row, if that is a linear function of it; `label` then is the mean
+        of its training rows.
     """
 
     leaf: int
@@ -76,13 +90,15 @@ class Rule:
     lift: float
     sd: float = math.nan
     numbers: bool = False
+    function: LinearFunction | None = None
 
     @property
     def text(self) -> str:
         """The rule on one line."""
+        said = self._conclusion + in_brackets([[note] for note in self._notes])
         if not self.conditions:
-            return f"always {self._conclusion}"
-        return f"if {' and '.join(map(str, self.conditions))} then {self._conclusion}"
+            return f"always {said}"
+        return f"if {' and '.join(map(str, self.conditions))} then {said}"
 
     @property
     def _conclusion(self) -> str:
@@ -90,9 +106,17 @@ class Rule:
         if not self.numbers:
             share = "" if math.isnan(self.share) else f", {written_share(self.share)}"
             return f"{written_label(self.class_name)} ({rows}{share})"
-        facts = [rows if self.rows or self.weight else "", written_spread(self.sd)]
+        spread = written_spread(self.sd)
+        if self.function is not None:
+            spread = written_error(self.function.error)
+        facts = [rows if self.rows or self.weight else "", spread]
         known = ", ".join(filter(None, facts))
         return f"{self.class_name} ({known})" if known else self.class_name
+
+    @property
+    def _notes(self) -> tuple[str, ...]:
+        """What is said of the conclusion."""
+        return () if self.function is None else self.function.notes
 
     def __str__(self) -> str:
         if cells(self.text) <= WIDTH:
@@ -101,14 +125,79 @@ class Rule:
 
     def lines(self) -> list[str]:
         """Write the rule with a condition per line, and below it what levels count in it."""
+        below = [f"{NOTE}{note}" for note in self._notes]
         if not self.conditions:
-            return [self.text]
+            return [f"always {self._conclusion}", *below]
         written: list[str] = []
         for condition in self.conditions:
             text, *notes = condition.lines
             written.append(f"{'   and' if written else 'if'} {text}")
             written += [f"{NOTE}{note}" for note in notes]
-        return [*written, f"   then {self._conclusion}"]
+        return [*written, f"   then {self._conclusion}", *below]
+
+
+@dataclass(frozen=True)
+class LinearFunction:
+    """What a leaf says of a row: a sum of its features, within limits.
+
+    Parameters
+    ----------
+    text : str
+        The function in words.
+    columns : tuple of int
+        The columns of the features.
+    coefficients : tuple of float
+        Their coefficients; those of qualitative features are 1, unless the rule was asked to be
+        exact.
+    intercept : float
+        What the sum begins with.
+    low, high : float
+        The least and the largest number that is said: a sum outside them counts as they do.
+    error : float
+        The root of the mean squared error of the training rows; NaN if it is not known.
+    fills : tuple of float
+        What stands in for a missing value of each feature; NaN if nothing does.
+    tables : tuple of tuple of float
+        What each level code of a qualitative feature counts, in the place of its value; any other
+        code counts 0. Empty for a number.
+    notes : tuple of str
+        What levels count, in words. In an exact rule also what missing numbers count.
+    """
+
+    text: str
+    columns: tuple[int, ...]
+    coefficients: tuple[float, ...]
+    intercept: float
+    low: float
+    high: float
+    error: float = math.nan
+    fills: tuple[float, ...] = ()
+    tables: tuple[tuple[float, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text + in_brackets([[note] for note in self.notes])
+
+
+def _function(subject: Subject, leaf: int, paths: Paths) -> LinearFunction | None:
+    """Read what a leaf says, if that is a linear function."""
+    if not says_line(subject, leaf):
+        return None
+    line = line_of(subject, leaf, scaled=not paths.exact)
+    digits, max_terms = paths.size
+    terms = line.sum.terms
+    return LinearFunction(
+        " ".join(line.pieces(digits, max_terms)),
+        tuple(term.column for term in terms),
+        tuple(term.coefficient for term in terms),
+        line.intercept,
+        line.low,
+        line.high,
+        error_of(subject, leaf),
+        tuple(term.stand_in for term in terms),
+        tuple(term.table for term in terms),
+        tuple(" ".join(note) for note in line.notes(digits, max_terms, paths.exact)),
+    )
 
 
 ORDERS: dict[str, Callable[[Rule], Any]] = {
@@ -139,7 +228,8 @@ def export_rules(
     and those that say nothing new are left out. So are those on the level of one qualitative
     feature: ``(town in {Bonn, Rome} or is missing)`` are the levels that reach the leaf. A level
     that was not there in training *is new*. In a sum such a feature is a score, and what its
-    levels count stands behind the condition, in brackets or on a line of its own.
+    levels count stands behind the condition, in brackets or on a line of its own. Where a leaf
+    says a linear function, the rule ends with it, and `Rule.function` has its numbers.
 
     Parameters
     ----------
@@ -161,11 +251,11 @@ def export_rules(
         a tree of numbers those with the smallest mean of the first output; or those at the left
         of the tree.
     exact : bool, default=False
-        Whether to write conditions and means to the last digit, with the tree's own coefficients
-        in the order in which the tree adds them up, instead of scaled to a leading coefficient
-        of 1 and rounded, and to say what missing numbers count in a sum, and which conditions on
-        one number hold where it is missing (the conditions' attribute `missing` says it in any
-        case). `digits` and `max_terms` are not used then.
+        Whether to write conditions, means and linear functions to the last digit, with the tree's
+        own coefficients in the order in which the tree adds them up, instead of scaled to a
+        leading coefficient of 1 and rounded, and to say what missing numbers count in a sum, and
+        which conditions on one number hold where it is missing (the conditions' attribute
+        `missing` says it in any case). `digits` and `max_terms` are not used then.
 
     Returns
     -------
@@ -210,24 +300,25 @@ def export_rules(
         known = ", ".join(map(repr, orders))
         raise ValueError(f"order must be one of {known} for a tree of {what}; got {order!r}.")
     paths = Paths(subject, digits, max_terms, exact)
-    shown = ALL_DIGITS if exact else digits
-    rules = [_rule(subject, leaf, conditions, shown) for leaf, conditions in paths.leaves()]
+    rules = [_rule(subject, leaf, conditions, paths) for leaf, conditions in paths.leaves()]
     rules.sort(key=orders[order])
     if order == "class":
         rules.sort(key=lambda rule: int(subject.tree.leaf_label[rule.leaf]))
     return rules
 
 
-def _rule(subject: Subject, leaf: int, conditions: tuple[Condition, ...], digits: int) -> Rule:
+def _rule(subject: Subject, leaf: int, conditions: tuple[Condition, ...], paths: Paths) -> Rule:
     tree = subject.tree
     weight = float(tree.weighted_n_node_samples[leaf])
     share = lift = math.nan
     if subject.holds_numbers:
         means = tuple(tree.mean[leaf].tolist())
+        function = _function(subject, leaf, paths)
+        said = written_answer(subject, leaf, paths.size[0]) if function is None else function.text
         return Rule(
             leaf,
             means if len(means) > 1 else means[0],
-            written_answer(subject, leaf, digits),
+            said,
             conditions,
             int(tree.n_samples[leaf]),
             weight,
@@ -235,6 +326,7 @@ def _rule(subject: Subject, leaf: int, conditions: tuple[Condition, ...], digits
             lift,
             spread_of(subject, leaf),
             numbers=True,
+            function=function,
         )
     label = int(tree.leaf_label[leaf])
     if tree.stats[leaf].any():
@@ -603,7 +695,7 @@ class Paths:
                 self.subject.tree,
                 part.node,
                 self.subject.encoding,
-                *self._size,
+                *self.size,
                 missing=self.exact,
             )
             words = tuple(" ".join(note) for note in notes)
@@ -612,7 +704,7 @@ class Paths:
         return self._one_of(key[1], part)
 
     @property
-    def _size(self) -> tuple[int, int | None]:
+    def size(self) -> tuple[int, int | None]:
         """How many digits and terms are shown."""
         return (ALL_DIGITS, None) if self.exact else (self.digits, self.max_terms)
 
@@ -622,7 +714,7 @@ class Paths:
 
     def _between(self, part: _Interval) -> Between:
         terms, several = part.question.terms, len(part.question.terms) > 1
-        digits, max_terms = self._size
+        digits, max_terms = self.size
         notes = self._sum(part).scores(digits, max_terms, self._max_levels)
         text = self._interval_text(part)
         side = several and bool(part.question.missing_side)
@@ -678,7 +770,7 @@ class Paths:
         return replace(part.question, finest=self._finest.get(part.top, math.nan))
 
     def _interval_text(self, part: _Interval) -> str:
-        digits, max_terms = self._size
+        digits, max_terms = self.size
         formula = self._sum(part).formula(digits, max_terms)
         low, high = (
             replace(part.question, finest=self._steps.get(node, math.nan)).write(bound, digits)
@@ -701,7 +793,7 @@ class Paths:
                 self.subject.tree,
                 part.node,
                 self.subject.encoding,
-                *self._size,
+                *self.size,
                 ranked=not self.exact,
             )
         written = self._scores[part.node]

@@ -43,15 +43,7 @@ _CHECKSUMS = "checksums.json"
 # a function of the arrays that are there. An entry here is for ever, as are the files.
 _LATER: dict[str, Callable[[Mapping[str, AnyArray]], AnyArray]] = {
     "missing_side": lambda arrays: np.zeros(len(arrays["threshold"]), dtype=np.uint8),
-    "leaf_ptr": lambda arrays: NO_LINES["leaf_ptr"],
-    "leaf_idx": lambda arrays: NO_LINES["leaf_idx"],
-    "leaf_coef": lambda arrays: NO_LINES["leaf_coef"],
-    "leaf_fill": lambda arrays: NO_LINES["leaf_fill"],
-    "leaf_table_ptr": lambda arrays: NO_LINES["leaf_table_ptr"],
-    "leaf_table": lambda arrays: NO_LINES["leaf_table"],
-    "leaf_intercept": lambda arrays: NO_LINES["leaf_intercept"],
-    "leaf_low": lambda arrays: NO_LINES["leaf_low"],
-    "leaf_high": lambda arrays: NO_LINES["leaf_high"],
+    **{name: lambda _, nothing=nothing: nothing for name, nothing in NO_LINES.items()},
 }
 # The version of the format in which files have them.
 _SINCE = {name: _WITH_LINES if name in NO_LINES else _WITH_SIDES for name in _LATER}

@@ -16,8 +16,9 @@ from obliqua.plot._rows import Along, Histogram, Sample, first_number_at, sums_a
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.tree import Tree
 from obliqua.words.levels import LevelBranch
+from obliqua.words.line import line_of, says_line
 from obliqua.words.numbers import write_number
-from obliqua.words.phrases import spread_of, written_answer, written_label, written_means
+from obliqua.words.phrases import spread_of, written_label, written_means
 from obliqua.words.question import Question, Scores, Term, conditions, read_plane
 from obliqua.words.subject import Subject
 
@@ -59,6 +60,30 @@ def question_lines(
         parts.append(question.aside)
     lines = font.wrap(parts, width, size)
     for term in question.terms[:max_terms]:
+        lines += _score_lines(term.scores, font, width, size)
+    return lines
+
+
+def function_lines(
+    subject: Subject, node: int, font: Font, width: float, size: float, max_terms: int
+) -> list[str]:
+    """Write the linear function of a leaf on lines of a width in inches; none for a constant."""
+    if not says_line(subject, node):
+        return []
+    line = line_of(subject, node)
+    if line.is_constant:
+        return []
+    start = line.start(DIGITS)
+    terms = line.sum.terms[:max_terms]
+    parts = [font.fit(f"{line.name} =", width, size), *([minus(start)] if start else [])]
+    for k, term in enumerate(terms):
+        before = font.writable(factor_before(line.sum, term, k == 0 and not start))
+        parts.append(before + font.fit(term.name, width - font.width(before, size), size))
+    hidden = len(line.sum.terms) - len(terms)
+    parts += [f"+ ({hidden} more)"] if hidden else []
+    lines = font.wrap(parts, width, size)
+    lines += font.wrap([minus(text) for text in line.limits(DIGITS)], width, size)
+    for term in terms:
         lines += _score_lines(term.scores, font, width, size)
     return lines
 
@@ -280,6 +305,8 @@ class Shades:
         spread = np.nan_to_num([spread_of(subject, int(node)) for node in leaves])
         reach = (float((means - spread).min()), float((means + spread).max()))
         low, high = (float(end[0]) for end in subject.mean_ends)
+        if tree.has_lines:  # which say more than the means
+            low, high = reach
         return cls(subject.class_names[0], low, high, reach)
 
     def colour(self, value: float) -> str:
@@ -295,7 +322,7 @@ class Shades:
         """Return the mean of a node in words; of several, the one that has the colour."""
         if len(subject.class_names) > 1:
             return f"{written_label(self.name)}: {minus(written_means(subject, node)[0])}"
-        return minus(written_answer(subject, node))
+        return f"mean {minus(written_means(subject, node)[0])}"
 
     def draw_answer(
         self,

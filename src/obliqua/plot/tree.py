@@ -17,6 +17,7 @@ from obliqua.plot._nodes import (
     axis_word,
     branch_name,
     draw_histogram,
+    function_lines,
     gain_text,
     node_lines,
     paint_of,
@@ -97,7 +98,8 @@ def plot_tree(
 
     A tree of numbers has colours for its first output, dark for large numbers. Bars of rows have
     that of their mean, and a box without rows, as that of a leaf, shows where the mean lies and
-    one standard deviation to both sides.
+    one standard deviation to both sides. Where leaves say linear functions, they stand below the
+    mean, and no more terms of each than `max_terms`.
 
     Parameters
     ----------
@@ -272,10 +274,17 @@ class _TreeDrawing:
                 lines = question_lines(scale, self.font, width, sizes.text, max_terms)
             self.lines[node.node] = lines
         # Leaves are as wide as the longest name among them needs, within limits.
-        needed = [self._needs(node) for node in shown if not node.children]
-        self.leaf_width = min(max(sizes.leaf, *needed), WIDEST_LEAF)
+        ends = [node for node in shown if not node.children]
+        needed = [self._needs(node) for node in ends]
+        widest = sizes.inner if subject.tree.has_lines else 0.0
+        self.leaf_width = min(max(sizes.leaf, widest, *needed), max(WIDEST_LEAF, widest))
+        width = self.leaf_width - 2 * END_PAD
+        for node in ends:
+            self.lines[node.node] = function_lines(
+                subject, node.node, self.font, width, sizes.small, max_terms
+            )
         self.named = len(self.paint.names) > 8  # too many for colours alone
-        widths = {node: self._gain_width(node) for node in self.lines}
+        widths = {node.node: self._gain_width(node.node) for node in shown if node.children}
         self.word = axis_word(subject, widths, self.font, sizes.small)
 
     def _gain_width(self, node: int) -> float:
@@ -305,7 +314,8 @@ class _TreeDrawing:
         """
         sizes = self.sizes
         if not node.children:
-            return self.leaf_width, sizes.leaf_height
+            n_lines = len(self.lines[node.node])
+            return self.leaf_width, sizes.leaf_height + n_lines * sizes.small_line
         peers = [n for n in self.shown if n.depth == node.depth and n.children]
         n_lines = max(len(self.lines[n.node]) for n in (peers if upright else [node]))
         small = sizes.small_line * (2 if self.named else 1)
@@ -457,7 +467,11 @@ class _TreeDrawing:
         canvas.text(left + pad, y, name, sizes.text, weight=weight).set_gid(f"{gid}-class")
         drawn = canvas.text(left + width - pad, y, rows, sizes.small, ha="right", color=GREY)
         drawn.set_gid(f"{gid}-rows")
-        bar = (left + pad, bottom + pad, width - 2 * pad, height - 2.6 * pad - sizes.line)
+        for line in self.lines[number]:
+            y -= sizes.small_line
+            drawn = canvas.text(left + pad, y, line, sizes.small)
+            drawn.set_gid(f"{gid}-function")
+        bar = (left + pad, bottom + pad, width - 2 * pad, sizes.leaf_height - 2.6 * pad - sizes.line)
         self.paint.draw_answer(canvas, bar, self.subject, self.sample, number)
 
     def _edge(self, node: DrawnNode, branch: int, above: Place, below: Place) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.data.encoding import Encoding
+from obliqua.errors import TreeError
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
 from obliqua.words.subject import Fittable, FittedTrees
@@ -257,3 +258,13 @@ def rows_of(Z: Any) -> AnyArray:
         return np.asarray(Z)
     except (TypeError, ValueError) as error:
         raise ValueError(f"Rows must all have the same length; got {short(Z)}.") from error
+
+
+def refuse_lines(trees: Iterable[Tree]) -> None:
+    """Raise for a tree that does not say one number in a leaf."""
+    if any(tree.has_lines for tree in trees):
+        raise TreeError(
+            "The leaves of this tree say linear functions, and a spectrum, or a sum of trees, is "
+            "made of trees that say a constant in each leaf. Fit it with leaf_model='constant', or "
+            "give numbers for its nodes as values."
+        )

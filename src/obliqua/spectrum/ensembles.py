@@ -11,6 +11,7 @@ import numpy as np
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.data.encoding import Column, Encoding
 from obliqua.data.table import columns_by_name, encoded_rows
+from obliqua.spectrum import _checks
 from obliqua.tree.from_sklearn import (
     BEYOND,
     Classifier,
@@ -239,6 +240,7 @@ def _of_numbers(model: Model, values: str, rows: Callable[[Any], AnyArray]) -> T
         outputs, tables = distinct([str(label) for label in model.classes.tolist()]), model.added
         start = np.full(len(outputs), 1.0 / len(outputs))
     else:
+        _checks.refuse_lines(model.trees)
         outputs, tables = value_names(model.n_outputs), tuple(t.mean for t in model.trees)
         start = np.zeros(len(outputs))
         weights = weights if model.combine == "sum" else weights / len(weights)

@@ -529,6 +529,7 @@ def _times(values: NDArray[Any], turn: NDArray[Any]) -> NDArray[Any]:
 def leaf_values(tree: Tree, values: str | ArrayLike) -> FloatArray:
     """Return what the function of a tree is in each node."""
     if isinstance(values, str):
+        _checks.refuse_lines([tree])
         if values == "shares":
             return tree.mean if tree.task == Numbers.task else tree.proportion
         if values == "votes":

@@ -86,6 +86,8 @@ ARRAYS: dict[str, np.dtype[Any]] = {
         "leaf_intercept": np.float64,
         "leaf_low": np.float64,
         "leaf_high": np.float64,
+        "leaf_spread": np.float64,
+        "leaf_gain": np.float64,
     }.items()
 }
 
@@ -95,6 +97,10 @@ NO_LINES: dict[str, AnyArray] = {
     for name, dtype in ARRAYS.items()
     if name.startswith("leaf_")
 }
+
+# Arrays of linear functions with an entry for each node, and for each coefficient.
+PER_LINE = ("leaf_intercept", "leaf_low", "leaf_high", "leaf_gain")
+PER_LINE_TERM = ("leaf_idx", "leaf_coef", "leaf_fill", "leaf_spread")
 
 # What a leaf has in the arrays that speak of splits.
 NO_CHILD = -1
@@ -203,11 +209,11 @@ def renumber(
 
 def _renumber_lines(arrays: Mapping[str, Any], order: Int64Array) -> dict[str, Any]:
     """Take the linear functions of nodes in a new order."""
-    new = {name: arrays[name][order] for name in ("leaf_intercept", "leaf_low", "leaf_high")}
+    new = {name: arrays[name][order] for name in PER_LINE}
     n_coef = lengths(arrays["leaf_ptr"], order)
     at = ranges(arrays["leaf_ptr"][order], n_coef)
     n_entries = lengths(arrays["leaf_table_ptr"], at)
-    new |= {name: arrays[name][at] for name in ("leaf_idx", "leaf_coef", "leaf_fill")}
+    new |= {name: arrays[name][at] for name in PER_LINE_TERM}
     new["leaf_ptr"], new["leaf_table_ptr"] = pointers(n_coef), pointers(n_entries)
     new["leaf_table"] = arrays["leaf_table"][ranges(arrays["leaf_table_ptr"][at], n_entries)]
     return new

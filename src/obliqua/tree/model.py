@@ -285,7 +285,7 @@ class Model:
             )
 
     def _numbers(self, Z: AnyArray, n_threads: int) -> FloatArray:
-        """Return the means of the leaves, added up one tree after another."""
+        """Return what the leaves say, added up one tree after another."""
         total = self.trees[0].predict(Z, n_threads)
         for tree in self.trees[1:]:
             total += tree.predict(Z, n_threads)
@@ -349,6 +349,11 @@ def _per_row(tree: Tree) -> FloatArray:
 
 def _check_added(tree: Tree, number: int) -> None:
     """Raise if a tree cannot be one of a sum."""
+    if tree.has_lines:
+        raise TreeError(
+            "The trees of a sum about classes say constants in their leaves; those of tree "
+            f"{number} say linear functions."
+        )
     rows = tree.n_samples[tree.is_leaf]
     if tree.task == Classes.task and (rows < 1).any():
         raise TreeError(

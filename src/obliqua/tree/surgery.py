@@ -101,8 +101,12 @@ def graft(tree: Tree, node: int, scion: Tree) -> Tree:
 
 def _constant_lines(tree: Tree) -> dict[str, Any]:
     """Return the arrays of linear functions that are constants: the means of the nodes."""
-    ends = dict.fromkeys(("leaf_intercept", "leaf_low", "leaf_high"), tree.stats[:, 1])
-    return {**NO_LINES, **ends, "leaf_ptr": np.zeros(tree.n_nodes + 1, dtype=np.int64)}
+    ends = {name: tree.stats[:, 1] for name in ("leaf_intercept", "leaf_low", "leaf_high")}
+    none = {
+        "leaf_ptr": np.zeros(tree.n_nodes + 1, dtype=np.int64),
+        "leaf_gain": np.zeros(tree.n_nodes),
+    }
+    return {**NO_LINES, **ends, **none}
 
 
 def _side_by_side(tree: Tree, scion: Tree) -> dict[str, Any]:

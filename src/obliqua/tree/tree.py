@@ -130,7 +130,14 @@ class Tree:
         row per node. Empty if leaves say constants.
     leaf_intercept, leaf_low, leaf_high : ndarray of float64, of shape (n_nodes,)
         The constant of the function of each node, and the least and the largest number that it
-        may say. Empty if leaves say constants.
+        may say. Empty if leaves say constants. With functions the sum of squares in `stats` is
+        that of the distances from what the function says.
+    leaf_spread : ndarray of float64
+        The standard deviation, among the training rows at the node, of what each coefficient of
+        a function is multiplied with; NaN if it is not known, as where it is left out.
+    leaf_gain : ndarray of float64, of shape (n_nodes,)
+        By how much the function of each node lowers the squared error of its training rows below
+        that of their mean, over the weight of all rows: in the unit of `gain`. 0 if left out.
     """
 
     n_features: int
@@ -163,11 +170,17 @@ class Tree:
     leaf_intercept: FloatArray = field(default_factory=lambda: NO_LINES["leaf_intercept"])
     leaf_low: FloatArray = field(default_factory=lambda: NO_LINES["leaf_low"])
     leaf_high: FloatArray = field(default_factory=lambda: NO_LINES["leaf_high"])
+    leaf_spread: FloatArray = None  # type: ignore[assignment]
+    leaf_gain: FloatArray = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         state = self.__dict__  # frozen: fields are set here and nowhere else
         if self.missing_side is None:
             state["missing_side"] = np.zeros(np.shape(self.threshold), dtype=np.uint8)
+        if self.leaf_spread is None:
+            state["leaf_spread"] = np.full(np.shape(self.leaf_coef), np.nan)
+        if self.leaf_gain is None:
+            state["leaf_gain"] = np.zeros(np.shape(self.leaf_intercept))
         for name in ARRAYS:
             array = as_field(name, state[name])
             array.flags.writeable = False
@@ -492,7 +505,10 @@ class Tree:
         ``gain_over_axis``; ``origin``; and the weight of each class, ``count_`` and its name.
         What a node does not have, and what is not known, is missing. A tree of numbers has, in
         the place of class, share and counts, ``mean`` and ``sd``, the standard deviation; with
-        several outputs the mean of each, ``mean_`` and its name.
+        several outputs the mean of each, ``mean_`` and its name. Where leaves say linear
+        functions, there are also what each node says as a leaf, ``function`` in words, its
+        ``intercept`` and its limits ``low`` and ``high``, and its ``error``, the root of the
+        mean squared one.
 
         Parameters
         ----------
@@ -624,7 +640,10 @@ class Tree:
 
     @cached_property
     def mean(self) -> FloatArray:
-        """The mean of each output at each node of a tree of numbers: what a leaf says."""
+        """The mean of each output at each node of a tree of numbers.
+
+        It is what a leaf says, unless leaves say linear functions (`has_lines`).
+        """
         self._require_task(Numbers.task, "mean", "proportion")
         return _constant(self.stats[:, 1:-1].copy())
 
@@ -699,7 +718,8 @@ class Tree:
     def value(self) -> FloatArray:
         """What each node says: the shares of classes, of shape (n_nodes, 1, n_classes).
 
-        Of a tree of numbers the means, of shape (n_nodes, n_outputs, 1).
+        Of a tree of numbers the means, of shape (n_nodes, n_outputs, 1), also where leaves say
+        linear functions.
         """
         if self._holds_numbers:
             return _constant(self.mean[:, :, None].copy())
@@ -707,7 +727,10 @@ class Tree:
 
     @cached_property
     def impurity(self) -> FloatArray:
-        """The gini impurity of each node, or its mean squared error, the mean over the outputs."""
+        """The gini impurity of each node, or its mean squared error, the mean over the outputs.
+
+        Where leaves say linear functions, the error is that of the function of each node.
+        """
         if self._holds_numbers:
             weight, error = self.weighted_n_node_samples, TASKS[self.task].risk(self.stats)
             return _constant(np.divide(error, weight, out=np.zeros_like(error), where=weight > 0))

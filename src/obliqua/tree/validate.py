@@ -13,6 +13,8 @@ from obliqua.tree.layout import (
     ARRAYS,
     KIND_NAMES,
     NO_ORIGIN,
+    PER_LINE,
+    PER_LINE_TERM,
     MissingSide,
     NodeKind,
     first_children,
@@ -75,9 +77,8 @@ def _check_shapes(tree: Tree) -> None:
         "missing_side": n_planes,
     }
     n_lines, n_terms = (n_nodes if len(tree.leaf_intercept) else 0), len(tree.leaf_coef)
-    expected |= dict.fromkeys(("leaf_intercept", "leaf_low", "leaf_high"), n_lines)
+    expected |= {name: n_lines for name in PER_LINE} | dict.fromkeys(PER_LINE_TERM, n_terms)
     expected |= {"leaf_ptr": n_lines + 1, "leaf_table_ptr": n_terms + 1}
-    expected |= {"leaf_idx": n_terms, "leaf_fill": n_terms}
     for name, length in expected.items():
         got = len(getattr(tree, name))
         if got != length:
@@ -266,17 +267,28 @@ def _check_lines(tree: Tree) -> None:
             "Only a tree of numbers with one output has linear functions in its leaves; this is "
             f"one of {tree.task} with {tree.n_stats} stats a node."
         )
-    for name in ("leaf_coef", "leaf_table", "leaf_intercept", "leaf_low", "leaf_high"):
+    for name in ("leaf_coef", "leaf_table", *PER_LINE):
         if not np.isfinite(getattr(tree, name)).all():
             raise TreeError(f"The array {name!r} of a tree must be finite; it is not.")
-    if np.isinf(tree.leaf_fill).any():
-        raise TreeError("The array 'leaf_fill' of a tree must be finite or NaN; it is not.")
+    for name in ("leaf_fill", "leaf_spread"):
+        if np.isinf(getattr(tree, name)).any():
+            raise TreeError(f"The array {name!r} of a tree must be finite or NaN; it is not.")
+    for name in ("leaf_spread", "leaf_gain"):
+        if (getattr(tree, name) < 0).any():
+            raise TreeError(f"The array {name!r} of a tree holds nothing below 0; got less.")
     node_of = np.repeat(np.arange(len(tree.kind)), np.diff(tree.leaf_ptr))
     term = _first((tree.leaf_idx < 0) | (tree.leaf_idx >= tree.n_features))
     if term is not None:
         raise TreeError(
             f"The linear function of node {node_of[term]} uses column {tree.leaf_idx[term]} of "
             f"{tree.n_features}."
+        )
+    key = np.sort(node_of * max(tree.n_features, 1) + tree.leaf_idx)
+    place = _first(key[1:] == key[:-1])
+    if place is not None:
+        node, column = divmod(int(key[place]), max(tree.n_features, 1))
+        raise TreeError(
+            f"The linear function of node {node} uses column {column} twice. Add the coefficients."
         )
     node = _first(tree.leaf_low > tree.leaf_high)
     if node is not None:

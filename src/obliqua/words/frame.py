@@ -12,7 +12,8 @@ from obliqua.data.encoding import Encoding, written_name
 from obliqua.tree.layout import NO_CHILD, NodeKind
 from obliqua.tree.tree import Tree
 from obliqua.words.levels import asks_for_levels, level_branches
-from obliqua.words.phrases import in_brackets, spread_of
+from obliqua.words.line import line_of
+from obliqua.words.phrases import error_of, in_brackets, spread_of
 from obliqua.words.question import read_plane, scores, stand_ins
 from obliqua.words.subject import Subject, distinct, subject_of
 
@@ -85,12 +86,26 @@ def _classes(tree: Tree, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _numbers(subject: Subject, names: Sequence[str]) -> dict[str, Any]:
-    """Give the means, and the standard deviation if there is one output."""
+    """Give the means, and for one output the standard deviation and the linear functions."""
     tree = subject.tree
     if tree.n_outputs > 1:
         return {f"mean_{name}": tree.mean[:, number] for number, name in enumerate(names)}
-    spreads = [spread_of(subject, node) for node in range(tree.n_nodes)]
-    return {"mean": tree.mean[:, 0], "sd": np.array(spreads)}
+    nodes = range(tree.n_nodes)
+    spreads = [spread_of(subject, node) for node in nodes]
+    known: dict[str, Any] = {"mean": tree.mean[:, 0], "sd": np.array(spreads)}
+    if not tree.has_lines:
+        return known
+    lines = [line_of(subject, node) for node in nodes]
+    return {
+        **known,
+        "function": [
+            encodable(" ".join(line.pieces()) + in_brackets(line.notes())) for line in lines
+        ],
+        "intercept": tree.leaf_intercept,
+        "low": tree.leaf_low,
+        "high": tree.leaf_high,
+        "error": np.array([error_of(subject, node) for node in nodes]),
+    }
 
 
 def _sides(tree: Tree) -> list[str | None]:

@@ -15,7 +15,7 @@ from obliqua._typing import FloatArray
 from obliqua.data.encoding import Column, Encoding, written_name
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.tree import Tree
-from obliqua.words.subject import distinct
+from obliqua.words.subject import Coefficients, distinct
 
 # What stands beside levels in the lists below; a level of that name is put in backquotes.
 _RESERVED = re.compile(r"missing|new|any other level|code \d+")
@@ -83,7 +83,7 @@ def with_commas(words: Sequence[str]) -> list[str]:
     return [*(f"{word}," for word in words[:-1]), *words[-1:]]
 
 
-def table_of(tree: Tree, k: int) -> FloatArray:
+def table_of(tree: Coefficients, k: int) -> FloatArray:
     """Return the level table of a coefficient; empty if it has none."""
     return tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
 

@@ -10,14 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from obliqua._typing import Int64Array
+from obliqua.words.line import NOTHING, line_of, says_line
 from obliqua.words.numbers import ALL_DIGITS, write_number
 from obliqua.words.subject import Subject
 
 # Of many classes so many are named.
 MAX_CLASSES = 3
 DIGITS = 4  # of a number, if nobody says how many
-# A mean that is a smaller part of the range of the leaves is rounding.
-NOTHING = 1e-9
 # Labels that would look like a count among the counts around them.
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?|True|False")
 
@@ -101,14 +100,29 @@ def _written_numbers(subject: Subject, node: int, digits: int) -> str:
 def spread_of(subject: Subject, node: int) -> float:
     """Return the standard deviation of the one number at a node; NaN if it is not known."""
     tree = subject.tree
-    if tree.n_outputs > 1 or not tree.weighted_n_node_samples[node] > 0:
+    weight = float(tree.weighted_n_node_samples[node])
+    if tree.n_outputs > 1 or not weight > 0:
         return math.nan
-    return math.sqrt(float(tree.impurity[node]))
+    explained = 0.0  # by the linear function of the node
+    if tree.has_lines:
+        explained = float(tree.leaf_gain[node] * tree.weighted_n_node_samples[0]) / weight
+    return math.sqrt(float(tree.impurity[node]) + explained)
+
+
+def error_of(subject: Subject, node: int) -> float:
+    """Return the root of the mean squared error of what a node says; NaN if it is not known."""
+    known = subject.tree.weighted_n_node_samples[node] > 0
+    return math.sqrt(float(subject.tree.impurity[node])) if known else math.nan
 
 
 def written_spread(spread: float) -> str:
     """Write a standard deviation, if there is one."""
     return f"standard deviation {write_number(spread, 3)}" if spread > 0 else ""
+
+
+def written_error(error: float) -> str:
+    """Write how far numbers are from what a function says of them, if that is known."""
+    return f"typical error {write_number(error, 3)}" if error > 0 else ""
 
 
 def written_number_of_rows(rows: int, weight: float) -> str:
@@ -125,9 +139,11 @@ def written_mix(subject: Subject, node: int) -> str:
     """Write how much the rows of a node agree.
 
     That is the share of the largest class, with the next ones if there are several, or the
-    standard deviation of numbers.
+    standard deviation of numbers, or their typical distance from what a function says.
     """
     tree = subject.tree
+    if says_line(subject, node):
+        return written_error(error_of(subject, node))
     if subject.holds_numbers:
         return written_spread(spread_of(subject, node))
     if not tree.stats[node].any():
@@ -150,9 +166,18 @@ def written_mix(subject: Subject, node: int) -> str:
 
 def written_answer(subject: Subject, node: int, digits: int = DIGITS) -> str:
     """Write what a node predicts: a class, or numbers."""
+    return " ".join(answer_pieces(subject, node, digits))
+
+
+def answer_pieces(
+    subject: Subject, node: int, digits: int = DIGITS, max_terms: int | None = None
+) -> list[str]:
+    """Write what a node predicts, a class, numbers or a function, as pieces of a line."""
+    if says_line(subject, node):
+        return line_of(subject, node).pieces(digits, max_terms)
     if subject.holds_numbers:
-        return _written_numbers(subject, node, digits)
-    return written_label(subject.class_names[int(subject.tree.leaf_label[node])])
+        return parts_of(_written_numbers(subject, node, digits), "(?<=,) ")
+    return [written_label(subject.class_names[int(subject.tree.leaf_label[node])])]
 
 
 def written_gain(subject: Subject, node: int, oblique: bool) -> str:

@@ -32,6 +32,7 @@ from obliqua.words.levels import (
     written_levels,
 )
 from obliqua.words.numbers import ALL_DIGITS, write_number
+from obliqua.words.subject import Coefficients
 
 # Beside scores, a number gives the unit only if it moves rows at least by this share of what the
 # leading term does. Others are there by rounding, and scores in their units are huge.
@@ -59,10 +60,11 @@ def read_plane(
         order = np.argsort(-np.abs(coef * spread if known else coef), kind="stable")
     threshold = float(tree.threshold[plane])
     divisor = _divisor(tree, part.start + order) if scaled else 1.0
-    terms = tuple(_term(tree, k, encoding, divisor, scaled) for k in (part.start + order).tolist())
+    side = MissingSide(tree.missing_side[plane])
+    places = (part.start + order).tolist()
+    terms = tuple(read_term(tree, k, encoding, divisor, scaled, bool(side)) for k in places)
     relation = "<=" if divisor > 0 else ">="
     # 0.0 is added so that no threshold reads -0.
-    side = MissingSide(tree.missing_side[plane])
     if len(terms) == 1 and side and coef[0] != 0.0 and _is_known_here(tree, plane):
         side = MissingSide.NONE
     return Question(terms, relation, threshold / divisor + 0.0, divisor=divisor, missing_side=side)
@@ -107,8 +109,15 @@ def _divisor(tree: Tree, ranked: Int64Array) -> float:
     return divisor if np.isfinite(scaled).all() else 1.0
 
 
-def _term(tree: Tree, k: int, encoding: Encoding, divisor: float, scaled: bool) -> Term:
-    """Read one term of a sum."""
+def read_term(
+    tree: Coefficients,
+    k: int,
+    encoding: Encoding,
+    divisor: float = 1.0,
+    scaled: bool = True,
+    aside: bool = False,
+) -> Term:
+    """Read one term of a sum; `aside`: rows that miss a value go to a side."""
     column, coef, spread = int(tree.coef_idx[k]), float(tree.coef[k]), float(tree.spread[k])
     if tree.table_ptr[k] == tree.table_ptr[k + 1]:
         name = written_number_column(encoding.columns[column])
@@ -116,7 +125,7 @@ def _term(tree: Tree, k: int, encoding: Encoding, divisor: float, scaled: bool) 
     factor = coef / divisor if scaled else 1.0
     found = scores_of(tree, k, encoding, factor)
     assert found is not None
-    if tree.missing_side[tree.plane_of_coef[k]]:  # then it counts nothing in the sum
+    if aside:  # then it counts nothing in the sum
         found = replace(found, missing=math.nan)
     if not scaled:
         return Term(column, found.term, coef, spread, scores=found)
@@ -319,10 +328,12 @@ class Question:
         """Write the sum of the terms."""
         return " ".join(self.pieces(digits, max_terms))
 
-    def pieces(self, digits: int = 4, max_terms: int | None = None) -> list[str]:
-        """Write the sum as pieces between which a line may be broken."""
+    def pieces(
+        self, digits: int = 4, max_terms: int | None = None, start: str = ""
+    ) -> list[str]:
+        """Write the sum, begun with `start`, as pieces between which a line may be broken."""
         shown = self.shown(max_terms)
-        written: list[str] = []
+        written = [start] if start else []
         for term in shown:
             size = self.written_coefficient(term, digits)
             factor = term.name if size == "1" else f"{size}*{term.name}"
@@ -457,7 +468,9 @@ def written_number_column(column: Column) -> str:
     return f"`{name}`" if re.search(r"^score\(| \[(score|missing)", name) else name
 
 
-def scores_of(tree: Tree, k: int, encoding: Encoding, factor: float = 1.0) -> Scores | None:
+def scores_of(
+    tree: Coefficients, k: int, encoding: Encoding, factor: float = 1.0
+) -> Scores | None:
     """Read what the levels of a column count in a sum."""
     table = table_of(tree, k)
     if not len(table):

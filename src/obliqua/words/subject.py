@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from obliqua._typing import AnyArray, BoolArray, FloatArray
+from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.encoding import Encoding
 from obliqua.data.target import Numbers
 from obliqua.errors import TreeError
@@ -183,7 +183,58 @@ def subject_of(
     return Subject(chosen, encoding, distinct(called), classes, rows, told_apart, note)
 
 
-def read_column(tree: Tree, k: int, Z: AnyArray) -> FloatArray:
+class Coefficients(Protocol):
+    """Coefficients with what they are multiplied with: of splits, a `Tree`, or of functions."""
+
+    @property
+    def coef_idx(self) -> Int32Array:
+        """Their columns."""
+
+    @property
+    def coef(self) -> FloatArray:
+        """The coefficients."""
+
+    @property
+    def fill(self) -> FloatArray:
+        """What stands in for missing values."""
+
+    @property
+    def spread(self) -> FloatArray:
+        """The standard deviations at the nodes."""
+
+    @property
+    def table_ptr(self) -> Int64Array:
+        """Where level tables start."""
+
+    @property
+    def table(self) -> FloatArray:
+        """The level tables."""
+
+
+class LineCoefficients(NamedTuple):
+    """The coefficients of the linear functions of all nodes."""
+
+    coef_idx: Int32Array
+    coef: FloatArray
+    fill: FloatArray
+    spread: FloatArray
+    table_ptr: Int64Array
+    table: FloatArray
+
+
+def lines_of(tree: Tree) -> LineCoefficients:
+    """Return the linear functions of a tree as coefficients that are read as those of splits."""
+    return LineCoefficients(
+        tree.leaf_idx,
+        tree.leaf_coef,
+        tree.leaf_fill,
+        tree.leaf_spread,
+        tree.leaf_table_ptr,
+        tree.leaf_table,
+    )
+
+
+def read_column(tree: Coefficients, k: int, Z: AnyArray) -> FloatArray:
     """Return what a coefficient is multiplied with in each row."""
     column = np.asarray(Z[:, tree.coef_idx[k]], dtype=np.float64)
     table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
