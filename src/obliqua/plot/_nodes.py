@@ -11,7 +11,7 @@ import numpy as np
 
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.target import Numbers
-from obliqua.plot._canvas import EDGE, GREY, INK, Canvas, Font, class_colours, ramp_colour
+from obliqua.plot._canvas import EDGE, GREY, INK, Canvas, Font, class_colours, mix, ramp_colour
 from obliqua.plot._rows import Along, Histogram, Sample, first_number_at, sums_at
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.tree import Tree
@@ -28,6 +28,7 @@ MAX_BRANCHES = 4
 MAX_LEVELS, LEVEL_LINES = 12, 4  # of a split on levels
 LEGEND_LINE, MAX_LEGEND_LINES = 0.2, 4
 HAIR = 0.016  # the least height of a bar
+LOW_BARS, MARK = 0.45, 0.024  # the share of the height for bars below marks, and half a mark
 SCORE_LINES = 2  # of a branch of a linear machine
 FURTHER = "   "  # before the second of them
 SWATCH = 0.19  # how far a name stands from the left of its swatch
@@ -324,6 +325,12 @@ class Shades:
             return f"{written_label(self.name)}: {minus(written_means(subject, node)[0])}"
         return f"mean {minus(written_means(subject, node)[0])}"
 
+    def place_of(self, value: float, place: Place) -> float:
+        """Return where a number lies between the ends of a bar."""
+        low, high = self.reach
+        share = (value - low) / (high - low) if high > low else 0.5
+        return place[0] + place[2] * min(max(share, 0.0), 1.0)
+
     def draw_answer(
         self,
         canvas: Canvas,
@@ -335,14 +342,11 @@ class Shades:
         """Draw where the mean of a node lies, and a standard deviation to both sides of it."""
         left, bottom, width, height = place
         mean, spread = first_number_at(subject, sample, node)
-        low, high = self.reach
         y, gid = bottom + height / 2, f"node-{node}-mean"
         canvas.line([(left, y), (left + width, y)], 0.6, color=EDGE, zorder=4.0)
         if math.isnan(mean):
             return
-        places = np.array([mean, mean - spread, mean + spread])
-        places = (places - low) / (high - low) if high > low else np.full(3, 0.5)
-        ends = (left + width * np.clip(places, 0.0, 1.0)).tolist()
+        ends = [self.place_of(value, place) for value in (mean, mean - spread, mean + spread)]
         colour = self.colour(mean)
         if spread > 0:
             canvas.bars([(ends[1], y - 0.02, ends[2] - ends[1], 0.04)], [colour])
@@ -381,30 +385,54 @@ def class_bar(canvas: Canvas, place: Place, sums: FloatArray, palette: Palette, 
 def draw_histogram(canvas: Canvas, place: Place, found: Histogram, paint: Paint, gid: str) -> None:
     """Draw bars, classes on top of one another, and the cut as a line across.
 
-    A bar of rows with numbers has the colour of their mean.
+    Bars of rows with numbers are low and pale; above them stands a mark at the mean of each.
     """
     left, bottom, width, height = place
+    numbers = found.means if isinstance(paint, Shades) else None
+    low = height if numbers is None else LOW_BARS * height
     x = left + (found.edges - found.edges[0]) / (found.edges[-1] - found.edges[0]) * width
     totals = found.sums.sum(axis=1)
     # A single row among thousands is still seen.
-    heights = np.where(totals > 0, np.maximum(height * totals / (totals.max() or 1.0), HAIR), 0.0)
+    heights = np.where(totals > 0, np.maximum(low * totals / (totals.max() or 1.0), HAIR), 0.0)
     shares = found.sums / np.where(totals > 0, totals, 1.0)[:, None]
     tops = np.cumsum(shares, axis=1) * heights[:, None]
-    colours = paint.colours if isinstance(paint, Palette) and shares.shape[1] > 1 else [EDGE]
+    grey = EDGE if numbers is None else mix(EDGE, "#ffffff", 0.35)
+    colours = paint.colours if isinstance(paint, Palette) and shares.shape[1] > 1 else [grey]
     places, fills = [], []
     for b in range(len(totals)):
-        if isinstance(paint, Shades) and found.means is not None:
-            colours = [paint.colour(float(found.means[b]))]
         for c in np.flatnonzero(found.sums[b]).tolist():
             size = shares[b, c] * heights[b]
             places.append((x[b], bottom + tops[b, c] - size, 0.93 * (x[b + 1] - x[b]), size))
             fills.append(colours[c])
     canvas.bars(places, fills).set_gid(gid)
+    if isinstance(paint, Shades) and numbers is not None:
+        _draw_means(canvas, (left, bottom, width, height), x, numbers, totals, paint, gid)
     canvas.line([(left, bottom), (left + width, bottom)], 0.6, color=EDGE, zorder=4.2)
     at = left + (found.cut - found.edges[0]) / (found.edges[-1] - found.edges[0]) * width
     drop = 0.05
     drawn = canvas.line([(at, bottom - drop), (at, bottom + height + 0.03)], 1.1, color=INK)
     drawn.set_gid(f"{gid}-cut")
+
+
+def _draw_means(
+    canvas: Canvas,
+    place: Place,
+    x: FloatArray,
+    means: FloatArray,
+    totals: FloatArray,
+    paint: Shades,
+    gid: str,
+) -> None:
+    """Draw a mark in each bin with rows, the higher the larger their mean is."""
+    _, bottom, _, height = place
+    some = np.flatnonzero(totals > 0)
+    low, high = float(means[some].min()), float(means[some].max())
+    share = (means - low) / (high - low) if high > low else np.full(len(means), 0.5)
+    middle, y = (x[:-1] + x[1:]) / 2, bottom + MARK + share * (height - 2 * MARK)
+    places = [(middle[b] - MARK, y[b] - MARK, 2 * MARK, 2 * MARK) for b in some.tolist()]
+    fills = [paint.colour(float(means[b])) for b in some.tolist()]
+    look = {"edgecolors": [INK], "linewidths": canvas.points(0.3), "zorder": 4.3}
+    canvas.bars(places, fills, **look).set_gid(f"{gid}-means")
 
 
 def main_classes(font: Font, sums: FloatArray, palette: Palette, width: float, size: float) -> str:

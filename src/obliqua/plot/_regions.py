@@ -66,6 +66,7 @@ def qualitative_columns(subject: Subject, trees: Sequence[Tree]) -> BoolArray:
     found = np.array([column.kind == "qualitative" for column in subject.encoding.columns])
     for tree in trees:
         found[tree.coef_idx[np.diff(tree.table_ptr) > 0]] = True
+        found[tree.leaf_idx[np.diff(tree.leaf_table_ptr) > 0]] = True
     return found
 
 

@@ -9,14 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
+from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.target import Numbers
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.tree import Tree
 from obliqua.words.levels import LevelBranch, asks_for_levels, level_branches
+from obliqua.words.line import LineWords
 from obliqua.words.phrases import spread_of, written_number_of_rows
 from obliqua.words.question import Question, Term, read_plane
-from obliqua.words.subject import Subject, goes_aside, read_column, read_values
+from obliqua.words.subject import (
+    Coefficients,
+    Subject,
+    added_up,
+    goes_aside,
+    lines_of,
+    read_column,
+    read_values,
+)
 
 # Rows further out than the middle 98 % by this many times its length share the last bin.
 REACH = 0.5
@@ -86,9 +95,11 @@ def rows_at(subject: Subject, sample: Sample | None, node: int) -> str:
 
 
 def note_on(sample: Sample | None) -> str:
-    """Say which rows the bars of classes are about, where they are not those that are counted."""
-    if sample is None or sample.codes is not None or sample.numbers is not None:
+    """Say what marks above bars are, or that classes are not those of the rows that are counted."""
+    if sample is None or sample.codes is not None:
         return ""
+    if sample.numbers is not None:
+        return "grey bars: rows along the question; marks: their means"
     what = "means" if sample.says_numbers else "classes"
     return f"numbers of rows: those of X; {what}: those of the training rows"
 
@@ -339,7 +350,30 @@ def moves_of(
 ) -> Moves:
     """Say what moves a row away from the mean of the rows at a node, or from 0."""
     tree = subject.tree
-    start, end = (int(p) for p in tree.coef_ptr[scale.plane : scale.plane + 2])
+    terms = range(*tree.coef_ptr[scale.plane : scale.plane + 2].tolist())
+    value = scale.sign * float(scale.values(tree, z)[0])
+    moved = _moved(tree, terms, sample, node, z) / scale.divisor
+    return _largest(value, moved, tree.coef_idx[terms], scale.question, z, max_terms)
+
+
+def line_moves_of(
+    line: LineWords, sample: Sample | None, node: int, z: AnyArray, max_terms: int, tree: Tree
+) -> Moves:
+    """Say what changes what a leaf says of a row, from what it says at the mean of its rows.
+
+    The value is the sum of its function, which may lie outside its limits.
+    """
+    lines, terms = lines_of(tree), range(*tree.leaf_ptr[node : node + 2].tolist())
+    added = added_up(1, ((lines.coef[k], read_column(lines, k, z)) for k in terms))
+    moved = _moved(lines, terms, sample, node, z)
+    value = line.intercept + float(added[0])
+    return _largest(value, moved, lines.coef_idx[terms], line.sum, z, max_terms)
+
+
+def _moved(
+    coefficients: Coefficients, terms: range, sample: Sample | None, node: int, z: AnyArray
+) -> FloatArray:
+    """Return how far each term moves a row away from the mean of the rows at a node, or from 0."""
     here, share = None, None
     if sample is not None:
         # Rows are taken out once: there may be thousands of features.
@@ -347,22 +381,33 @@ def moves_of(
         weight = sample.weight[rows]
         if weight.sum() > 0:
             here, share = sample.Z[rows], weight / weight.sum()
-    moved = np.empty(end - start)
+    moved = np.empty(len(terms))
     with np.errstate(over="ignore", invalid="ignore"):
-        for k in range(start, end):
-            value = float(read_column(tree, k, z)[0])
+        for place, k in enumerate(terms):
+            value = float(read_column(coefficients, k, z)[0])
             if here is not None and share is not None:
-                mean = float(share @ read_column(tree, k, here))
+                mean = float(share @ read_column(coefficients, k, here))
                 # What stands in for a missing value is often the mean itself.
                 value = 0.0 if math.isclose(value, mean, rel_tol=1e-12) else value - mean
-            moved[k - start] = float(tree.coef[k]) * value / scale.divisor
+            moved[place] = float(coefficients.coef[k]) * value
+    return moved
+
+
+def _largest(
+    value: float,
+    moved: FloatArray,
+    columns: Int32Array,
+    question: Question,
+    z: AnyArray,
+    max_terms: int,
+) -> Moves:
+    """Name what moves a row farthest, and add up the others."""
     order = np.argsort(-np.abs(moved), kind="stable").tolist()
     # One more bar takes no more room than a bar for "one other".
     shown = len(order) if len(order) <= max_terms + 1 else max_terms
-    names = {term.column: _name(term, z) for term in scale.question.terms}
-    terms = [(names[int(tree.coef_idx[start + k])], float(moved[k])) for k in order[:shown]]
+    names = {term.column: _name(term, z) for term in question.terms}
+    terms = [(names[int(columns[k])], float(moved[k])) for k in order[:shown]]
     rest = moved[order[shown:]]
-    value = scale.sign * float(scale.values(tree, z)[0])
     return Moves(value, terms, float(rest.sum()), len(rest))
 
 

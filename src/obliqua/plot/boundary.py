@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from obliqua._extras import require
-from obliqua._typing import AnyArray, FloatArray
+from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data.encoding import Column, written_name
 from obliqua.plot._canvas import Font, axes_of, check_ax, note_below, size_of_axes, write
 from obliqua.plot._nodes import Paint, Palette, Shades, minus, paint_of
@@ -31,7 +31,7 @@ from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
 from obliqua.words.levels import written_levels
 from obliqua.words.numbers import write_number
-from obliqua.words.subject import Subject, read_column, subject_of
+from obliqua.words.subject import Coefficients, Subject, lines_of, read_column, subject_of
 
 Pair = tuple[int, int]
 
@@ -55,7 +55,8 @@ def plot_boundary(
 
     For a model of more features the picture is a slice: all others are held at a value, which
     is said below the picture. The regions of a single tree are exact, one polygon per leaf;
-    those of several trees are found on a fine grid. Numbers have a scale of colours beside the
+    those of several trees, and what linear functions of leaves say, are found on a fine grid.
+    Numbers have a scale of colours beside the
     picture; of several outputs the first one is shown.
 
     Parameters
@@ -71,7 +72,8 @@ def plot_boundary(
     features : sequence of two str or int, default=None
         The two features, by name or by number; both must be numeric. By default the first two of
         a model with two, else the two that move rows most: those with the largest sum of gain
-        times share in the split, where the share goes by ``|coefficient| x standard deviation``.
+        times share in the split, or in the linear function of a leaf, where the share goes by
+        ``|coefficient| x standard deviation``.
     fixed : mapping, default=None
         Values at which other features are held, by name or by number: a number, or a level of a
         qualitative feature, None if it is missing. Features that are not mentioned are held at
@@ -130,13 +132,14 @@ def plot_boundary(
     ax = axes_of(ax, (5.6, 4.6), "Drawing a boundary")
     paint, font = paint_of(subject), Font()
     cells = None if several else leaf_cells(subject.tree, row, pair, window)
-    if cells is None:
+    lines = any(one.has_lines for one in trees)
+    if cells is None or lines:
         walker = container if several else _alone(subject)
         paint = _draw_grid(ax, walker, row, pair, window, paint)
-    else:
-        for leaf, corners in cells:
-            colour = region_colour(paint, subject.tree, leaf)
-            draw_region(ax, corners, colour, f"leaf-{leaf}")
+    for leaf, corners in cells or ():
+        # Linear functions have all colours in one region, so that only its border is drawn.
+        colour = "none" if lines else region_colour(paint, subject.tree, leaf)
+        draw_region(ax, corners, colour, f"leaf-{leaf}")
     if y is not None:
         strength = _strength(subject, trees, sample.Z, row, pair)
         draw_rows(ax, sample.Z[:, pair], sample, paint, font, strength)
@@ -202,22 +205,37 @@ def _most_moving(trees: Sequence[Tree], Z: AnyArray) -> AnyArray:
     moved = np.zeros(Z.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         for tree in trees:
-            spread = [
-                column_spreads(read_column(tree, k, Z)[:, None])[0] for k in range(len(tree.coef))
-            ]
-            effect = np.abs(tree.coef) * np.array(spread)
             # Trees by hand know no gain; then all planes count alike.
             gain = tree.gain[tree.node_of_plane] if tree.gain.any() else np.ones(tree.n_planes)
-            whole = np.zeros(tree.n_planes)
-            np.add.at(whole, tree.plane_of_coef, effect)
-            share = np.divide(gain, whole, out=np.zeros_like(whole), where=whole > 0)
-            np.add.at(moved, tree.coef_idx, effect * share[tree.plane_of_coef])
+            moved += _moving(tree, tree.plane_of_coef, gain, Z)
+            gain = np.where(tree.is_leaf, tree.leaf_gain, 0.0) if tree.has_lines else np.zeros(0)
+            node = np.repeat(np.arange(len(gain)), np.diff(tree.leaf_ptr))
+            moved += _moving(lines_of(tree), node, gain, Z)
     order = np.argsort(-np.nan_to_num(moved), kind="stable")
     return np.argsort(order)
 
 
+def _moving(
+    coefficients: Coefficients, sums: Int64Array, gain: FloatArray, Z: AnyArray
+) -> FloatArray:
+    """Share out the gain of each sum among columns by how far they move rows in it."""
+    spread = [
+        column_spreads(read_column(coefficients, k, Z)[:, None])[0] for k in range(len(sums))
+    ]
+    effect = np.abs(coefficients.coef) * np.array(spread)
+    whole = np.bincount(sums, weights=effect, minlength=len(gain))
+    share = np.divide(gain, whole, out=np.zeros_like(whole), where=whole > 0)
+    part = effect * share[sums]
+    return np.bincount(coefficients.coef_idx, weights=part, minlength=Z.shape[1])
+
+
 def _used(trees: Sequence[Tree]) -> list[int]:
-    return sorted({int(column) for tree in trees for column in np.unique(tree.coef_idx)})
+    used: set[int] = set()
+    for tree in trees:
+        used.update(tree.coef_idx.tolist())
+        for leaf in np.flatnonzero(tree.is_leaf).tolist() if tree.has_lines else ():
+            used.update(tree.leaf_idx[tree.leaf_ptr[leaf] : tree.leaf_ptr[leaf + 1]].tolist())
+    return sorted(used)
 
 
 def _held(

@@ -19,7 +19,9 @@ from obliqua.plot._nodes import (
     Place,
     axis_word,
     branch_name,
+    Shades,
     draw_histogram,
+    function_lines,
     gain_text,
     minus,
     node_lines,
@@ -36,11 +38,13 @@ from obliqua.plot._rows import (
     first_number_at,
     histogram,
     level_name,
+    line_moves_of,
     moves_of,
     note_on,
     rows_at,
     sums_at,
 )
+from obliqua.words.line import line_of, says_line
 from obliqua.words.numbers import write_number
 from obliqua.words.phrases import (
     written_counted,
@@ -90,7 +94,9 @@ def plot_path(
     A strip for each node on the way holds the question with the row's value and its answer; the
     rows of `X` that reach the node along the question's own direction, with the cut as a line
     and the row as a triangle; and what moves the row most: bars to the left move it towards
-    ``yes``, bars to the right towards ``no``. The last strip is the leaf with its classes.
+    ``yes``, bars to the right towards ``no``. The last strip is the leaf with its classes. Where
+    it says a linear function, it holds what that says of the row, and how each feature changes it
+    from what it says at the mean of the leaf's rows.
 
     Parameters
     ----------
@@ -166,7 +172,8 @@ def plot_path(
         steps = steps[: (max_nodes + 1) // 2] + steps[-(max_nodes // 2) :]
     strips = [_strip(subject, sample, z, step, font, max_terms) for step in steps]
     skipped = len(way) - 1 - len(strips)
-    return _PathDrawing(subject, sample, strips, (way[-1], skipped), font).draw(ax)
+    end = _end(subject, sample, z, way[-1], font, max_terms)
+    return _PathDrawing(subject, sample, strips, end, skipped, font).draw(ax)
 
 
 @runtime_checkable
@@ -260,6 +267,50 @@ def _strip(
     return _Strip(node, branch, lines, answer, scale, moves)
 
 
+@dataclass(frozen=True)
+class _End:
+    """The leaf at the end of the way: what its linear function says of the row, if it has one."""
+
+    leaf: int
+    value: float | None = None
+    said: tuple[str, ...] = ()  # about the row
+    lines: tuple[str, ...] = ()
+    moves: Moves | None = None
+    head: str = ""  # of what moves the row
+
+    @property
+    def height(self) -> float:
+        """The height of the strip in inches."""
+        if self.moves is None:
+            return LEAF
+        n_bars = len(self.moves.terms) + (self.moves.n_others > 0)
+        written = (len(self.said) + len(self.lines) + 1) * LINE + 2 * PAD
+        return max(LEAF, written, n_bars * BAR + SMALL_LINE + 2 * PAD)
+
+
+def _end(
+    subject: Subject, sample: Sample | None, z: AnyArray, leaf: int, font: Font, max_terms: int
+) -> _End:
+    """Read what the leaf says of the row."""
+    if not says_line(subject, leaf) or line_of(subject, leaf).is_constant:
+        return _End(leaf)
+    line, tree = line_of(subject, leaf), subject.tree
+    value = float(tree.line_values(z, np.array([leaf], dtype=np.int64))[0])
+    moves = line_moves_of(line, sample, leaf, z, max_terms, tree)
+    start = moves.value - sum(move for _, move in moves.terms) - moves.others
+
+    def written(number: float) -> str:
+        return minus(write_number(number, DIGITS, line.step))
+
+    said = [f"{line.name} = {written(value)}"]
+    if not line.low <= moves.value <= line.high:
+        said.append(f"held there: the sum is {written(moves.value)}")
+    times = "value" if sample is None else "(value − mean)"
+    head = f"from {written(start)}, by coefficient × {times}"
+    lines = function_lines(subject, leaf, font, ASKED, SMALL, max_terms)
+    return _End(leaf, value, tuple(said), tuple(lines), moves, head)
+
+
 class _PathDrawing:
     """One picture of a way."""
 
@@ -268,12 +319,13 @@ class _PathDrawing:
         subject: Subject,
         sample: Sample | None,
         strips: list[_Strip],
-        end: tuple[int, int],
+        end: _End,
+        skipped: int,
         font: Font,
     ) -> None:
         self.subject, self.sample, self.strips = subject, sample, strips
         self.font, self.paint = font, paint_of(subject)
-        self.leaf, self.skipped = end
+        self.end, self.leaf, self.skipped = end, end.leaf, skipped
         widths = dict.fromkeys([strip.node for strip in strips], GAIN)
         self.word = axis_word(subject, widths, font, SMALL)
 
@@ -283,7 +335,7 @@ class _PathDrawing:
         head = 0.22 if self.strips else 0.0
         strips = sum(strip.height + GAP for strip in self.strips)
         strips += SKIPPED if self.skipped else 0.0
-        height = 2 * MARGIN + legend.height + 0.1 + head + strips + LEAF
+        height = 2 * MARGIN + legend.height + 0.1 + head + strips + self.end.height
         self.canvas = Canvas(WIDTH + 2 * MARGIN, height, self.font, ax)
         legend.draw(self.canvas, MARGIN, height - MARGIN, self.paint)
         top = height - MARGIN - legend.height - 0.1
@@ -303,11 +355,11 @@ class _PathDrawing:
                 self._answer(strip, place)
             else:
                 self._along(strip, strip.scale, strip.moves.value, place)
-                self._moved(strip.scale, strip.moves, strip.node, place)
+                self._moved(strip.scale.sign, strip.moves, strip.node, place)
             top -= strip.height
             self._step(strip, top)
             top -= GAP
-        self._leaf((MARGIN, top - LEAF, WIDTH, LEAF))
+        self._leaf((MARGIN, top - self.end.height, WIDTH, self.end.height))
         return self.canvas.ax
 
     def _heads(self, y: float) -> None:
@@ -408,7 +460,7 @@ class _PathDrawing:
             if abs(at - x) > half + self.font.width(text, SMALL) + 0.08:
                 write(at, y, text, SMALL, ha=side, color=GREY)
 
-    def _moved(self, scale: Along, moves: Moves, node: int, place: Place) -> None:
+    def _moved(self, sign: float, moves: Moves, node: int, place: Place) -> None:
         """Draw what moves the row: to the left towards yes, to the right towards no."""
         canvas, bottom = self.canvas, place[1]
         bars = list(moves.terms)
@@ -425,7 +477,7 @@ class _PathDrawing:
             short = self.font.fit(name, NAME_WIDTH, SMALL)
             drawn = canvas.text(MOVED_AT + NAME_WIDTH, y, short, SMALL, ha="right")
             drawn.set_gid(f"node-{node}-name-{k}")
-            length = scale.sign * move * unit if np.isfinite(move) else 0.0
+            length = sign * move * unit if np.isfinite(move) else 0.0
             bar = (middle + min(length, 0.0), y - BAR * 0.32, abs(length), BAR * 0.64)
             canvas.bars([bar], [mix(INK, "#ffffff", 0.45)]).set_gid(f"node-{node}-move-{k}")
             canvas.text(MOVED_AT + MOVED, y, self._signed(move), SMALL, ha="right", color=GREY)
@@ -455,16 +507,43 @@ class _PathDrawing:
         box = self.canvas.box(place, facecolor=mix(colour, "#ffffff", 0.87), edgecolor=colour)
         box.set_gid(gid)
         middle = bottom + height / 2
+        rows = rows_at(self.subject, self.sample, self.leaf)
+        words = f"leaf with {rows}" if rows else "leaf"
+        bar = (ALONG_AT, middle - 0.1, ALONG, 0.2)
+        self.paint.draw_answer(self.canvas, bar, self.subject, self.sample, self.leaf)
+        if self.end.moves is not None:
+            self._function(self.end.moves, place, bar, words)
+            return
         said = self.paint.name_of(self.subject, self.leaf)
         name = self.font.fit(said, ASKED, TEXT + 1, bold=True)
         drawn = self.canvas.text(ASKED_AT, middle + 0.09, name, TEXT + 1, weight="bold")
         drawn.set_gid(f"{gid}-class")
-        rows = rows_at(self.subject, self.sample, self.leaf)
-        words = f"leaf with {rows}" if rows else "leaf"
         self.canvas.text(ASKED_AT, middle - 0.11, words, SMALL, color=GREY)
-        bar = (ALONG_AT, middle - 0.1, ALONG, 0.2)
-        self.paint.draw_answer(self.canvas, bar, self.subject, self.sample, self.leaf)
         self._listed(self._parts(), middle, f"{gid}-shares")
+
+    def _function(self, moves: Moves, place: Place, bar: Place, words: str) -> None:
+        """Write what the leaf's function says of the row, and draw where that lies, and why."""
+        _, bottom, _, height = place
+        gid, y = f"node-{self.leaf}", bottom + height - PAD - LINE / 2
+        for k, said in enumerate(self.end.said):
+            name = self.font.fit(said, ASKED, TEXT + 1, bold=True)
+            weight = "normal" if k else "bold"
+            drawn = self.canvas.text(ASKED_AT, y, name, TEXT + 1 - k, weight=weight)
+            drawn.set_gid(f"{gid}-class")
+            y -= LINE
+        for text in self.end.lines:
+            self.canvas.text(ASKED_AT, y, text, SMALL).set_gid(f"{gid}-function")
+            y -= LINE
+        self.canvas.text(ASKED_AT, bottom + PAD + SMALL_LINE / 2, words, SMALL, color=GREY)
+        if isinstance(self.paint, Shades) and self.end.value is not None:
+            x, top = self.paint.place_of(self.end.value, bar), bar[1] + bar[3]
+            triangle = [(x - 0.055, top + 0.1), (x + 0.055, top + 0.1), (x, top)]
+            self.canvas.polygon(triangle, facecolor=INK).set_gid(f"{gid}-row")
+            self.canvas.line([(x, bar[1]), (x, top)], 0.9, color=INK, linestyle=(0, (2, 1.5)))
+        head = self.font.fit(self.end.head, MOVED, SMALL)
+        self.canvas.text(MOVED_AT, bottom + height - PAD - SMALL_LINE / 2, head, SMALL, color=GREY)
+        below = (place[0], bottom, place[2], height - SMALL_LINE)
+        self._moved(1.0, moves, self.leaf, below)
 
     def _parts(self) -> list[str]:
         """Write the shares of the classes in the leaf, or what is known of its numbers."""

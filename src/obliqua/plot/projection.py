@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,7 +63,8 @@ def plot_projection(
 
     A split that depends on these two directions alone is a line in the picture, and it is so
     for all rows: nothing is held, and no slice is cut. Where other directions divide a region
-    further, it is hatched. Rows in it that the tree gives another class than that of the
+    further, it is hatched. Where leaves say linear functions, a region has the colour of the mean
+    of its training rows. Rows in it that the tree gives another class than that of the
     region's colour have a ring in the colour of that class.
 
     For `EigenTreeClassifier` these are the first two transformed features, so that the two upper
@@ -366,17 +367,23 @@ def _cells(tree: Tree, axes: Sequence[Axis], window: FloatArray, scale: Scale) -
 
 def _splits_of_use(tree: Tree, node: int) -> int:
     """Count the splits from a node on; none if all leaves below it say the same."""
-    numbers = tree.task == Numbers.task
     todo, n_splits, said = [node], 0, set()
     while todo:
         at = todo.pop()
         if tree.kind[at] == NodeKind.LEAF:
-            said.add(tuple(tree.mean[at].tolist()) if numbers else int(tree.leaf_label[at]))
+            said.add(_said(tree, at))
             continue
         n_splits += 1
         first = int(tree.first_child[at])
         todo += range(first, first + int(tree.n_children[at]))
     return n_splits if len(said) > 1 else 0
+
+
+def _said(tree: Tree, leaf: int) -> Hashable:
+    """Return what is equal for leaves that say the same; each function is one of its own."""
+    if tree.task != Numbers.task:
+        return int(tree.leaf_label[leaf])
+    return leaf if tree.has_lines else tuple(tree.mean[leaf].tolist())
 
 
 def _speaker(tree: Tree, cell: PlaneCell) -> int:
@@ -446,10 +453,13 @@ def _label(ax: Any, axes: Sequence[Axis], window: FloatArray, font: Font) -> Non
 def _caption(ax: Any, tree: Tree, cells: list[PlaneCell], n_rings: int, font: Font) -> None:
     """Say below the picture what it does not show."""
     n_splits = sum(cell.n_splits for cell in cells)
-    if not n_splits:
+    parts = ["colours: means of leaves,", "which say linear functions;"] if tree.has_lines else []
+    if n_splits:
+        what = "1 split" if n_splits == 1 else f"{n_splits} splits"
+        parts += [f"hatched: divided further by {what}", "along other directions"]
+    if not parts:
         return
-    what = "1 split" if n_splits == 1 else f"{n_splits} splits"
-    parts = [f"hatched: divided further by {what}", "along other directions"]
+    parts[-1] = parts[-1].removesuffix(";")
     if n_rings:
         parts[-1] += ";"
         parts += ["rings: rows to which these give", "another class, that of the ring's colour"]
