@@ -17,6 +17,7 @@ NUMBER = r"-?[\d.]+(?:e[-+]?\d+)?"
 QUOTED = re.compile(r"`(?:[^`]|``)*`")
 NOTE = re.compile(r" \[((?:score\(x\d+\)|missing counts as): [^\]]*)\]")
 BOUNDS = re.compile(rf"(?:({NUMBER}) (<=?) )?(.+?)(?: ([<>]=?) ({NUMBER}))?")
+FUNCTION = re.compile(rf"y = (.+?)(?:, between ({NUMBER}) and ({NUMBER}))?(?: \(.*\))?")
 TERM = re.compile(rf"(?:({NUMBER})\*)?(?:x(\d+)|score\(x(\d+)\))|({NUMBER})")
 COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
@@ -35,6 +36,16 @@ class Reader:
         asked = masked.rpartition(" then ")[0]
         parts = [self._holds(part, quoted, Z) for part in asked.split(" and ")]
         return np.logical_and.reduce(parts)
+
+    def conclusion(self, text: str, Z: Rows) -> Rows:
+        """What the linear function at the end of a rule says of rows."""
+        masked, quoted = _masked(text)
+        said = masked.rpartition(" then ")[2].removeprefix("always ")
+        columns = self._with_notes([_unmasked(note, quoted) for note in NOTE.findall(said)], Z)
+        found = FUNCTION.fullmatch(NOTE.sub("", said))
+        assert found is not None, said
+        value = _value(found[1], columns)
+        return value if found[2] is None else np.clip(value, float(found[2]), float(found[3]))
 
     def condition(self, text: str, Z: Rows) -> Rows:
         """For which rows a condition holds."""

@@ -116,7 +116,7 @@ def test_trees_that_are_combined_in_a_way_of_tomorrow(word: Any) -> None:
 def test_newer_files() -> None:
     data = to_bytes(model_of(leaf()))
     newer = with_header(data, version=VERSION + 1, written_by="obliqua 9.1", secret=1)
-    with pytest.raises(ModelFileError, match=r"obliqua 9\.1 in version \d.*Upgrade"):
+    with pytest.raises(ModelFileError, match=rf"obliqua 9\.1 in version {VERSION + 1}.*Upgrade"):
         from_bytes(newer)
     # Also if all but the first part is arranged in another way.
     header = members_of(newer)["header.json"]

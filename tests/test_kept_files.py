@@ -44,6 +44,7 @@ def test_the_files_are_there() -> None:
         "numbers",
         "sides",
         "other_levels",
+        "lines",
     } <= set(NAMES)
     assert max(path.stat().st_size for path in FILES.glob("*.obliqua")) < 10_000
 

@@ -133,6 +133,32 @@ def other_levels() -> Model:
     return Model((builder.build(),), "single", Encoding(columns), np.array(["no", "yes"]))
 
 
+def lines() -> Model:
+    """Leaves that say linear functions: of numbers, of levels, and a constant."""
+    builder = obliqua.TreeBuilder(n_features=3, n_outputs=1)
+    builder.add_split("r", {0: 1.0, 1: -0.5}, 0.25, ("l", "m"), fill={0: 0.5, 1: 2.0})
+    builder.add_split("m", {1: 1.0}, 1.0, ("ml", "mr"), fill={1: 0.5})
+    builder.set_leaf("l", [20.0, 3.5, 4.25], 20)
+    builder.set_leaf("ml", [6.0, -1.5, 0.5], 6)
+    builder.set_leaf("mr", [3.0, 8.0, 0.0], 3)
+    functions = {
+        "leaf_ptr": [0, 1, 3, 3, 5, 5],
+        "leaf_idx": [0, 0, 2, 1, 2],
+        "leaf_coef": [0.75, -1.5, 2.0, 1e-3, 0.1],
+        "leaf_fill": [0.5, math.nan, -0.5, 2.0, 0.0],
+        "leaf_table_ptr": [0, 0, 0, 4, 4, 7],
+        "leaf_table": [0.0, 1.25, -0.5, 2.0, 0.25, -0.0, 1.0],
+        "leaf_intercept": [3.0, 4.0, 0.1, -1.5, 8.0],
+        "leaf_low": [-3.0, 0.5, -3.0, -2.0, 8.0],
+        "leaf_high": [9.0, 6.5, 9.0, -1.0, 8.0],
+        "leaf_spread": [0.4, 0.3, 0.9, 1.5, math.nan],
+        "leaf_gain": [0.5, 0.25, 0.0, 0.125, 0.0],
+    }
+    tree = Tree.from_arrays({**builder.build().to_arrays(), **functions})
+    columns = (Column("a"), Column("b"), Column("c", "qualitative", ("x", "", 3, None)))
+    return Model((tree,), "single", Encoding(columns), np.zeros(0))
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "cart": cart,
     "hhcart_with_names": hhcart_with_names,
@@ -146,12 +172,13 @@ MODELS: dict[str, Callable[[], Any]] = {
     "numbers": numbers,
     "sides": sides,
     "other_levels": other_levels,
+    "lines": lines,
 }
 
 
 def rows_for(name: str) -> np.ndarray:
     """Rows that reach many leaves; with missing values where the tree knows what to do."""
-    if name not in ("every_kind_of_node", "sides", "other_levels"):
+    if name not in ("every_kind_of_node", "sides", "other_levels", "lines"):
         return iris()[0][::9]
     values = [-2.0, -0.1, 0.3, 0.75, math.nan]
     second = (-1.0, math.nan) if name == "sides" else (-1.0, 3.0)

@@ -1,7 +1,15 @@
 """Trees as text: to be read in a terminal, as rules, and in the language of Graphviz."""
 
 from obliqua.export.dot import export_graphviz
-from obliqua.export.rules import Between, Condition, Largest, LinearFunction, OneOf, Rule, export_rules
+from obliqua.export.rules import (
+    Between,
+    Condition,
+    Largest,
+    LinearFunction,
+    OneOf,
+    Rule,
+    export_rules,
+)
 from obliqua.export.text import export_text
 
 __all__ = [

@@ -163,9 +163,7 @@ class _Graph:
     def _end(self, node: int) -> list[str]:
         """Write a leaf, or a node whose question is not shown."""
         facts = [written_rows(self.subject, node), written_mix(self.subject, node)]
-        lines = fill_lines(
-            answer_pieces(self.subject, node, self.digits, self.max_terms), WIDTH
-        )
+        lines = fill_lines(answer_pieces(self.subject, node, self.digits, self.max_terms), WIDTH)
         if says_line(self.subject, node):
             notes = line_of(self.subject, node).notes(self.digits, self.max_terms)
             lines += [line for note in notes for line in fill_lines(note, WIDTH)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -39,11 +40,17 @@ _WITH_OTHERS = 5  # and columns with a level for all others
 _HEADER = "header.json"
 _CHECKSUMS = "checksums.json"
 
+
+def _without_lines(name: str, _: Mapping[str, AnyArray]) -> AnyArray:
+    """Return an array of linear functions of a tree that has none."""
+    return NO_LINES[name]
+
+
 # Arrays that trees did not have when version 1 began, and what they are in files without them:
 # a function of the arrays that are there. An entry here is for ever, as are the files.
 _LATER: dict[str, Callable[[Mapping[str, AnyArray]], AnyArray]] = {
     "missing_side": lambda arrays: np.zeros(len(arrays["threshold"]), dtype=np.uint8),
-    **{name: lambda _, nothing=nothing: nothing for name, nothing in NO_LINES.items()},
+    **{name: partial(_without_lines, name) for name in NO_LINES},
 }
 # The version of the format in which files have them.
 _SINCE = {name: _WITH_LINES if name in NO_LINES else _WITH_SIDES for name in _LATER}

@@ -95,7 +95,7 @@ def rows_at(subject: Subject, sample: Sample | None, node: int) -> str:
 
 
 def note_on(sample: Sample | None) -> str:
-    """Say what marks above bars are, or that classes are not those of the rows that are counted."""
+    """Say what marks above bars are, or that classes are not those of the counted rows."""
     if sample is None or sample.codes is not None:
         return ""
     if sample.numbers is not None:

@@ -223,10 +223,11 @@ def _moving(
         column_spreads(read_column(coefficients, k, Z)[:, None])[0] for k in range(len(sums))
     ]
     effect = np.abs(coefficients.coef) * np.array(spread)
-    whole = np.bincount(sums, weights=effect, minlength=len(gain))
+    whole, moved = np.zeros(len(gain)), np.zeros(Z.shape[1])
+    np.add.at(whole, sums, effect)
     share = np.divide(gain, whole, out=np.zeros_like(whole), where=whole > 0)
-    part = effect * share[sums]
-    return np.bincount(coefficients.coef_idx, weights=part, minlength=Z.shape[1])
+    np.add.at(moved, coefficients.coef_idx, effect * share[sums])
+    return moved
 
 
 def _used(trees: Sequence[Tree]) -> list[int]:

@@ -471,7 +471,12 @@ class _TreeDrawing:
             y -= sizes.small_line
             drawn = canvas.text(left + pad, y, line, sizes.small)
             drawn.set_gid(f"{gid}-function")
-        bar = (left + pad, bottom + pad, width - 2 * pad, sizes.leaf_height - 2.6 * pad - sizes.line)
+        bar = (
+            left + pad,
+            bottom + pad,
+            width - 2 * pad,
+            sizes.leaf_height - 2.6 * pad - sizes.line,
+        )
         self.paint.draw_answer(canvas, bar, self.subject, self.sample, number)
 
     def _edge(self, node: DrawnNode, branch: int, above: Place, below: Place) -> None:

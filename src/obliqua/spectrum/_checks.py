@@ -265,6 +265,6 @@ def refuse_lines(trees: Iterable[Tree]) -> None:
     if any(tree.has_lines for tree in trees):
         raise TreeError(
             "The leaves of this tree say linear functions, and a spectrum, or a sum of trees, is "
-            "made of trees that say a constant in each leaf. Fit it with leaf_model='constant', or "
-            "give numbers for its nodes as values."
+            "made of trees that say a constant in each leaf. Fit it with leaf_model='constant', "
+            "or give numbers for its nodes as values."
         )

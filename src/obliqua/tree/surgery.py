@@ -101,7 +101,7 @@ def graft(tree: Tree, node: int, scion: Tree) -> Tree:
 
 def _constant_lines(tree: Tree) -> dict[str, Any]:
     """Return the arrays of linear functions that are constants: the means of the nodes."""
-    ends = {name: tree.stats[:, 1] for name in ("leaf_intercept", "leaf_low", "leaf_high")}
+    ends = dict.fromkeys(("leaf_intercept", "leaf_low", "leaf_high"), tree.stats[:, 1])
     none = {
         "leaf_ptr": np.zeros(tree.n_nodes + 1, dtype=np.int64),
         "leaf_gain": np.zeros(tree.n_nodes),

@@ -77,7 +77,7 @@ def _check_shapes(tree: Tree) -> None:
         "missing_side": n_planes,
     }
     n_lines, n_terms = (n_nodes if len(tree.leaf_intercept) else 0), len(tree.leaf_coef)
-    expected |= {name: n_lines for name in PER_LINE} | dict.fromkeys(PER_LINE_TERM, n_terms)
+    expected |= dict.fromkeys(PER_LINE, n_lines) | dict.fromkeys(PER_LINE_TERM, n_terms)
     expected |= {"leaf_ptr": n_lines + 1, "leaf_table_ptr": n_terms + 1}
     for name, length in expected.items():
         got = len(getattr(tree, name))
@@ -286,9 +286,10 @@ def _check_lines(tree: Tree) -> None:
     key = np.sort(node_of * max(tree.n_features, 1) + tree.leaf_idx)
     place = _first(key[1:] == key[:-1])
     if place is not None:
-        node, column = divmod(int(key[place]), max(tree.n_features, 1))
+        owner, column = divmod(int(key[place]), max(tree.n_features, 1))
         raise TreeError(
-            f"The linear function of node {node} uses column {column} twice. Add the coefficients."
+            f"The linear function of node {owner} uses column {column} twice. Add the "
+            "coefficients."
         )
     node = _first(tree.leaf_low > tree.leaf_high)
     if node is not None:

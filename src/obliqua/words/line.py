@@ -1,7 +1,7 @@
 """What a leaf says in words, if that is a linear function of a row.
 
-``price = 1200 + 31*area, between 400 and 9000``: the sum, and the least and the largest number that
-is said. A qualitative column is a score in the sum, in units of what is said.
+``price = 1200 + 31*area, between 400 and 9000``: the sum, and the least and the largest number
+that is said. A qualitative column is a score in the sum, in units of what is said.
 """
 
 from __future__ import annotations

@@ -328,9 +328,7 @@ class Question:
         """Write the sum of the terms."""
         return " ".join(self.pieces(digits, max_terms))
 
-    def pieces(
-        self, digits: int = 4, max_terms: int | None = None, start: str = ""
-    ) -> list[str]:
+    def pieces(self, digits: int = 4, max_terms: int | None = None, start: str = "") -> list[str]:
         """Write the sum, begun with `start`, as pieces between which a line may be broken."""
         shown = self.shown(max_terms)
         written = [start] if start else []
