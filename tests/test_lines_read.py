@@ -26,6 +26,7 @@ from obliqua import (
     plot_projection,
     plot_tree,
 )
+from obliqua.cli.show import _learnt
 from obliqua.data.encoding import Encoding
 from obliqua.data.problem import Problem, encode_numbers
 from obliqua.data.table import read_table
@@ -52,7 +53,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 3)) * [10.0, 1.0, 0.1] + [40.0, 0.0, 2000.0]
 WEIGHT = RNG.integers(1, 4, size=240).astype(float)
 Y = np.where(X[:, 0] + 5 * X[:, 1] > 40, 3 * X[:, 0] - 2 * X[:, 1], 100 - X[:, 0])
-Y = Y + RNG.normal(size=240)
+Y = (Y + RNG.normal(size=240)) / 100  # far less than the constants of functions
 NAMES = ["age", "bmi", "year"]
 
 
@@ -389,6 +390,10 @@ def test_what_needs_constants_refuses() -> None:
         Model((tree,), "sum", Encoding.identity(2), np.array(["a"]))
 
 
+def test_facts_of_the_command_line() -> None:
+    assert _learnt(Model.of_tree(by_hand())) == ("numbers", "leaves from 4.5 to 9,000")
+
+
 def test_regions_and_margins() -> None:
     assert str(regions(by_hand())[0]) == "x0 <= 100"
     assert margins(by_hand(), [[90.0, 1.0]]).smallest.tolist() == [10.0]
@@ -500,9 +505,24 @@ def test_a_projection_says_that_colours_are_means() -> None:
     ax = plot_projection(plain(), X, Y)
     words = " ".join(text.get_text() for text in ax.texts)
     assert "colours: means of leaves, which say linear functions" in " ".join(words.split())
-    same = replace(by_hand(), stats=np.tile([4.0, 1.0, 0.0], (5, 1)))
-    ax = plot_projection(same, [[50.0, 3.0], [150.0, 1.0], [120.0, 5.0]], directions=np.eye(2))
-    assert {patch.get_gid() for patch in ax.patches} >= {"node-1", "node-3", "node-4"}
+
+
+def test_functions_of_equal_means_are_no_single_region() -> None:
+    builder = TreeBuilder(n_features=3, n_outputs=1)
+    builder.add_split("r", {0: 1.0}, 0.0, ("a", "m"))
+    builder.add_split("m", {1: 1.0}, 0.0, ("b", "n"))
+    builder.add_split("n", {2: 1.0}, 0.0, ("c", "d"))  # along no axis of the picture
+    for leaf in "abcd":
+        builder.set_leaf(leaf, value=1.0, n_samples=5)
+    tree = builder.build()
+    lines = dict.fromkeys(("leaf_intercept", "leaf_low", "leaf_high"), np.arange(7.0))
+    other = {**tree.to_arrays(), **lines, "leaf_ptr": np.zeros(8), "leaf_gain": np.zeros(7)}
+    rows = RNG.normal(size=(20, 3))
+    divided = [
+        any(patch.get_gid() == "node-4-divided" for patch in plot_projection(one, rows).patches)
+        for one in (tree, Tree.from_arrays(other))
+    ]
+    assert divided == [False, True]
 
 
 @pytest.mark.parametrize("draw", [plot_tree, plot_boundary, plot_projection])

@@ -195,3 +195,12 @@ def test_numbers_keep_their_digits(value: float, digits: int) -> None:
     assert shown == pytest.approx(value, rel=0.6 * 10 ** (1 - digits), abs=0)
     assert write_number(value, digits) != "-0"
     assert float(write_number(value, 17)) == value
+
+
+def test_a_threshold_has_no_digits_of_its_binary_neighbour() -> None:
+    builder = TreeBuilder(1, 2)
+    builder.add_split("r", {0: 1.0}, 94.165, ("a", "b"))
+    builder.set_leaf("a", [1, 0])
+    builder.set_leaf("b", [0, 1])
+    tree = builder.build()
+    assert question_of(tree, 0, Encoding.identity(1)).cut() == "94.165"

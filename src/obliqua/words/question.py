@@ -357,7 +357,7 @@ class Question:
             # it could read as one of them, and its rows as if they went to the other side.
             for short in (f"{value:.{digits + EXTRA_DIGITS}g}", f"{value:.1f}"):
                 if math.isclose(float(short), value, rel_tol=1e-13):
-                    return write_number(float(short), 16, step)
+                    return write_number(float(short), 15, step)
         return write_number(value, digits, step)
 
     def comparison(self, left: bool = True, digits: int = 4, max_terms: int | None = None) -> str:
