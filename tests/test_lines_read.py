@@ -31,7 +31,7 @@ from obliqua.data.encoding import Encoding
 from obliqua.data.problem import Problem, encode_numbers
 from obliqua.data.table import read_table
 from obliqua.engine.grow import grow
-from obliqua.engine.linear_leaves import with_lines
+from obliqua.engine.linear_leaves import LeafFit, with_leaves
 from obliqua.engine.proposals import Proposals
 from obliqua.engine.rules import Rules
 from obliqua.errors import ModelFileError
@@ -75,7 +75,7 @@ def grown(problem: Problem, leaves: int = 4, least: int = 10) -> Tree:
 def plain() -> Model:
     """Numbers alone."""
     problem = encode_numbers(X, Y)
-    tree = measure_spread(with_lines(grown(problem), problem), X)
+    tree = measure_spread(with_leaves(grown(problem), problem, LeafFit(1.0)), X)
     return Model((tree,), "single", Encoding.identity(3, NAMES), np.zeros(0))
 
 
@@ -87,7 +87,7 @@ def mixed() -> tuple[Model, pd.DataFrame, np.ndarray]:
     age, pay = frame["age"].fillna(40).to_numpy(), frame["pay"].fillna(0).to_numpy()
     y = np.where(pay > 0, 20 + town + 0.5 * age, 10 - town - 3 * pay)
     problem = encode_numbers(read_table(frame), y)
-    tree = with_lines(grown(problem), problem)
+    tree = with_leaves(grown(problem), problem, LeafFit(1.0))
     return Model((tree,), "single", problem.encoding, np.zeros(0)), frame, y
 
 
@@ -125,7 +125,7 @@ SAID = "price = 1200 + 31*area - 250*rooms, between 400 and 9000"  # by the firs
 def test_spread_and_gain_are_those_of_the_training_rows() -> None:
     problem = encode_numbers(X, Y, WEIGHT)
     before = grown(problem, 3)
-    tree = with_lines(before, problem)
+    tree = with_leaves(before, problem, LeafFit(1.0))
     leaf = tree.apply(X)
     for node in np.flatnonzero(tree.is_leaf).tolist():
         rows, part = leaf == node, slice(*tree.leaf_ptr[node : node + 2].tolist())
@@ -137,9 +137,9 @@ def test_spread_and_gain_are_those_of_the_training_rows() -> None:
         about = Y[rows] - np.average(Y[rows], weights=weight)
         gain = (weight @ (about**2 - off**2)) / WEIGHT.sum()
         assert tree.leaf_gain[node] == pytest.approx(gain, rel=1e-6)
-    again = with_lines(tree, problem)  # the means are not forgotten
+    again = with_leaves(tree, problem, LeafFit(1.0))  # the means are not forgotten
     np.testing.assert_allclose(again.leaf_gain, tree.leaf_gain, rtol=1e-9)
-    assert with_lines(before, encode_numbers(X, np.ones(240))).leaf_spread.size == 0
+    assert with_leaves(before, encode_numbers(X, np.ones(240)), LeafFit(1.0)).leaf_spread.size == 0
 
 
 def test_parts_of_trees_keep_what_is_known_of_functions() -> None:
@@ -365,7 +365,7 @@ def test_importances_of_a_slope_that_turns() -> None:
     for name, side in (("a", y[:200]), ("b", y[200:])):
         mean = float(side.mean())
         builder.set_leaf(name, [200.0, mean, float(((side - mean) ** 2).sum())], 200)
-    found = importances(with_lines(builder.build(), problem, 1.0))
+    found = importances(with_leaves(builder.build(), problem, LeafFit(1.0)))
     assert 0.4 < found[0] < 0.6 and 0.4 < found[1] < 0.6 and found[2] < 0.01
 
 
@@ -528,7 +528,7 @@ def test_functions_of_equal_means_are_no_single_region() -> None:
 @pytest.mark.parametrize("draw", [plot_tree, plot_boundary, plot_projection])
 def test_single_leaves_with_a_function(draw: Callable[..., Any]) -> None:
     problem = encode_numbers(X, Y)
-    tree = with_lines(grown(problem, 1), problem)
+    tree = with_leaves(grown(problem, 1), problem, LeafFit(1.0))
     assert tree.n_nodes == 1
     draw(tree, X, Y).figure.canvas.draw()
     assert export_text(tree).splitlines()[2].startswith("y = ")

@@ -210,7 +210,8 @@ def test_quantiles_must_be_asked_for(tmp_path: Path) -> None:
     obliqua.save(tree, tmp_path / "tree.obliqua")
     loaded = obliqua.load(tmp_path / "tree.obliqua")
     np.testing.assert_array_equal(loaded.predict_quantiles(X), tree.predict_quantiles(X))
-    assert not hasattr(again(tree, quantiles=None).fit(X, y), "leaf_quantiles_")
+    with pytest.raises(ValueError, match="quantiles"):
+        tree.set_params(quantiles=None).fit(X, y).predict_quantiles(X)
 
 
 # --- no prediction runs away -------------------------------------------------------------------

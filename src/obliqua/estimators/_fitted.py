@@ -226,11 +226,11 @@ class TreesClassifier(ClassifierMixin, TreesEstimator):
 class TreesRegressor(RegressorMixin, TreesEstimator):
     """Base of the regressors."""
 
-    _notes: ClassVar[dict[str, type]] = {"leaf_quantiles_": np.ndarray}
+    _notes: ClassVar[dict[str, type]] = {"_quantiles": np.ndarray}
 
     leaf_model: str
     n_outputs_: int
-    leaf_quantiles_: FloatArray
+    _quantiles: FloatArray  # by leaf, quantile and output, in one row
 
     def __sklearn_tags__(self) -> Any:
         """Say that several outputs are learnt together, unless leaves must be linear."""
@@ -296,15 +296,15 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
             If it was fitted without `quantiles`.
         """
         Z = self._check_rows(X)
-        off = vars(self).get("leaf_quantiles_")
-        if off is None:
+        if "_quantiles" not in vars(self):
             raise ValueError(
                 "No quantiles were kept when this tree was fitted. Fit it with the parameter "
                 "quantiles, such as quantiles=[0.1, 0.5, 0.9]."
             )
         tree = self.model_.trees[0]
         leaf = tree.apply(Z, self._n_threads(Z))
-        found = tree.said(Z, leaf)[:, None, :] + off[leaf]
+        off = self._quantiles.reshape(tree.n_leaves, -1, self.n_outputs_)
+        found = tree.said(Z, leaf)[:, None, :] + off[(np.cumsum(tree.is_leaf) - 1)[leaf]]
         return found[:, :, 0] if found.shape[2] == 1 else found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

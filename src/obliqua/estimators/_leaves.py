@@ -123,26 +123,26 @@ def checked_quantiles(quantiles: Any) -> FloatArray:
 
 
 def leaf_quantiles(tree: Tree, problem: Problem, shares: FloatArray) -> FloatArray:
-    """Return, by leaf, quantiles of its rows' numbers minus what the leaf says.
+    """Return, by leaf, quantile and output, quantiles of numbers minus what the leaf says.
 
     A quantile is the least number that has at least that share of the leaf's weight at or below
-    it. Rows of inner nodes are not looked at: these have NaN.
+    it. Leaves stand in the order of their nodes.
     """
     target = problem.target
     assert isinstance(target, Numbers)
-    found = np.full((tree.n_nodes, len(shares), target.n_outputs), np.nan)
+    found = np.zeros((tree.n_leaves, len(shares), target.n_outputs))
     leaf = tree.apply(problem.Z)
     off = target.values - tree.said(problem.Z, leaf)
     weights = np.ones(problem.n_rows, np.int64) if problem.weights is None else problem.weights
     order = np.argsort(leaf, kind="stable")
     starts = np.searchsorted(leaf[order], np.arange(tree.n_nodes + 1))
-    for node in np.flatnonzero(tree.is_leaf).tolist():
+    for number, node in enumerate(np.flatnonzero(tree.is_leaf).tolist()):
         rows = order[starts[node] : starts[node + 1]]
-        if not len(rows):
+        if not len(rows):  # held out, for pruning
             continue
         for output in range(target.n_outputs):
             ascending = rows[np.argsort(off[rows, output], kind="stable")]
             reached = np.cumsum(weights[ascending])
             at = np.searchsorted(reached, np.ceil(shares * reached[-1] * (1.0 - 1e-12)))
-            found[node, :, output] = off[ascending[np.minimum(at, len(rows) - 1)], output]
+            found[number, :, output] = off[ascending[np.minimum(at, len(rows) - 1)], output]
     return found

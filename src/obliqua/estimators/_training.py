@@ -150,18 +150,23 @@ class TrainedTreesRegressor(Seeded, TreesRegressor):
 
     def _note_leaves(self, tree: "Tree", problem: Problem) -> None:
         """Keep quantiles of the leaves beside the model, if they are wanted."""
-        self.__dict__.pop("leaf_quantiles_", None)
+        self.__dict__.pop("_quantiles", None)
         shares = checked_quantiles(self.quantiles)
         if len(shares):
-            self.leaf_quantiles_ = leaf_quantiles(tree, problem, shares)
+            self._quantiles = leaf_quantiles(tree, problem, shares).ravel()
 
     def _check_notes(self) -> None:
         """Check what a file has said of a fit beside the model."""
-        kept, model = vars(self).get("leaf_quantiles_"), self.model_
+        kept, model = vars(self).get("_quantiles"), self.model_
         if kept is None:
             return
-        shape = (model.trees[0].n_nodes, kept.shape[1] if kept.ndim == 3 else -1, model.n_outputs)
-        if kept.dtype.kind != "f" or kept.shape != shape:
+        size = model.trees[0].n_leaves * model.n_outputs
+        if (
+            kept.dtype.kind != "f"
+            or kept.ndim != 1
+            or len(kept) % size
+            or not np.isfinite(kept).all()
+        ):
             raise ValueError("what the fit has noted of its leaves makes no sense")
 
 

@@ -20,6 +20,6 @@ cdef struct Ridge:
 cdef bint ridge_init(Ridge* ridge, i64 capacity, i64 q, i64 n_slots, bint weighted,
                      int weight_shift) noexcept nogil
 cdef void ridge_free(Ridge* ridge) noexcept nogil
-cdef void ridge_read(Ridge* ridge, const double* model, const i32* rows, i64 n,
-                     const Target* target) noexcept nogil
+cdef void ridge_read(Ridge* ridge, const double* model, i64 stride, const i64* columns,
+                     const i32* rows, i64 n, const Target* target) noexcept nogil
 cdef double ridge_fit(Ridge* ridge, i64 slot, const u8* wanted) noexcept nogil

@@ -57,19 +57,20 @@ cdef void ridge_free(Ridge* ridge) noexcept nogil:
     memset(ridge, 0, sizeof(Ridge))
 
 
-cdef void ridge_read(Ridge* ridge, const double* model, const i32* rows, i64 n,
-                     const Target* target) noexcept nogil:
-    """Gathers the rows of a node, column by column; `model`: all rows, q columns each.
+cdef void ridge_read(Ridge* ridge, const double* model, i64 stride, const i64* columns,
+                     const i32* rows, i64 n, const Target* target) noexcept nogil:
+    """Gathers the rows of a node, column by column; `model`: all rows, `stride` columns each.
 
-    What is learnt is the first of the target's numbers.
+    `columns`: which of them are the q of the function; NULL: all. What is learnt is the first of
+    the target's numbers.
     """
     cdef i64 i, k, q = ridge.q
     cdef const double* row
     ridge.rows.n = n
     for i in range(n):
-        row = model + (<i64> rows[i]) * q
+        row = model + (<i64> rows[i]) * stride
         for k in range(q):
-            ridge.rows.columns[k * n + i] = row[k]
+            ridge.rows.columns[k * n + i] = row[k if columns == NULL else columns[k]]
         ridge.rows.columns[q * n + i] = <double> target.rows[(<i64> rows[i]) * target.n_numbers]
         if ridge.rows.weighted:
             ridge.rows.weights[i] = weight_at(target, rows[i])
@@ -133,7 +134,7 @@ def fit_ridge(const double[:, ::1] model, const i32[::1] rows, TargetRows target
         raise MemoryError("no room to fit a line")
     ridge.penalty = ldexp(penalty, -weight_shift)
     with nogil:
-        ridge_read(&ridge, &model[0, 0] if q else NULL, &rows[0], n, &target.target)
+        ridge_read(&ridge, &model[0, 0] if q else NULL, q, NULL, &rows[0], n, &target.target)
         moments_clear(&ridge.sums, 0)
         ridge.rows.starts[0] = 0
         ridge.rows.starts[1] = n

@@ -2,10 +2,14 @@
 
 A cut is worth what the functions of its two sides leave over less than the function of the node
 (see `ridge`). Along each direction, single columns among them, 16 cuts are tried: those at the
-inner 17ths of the weight, moved up to the next place where values differ.
+inner 17ths of the weight, moved up to the next place where values differ. Where there are many
+columns, the functions that compare cuts have those that matter most in the function of the node:
+the work grows with the third power of their number.
 """
 
+from libc.math cimport INFINITY, fabs
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 from obliqua._core.base.sort cimport sort_order
 from obliqua._core.base.target cimport TargetRows, weight_at
@@ -13,13 +17,16 @@ from obliqua._core.base.types cimport (
     STAND_IN, Cut, Scorer, allowed, better, i32, i64, midpoint, u8,
 )
 from obliqua._core.grow.finder cimport FitData
-from obliqua._core.grow.moments cimport moments_add, moments_clear, moments_combine, moments_copy
+from obliqua._core.grow.moments cimport (
+    moments_add, moments_clear, moments_combine, moments_copy, moments_spread,
+)
 from obliqua._core.grow.planning cimport PlanningFinder
 from obliqua._core.grow.ridge cimport Ridge, ridge_fit, ridge_free, ridge_init, ridge_read
 from obliqua._core.methods.slopes cimport SlopeFinder
 from obliqua._core.search.direction cimport tolerance_for
 
 cdef enum:
+    MOST_COLUMNS = 24        # of functions that compare cuts
     PIECES = 17
     LEFT = PIECES            # slots of sums: those of the pieces, then these
     RIGHT = PIECES + 1
@@ -31,7 +38,10 @@ cdef class ModelSlopeFinder(SlopeFinder):
 
     cdef object held_model
     cdef const double* model
+    cdef i64 n_columns       # of it
+    cdef Ridge whole         # with all columns, if they are many
     cdef Ridge ridge
+    cdef i64* kept           # the columns that it has of them; NULL: all
     cdef i32* chosen         # the rows of a direction in their order
     cdef i64 fewest          # rows of a node with other directions
     cdef bint oblique        # whether there are directions beside the columns
@@ -46,17 +56,32 @@ cdef class ModelSlopeFinder(SlopeFinder):
         self.oblique = settings.oblique
         self.looks_at_axes = True
         self.chosen = <i32*> malloc(capacity * sizeof(i32))
-        if self.chosen == NULL or not ridge_init(&self.ridge, capacity, model.shape[1], ALL + 1,
-                                                 rows.target.weights != NULL, weight_shift):
+        self.n_columns = model.shape[1]
+        if self.chosen == NULL or not ridge_init(
+                &self.ridge, capacity, min(self.n_columns, <i64> MOST_COLUMNS), ALL + 1,
+                rows.target.weights != NULL, weight_shift):
             raise MemoryError("no room to look for oblique splits")
         self.ridge.penalty = settings.penalty * 2.0 ** -weight_shift
+        if self.n_columns > MOST_COLUMNS:
+            self.keep_columns(capacity, weight_shift)
         self.reserve(n_features + self.most_directions())
         self.fewest = self.min_rows
         self.min_rows = 0                        # single columns are looked at everywhere
 
     def __dealloc__(self):
         free(self.chosen)
+        free(self.kept)
         ridge_free(&self.ridge)
+        ridge_free(&self.whole)
+
+    cdef int keep_columns(self, i64 capacity, int weight_shift) except -1:
+        """Makes room to choose columns."""
+        self.kept = <i64*> malloc(self.n_columns * sizeof(i64))
+        if self.kept == NULL or not ridge_init(&self.whole, capacity, self.n_columns, 1,
+                                               self.ridge.rows.weighted, weight_shift):
+            raise MemoryError("no room to look for oblique splits")
+        self.whole.penalty = self.ridge.penalty
+        return 0
 
     # -- the node ------------------------------------------------------------------------------
 
@@ -68,16 +93,48 @@ cdef class ModelSlopeFinder(SlopeFinder):
     cdef void read_models(self) noexcept nogil:
         """Gathers what models are made of, in the order of the gathered rows."""
         cdef i64 n = self.gathered.n
-        ridge_read(&self.ridge, self.model, self.gathered.rows, n, self.learnt)
-        moments_clear(&self.ridge.sums, ALL)
-        self.ridge.rows.starts[0] = 0
-        self.ridge.rows.starts[1] = n
-        moments_add(&self.ridge.sums, &self.ridge.rows, 0, ALL, &self.ridge.grid, NULL, 0)
+        if self.kept != NULL:
+            self.choose_columns()
+        ridge_read(&self.ridge, self.model, self.n_columns, self.kept, self.gathered.rows, n,
+                   self.learnt)
+        self.add_rows(&self.ridge, ALL)
         self.variance = ridge_fit(&self.ridge, ALL, NULL) / <double> self.ridge.sums.weights[ALL]
+
+    cdef void add_rows(self, Ridge* ridge, i64 slot) noexcept nogil:
+        """Adds up all rows that were read."""
+        moments_clear(&ridge.sums, slot)
+        ridge.rows.starts[0] = 0
+        ridge.rows.starts[1] = ridge.rows.n
+        moments_add(&ridge.sums, &ridge.rows, 0, slot, &ridge.grid, NULL, 0)
+
+    cdef void choose_columns(self) noexcept nogil:
+        """Keeps the columns of largest |coefficient| * spread in the function of the node."""
+        cdef i64 k, place, left = self.n_columns, last
+        cdef double size, least
+        ridge_read(&self.whole, self.model, self.n_columns, NULL, self.gathered.rows,
+                   self.gathered.n, self.learnt)
+        self.add_rows(&self.whole, 0)
+        ridge_fit(&self.whole, 0, NULL)
+        for k in range(left):
+            self.kept[k] = k
+        while left > MOST_COLUMNS:               # the last of the least ones goes
+            last, least = 0, INFINITY
+            for place in range(left):
+                k = self.kept[place]
+                size = fabs(self.whole.coef[k]) * moments_spread(&self.whole.sums, 0,
+                                                                 &self.whole.grid, k)
+                if size <= least:
+                    last, least = place, size
+            left -= 1
+            for place in range(last, left):
+                self.kept[place] = self.kept[place + 1]
 
     cdef void share_memory(self, PlanningFinder owner) noexcept nogil:
         SlopeFinder.share_memory(self, owner)
-        ridge_read(&self.ridge, self.model, owner.gathered.rows, owner.gathered.n, self.learnt)
+        if self.kept != NULL:
+            memcpy(self.kept, (<ModelSlopeFinder> owner).kept, MOST_COLUMNS * sizeof(i64))
+        ridge_read(&self.ridge, self.model, self.n_columns, self.kept, owner.gathered.rows,
+                   owner.gathered.n, self.learnt)
         moments_copy(&self.ridge.sums, ALL, &(<ModelSlopeFinder> owner).ridge.sums)
 
     cdef void plan(self) noexcept nogil:
