@@ -23,9 +23,15 @@ program does. A split with an empty side has goodness 0.
 For numbers, sums are the weight ``n``, the weighted sum ``S_j`` of each output and two for the
 squares (see ``_core/base/target.pxd``), all integers on a grid, and ``D_j = S_Lj n - S_j nL``:
 
-=============  ====  =======================================================================
-squared_error  7     ``sum D_j^2 / (n^2 nL nR)``, which is the decrease of the mean square error
-=============  ====  =======================================================================
+==============  ===  =======================================================================
+squared_error   7    ``sum D_j^2 / (n^2 nL nR)``, which is the decrease of the mean square error
+poisson         8    ``sum (S_Lj log(S_Lj / nL) + S_Rj log(S_Rj / nR) - S_j log(S_j / n)) / n``,
+                     half the decrease of the mean Poisson deviance; a side whose sum is 0 is
+                     not allowed: minus infinity
+absolute_error  9    ``(A(N) - A(L) - A(R)) / n``, ``A`` the sum of distances from the median
+==============  ===  =======================================================================
+
+``absolute_error`` cannot be told from sums: ``_core/search/medians.pyx`` looks at the rows.
 
 ``code`` is the number by which compiled code knows the same formula; both evaluate it in the
 same order of operations. Any Python function of the two count vectors is a criterion too.
@@ -34,6 +40,7 @@ same order of operations. Any Python function of the two count vectors is a crit
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -70,6 +77,8 @@ class Criterion:
         Whether goodness is convex in the counts, which lets a search skip whole bins.
     vectorized : bool, default=False
         Whether ``function`` takes many pairs of count vectors at once.
+    needs_rows : bool, default=False
+        Whether sums are not enough, so that ``function`` can only refuse.
     """
 
     name: str
@@ -77,6 +86,7 @@ class Criterion:
     function: GoodnessFunction
     convex: bool = False
     vectorized: bool = False
+    needs_rows: bool = False
 
     def goodness(self, left: ArrayLike, right: ArrayLike) -> FloatArray:
         """Goodness of every pair of count vectors.
@@ -295,6 +305,40 @@ def _squared_error(left: AnyArray, right: AnyArray) -> FloatArray:
     return _divide(_divide(_in_order(d * d), n_left * n_right), n * n)
 
 
+@np.vectorize
+def _log_of_rate(x: float, part: float, total: float, n_part: float, n: float) -> float:
+    """The logarithm of (part / n_part) / (total / n), by the C library."""
+    off = x / (total * n_part)
+    return math.log1p(off) if off > -0.5 else math.log(part / total * (n / n_part))
+
+
+@_formula
+def _poisson(left: AnyArray, right: AnyArray) -> FloatArray:
+    left, right = left.astype(object), right.astype(object)
+    n_left, n_right = left[..., :1], right[..., :1]
+    a, b = left[..., 1:-2], right[..., 1:-2]
+    n, total = n_left + n_right, a + b
+    x = _float(a * n - total * n_left)
+    known = np.asarray((a != 0) & (b != 0))
+    # Whatever stands in for a sum of 0 is not looked at.
+    a, b, total = (_float(np.where(known, v, 1)) for v in (a, b, total))
+    i, r, m = (np.maximum(_float(v), 1.0) for v in (n_left, n_right, n))
+    x = np.where(known, x, 0.0)
+    terms = a * _log_of_rate(x, a, total, i, m) + b * _log_of_rate(-x, b, total, r, m)
+    score = np.maximum(_in_order(terms), 0.0) / m[..., 0]
+    score = np.where(known.all(axis=-1), score, -np.inf)
+    empty = (_float(n_left) == 0) | (_float(n_right) == 0)
+    return np.where(empty[..., 0], 0.0, score)
+
+
+def _absolute_error(left: AnyArray, right: AnyArray) -> FloatArray:
+    """Refuse: a median is not told by sums."""
+    raise ValueError(
+        "The criterion 'absolute_error' needs the rows of a node: their median is not told by "
+        "sums. Grow a tree with it, and look at the tree's gains."
+    )
+
+
 def _built_in(name: str, code: int, function: GoodnessFunction, convex: bool) -> Criterion:
     return Criterion(name, code, function, convex=convex, vectorized=True)
 
@@ -315,7 +359,11 @@ CRITERIA: dict[str, Criterion] = {
 
 #: Every built-in criterion for numbers by its name.
 NUMBER_CRITERIA: dict[str, Criterion] = {
-    "squared_error": _built_in("squared_error", 7, _squared_error, True)
+    "squared_error": _built_in("squared_error", 7, _squared_error, True),
+    # It orders the cuts of a node as the squared error does.
+    "friedman_mse": _built_in("squared_error", 7, _squared_error, True),
+    "poisson": _built_in("poisson", 8, _poisson, False),
+    "absolute_error": Criterion("absolute_error", 9, _absolute_error, needs_rows=True),
 }
 _BUILT_IN = CRITERIA | NUMBER_CRITERIA
 

@@ -18,7 +18,9 @@ from scipy import sparse
 from obliqua._core.base.spread import column_means
 from obliqua._core.base.target import TargetRows
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, Rows
+from obliqua.criteria import Criterion
 from obliqua.data.encoding import QUALITATIVE, Encoding
+from obliqua.data.number_targets import measured_by
 from obliqua.data.table import (
     Table,
     missing_columns,
@@ -198,6 +200,23 @@ class Problem:
             row_counts=None if self.row_counts is None else self.row_counts[rows],
             row_weights=None if self.row_weights is None else self.row_weights[rows],
         )
+
+    def measured_by(self, criterion: Criterion) -> Problem:
+        """Return the problem as a criterion sees it; refuse one that does not fit.
+
+        Parameters
+        ----------
+        criterion : Criterion
+            The criterion that splits are chosen by.
+
+        Returns
+        -------
+        Problem
+            The same rows, whose numbers stand on the grid that the criterion needs and whose
+            trees say what it asks for: means, or medians. Mostly the problem itself.
+        """
+        target = measured_by(self.target, criterion)
+        return self if target is self.target else replace(self, target=target)
 
     @classmethod
     def stack(cls, parts: Sequence[Problem]) -> Problem:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="Tree")
 
-__all__ = ["TASKS", "Classes", "Numbers", "Target"]
+__all__ = ["LOSSES", "TASKS", "Classes", "Numbers", "Target", "places"]
 
 #: Numbers to learn stand on a grid of so many bits.
 GRID_BITS = 26
@@ -53,6 +53,8 @@ class Target(ABC):
     rounding: ClassVar[float] = 0.0
     #: The built-in criteria that fit it.
     criteria: ClassVar[dict[str, Criterion]]
+    #: What the errors of trees are, see `Tree`.
+    loss: ClassVar[str] = "squared_error"
 
     # --- rows ------------------------------------------------------------------------------
 
@@ -268,14 +270,18 @@ class Numbers(Target):
                 f"{1.0 / _FAR:g} are 0 in float64. Multiply y by a large constant, and divide "
                 "predictions by it."
             )
+        return cls.on_grid(values, low, reach)
+
+    @classmethod
+    def on_grid(cls, values: FloatArray, low: FloatArray, reach: float) -> Self:
+        """Put numbers that lie from `low` to `reach` above it on a grid."""
         # The squares of all outputs together need as many bits as that of one.
         bits = GRID_BITS - ((values.shape[1] - 1).bit_length() + 1) // 2
         fraction, exponent = np.frexp(reach)
         step = 1.0
         if reach > 0.0:
             step = float(np.ldexp(1.0, int(exponent) - bits - (fraction == 0.5)))
-        grid = np.rint((values - low) / step).astype(np.int32)
-        return cls(values, np.ascontiguousarray(grid), low, step)
+        return cls(values, places(values, low, step), low, step)
 
     @property
     def n_rows(self) -> int:
@@ -338,6 +344,11 @@ class Numbers(Target):
         one = self.n_outputs == 1
         return {"y": lambda: self.values[rows, 0] if one else self.values[rows]}
 
+    def row_errors(self, said: FloatArray) -> FloatArray:
+        """Return the error of each row where a leaf says numbers of it, outputs added up."""
+        off = self.values - said
+        return np.asarray((off * off).sum(axis=1))
+
     def errors(self, sums: Int64Array, stats: FloatArray) -> FloatArray:
         """Return squared distances from the leaf's means, times the weight in grid units."""
         weight = sums[:, 0].astype(np.float64)
@@ -361,7 +372,7 @@ class Numbers(Target):
 
     @staticmethod
     def risk(stats: FloatArray) -> FloatArray:
-        """Return the sum of squared distances from the means, the mean over the outputs."""
+        """Return the sum of squared distances (of medians: distances), the mean over outputs."""
         return np.asarray(stats[:, -1] / (stats.shape[1] - 2))
 
     @staticmethod
@@ -375,5 +386,12 @@ class Numbers(Target):
         return np.concatenate([[weight], means, [parts[:, -1].sum() + between]])
 
 
+def places(values: FloatArray, low: FloatArray, step: float) -> Int32Array:
+    """Return the places of numbers on a grid."""
+    return np.ascontiguousarray(np.rint((values - low) / step).astype(np.int32))
+
+
 #: The kinds of targets by the word that trees and files have for them.
 TASKS: dict[str, type[Target]] = {kind.task: kind for kind in (Classes, Numbers)}
+#: What the errors of a tree of numbers may be.
+LOSSES = ("squared_error", "absolute_error")

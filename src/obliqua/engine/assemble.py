@@ -188,6 +188,7 @@ def assemble(
         origin=origin,
         origin_labels=labels,
         task=target.task,
+        loss=target.loss,
     )
     return target.with_exact_means(tree, problem.Z, problem.weights)
 

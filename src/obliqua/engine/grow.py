@@ -25,6 +25,7 @@ from obliqua._core.grow.finder import Finder
 from obliqua._core.grow.subtree import Subtree, leaf_without_search
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.criteria import Criterion, get_criterion
+from obliqua.data.number_targets import Medians, Rates
 from obliqua.data.problem import Problem
 from obliqua.data.target import Classes
 from obliqua.engine.assemble import AXIS_LABEL, Block, Records, assemble
@@ -97,7 +98,7 @@ def grow(
     proposals = proposals_of(proposer)
     has_finder = isinstance(proposals.proposer, CompiledSide)
     measure = get_criterion(criterion)
-    problem.target.check_criterion(measure)
+    problem = problem.measured_by(measure)
     rules = Rules() if rules is None else rules
     if problem.n_rows < SERIAL_ROWS // (4 if has_finder else 1):
         n_threads = 1
@@ -174,6 +175,19 @@ class _Growth:
         self.records = Records(len(problem.counts))
         self.blocks: list[Block] = []
 
+    @property
+    def prices_fit(self) -> bool:
+        """Whether a compiled method may search: what its directions cost is a squared error."""
+        return not isinstance(self.problem.target, (Medians, Rates))
+
+    def _check_lines(self) -> None:
+        """Refuse a criterion with which linear functions cannot be compared."""
+        if self.looks_at_axes and not self.prices_fit:
+            raise ValueError(
+                "Leaves that say linear functions are fitted by squared errors; got the criterion "
+                f"{self.criterion.name!r}. Use 'squared_error', or leaves that say constants."
+            )
+
     def _prepare(self) -> None:
         """Sort columns, and choose the ways to find splits."""
         problem, proposals, compiled = self.problem, self.proposals, self.criterion.code >= 0
@@ -192,11 +206,14 @@ class _Growth:
         self.method = self._method(scale)
         search = PlaneSearch(self.windows, self.criterion, self.rules, self.pool, self.n_threads)
         others = np.ones(problem.n_features, dtype=bool) if not compiled else ~problem.sortable
+        searches = self.method is not None and self.columns is not None and self.prices_fit
         if with_axes and others.any() and not self.looks_at_axes:
-            looked_at = self.method is not None and self.columns is not None
+            looked_at = searches
             by_finder = looked_at or (self.columns is not None and not has_proposer)
             self.ways.append(AxesAsPlanes(search, others, looked_at, in_python=not by_finder))
-        if self.method is not None and self.columns is not None:
+        if searches:
+            assert self.method is not None
+            assert self.columns is not None
             work = (self.pool, self.n_threads)
             self.ways.append(CompiledDirections(self.method, self.windows, self.columns, *work))
         elif has_proposer:
@@ -296,6 +313,7 @@ class _Growth:
             active=plain_columns(problem),
             key=key,
         )
+        self._check_lines()
         self._prepare()
         if not self.in_python and self.n_threads == 1:
             self._grow_subtree(root)

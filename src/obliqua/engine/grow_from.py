@@ -22,6 +22,7 @@ from obliqua._core.base.spread import means_of_sums
 from obliqua._core.grow.subtree import leaf_without_search
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.criteria import Criterion, get_criterion
+from obliqua.data.number_targets import kind_for
 from obliqua.data.problem import Problem
 from obliqua.data.row_source import Hyperplane, RowQuestion, RowSource
 from obliqua.data.target import Numbers
@@ -121,8 +122,12 @@ def grow_from(
         raise ValueError(f"few_rows must be at least 0; got {few_rows}.")
     proposals, measure = proposals_of(proposer), get_criterion(criterion)
     outline = source.outline
-    outline.target.check_criterion(measure)
     _check_sums_are_enough(outline, proposals, measure)
+    if kind_for(outline.target, measure) is not type(outline.target):
+        raise ValueError(
+            f"The criterion {measure.name!r} needs numbers on a grid of its own; these parts have "
+            "another one. Make them of problem.measured_by(criterion)."
+        )
     growth = _SourceGrowth(source, proposals, measure, rules or Rules(), zoom or Zoom())
     return growth.run(key & (2**64 - 1), few_rows)
 
@@ -133,6 +138,8 @@ def _check_sums_are_enough(outline: Problem, proposals: Proposals, criterion: Cr
     what = None
     if criterion.code < 0:
         what = f"the criterion {criterion.name!r}, which is written in Python,"
+    elif criterion.needs_rows:
+        what = f"the criterion {criterion.name!r}, which compares medians,"
     elif isinstance(method, CompiledSide):
         what = method.needs_rows()
         if _has_superclasses(method, outline) and not proposals.axis_parallel:

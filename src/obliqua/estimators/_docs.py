@@ -284,7 +284,11 @@ and 10 where they say linear functions, counted by weight: a row of weight 2 is 
     "criterion": (
         f"{{{', '.join(map(repr, NUMBER_CRITERIA))}}} or callable",
         """\
-How good a split is: goodness, the larger the better. A function is called with two vectors, for
+How good a split is: goodness, the larger the better. 'squared_error': how much it reduces the
+squared error; 'friedman_mse' is another name for it, for it orders splits alike. 'poisson': half
+the Poisson deviance, for counts and rates (y of 0 and more; no side of a split may have a sum of
+0). 'absolute_error': the distances from the median; then leaves say medians, and trees are pruned
+by distances (with 'poisson', by squared errors). A function is called with two vectors, for
 the left and the right side of the split: weight, mean of each output, sum of squared distances
 from the means. It returns a number; a split is made only where the number is positive, or, with
 `zero_gain_splits`, where there is no other.""",
@@ -313,9 +317,9 @@ were 1.""",
     "ccp_alpha": (
         "float or None",
         """\
-The price of a leaf, in squared units of y. A number takes the place of `pruning`:
-all rows grow the tree, and the tree with the smallest sum of mean squared error and price
-of its leaves is taken. 0 prunes nothing at all, as in scikit-learn. `None` lets `pruning`
+The price of a leaf, in squared units of y (with 'absolute_error' in units of y). A number takes
+the place of `pruning`: all rows grow the tree, and the tree with the smallest sum of mean squared
+error (or mean distance) and price of its leaves is taken. 0 prunes nothing at all, as in scikit-learn. `None` lets `pruning`
 decide.""",
     ),
 }

@@ -126,6 +126,10 @@ class TrainedTreesRegressor(Seeded, TreesRegressor):
 
     quantiles: Any
 
+    def _measured(self, problem: Problem) -> Problem:
+        """Return the problem as the criterion sees it."""
+        return problem
+
     def _encoded(
         self, X: Any, y: Any, sample_weight: ArrayLike | None
     ) -> tuple[Self, Problem, AnyArray]:
@@ -139,7 +143,9 @@ class TrainedTreesRegressor(Seeded, TreesRegressor):
             weights = check_sample_weight(sample_weight, table.Z, dtype=np.float64)
         if self._pools_levels:
             table = without_rare_levels(table, weights)
-        problem = encode_numbers(table, y, sample_weight=weights, fill=self._fill())
+        problem = self._measured(
+            encode_numbers(table, y, sample_weight=weights, fill=self._fill())
+        )
         _warn_of_a_coarse_grid(problem)
         return seen, problem, np.empty(0)
 

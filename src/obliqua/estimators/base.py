@@ -178,11 +178,11 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
             the next smaller tree is the best one; `impurities`: the share of the training
             weight that each tree misclassifies (not its Gini impurity, as in scikit-learn);
             and `n_leaves`; where numbers are learnt, the mean squared error in the place of the
-            share. The first entry is the tree as it was grown, which `ccp_alpha=0`
-            gives. If some of its splits save no mistake at all, the second one has a
-            `ccp_alpha` of 0 too, and the smallest positive price gives a tree at least as
-            small. The last one is a single leaf with `prune_root=True`, else the root's
-            split.
+            share (with the criterion 'absolute_error' the mean distance from medians). The first
+            entry is the tree as it was grown, which `ccp_alpha=0` gives. If some of its splits
+            save no mistake at all, the second one has a `ccp_alpha` of 0 too, and the smallest
+            positive price gives a tree at least as small. The last one is a single leaf with
+            `prune_root=True`, else the root's split.
         """
         from obliqua.prune import cost_complexity_path
 
@@ -305,6 +305,10 @@ class BaseTreeRegressor(TrainedTreesRegressor, GrownTree):
         "min_samples_leaf": [*GrownTree._parameter_constraints["min_samples_leaf"], None],
         **LEAF_CONSTRAINTS,
     }
+
+    def _measured(self, problem: Problem) -> Problem:
+        """Return the problem as the criterion sees it."""
+        return problem.measured_by(get_criterion(self.criterion))
 
     def _grower(self, key: int) -> "Callable[[Problem], Tree]":
         chosen: list[LeafFit] = []  # by the first rows that a tree is grown from

@@ -126,7 +126,11 @@ def _version_of(model: Model) -> int:
 
 def _tree_facts(tree: Tree, number: int) -> Fields:
     facts: Fields = {"origin_labels": list(tree.origin_labels)}
-    return facts if number == _OF_CLASSES else {**facts, "task": tree.task}
+    if number == _OF_CLASSES:
+        return facts
+    facts["task"] = tree.task
+    # A file says so only if a tree says medians.
+    return facts if tree.loss == "squared_error" else {**facts, "loss": tree.loss}
 
 
 def _stored(tree: Tree, name: str, number: int) -> AnyArray:
@@ -386,6 +390,7 @@ def _model_of(header: Fields, joined: Mapping[str, AnyArray]) -> Model:
         if header["version"] > _OF_CLASSES:
             arrays["stats"] = arrays["stats"].reshape(len(arrays["kind"]), -1)
             others["task"] = facts["task"]
+            others["loss"] = facts.get("loss", "squared_error")
         trees.append(Tree.from_arrays({**arrays, **others}))
     encoding = _encoding_from_json(header["encoding"])
     return Model(tuple(trees), header["combine"], encoding, labels_from_json(header["classes"]))

@@ -1,7 +1,8 @@
 """Cost-complexity pruning (Breiman et al. 1984, chapter 3).
 
 The risk of a node as a leaf is the share of the training weight that it would misclassify; of
-numbers, the sum of squared distances from the mean, over the training weight. A split's link
+numbers, the sum of squared distances from the mean (of a tree that says medians, of distances from
+them), over the training weight. A split's link
 ``g = (risk as a leaf - risk of its subtree) / (leaves - 1)`` says what each extra leaf saves. All
 splits with the smallest link are cut at once, again and again; this gives a sequence of nested
 trees, of which held-out rows or cross-validation choose one.
@@ -301,7 +302,7 @@ class Judge:
         return self.path.errors(self.problem)[self.step_of]
 
     def row_errors(self, step: int) -> FloatArray:
-        """Return the squared error of each row with the tree of a step."""
+        """Return the error of each row with the tree of a step: squared, or the distance."""
         tree, target = self.path.tree, self.problem.target
         assert isinstance(target, Numbers)
         cut = ~tree.is_leaf & (self.path.cut_step <= self.step_of[step])
@@ -312,8 +313,7 @@ class Judge:
             above = tree.parent[here]
             gone = cut[above] | (stands_for[above] != above)
             stands_for[here[gone]] = stands_for[above[gone]]
-        off = target.values - tree.said(self.problem.Z, stands_for[self.leaf])
-        return np.asarray((off * off).sum(axis=1))
+        return target.row_errors(tree.said(self.problem.Z, stands_for[self.leaf]))
 
     @property
     def weights(self) -> FloatArray:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from obliqua._typing import FloatArray, Int64Array
+from obliqua.data.number_targets import Medians
 from obliqua.data.problem import Problem
 from obliqua.engine.linear_leaves import line_errors
 from obliqua.tree.surgery import collapse
@@ -35,11 +36,13 @@ def add_upwards(tree: Tree, at_leaves: Int64Array) -> Int64Array:
 
 def node_errors(tree: Tree, problem: Problem) -> FloatArray:
     """Return what the rows that reach each node would cost if it were a leaf, in grid units."""
-    rows, leaf = problem.target_rows, tree.apply(problem.Z)
+    rows, target, leaf = problem.target_rows, problem.target, tree.apply(problem.Z)
+    if isinstance(target, Medians):  # sums do not tell
+        return target.node_errors(tree, leaf, problem.weights)
     sums = add_upwards(tree, rows.sums_of_groups(leaf, tree.n_nodes))
     if tree.has_lines:
         return np.asarray(sums[:, 0] * line_errors(tree, problem, leaf))
-    return problem.target.errors(sums, tree.stats)
+    return target.errors(sums, tree.stats)
 
 
 def cut_upwards(tree: Tree, as_leaf: FloatArray, prune_root: bool, slack: float = 0.0) -> Tree:

@@ -81,6 +81,11 @@ def graft(tree: Tree, node: int, scion: Tree) -> Tree:
             "Only trees of the same task can be joined; one is a tree of "
             f"{tree.task}, the other of {scion.task}."
         )
+    if tree.loss != scion.loss:
+        raise TreeError(
+            "Only trees whose stats tell the same can be joined; one has the loss "
+            f"{tree.loss!r}, the other {scion.loss!r}."
+        )
     for what, ours, theirs in (
         ("features", tree.n_features, scion.n_features),
         ("stats", tree.n_stats, scion.n_stats),
@@ -125,6 +130,7 @@ def _side_by_side(tree: Tree, scion: Tree) -> dict[str, Any]:
         "n_features": tree.n_features,
         "origin_labels": labels,
         "task": tree.task,
+        "loss": tree.loss,
     }
     for name, array in ours.items():
         if name.endswith("_ptr"):

@@ -138,6 +138,9 @@ class Tree:
     leaf_gain : ndarray of float64, of shape (n_nodes,)
         By how much the function of each node lowers the squared error of its training rows below
         that of their mean, over the weight of all rows: in the unit of `gain`. 0 if left out.
+    loss : {"squared_error", "absolute_error"}, default="squared_error"
+        What the stats of a tree of numbers tell: means and squared distances from them, or
+        medians and distances.
     """
 
     n_features: int
@@ -172,6 +175,7 @@ class Tree:
     leaf_high: FloatArray = field(default_factory=lambda: NO_LINES["leaf_high"])
     leaf_spread: FloatArray = None  # type: ignore[assignment]
     leaf_gain: FloatArray = None  # type: ignore[assignment]
+    loss: str = "squared_error"
 
     def __post_init__(self) -> None:
         state = self.__dict__  # frozen: fields are set here and nowhere else
@@ -364,7 +368,7 @@ class Tree:
         validate(self)
 
     def to_arrays(self) -> dict[str, Any]:
-        """Return all fields by name: arrays, `n_features`, `origin_labels` and `task`.
+        """Return all fields by name: arrays, `n_features`, `origin_labels`, `task`, `loss`.
 
         Returns
         -------
@@ -381,7 +385,7 @@ class Tree:
         ----------
         arrays : mapping
             All fields by name, as `to_arrays` returns them; `origin_labels`, `spread`, `task`,
-            `missing_side` and those of linear leaves may be absent.
+            `loss`, `missing_side` and those of linear leaves may be absent.
 
         Raises
         ------
@@ -389,7 +393,7 @@ class Tree:
             If an array is missing or unknown, or if the arrays do not make a tree.
         """
         names = {field.name for field in fields(cls)}
-        optional = {"origin_labels", "spread", "task", "missing_side", *NO_LINES}
+        optional = {"origin_labels", "spread", "task", "loss", "missing_side", *NO_LINES}
         missing = sorted(names - set(arrays) - optional)
         unknown = sorted(set(arrays) - names)
         if missing or unknown:
@@ -415,6 +419,7 @@ class Tree:
             return NotImplemented
         return (
             self.task == other.task
+            and self.loss == other.loss
             and self.n_features == other.n_features
             and self.origin_labels == other.origin_labels
             and all(_same_bits(getattr(self, name), getattr(other, name)) for name in ARRAYS)
@@ -640,9 +645,9 @@ class Tree:
 
     @cached_property
     def mean(self) -> FloatArray:
-        """The mean of each output at each node of a tree of numbers.
+        """What each node of a tree of numbers says: the mean of each output, or the median.
 
-        It is what a leaf says, unless leaves say linear functions (`has_lines`).
+        Where leaves say linear functions (`has_lines`), these are the means all the same.
         """
         self._require_task(Numbers.task, "mean", "proportion")
         return _constant(self.stats[:, 1:-1].copy())
@@ -727,7 +732,7 @@ class Tree:
 
     @cached_property
     def impurity(self) -> FloatArray:
-        """The gini impurity of each node, or its mean squared error, the mean over the outputs.
+        """The gini impurity of each node, or its mean error (see `loss`) over the outputs.
 
         Where leaves say linear functions, the error is that of the function of each node.
         """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray
-from obliqua.data.target import TASKS, Numbers
+from obliqua.data.target import LOSSES, TASKS, Numbers
 from obliqua.errors import TreeError
 from obliqua.tree.layout import (
     ARRAYS,
@@ -93,6 +93,10 @@ def _check_task(tree: Tree) -> None:
     if tree.task not in TASKS:
         raise TreeError(
             f"The task of a tree must be one of {', '.join(map(repr, TASKS))}; got {tree.task!r}."
+        )
+    if tree.loss not in LOSSES:
+        raise TreeError(
+            f"The loss of a tree must be one of {', '.join(map(repr, LOSSES))}; got {tree.loss!r}."
         )
     if tree.task != Numbers.task:
         return

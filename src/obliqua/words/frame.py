@@ -86,13 +86,14 @@ def _classes(tree: Tree, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _numbers(subject: Subject, names: Sequence[str]) -> dict[str, Any]:
-    """Give the means, and for one output the standard deviation and the linear functions."""
+    """Give means or medians, and for one output the spread and the linear functions."""
     tree = subject.tree
+    word = "mean" if tree.loss == "squared_error" else "median"
     if tree.n_outputs > 1:
-        return {f"mean_{name}": tree.mean[:, number] for number, name in enumerate(names)}
+        return {f"{word}_{name}": tree.mean[:, number] for number, name in enumerate(names)}
     nodes = range(tree.n_nodes)
     spreads = [spread_of(subject, node) for node in nodes]
-    known: dict[str, Any] = {"mean": tree.mean[:, 0], "sd": np.array(spreads)}
+    known: dict[str, Any] = {word: tree.mean[:, 0], "sd": np.array(spreads)}
     if not tree.has_lines:
         return known
     lines = [line_of(subject, node) for node in nodes]

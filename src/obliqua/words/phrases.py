@@ -87,21 +87,23 @@ def written_means(subject: Subject, node: int, digits: int = DIGITS) -> list[str
 
 def _written_numbers(subject: Subject, node: int, digits: int) -> str:
     means = written_means(subject, node, digits)
+    word = "mean" if subject.tree.loss == "squared_error" else "median"
     if len(means) == 1:
-        return f"mean {means[0]}"
+        return f"{word} {means[0]}"
     named = [
         f"{written_label(name)}: {mean}"
         for name, mean in zip(subject.class_names, means, strict=True)
     ]
     more = len(named) - MAX_CLASSES
-    return f"means {', '.join(named[:MAX_CLASSES])}{f', {more} more' if more > 0 else ''}"
+    return f"{word}s {', '.join(named[:MAX_CLASSES])}{f', {more} more' if more > 0 else ''}"
 
 
 def spread_of(subject: Subject, node: int) -> float:
     """Return the standard deviation of the one number at a node; NaN if it is not known."""
     tree = subject.tree
     weight = float(tree.weighted_n_node_samples[node])
-    if tree.n_outputs > 1 or not weight > 0:
+    means = tree.loss == "squared_error"  # else distances from medians are known
+    if tree.n_outputs > 1 or not means or not weight > 0:
         return math.nan
     explained = 0.0  # by the linear function of the node
     if tree.has_lines:

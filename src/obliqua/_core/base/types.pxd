@@ -39,6 +39,7 @@ cdef struct Scorer:
     const i64* counts        # the sums of the node
     i64 min_rows             # smallest number of rows on a side
     i64 min_weight           # smallest weight on a side
+    void* medians            # of a criterion that needs rows: a Medians, see medians.pxd
 
 
 cdef enum MissingRows:

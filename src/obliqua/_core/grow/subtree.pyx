@@ -22,7 +22,8 @@ from obliqua._core.grow.finder cimport (
     FitData, Finder, PlaneStore, store_export, store_free, store_keep,
 )
 from obliqua._core.search.column_lists cimport ColumnLists
-from obliqua._core.search.criterion cimport SQUARED_ERROR
+from obliqua._core.search.criterion cimport ABSOLUTE_ERROR, of_numbers
+from obliqua._core.search.medians cimport Medians, medians_free, medians_init, medians_read
 
 cdef enum:
     OBLIQUE = -3
@@ -94,10 +95,21 @@ cdef void search_columns(ColumnLists columns, const u64* active, i64 start, i64 
                 if constant and varying != NULL:
                     varying[word] &= ~((<u64> 1) << (col & 63))
                 # Two rows can be told apart in one way only, and the first column wins ties.
-                if not constant and end - start == 2 and scorer.code == SQUARED_ERROR:
+                if not constant and end - start == 2 and of_numbers(scorer.code):
                     return
             bits >>= 1
             col += 1
+
+
+cdef void read_node(Medians* medians, ColumnLists columns, const u64* active, i64 start,
+                    i64 end) noexcept nogil:
+    """Reads the rows of a node from a column that may vary there; without one, nothing."""
+    cdef i64 col
+    for col in range(columns.n_cols):
+        if active[col // 64] >> (col & 63) & 1:
+            columns.copy_rows(col, start, end, medians.rows)
+            medians_read(medians, end - start)
+            return
 
 
 cdef int side_for_missing(ColumnLists columns, i64 col, const Cut* cut, i64 weight_left,
@@ -126,6 +138,7 @@ def best_axis_cut(ColumnLists columns, const u64[::1] active, i64 start, i64 end
     Column -1: no cut has a positive score (with `exhaustive`: a score of at least zero).
     """
     cdef Scorer scorer
+    cdef Medians medians
     cdef Cut best
     varying = np.array(active, dtype=np.uint64)
     cdef u64[::1] varying_ = varying
@@ -137,6 +150,12 @@ def best_axis_cut(ColumnLists columns, const u64[::1] active, i64 start, i64 end
         free(scratch)
         free(spare)
         raise MemoryError
+    if code == ABSOLUTE_ERROR and not medians_init(&medians, columns.target, columns.n_rows,
+                                                   end - start):
+        free(scratch)
+        free(spare)
+        raise MemoryError
+    scorer.medians = &medians
     scorer.code = code
     scorer.n_sums = counts.shape[0]
     scorer.n_rows = end - start
@@ -149,8 +168,12 @@ def best_axis_cut(ColumnLists columns, const u64[::1] active, i64 start, i64 end
     best.rows_left = 0
     best.missing = STAND_IN
     with nogil:
+        if code == ABSOLUTE_ERROR:
+            read_node(&medians, columns, &active[0], start, end)
         search_columns(columns, &active[0], start, end, &scorer, exhaustive, scratch, spare, &best,
                        &varying_[0])
+        if code == ABSOLUTE_ERROR:
+            medians_free(&medians)
     free(scratch)
     free(spare)
     column = -1 if best.direction == NOWHERE else best.direction
@@ -248,6 +271,7 @@ cdef class Subtree:
     cdef i32* rows
     cdef i32* row_spare
     cdef PlaneStore planes   # coefficients of all hyperplanes
+    cdef Medians medians     # for a criterion that needs rows
 
     def __cinit__(self, ColumnLists columns, rules, int code, i64 total_weight, i64 largest,
                   Finder finder=None, i32[::1] row_numbers=None):
@@ -257,7 +281,9 @@ cdef class Subtree:
         self.set_words = (columns.n_cols + 63) // 64
         self.scratch = <i64*> malloc(4 * self.target.n_sums * sizeof(i64))
         self.spare = malloc(largest * columns.entry_size())
-        if self.scratch == NULL or self.spare == NULL:
+        if self.scratch == NULL or self.spare == NULL or (
+                code == ABSOLUTE_ERROR
+                and not medians_init(&self.medians, self.target, columns.n_rows, largest)):
             raise MemoryError("no room to grow a tree")
         self.finder = finder
         self.knows_missing = columns.gaps != NULL
@@ -275,6 +301,7 @@ cdef class Subtree:
     def __dealloc__(self):
         free(self.row_spare)
         store_free(&self.planes)
+        medians_free(&self.medians)
         free(self.nodes)
         free(self.found)
         free(self.missing)
@@ -392,12 +419,23 @@ cdef class Subtree:
         scorer.counts = self.sums(node)
         scorer.min_rows = self.limits.min_rows
         scorer.min_weight = self.limits.min_weight
+        scorer.medians = &self.medians
         return scorer
 
     cdef bint is_leaf(self, i64 node) noexcept nogil:
         cdef SubtreeNode* here = &self.nodes[node]
         return must_be_leaf(&self.limits, self.target, self.sums(node), here.end - here.start,
                             weight_of(self.target, self.sums(node)), here.depth)
+
+    cdef void read_rows(self, i64 node) noexcept nogil:
+        """Lets a criterion that needs rows read those of a node."""
+        cdef SubtreeNode* here = &self.nodes[node]
+        if self.rows == NULL:
+            read_node(&self.medians, self.columns, self.slots + here.slot * self.set_words,
+                      here.start, here.end)
+            return
+        memcpy(self.medians.rows, self.rows + here.start, (here.end - here.start) * sizeof(i32))
+        medians_read(&self.medians, here.end - here.start)
 
     cdef bint find_split(self, i64 node) noexcept nogil:
         """Finds the best cut of a node; False if it has none."""
@@ -411,6 +449,8 @@ cdef class Subtree:
         best.score = 0.0
         best.direction = -1
         best.missing = STAND_IN
+        if scorer.code == ABSOLUTE_ERROR:
+            self.read_rows(node)
         if self.rows == NULL or not self.finder.looks_at_axes:
             search_columns(self.columns, active, here.start, here.end, &scorer, False,
                            self.scratch, self.spare, &best, active)

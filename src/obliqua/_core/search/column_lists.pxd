@@ -26,6 +26,7 @@ cdef class ColumnLists:
     cpdef int entry_size(self)
     cdef void mind_signals(self, i64 work) noexcept nogil
 
+    cdef void copy_rows(self, i64 col, i64 start, i64 end, i32* rows) noexcept nogil
     cdef i64 n_missing(self, i64 col, i64 start, i64 end) noexcept nogil
     cdef void scan(self, i64 col, i64 start, i64 end, const Scorer* scorer, bint exhaustive,
                    i64* scratch, void* spare, Cut* best, bint* constant) noexcept nogil

@@ -34,8 +34,10 @@ from obliqua._core.base.types cimport (
     midpoint, u8, u32, u64, view_at,
 )
 from obliqua._core.search.criterion cimport (
-    GINI, SQUARED_ERROR, TWOING, bin_bound, goodness, is_convex, is_narrow,
+    ABSOLUTE_ERROR, GINI, SQUARED_ERROR, TWOING, bin_bound, goodness, is_convex, is_narrow,
+    of_numbers,
 )
+from obliqua._core.search.medians cimport Medians, measure_cuts, median_goodness
 
 ctypedef fused entry:
     u32
@@ -206,7 +208,7 @@ cdef void scan_one_number(const entry* list, i64 n, const Layout* layout, const 
 
 cdef void scan_numbers(const entry* list, i64 n, const Layout* layout, const Scorer* scorer,
                        i64 col, i64* left, Cut* best) noexcept nogil:
-    """The same for several outputs, whose squared errors add up."""
+    """The same for several outputs, whose squared errors add up; and other criteria of sums."""
     cdef int top = 8 * sizeof(entry) - 1
     cdef int j, m = scorer.n_sums - 3
     cdef i64 k, w, row, weight = 0
@@ -231,7 +233,8 @@ cdef void scan_numbers(const entry* list, i64 n, const Layout* layout, const Sco
                 d = fabs((<double> sums[j]) * n_weight - (<double> rest[j]) * (<double> weight))
                 d += lost * (fabs(<double> sums[j]) + (<double> weight))
                 squares += d * d
-            if squares >= bar * ((<double> weight) * (n_weight - (<double> weight))):
+            if scorer.code != SQUARED_ERROR or squares >= bar * (
+                    (<double> weight) * (n_weight - (<double> weight))):
                 left[0] = weight
                 for j in range(m):
                     left[1 + j] = sums[j] + middle[j] * weight
@@ -242,6 +245,27 @@ cdef void scan_numbers(const entry* list, i64 n, const Layout* layout, const Sco
         weight += w
         for j in range(m):
             sums[j] += w * (layout.target.rows[row * m + j] - middle[j])
+
+
+cdef void scan_rows(const entry* list, i64 n, const Layout* layout, const Scorer* scorer, i64 col,
+                    Cut* best) noexcept nogil:
+    """A criterion that needs rows, not sums of them."""
+    cdef int top = 8 * sizeof(entry) - 1
+    cdef Medians* medians = <Medians*> scorer.medians
+    cdef i64 k, weight = 0
+    cdef double score
+    for k in range(n):
+        medians.rows[k] = <i32> (list[k] & layout.row_mask)
+    measure_cuts(medians)
+    for k in range(n):
+        if (list[k] >> top) and k > 0 and allowed(scorer, k, weight):
+            score = median_goodness(scorer, k)
+            if better(score, col, k, best):
+                best.score = score
+                best.direction = col
+                best.rows_left = k
+                best.missing = STAND_IN
+        weight += weight_at(layout.target, medians.rows[k])
 
 
 cdef void scan_range(const entry* list, i64 n, i64 begin, i64 end, const Layout* layout,
@@ -415,6 +439,12 @@ cdef class ColumnLists:
     def __dealloc__(self):
         free(self.entries)
         free(self.side)
+
+    cdef void copy_rows(self, i64 col, i64 start, i64 end, i32* rows) noexcept nogil:
+        """The numbers of the rows in a column's window."""
+        cdef i64 k
+        for k in range(start, end):
+            rows[k - start] = <i32> (entry_at(self, col, k) & self.row_mask)
 
     def release(self):
         """Gives back the memory of the lists; nobody may ask for them again."""
@@ -625,8 +655,11 @@ cdef void scan_list(const entry* list, i64 n, const Layout* layout, const Scorer
             break
     if constant[0]:
         return
-    if scorer.code == SQUARED_ERROR:
-        if layout.target.n_numbers == 1:
+    if scorer.code == ABSOLUTE_ERROR:
+        scan_rows(list, n, layout, scorer, col, best)
+        return
+    if of_numbers(scorer.code):
+        if layout.target.n_numbers == 1 and scorer.code == SQUARED_ERROR:
             scan_one_number(list, n, layout, scorer, col, best)
         else:
             scan_numbers(list, n, layout, scorer, col, scratch, best)

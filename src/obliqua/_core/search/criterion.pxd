@@ -17,15 +17,22 @@ cdef enum:
     MAX_MINORITY = 4
     SUM_MINORITY = 5
     SUM_VARIANCES = 6
-    SQUARED_ERROR = 7        # of numbers; all others are of classes
+    # From here on of numbers, all others are of classes.
+    SQUARED_ERROR = 7
+    POISSON = 8
+    ABSOLUTE_ERROR = 9       # needs rows, see medians.pxd
 
 cdef enum:
     # Up to this weight, products of two sums are exact in 64 bits.
     NARROW_BITS = 31
 
 
+cdef inline bint of_numbers(int code) noexcept nogil:
+    return code >= SQUARED_ERROR
+
+
 cdef inline bint is_convex(int code) noexcept nogil:
-    """Convex in the sums: no optimum lies inside a run of one class, and a bin can be bounded."""
+    """Convex in the sums, so no optimum lies inside a run of one class; and a bound is known."""
     return (code == TWOING or code == GINI or code == ENTROPY or code == SUM_MINORITY
             or code == SQUARED_ERROR)
 

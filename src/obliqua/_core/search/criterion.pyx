@@ -1,6 +1,6 @@
 """Compiled criteria; the formulas and their codes are listed in obliqua/criteria.py."""
 
-from libc.math cimport INFINITY, fabs, log2, sqrt
+from libc.math cimport INFINITY, fabs, log, log1p, log2, sqrt
 from libc.stdlib cimport free, malloc
 
 import numpy as np
@@ -36,6 +36,31 @@ cdef double side_variance(const i64* left, const i64* total, int n_classes, i64 
         first += k * (<double> scratch[c])
         second += k * k * (<double> scratch[c])
     return second - first * first / (<double> n)
+
+
+cdef inline double log_of_rate(double x, double part, double total, double n_part,
+                               double n) noexcept nogil:
+    """The logarithm of (part / n_part) / (total / n), 1 + x / (total n_part) with the excess x."""
+    cdef double off = x / (total * n_part)
+    # Near 1 small differences are not lost; near 0 the part itself is not.
+    return log1p(off) if off > -0.5 else log(part / total * (n / n_part))
+
+
+cdef double poisson_goodness(const i64* left, const i64* total, int n_sums, i64 n_left,
+                             i64 n) noexcept nogil:
+    """Minus infinity if the sum of a side is 0: its logarithm is none."""
+    cdef int c
+    cdef double x, a, b, t, s = 0.0
+    cdef double i = <double> n_left, r = <double> (n - n_left), m = <double> n
+    for c in range(1, n_sums - 2):
+        if left[c] == 0 or left[c] == total[c]:
+            return -INFINITY
+        x = wide_excess(left[c], total[c], n_left, n)
+        a = <double> left[c]
+        b = <double> (total[c] - left[c])
+        t = <double> total[c]
+        s += a * log_of_rate(x, a, t, i, m) + b * log_of_rate(-x, b, t, r, m)
+    return max(s, 0.0) / m
 
 
 cdef double goodness(int code, const i64* left, const i64* total, int n_sums, i64 n_left,
@@ -103,6 +128,8 @@ cdef double goodness(int code, const i64* left, const i64* total, int n_sums, i6
                 x = wide_excess(left[c], total[c], n_left, n)
             s += x * x
         return s / sides / square
+    if code == POISSON:
+        return poisson_goodness(left, total, n_sums, n_left, n)
     # sum of variances: equal shares save nothing, however the sums below are rounded
     s = 0.0
     for c in range(n_sums):
@@ -242,7 +269,7 @@ def py_goodness(int code, const i64[::1] left, const i64[::1] right):
         raise MemoryError
     for c in range(n_classes):
         total[c] = left[c] + right[c]
-        if c == 0 or code != SQUARED_ERROR:
+        if c == 0 or not of_numbers(code):
             n_left += left[c]
             n += total[c]
     result = goodness(code, &left[0], total, n_classes, n_left, n, total + n_classes)
@@ -256,7 +283,7 @@ def py_bound(int code, const i64[::1] left, const i64[::1] inside, const i64[::1
     cdef i64 n_left = 0, n_inside = 0, n = 0
     if not is_convex(code):
         raise ValueError(f"no bound is known for criterion code {code}: it is not convex")
-    for c in range(1 if code == SQUARED_ERROR else left.shape[0]):
+    for c in range(1 if of_numbers(code) else left.shape[0]):
         n_left += left[c]
         n_inside += inside[c]
         n += total[c]

@@ -22,8 +22,10 @@ from obliqua._core.base.sort cimport buffers_free, buffers_reserve, sort_order
 from obliqua._core.base.target cimport Target, add_row, weight_at
 from obliqua._core.base.types cimport Cut, Scorer, View, allowed, better, i32, i64, real, u32
 from obliqua._core.search.criterion cimport (
-    GINI, SQUARED_ERROR, TWOING, bin_bound, goodness, is_convex, is_narrow,
+    ABSOLUTE_ERROR, GINI, SQUARED_ERROR, TWOING, bin_bound, goodness, is_convex, is_narrow,
+    of_numbers,
 )
+from obliqua._core.search.medians cimport Medians, measure_cuts, median_goodness
 
 cdef enum:
     FEW_ROWS = 256           # measured: below this a sort is cheaper than bins
@@ -242,7 +244,7 @@ cdef void scan_sorted_numbers(const double* values, const i32* rows, const Targe
                               Cut* best) noexcept nogil:
     """The same for numbers; `left`: room for four vectors of sums.
 
-    As in `column_lists`, doubles filter and the exact score decides.
+    As in `column_lists`, doubles filter squared errors and the exact score decides.
     """
     cdef int j, m = target.n_numbers
     cdef i64 k, at, row, w, rows_left, weight = before[0]
@@ -267,8 +269,8 @@ cdef void scan_sorted_numbers(const double* values, const i32* rows, const Targe
                 d = fabs((<double> sums[j]) * n_weight - (<double> rest[j]) * (<double> weight))
                 d += lost * (fabs(<double> sums[j]) + (<double> weight))
                 squares += d * d
-            if squares >= best.score * square * SLACK * ((<double> weight)
-                                                         * (n_weight - (<double> weight))):
+            if scorer.code != SQUARED_ERROR or squares >= best.score * square * SLACK * (
+                    (<double> weight) * (n_weight - (<double> weight))):
                 left[0] = weight
                 for j in range(m):
                     left[1 + j] = sums[j] + middle[j] * weight
@@ -286,6 +288,30 @@ cdef void scan_sorted_numbers(const double* values, const i32* rows, const Targe
         weight += w
         for j in range(m):
             sums[j] += w * (target.rows[row * m + j] - middle[j])
+
+
+cdef void scan_sorted_rows(const double* values, const i32* rows, const Target* target,
+                           const u32* order, i64 n, double tolerance, const Scorer* scorer,
+                           i64 direction, Cut* best) noexcept nogil:
+    """The same for a criterion that needs rows: all of the node's."""
+    cdef Medians* medians = <Medians*> scorer.medians
+    cdef i64 k, weight = 0
+    cdef double here, last = 0.0, score
+    for k in range(n):
+        medians.rows[k] = rows[order[k] & 0x7FFFFFFF]
+    measure_cuts(medians)
+    for k in range(n):
+        here = values[order[k] & 0x7FFFFFFF]
+        if k > 0 and here - last > tolerance and allowed(scorer, k, weight):
+            score = median_goodness(scorer, k)
+            if better(score, direction, k, best):
+                best.score = score
+                best.direction = direction
+                best.rows_left = k
+                best.below = last
+                best.above = here
+        last = here
+        weight += weight_at(target, medians.rows[k])
 
 
 # -- bins ------------------------------------------------------------------------------------
@@ -309,7 +335,7 @@ cdef inline i64 weight_in(const Scorer* scorer, const i64* sums) noexcept nogil:
     """The weight in a vector of sums."""
     cdef int c
     cdef i64 weight = 0
-    if scorer.code == SQUARED_ERROR:
+    if of_numbers(scorer.code):
         return sums[0]
     for c in range(scorer.n_sums):
         weight += sums[c]
@@ -500,6 +526,10 @@ cdef void search_values(Workspace* work, i64 n, double tolerance, const Scorer* 
         return
     memset(work.left + n_sums, 0, n_sums * sizeof(i64))
     sort_order(work.values, work.order, n, &work.buffers)
+    if scorer.code == ABSOLUTE_ERROR:
+        scan_sorted_rows(work.values, work.classes, work.target, work.order, n, tolerance, scorer,
+                         direction, best)
+        return
     if work.target != NULL:
         scan_sorted_numbers(work.values, work.classes, work.target, work.order, n,
                             work.left + n_sums, 0, work.left + 2 * n_sums, tolerance, scorer,

@@ -1,17 +1,20 @@
 """One node as Python sees it: its rows, and the steps of the search over them."""
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, NAN
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from obliqua._core.base.sort cimport sort_order
 from obliqua._core.base.target cimport Target, TargetRows, add_row, weight_at, weight_of
 from obliqua._core.base.types cimport Cut, Scorer, View, allowed, i32, i64, make_view, midpoint, u8
-from obliqua._core.search.criterion cimport goodness
+from obliqua._core.search.criterion cimport ABSOLUTE_ERROR, goodness
 from obliqua._core.search.direction cimport (
     Workspace, project, search_values, tolerance_for, workspace_free, workspace_init,
+)
+from obliqua._core.search.medians cimport (
+    Medians, measure_cuts, median_goodness, medians_free, medians_init, medians_read,
 )
 
 
@@ -29,6 +32,7 @@ cdef class NodeSearch:
     cdef const Target* target
     cdef bint weighted
     cdef const i64[::1] counts
+    cdef i64 n_fit           # rows of the fit
     cdef Scorer scorer
 
     def __cinit__(self, Z, const i32[::1] rows, TargetRows target, const i64[::1] counts,
@@ -39,6 +43,7 @@ cdef class NodeSearch:
         self.target = &target.target
         self.weighted = self.target.weights != NULL
         self.counts = counts
+        self.n_fit = target.n_rows
         self.scorer.code = code
         self.scorer.n_sums = self.target.n_sums
         self.scorer.n_rows = n_rows
@@ -63,6 +68,20 @@ cdef class NodeSearch:
             if self.weighted:
                 work.weights[i] = self.target.weights[self.rows[i]]
 
+    cdef bint open_medians(self, Medians* medians, Scorer* scorer) noexcept nogil:
+        """A scorer for one thread, with the node's rows if it needs them; False: no memory."""
+        cdef i64 n = self.rows.shape[0]
+        scorer[0] = self.scorer
+        if scorer.code != ABSOLUTE_ERROR:
+            memset(medians, 0, sizeof(Medians))
+            return True
+        if not medians_init(medians, self.target, self.n_fit, n):
+            return False
+        memcpy(medians.rows, &self.rows[0], n * sizeof(i32))
+        medians_read(medians, n)
+        scorer.medians = medians
+        return True
+
     def search(self, const i64[::1] ptr, const i32[::1] idx, const double[::1] coef, i64 first,
                i64 last, bint exhaustive=False):
         """Best cut over directions first..last-1: (score, direction, rows left, below, above).
@@ -70,6 +89,8 @@ cdef class NodeSearch:
         Direction -1: none has a positive score (`exhaustive`: a score of at least zero).
         """
         cdef Workspace work
+        cdef Medians medians
+        cdef Scorer scorer
         cdef Cut best
         cdef i64 d, n = self.rows.shape[0]
         cdef double largest
@@ -78,6 +99,9 @@ cdef class NodeSearch:
         best.rows_left = 0
         best.below = best.above = 0.0
         if not self.open(&work, n):
+            raise MemoryError("no room to search a node")
+        if not self.open_medians(&medians, &scorer):
+            workspace_free(&work)
             raise MemoryError("no room to search a node")
         with nogil:
             self.gather(&work)
@@ -88,9 +112,10 @@ cdef class NodeSearch:
                                   ptr[d + 1] - ptr[d], work.values)
                 if largest == INFINITY:
                     continue
-                search_values(&work, n, tolerance_for(largest, ptr[d + 1] - ptr[d]), &self.scorer,
+                search_values(&work, n, tolerance_for(largest, ptr[d + 1] - ptr[d]), &scorer,
                               exhaustive, d, &best)
             workspace_free(&work)
+            medians_free(&medians)
         if best.direction == (<i64> 1) << 62:
             best.direction = -1
         return best.score, best.direction, best.rows_left, best.below, best.above
@@ -103,7 +128,12 @@ cdef class NodeSearch:
         scores = np.full(ptr.shape[0] - 1, np.nan)
         cdef double[::1] out = scores
         cdef Workspace work
+        cdef Medians medians
+        cdef Scorer scorer
         if not self.open(&work, n):
+            raise MemoryError("no room to search a node")
+        if not self.open_medians(&medians, &scorer):
+            workspace_free(&work)
             raise MemoryError("no room to search a node")
         with nogil:
             for d in range(ptr.shape[0] - 1):
@@ -118,11 +148,33 @@ cdef class NodeSearch:
                         rows_left += 1
                         add_row(self.target, self.rows[i], work.left)
                 weight = weight_of(self.target, work.left)
-                if allowed(&self.scorer, rows_left, weight):
-                    out[d] = goodness(self.scorer.code, work.left, self.scorer.counts, n_sums,
-                                      weight, self.scorer.weight, work.left + 2 * n_sums)
+                if not allowed(&self.scorer, rows_left, weight):
+                    continue
+                if scorer.code == ABSOLUTE_ERROR:
+                    out[d] = self.score_sides(&scorer, work.values, thresholds[d], rows_left)
+                    continue
+                out[d] = goodness(scorer.code, work.left, scorer.counts, n_sums, weight,
+                                  scorer.weight, work.left + 2 * n_sums)
+                if out[d] == -INFINITY:          # a side that the criterion does not allow
+                    out[d] = NAN
             workspace_free(&work)
+            medians_free(&medians)
         return scores
+
+    cdef double score_sides(self, const Scorer* scorer, const double* values, double threshold,
+                            i64 rows_left) noexcept nogil:
+        """Goodness of a threshold by a criterion that needs rows: those of the left come first."""
+        cdef Medians* medians = <Medians*> scorer.medians
+        cdef i64 i, left = 0, right = rows_left
+        for i in range(self.rows.shape[0]):
+            if values[i] <= threshold:
+                medians.rows[left] = self.rows[i]
+                left += 1
+            else:
+                medians.rows[right] = self.rows[i]
+                right += 1
+        measure_cuts(medians)
+        return median_goodness(scorer, rows_left)
 
     def cuts(self, const i32[::1] idx, const double[::1] coef):
         """Every legal cut along one direction: (rows left, left sums, below, above).
