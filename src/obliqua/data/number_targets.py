@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="Tree")
 
-__all__ = ["Medians", "Rates", "kind_for", "measured_by"]
+__all__ = ["Medians", "Rates", "kind_for", "measured_by", "with_loss"]
 
 
 def measured_by(target: Target, criterion: Criterion) -> Target:
@@ -34,6 +34,11 @@ def measured_by(target: Target, criterion: Criterion) -> Target:
         _check_rates(values)
         low = np.zeros_like(low)
     return kind.on_grid(values, low, float((high - low).max()))
+
+
+def with_loss(target: Target, loss: str) -> Target:
+    """Return a target whose errors are those of a tree with this loss."""
+    return target if target.loss == loss else measured_by(target, NUMBER_CRITERIA[loss])
 
 
 def kind_for(target: Target, criterion: Criterion) -> type[Target]:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from obliqua._typing import FloatArray, Int64Array
+from obliqua.data.number_targets import with_loss
 from obliqua.data.problem import Problem
 from obliqua.data.target import TASKS, Numbers
 from obliqua.prune.division import folds
@@ -303,7 +304,8 @@ class Judge:
 
     def row_errors(self, step: int) -> FloatArray:
         """Return the error of each row with the tree of a step: squared, or the distance."""
-        tree, target = self.path.tree, self.problem.target
+        tree = self.path.tree
+        target = with_loss(self.problem.target, tree.loss)
         assert isinstance(target, Numbers)
         cut = ~tree.is_leaf & (self.path.cut_step <= self.step_of[step])
         # Below a split that is cut, nodes stand for the highest such split above them.

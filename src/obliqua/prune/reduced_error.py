@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from obliqua._typing import FloatArray, Int64Array
-from obliqua.data.number_targets import Medians
+from obliqua.data.number_targets import Medians, with_loss
 from obliqua.data.problem import Problem
 from obliqua.engine.linear_leaves import line_errors
 from obliqua.tree.surgery import collapse
@@ -36,9 +36,10 @@ def add_upwards(tree: Tree, at_leaves: Int64Array) -> Int64Array:
 
 def node_errors(tree: Tree, problem: Problem) -> FloatArray:
     """Return what the rows that reach each node would cost if it were a leaf, in grid units."""
-    rows, target, leaf = problem.target_rows, problem.target, tree.apply(problem.Z)
+    leaf, target = tree.apply(problem.Z), with_loss(problem.target, tree.loss)
     if isinstance(target, Medians):  # sums do not tell
         return target.node_errors(tree, leaf, problem.weights)
+    rows = target.compiled(problem.weights)
     sums = add_upwards(tree, rows.sums_of_groups(leaf, tree.n_nodes))
     if tree.has_lines:
         return np.asarray(sums[:, 0] * line_errors(tree, problem, leaf))
