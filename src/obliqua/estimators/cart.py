@@ -118,11 +118,11 @@ class CartRegressor(BaseTreeRegressor):
 
     Every split compares one feature with a threshold; rows with a value less than or
     equal to it go left. All features and all thresholds are tried, and the split wins that
-    reduces the squared error most; among equals the earlier feature, then the smaller
-    threshold. A leaf predicts the mean of its training rows, or with ``leaf_model="linear"`` a
-    linear function. The tree is pruned on a tenth of the rows, which the seed chooses; nothing
-    else is random. The same data and seed give the same tree, bit for bit, in any order of the
-    rows.
+    reduces the squared error most, or what else `criterion` says; among equals the earlier
+    feature, then the smaller threshold. A leaf predicts the mean of its training rows, with
+    ``criterion="absolute_error"`` their median, or with ``leaf_model="linear"`` a linear function.
+    The tree is pruned on a tenth of the rows, which the seed chooses; nothing else is random. The
+    same data and seed give the same tree, bit for bit, in any order of the rows.
 
     [parameters]
 
@@ -136,12 +136,12 @@ class CartRegressor(BaseTreeRegressor):
 
     Notes
     -----
-    To choose splits, y is rounded to a grid of 2^26 steps between its least and its largest
-    value; nothing is rounded where these are multiples of a power of two that is large enough,
-    as whole numbers are. What leaves predict is the mean of y itself.
+    To choose splits, y is rounded to a grid of 2^26 steps between its least (with "poisson", 0)
+    and its largest value; nothing is rounded where these are multiples of a power of two that is large enough,
+    as whole numbers are. What leaves predict is the mean, or median, of y itself.
 
     Takes qualitative features and missing values, and several outputs: then splits reduce the
-    sum of their squared errors.
+    sum of their errors.
 
     With ``pruning=None`` this is scikit-learn's ``DecisionTreeRegressor``, but for ties.
 

@@ -128,9 +128,9 @@ def _side_by_side(tree: Tree, scion: Tree) -> dict[str, Any]:
     theirs |= {"origin": new_origin, "first_child": first_child}
     joined: dict[str, Any] = {
         "n_features": tree.n_features,
+        "loss": tree.loss,
         "origin_labels": labels,
         "task": tree.task,
-        "loss": tree.loss,
     }
     for name, array in ours.items():
         if name.endswith("_ptr"):
