@@ -319,8 +319,8 @@ were 1.""",
         """\
 The price of a leaf, in squared units of y (with 'absolute_error' in units of y). A number takes
 the place of `pruning`: all rows grow the tree, and the tree with the smallest sum of mean squared
-error (or mean distance) and price of its leaves is taken. 0 prunes nothing at all, as in scikit-learn. `None` lets `pruning`
-decide.""",
+error (or mean distance) and price of its leaves is taken. 0 prunes nothing at all, as in
+scikit-learn. `None` lets `pruning` decide.""",
     ),
 }
 NUMBER_ATTRIBUTES: dict[str, tuple[str, str]] = {

@@ -137,8 +137,8 @@ class CartRegressor(BaseTreeRegressor):
     Notes
     -----
     To choose splits, y is rounded to a grid of 2^26 steps between its least (with "poisson", 0)
-    and its largest value; nothing is rounded where these are multiples of a power of two that is large enough,
-    as whole numbers are. What leaves predict is the mean, or median, of y itself.
+    and its largest value; nothing is rounded where these are multiples of a power of two that is
+    large enough, as whole numbers are. What leaves predict is the mean, or median, of y itself.
 
     Takes qualitative features and missing values, and several outputs: then splits reduce the
     sum of their errors.
