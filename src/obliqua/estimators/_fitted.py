@@ -268,12 +268,13 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
         -------
         ndarray of shape (n_samples,)
             The root of the leaf's mean squared error on its training rows; of several outputs,
-            of the mean over them. It tells of rows that the tree was fitted to, so rows that are
-            new lie further off.
+            of the mean over them. Where leaves say medians, the mean distance from them. It tells
+            of rows that the tree was fitted to, so rows that are new lie further off.
         """
         Z = self._check_rows(X)
         tree = self.model_.trees[0]
-        return np.sqrt(tree.impurity).take(tree.apply(Z, self._n_threads(Z)))
+        spread = np.sqrt(tree.impurity) if tree.loss == "squared_error" else tree.impurity
+        return spread.take(tree.apply(Z, self._n_threads(Z)))
 
     def predict_quantiles(self, X: Any) -> FloatArray:
         """Predict quantiles: those of the training rows in the leaf.

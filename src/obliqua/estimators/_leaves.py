@@ -61,6 +61,11 @@ def leaf_fits(
     """Return what an estimator's leaves may say; `smoothings`: those of constants."""
     criterion = getattr(estimator, "criterion", "squared_error")
     model = checked_model(estimator.leaf_model, problem, criterion)
+    if estimator.leaf_smoothing and criterion == "absolute_error":
+        raise ValueError(
+            "Medians are not smoothed; got leaf_smoothing with criterion='absolute_error'. Take "
+            "criterion='squared_error', or leave leaf_smoothing out."
+        )
     given, smoothing, most = (
         estimator.leaf_penalty,
         estimator.leaf_smoothing,

@@ -19,7 +19,8 @@ from obliqua._core.base.linalg cimport factorise, solve_lower, solve_upper
 from obliqua._core.base.target cimport Target, TargetRows, weight_at
 from obliqua._core.base.types cimport i32, i64, u8
 from obliqua._core.grow.moments cimport (
-    grid_set, moments_add, moments_clear, moments_free, moments_init, moments_mean, moments_scatter,
+    grid_set, moments_add, moments_clear, moments_free, moments_init, moments_mean,
+    moments_scatter,
 )
 from obliqua._core.search.gathered cimport gathered_free, gathered_init
 

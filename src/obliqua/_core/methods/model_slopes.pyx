@@ -245,5 +245,6 @@ cdef class ModelSlopeFinder(SlopeFinder):
         self.plan()
         self.search(self, 0, min(self.n_tasks, self.n_features) * self.n_features, &rough)
         self.axis_score = rough.score
-        self.search(self, self.n_features * self.n_features, self.n_tasks * self.n_features, &rough)
+        self.search(self, self.n_features * self.n_features, self.n_tasks * self.n_features,
+                    &rough)
         return rough.direction >= 0 and self.confirm(rough, best, side)

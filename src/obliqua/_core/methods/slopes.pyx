@@ -202,7 +202,7 @@ cdef class SlopeFinder(DiscriminantFinder):
     cdef double fit_output(self, i64 output) noexcept nogil:
         """Least squares of an output, in `fit`; returns the squared error that is left."""
         cdef i64 p = self.n_features, n = self.gathered.n
-        cdef i64 i, k, at, end, size, w, value, product, low, high, total = 0
+        cdef i64 i, k, at, size, w, value, product, low, high, total = 0
         cdef i64 first_y = 0, square_high = 0, square_low = 0
         cdef int m = self.learnt.n_numbers
         cdef double factor, error
@@ -256,7 +256,7 @@ cdef class SlopeFinder(DiscriminantFinder):
     cdef void plan_bends(self, double error) noexcept nogil:
         """Adds the directions in which what least squares leave over bends most."""
         cdef i64 p = self.n_features, n = self.gathered.n
-        cdef i64 i, j, k, e
+        cdef i64 i, j, k, e, at
         cdef int m = self.learnt.n_numbers
         cdef double weight = <double> self.sums.weights[self.n_classes]
         cdef double mean = 0.0, rest, deviation, x, w
@@ -277,7 +277,8 @@ cdef class SlopeFinder(DiscriminantFinder):
                                   -self.grid.exponent[k])
         memset(bend, 0, p * p * sizeof(double))
         for i in range(n):
-            rest = (<double> self.learnt.rows[<i64> self.gathered.rows[i] * m + self.output]) - mean
+            at = <i64> self.gathered.rows[i] * m + self.output
+            rest = (<double> self.learnt.rows[at]) - mean
             for k in range(p):
                 u[k] = 0.0
                 if self.parts.varies[k]:
