@@ -221,13 +221,17 @@ class _Refinement:
         recipe, key = trials.recipe_of(self.plain), child_key(trials.key, 2000 + k)
         watch = Watch()  # the loss of trials is nobody's business, but they mind the clock
         watch.end = trials.watch.end
+        # Half of the work tells nearly as much.
+        half = replace(
+            recipe,
+            schedule=replace(recipe.schedule, visits=recipe.schedule.visits / 2),
+            between=replace(recipe.between, visits=recipe.between.visits / 2),
+        )
         if shrunk:
             grower = trials.grower_of(self.oblique, self.plain)
-            return refined_tree(train, grower, size, recipe, key, trials.n_threads, watch)
+            return refined_tree(train, grower, size, half, key, trials.n_threads, watch)
         nested = trials.grown[self.plain, self.oblique, k]
-        # Sizes are compared among each other: half of the work tells as much.
-        half = replace(recipe.schedule, visits=recipe.schedule.visits / 2)
-        known = (half, recipe.max_features, key, trials.n_threads, watch, recipe)
+        known = (half.schedule, half.max_features, key, trials.n_threads, watch, half)
         return refine_only(nested.at(max(len(nested) - size, 0)), train, *known)
 
 
