@@ -147,6 +147,42 @@ OB_VERSIONS static void ob_places(const double *z, int32_t *place, int64_t n, do
     }
 }
 
+/* Rows that are looked at together where products of columns are added up. */
+#define OB_BEND 64
+
+/* One column of a block of rows for products: x in units of the grid about its centre, taken off
+ * `rest` as far as `fit` explains it, and in whole steps, none beyond `far`, in u. */
+OB_VERSIONS static void ob_bend_column(double *restrict u, double *restrict rest, const double *x,
+                                       double shift, double unit, double centre, double fit,
+                                       double steps, double far, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        const double z = (x[i] - shift) * unit - centre;
+        double step = rint(z * steps);
+        rest[i] -= fit * z;
+        step = step < far ? step : far;
+        u[i] = step > -far ? step : -far;
+    }
+}
+
+/* Adds the products of all pairs of columns of a block to the lower triangle of `sums`, times w.
+ * All are whole numbers below 2^53 in sum, so that their order does not matter. What stands behind
+ * the last row of a block is 0. */
+OB_VERSIONS static void ob_bend_products(double *restrict sums, const double *u, const double *w,
+                                         int64_t p) {
+    double weighed[OB_BEND];
+    for (int64_t j = 0; j < p; j++) {
+        for (int i = 0; i < OB_BEND; i++)
+            weighed[i] = w[i] * u[j * OB_BEND + i];
+        for (int64_t k = 0; k <= j; k++) {
+            double lane[4] = {0.0, 0.0, 0.0, 0.0};
+            for (int i = 0; i < OB_BEND; i += 4)
+                for (int l = 0; l < 4; l++)
+                    lane[l] += weighed[i + l] * u[k * OB_BEND + i + l];
+            sums[j * p + k] += (lane[0] + lane[1]) + (lane[2] + lane[3]);
+        }
+    }
+}
+
 /* q[i] = (x[i] - shift) * scale, rounded to a whole number of at most 2^24. */
 OB_VERSIONS static void ob_whole(double *q, const double *x, double shift, double scale,
                                  int64_t n) {

@@ -28,6 +28,7 @@ cdef class SlopeFinder(DiscriminantFinder):
     cdef double* reach       # and its standard deviation, in units of the grid
     cdef double* bend        # sums of products of two features, times what is left over
     cdef double* eigen       # eigenvalues, and scratch memory
+    cdef double* block       # a block of rows, in steps
 
     cdef void slice_rows(self, const i32* rows, i64 n) noexcept nogil
     cdef void widest_output(self, const i32* rows, i64 n) noexcept nogil

@@ -38,7 +38,11 @@ from obliqua._core.search.direction cimport workspace_free, workspace_init
 from obliqua._core.search.gathered cimport gathered_fill, search_gathered
 
 cdef extern from "loops.h" nogil:
+    enum: OB_BEND
     void ob_whole(double* q, const double* x, double shift, double scale, i64 n)
+    void ob_bend_column(double* u, double* rest, const double* x, double shift, double unit,
+                        double centre, double fit, double steps, double far, i64 n)
+    void ob_bend_products(double* sums, const double* u, const double* w, i64 p)
 
 cdef double SLACK = 1.0 - 1e-12          # a filter rejects only what is worse beyond doubt
 cdef double FAR = 4.0                    # standard deviations beyond which a rest counts no more
@@ -62,7 +66,7 @@ cdef class SlopeFinder(DiscriminantFinder):
         self.row_unit = settings.row_unit
         self.price = settings.price
         workspace_free(&self.memory.work)
-        self.moment = <double*> malloc((p * p + 9 * p) * sizeof(double))
+        self.moment = <double*> malloc((p * p + 9 * p + p * OB_BEND) * sizeof(double))
         if not helper:
             self.slice_ = <i32*> malloc(rows.n_rows * sizeof(i32))
         if (self.moment == NULL or (self.slice_ == NULL and not helper)
@@ -74,6 +78,7 @@ cdef class SlopeFinder(DiscriminantFinder):
         self.reach = self.centre + p
         self.eigen = self.reach + p
         self.bend = self.eigen + 5 * p
+        self.block = self.bend + p * p
         self.reserve(self.most_directions())     # there may be more than of discriminants
 
     def __dealloc__(self):
@@ -259,10 +264,11 @@ cdef class SlopeFinder(DiscriminantFinder):
         cdef i64 i, j, k, e, at
         cdef int m = self.learnt.n_numbers
         cdef double weight = <double> self.sums.weights[self.n_classes]
-        cdef double mean = 0.0, rest, deviation, x, w
+        cdef double mean = 0.0, rest, deviation, x
         cdef double* bend = self.bend
-        cdef double* u = self.eigen
-        cdef i64 first_y = 0
+        cdef double[OB_BEND] rests
+        cdef double[OB_BEND] weights
+        cdef i64 first_y = 0, first = 0, size
         cdef double shrink = 1.0
         for i in range(n):
             first_y += self.weight_in_sums(i) * <i64> self.learnt.rows[
@@ -276,23 +282,25 @@ cdef class SlopeFinder(DiscriminantFinder):
             self.reach[k] = ldexp(moments_spread(&self.sums, self.n_classes, &self.grid, k),
                                   -self.grid.exponent[k])
         memset(bend, 0, p * p * sizeof(double))
-        for i in range(n):
-            at = <i64> self.gathered.rows[i] * m + self.output
-            rest = (<double> self.learnt.rows[at]) - mean
+        memset(self.block, 0, p * OB_BEND * sizeof(double))
+        while first < n:
+            size = min(n - first, <i64> OB_BEND)
+            for i in range(size):
+                at = <i64> self.gathered.rows[first + i] * m + self.output
+                rests[i] = (<double> self.learnt.rows[at]) - mean
             for k in range(p):
-                u[k] = 0.0
                 if self.parts.varies[k]:
-                    x = (ldexp(self.gathered.columns[k * n + i] - self.grid.shift[k],
-                               -self.grid.exponent[k]) - self.centre[k])
-                    rest -= self.fit[k] * x
-                    x = rint(x / self.reach[k] * FEATURE_STEPS)
-                    u[k] = min(max(x, -FAR_OUT * FEATURE_STEPS), FAR_OUT * FEATURE_STEPS)
-            rest = rint(min(max(rest / deviation, -FAR), FAR) * REST_STEPS)
-            w = rint(shrink * <double> self.weight_in_sums(i)) * rest
-            for j in range(p):
-                x = w * u[j]
-                for k in range(j + 1):
-                    bend[j * p + k] += x * u[k]
+                    ob_bend_column(self.block + k * OB_BEND, rests,
+                                   self.gathered.columns + k * n + first, self.grid.shift[k],
+                                   ldexp(1.0, -self.grid.exponent[k]), self.centre[k],
+                                   self.fit[k], FEATURE_STEPS / self.reach[k],
+                                   FAR_OUT * FEATURE_STEPS, size)
+            memset(weights, 0, sizeof(weights))
+            for i in range(size):
+                rest = rint(min(max(rests[i] / deviation, -FAR), FAR) * REST_STEPS)
+                weights[i] = rint(shrink * <double> self.weight_in_sums(first + i)) * rest
+            ob_bend_products(bend, self.block, weights, p)
+            first += size
         for j in range(p):
             for k in range(j + 1):
                 bend[j * p + k] *= self.reach[j] * self.reach[k]
