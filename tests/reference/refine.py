@@ -135,6 +135,103 @@ def by_differences(tree: Any, X: Floats, y: Any, weight: Any, how: Loss) -> tupl
     return found[0], found[1]
 
 
+# --- the same where numbers are learnt -------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Numbers to learn, a column for each output, and the columns of the leaves' functions.
+
+    The last of these is a column of ones. ``narrow``: 1 / (2 s^2).
+    """
+
+    y: Floats
+    u: Floats
+    narrow: float
+
+    def said(self, lines: Floats, row: int) -> Floats:
+        """What each leaf says of a row: (leaves, outputs); `lines`: (leaves, outputs, columns)."""
+        return np.asarray(lines @ self.u[row])
+
+    def likely(self, lines: Floats, row: int) -> Floats:
+        """How likely each leaf makes a row."""
+        errors = ((self.said(lines, row) - self.y[row]) ** 2).sum(axis=1)
+        return np.asarray(np.exp(-self.narrow * errors))
+
+
+def number_loss(tree: Any, X: Floats, numbers: Lines, weight: Any, how: Loss) -> float:
+    """The mean loss of the rows, and what normals cost; `tree`: (child, w, lines)."""
+    child, w, lines = tree
+    total = 0.0
+    for place, (row, share) in enumerate(zip(X, weight, strict=True)):
+        likely = numbers.likely(lines, place)
+        found = reaches(child, gates(w, row, how.beta), how.rare)
+        v = sum(reach * likely[leaf] for leaf, _, reach in found)
+        total -= share * np.log(v + how.floor)
+    total /= len(X)
+    if how.decay is not None and how.pulled is not None:
+        total += 0.5 * float((how.decay[:, None] * how.pulled * w**2).sum())
+    return total
+
+
+def number_gradient(tree: Any, X: Floats, numbers: Lines, weight: Any, how: Loss) -> Floats:
+    """The gradient of the loss by the normals."""
+    child, w, lines = tree
+    of_w = np.zeros_like(w)
+    for place, (row, share) in enumerate(zip(X, weight, strict=True)):
+        g, likely = gates(w, row, how.beta), numbers.likely(lines, place)
+        found = reaches(child, g, how.rare)
+        v = sum(reach * likely[leaf] for leaf, _, reach in found)
+        for leaf, way, reach in found:
+            for node, side in way:
+                log_slope = how.beta * (1.0 - g[node] if side else -g[node])
+                of_w[node] -= share / (v + how.floor) * reach * likely[leaf] * log_slope * row
+    of_w /= len(X)
+    if how.decay is not None and how.pulled is not None:
+        of_w += how.decay[:, None] * how.pulled * w
+    return of_w if how.mask is None else of_w * how.mask
+
+
+def number_differences(tree: Any, X: Floats, numbers: Lines, weight: Any, how: Loss) -> Floats:
+    """The same from central differences of the loss."""
+    child, w, lines = tree
+    slope = np.zeros_like(w)
+    for place in np.ndindex(w.shape):
+        ends = []
+        for step in (-1e-6, 1e-6):
+            moved = w.copy()
+            moved[place] += step
+            ends.append(number_loss((child, moved, lines), X, numbers, weight, how))
+        slope[place] = (ends[1] - ends[0]) / 2e-6
+    return slope
+
+
+LITTLE = 1e-2  # rows of which a leaf has a smaller share are left out of its function
+
+
+def leaf_shares(tree: Any, X: Floats, numbers: Lines, weight: Any, how: Loss) -> Floats:
+    """With what weight each row enters the function of each leaf: (rows, leaves)."""
+    child, w, lines = tree
+    shares = np.zeros((len(X), len(lines)))
+    for place, (row, share) in enumerate(zip(X, weight, strict=True)):
+        likely = numbers.likely(lines, place)
+        found = reaches(child, gates(w, row, how.beta), how.rare)
+        v = sum(reach * likely[leaf] for leaf, _, reach in found)
+        for leaf, _, reach in found:
+            part = reach * likely[leaf] / (v + how.floor)
+            shares[place, leaf] = share * part if part > LITTLE else 0.0
+    return shares
+
+
+def solved_line(numbers: Lines, weight: Floats, penalty: float) -> tuple[Floats, float]:
+    """Least squares of the rows with these weights: (outputs, columns), and the squared error."""
+    u, y = numbers.u, numbers.y
+    matrix = u.T @ (weight[:, None] * u)
+    matrix += np.diag([penalty + 1e-9 * weight.sum()] * (u.shape[1] - 1) + [0.0])
+    line = np.linalg.solve(matrix, u.T @ (weight[:, None] * y)).T
+    return line, float((weight[:, None] * (y - u @ line.T) ** 2).sum())
+
+
 @dataclass
 class Adam:
     """Adam with moments that start at 0, which the first steps make up for."""
@@ -242,7 +339,7 @@ class Hard:
 
     def without_empty(self, tree: Any) -> Any:
         """The tree without splits that all rows pass on one side."""
-        reached = set(self.counts(tree))
+        reached = {self.leaf(tree, row) for row in range(len(self.y))}
 
         def kept(part: Any) -> Any:
             if isinstance(part, int):
@@ -280,6 +377,68 @@ class Hard:
             tree = self.one_round(tree, n_leaves(tree) - most, level_order)
             tree = self.without_empty(tree)
         return tree
+
+
+@dataclass(frozen=True, eq=False)
+class HardNumbers(Hard):
+    """The same where leaves say functions of least squares; errors are squared ones.
+
+    Here ``y`` counts the rows only; ``units`` are their weights.
+    """
+
+    numbers: Lines
+    penalty: float
+
+    def members(self, tree: Any) -> dict[int, list[int]]:
+        """The rows of each leaf that has any."""
+        found: dict[int, list[int]] = {}
+        for row in range(len(self.y)):
+            found.setdefault(self.leaf(tree, row), []).append(row)
+        return found
+
+    def fit(self, rows: list[int]) -> tuple[Floats, float]:
+        """The function of some rows, and the squared error that it leaves."""
+        weight = np.zeros(len(self.y))
+        weight[rows] = self.units[rows]
+        return solved_line(self.numbers, weight, self.penalty)
+
+    def least_errors(self, tree: Any) -> float:
+        """The squared errors of the leaves' own functions."""
+        return sum(self.fit(rows)[1] for rows in self.members(tree).values())
+
+    def cost(self, row: int, line: Floats, limits: tuple[float, float]) -> float:
+        """What a row costs in a leaf, which says nothing beyond its limits."""
+        said = np.clip(line @ self.numbers.u[row], *limits)
+        return float(self.units[row] * ((said - self.numbers.y[row]) ** 2).sum())
+
+    def change(self, tree: Any, node: int, kept: int) -> float:
+        """What it costs that only one side of a node stays (0, 1), or a leaf (2)."""
+        (split,) = (part for part in splits(tree) if part[0] == node)
+        members = self.members(tree)
+        if kept == 2:
+            below = [rows for leaf, rows in members.items() if leaf in leaves(split)]
+            together = [row for rows in below for row in rows]
+            return self.fit(together)[1] - sum(self.fit(rows)[1] for rows in below)
+        lines = {leaf: self.fit(rows)[0] for leaf, rows in members.items()}
+        limits = {
+            leaf: (float(self.numbers.y[rows].min()), float(self.numbers.y[rows].max()))
+            for leaf, rows in members.items()
+        }
+        other = replaced(tree, {node: split[1 + kept]})
+        change = 0.0
+        for row in range(len(self.y)):
+            before, after = self.leaf(tree, row), self.leaf(other, row)
+            if after != before:
+                if after not in lines:
+                    return float("inf")
+                change += self.cost(row, lines[after], limits[after])
+                change -= self.cost(row, lines[before], limits[before])
+        return change
+
+
+def leaves(tree: Any) -> list[int]:
+    """The leaves of a tree."""
+    return [tree] if isinstance(tree, int) else leaves(tree[1]) + leaves(tree[2])
 
 
 # --- things to try them on -------------------------------------------------------------------

@@ -287,7 +287,8 @@ cdef class Descent:
     cdef int make_room(self, int64_t n_nodes, int64_t n_leaves) except -1:
         """Makes room for the rows that each thread notes at nodes and leaves.
 
-        Blocks of one thread come one after another, so that they have the same room.
+        Blocks of one thread come one after another, so that they have the same room; but where
+        numbers are learnt, what they have noted at leaves is read when all are done.
         """
         # One more than its rows, because what is handed on may be written over once.
         cdef int64_t capacity = (self.size + self.n_lists - 1) // self.n_lists + 1
@@ -297,7 +298,8 @@ cdef class Descent:
         for k in range(self.n_threads):
             for b in range(self.n_lists * k // self.n_threads,
                            self.n_lists * (k + 1) // self.n_threads):
-                if b == self.n_lists * k // self.n_threads:
+                if (b == self.n_lists * k // self.n_threads
+                        or self.tree.soft.number != NULL):
                     self.make_lists(b, n_nodes, n_leaves, capacity)
                 else:
                     self.reached[b] = self.reached[b - 1]
