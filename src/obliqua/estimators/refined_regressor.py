@@ -327,7 +327,8 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
         """Return the fewest rows of a leaf, by weight."""
         if self.min_samples_leaf is None:
             return LEAST_LINE_ROWS if lines else LEAST_ROWS
-        return float(number_of_rows(self.min_samples_leaf, problem.n_rows))
+        counted = problem.total_weight * problem.row_unit  # a weight of 2 is a repeated row
+        return float(number_of_rows(self.min_samples_leaf, round(counted)))
 
     def _rules(self, problem: Problem, n_leaves: int, depth: int, lines: bool) -> Any:
         """Return the limits of growth; `depth`: of the node where it starts."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from obliqua._core.refine.soft import (
     raising_costs,
 )
 from obliqua._typing import AnyArray, BoolArray, FloatArray
+from obliqua.data.target import Numbers
 from obliqua.data.threads import over_rows
 from obliqua.refine.draft import Draft, renumbered
 from obliqua.refine.rows import SoftRows
@@ -79,6 +80,8 @@ class _Raised(ABC):
     weight: AnyArray
     errors: AnyArray
     as_leaf: AnyArray
+    #: Errors that differ by no more than this share of those of the root are equal.
+    rounding: ClassVar[float] = 0.0
 
     def __init__(self, draft: Draft, rows: SoftRows) -> None:
         self.whole = draft
@@ -219,8 +222,9 @@ class _Raised(ABC):
         """Make leaves of splits that save no error, the highest of them first."""
         ways: dict[int, int] = {}
         covered: set[int] = set()
+        slack = self.rounding * float(self.as_leaf[self.root])
         for node in self.order:
-            if node in covered or self.as_leaf[node] <= self.errors[node]:
+            if node in covered or self.as_leaf[node] <= self.errors[node] + slack:
                 if node not in covered:
                     ways[node] = LEAF
                 covered.update(side for side in self.child[node].tolist() if side >= 0)
@@ -250,6 +254,8 @@ class _RaisedOfClasses(_Raised):
 
 class _RaisedOfNumbers(_Raised):
     """A draft whose leaves say constants or linear functions; errors are squared ones."""
+
+    rounding = Numbers.rounding
 
     def _count(self) -> None:
         numbers = self.rows.numbers
