@@ -219,3 +219,15 @@ def test_threads_order_and_weights_change_no_bit(seed: int) -> None:
     repeated = problem.take(np.repeat(np.arange(problem.n_rows), problem.weights))
     again = grown(replace(repeated, weights=None, row_counts=None))
     assert replace(again, n_samples=tree.n_samples) == tree
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_nothing_is_cut_without_gain(n_threads: int) -> None:
+    """A line needs no cut, even where cuts without gain are allowed; constants would gain."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    problem = encode_numbers(X, X @ [2.0, -1.0])
+    rules = Rules(zero_gain=True, min_samples_leaf=5)
+    with threads_everywhere():
+        tree = grow(problem, Proposals(ModelSlopes()), "squared_error", rules, n_threads=n_threads)
+    assert tree.n_leaves == 1

@@ -206,7 +206,8 @@ def _numbers(
 ) -> SoftNumbers:
     """Standardise the numbers, and lay out the columns of the functions of leaves."""
     assert isinstance(problem.target, Numbers)
-    values = problem.target.values[rows]
+    # Above the least: a shift of the numbers that rounds none of them changes nothing.
+    values = problem.target.values[rows] - problem.target.low
     mean = (share[:, None] * values).sum(axis=0)
     deviation = float(np.sqrt((share[:, None] * (values - mean) ** 2).sum())) or 1.0
     mean, deviation = round_significant(mean), float(round_significant(np.array([deviation]))[0])
@@ -347,7 +348,7 @@ def _middle(values: FloatArray, mean: float, sd: float) -> tuple[float, float, b
     """Return the same, of the middle nine tenths."""
     low, high = np.quantile(values, (0.05, 0.95)).tolist()
     middle = values[(values >= low) & (values <= high)]
-    spread = float(middle.std())
+    spread = float(middle.std()) if len(middle) else 0.0  # two values leave nothing between
     if 0.0 < spread < sd / NUMBERS_HEAVY:
         return float(middle.mean()), spread, True
     return mean, sd, False

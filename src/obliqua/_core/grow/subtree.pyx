@@ -446,12 +446,13 @@ cdef class Subtree:
         cdef double share = (<double> scorer.weight) / (<double> self.limits.total_weight)
         cdef double axis_score
         cdef bint oblique = False
+        cdef bint with_columns = self.rows == NULL or not self.finder.looks_at_axes
         best.score = 0.0
         best.direction = -1
         best.missing = STAND_IN
         if scorer.code == ABSOLUTE_ERROR:
             self.read_rows(node)
-        if self.rows == NULL or not self.finder.looks_at_axes:
+        if with_columns:
             search_columns(self.columns, active, here.start, here.end, &scorer, False,
                            self.scratch, self.spare, &best, active)
         axis_score = best.score
@@ -460,7 +461,7 @@ cdef class Subtree:
             oblique = self.finder.find(&self.data, self.rows + here.start, here.end - here.start,
                                        &scorer, &best, self.columns.side)
             axis_score = self.finder.axis_score
-        if best.direction < 0 and self.limits.zero_gain:
+        if best.direction < 0 and self.limits.zero_gain and with_columns:
             best.direction = NOWHERE
             best.rows_left = 0
             search_columns(self.columns, active, here.start, here.end, &scorer, True,
