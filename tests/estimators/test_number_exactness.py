@@ -1,4 +1,4 @@
-"""What must change no bit of a regressor's tree: threads, order, weights as repeats, units, files."""
+"""What changes no bit of a regressor: threads, order, weights as repeats, units, files."""
 
 from __future__ import annotations
 

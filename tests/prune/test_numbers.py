@@ -1,4 +1,4 @@
-"""Pruning where numbers are learnt, constants and linear functions in the leaves, against twins."""
+"""Pruning where numbers are learnt, constants and functions in the leaves, against twins."""
 
 from __future__ import annotations
 
