@@ -21,6 +21,7 @@ from obliqua.engine.moments import feature_scale
 from obliqua.engine.proposals import Proposals
 from obliqua.engine.rules import Rules
 from obliqua.methods.slopes import Slopes
+from obliqua.tree.layout import MissingSide
 from obliqua.tree.tree import Tree
 from problems import examples
 from reference import search
@@ -217,17 +218,25 @@ def first_split(problem: Problem, proposals: Proposals, min_rows: int, **options
     return grow(problem, proposals, "squared_error", rules, **options)
 
 
-def chosen(problem: Problem, X: Any, proposals: Proposals, min_rows: int) -> tuple[Any, Any]:
-    """All candidates of the root, single columns first, and the twin's choice."""
-    _, planes = proposed(problem, proposals)
-    candidates = search.axes(problem.n_features) + [
-        search.Direction(tuple(idx.tolist()), tuple(coef.tolist())) for idx, coef in planes
-    ]
+def node_of(problem: Problem, price: float, min_rows: int = 1) -> twin.Node:
     weights = weights_of(problem)
     n_rows = problem.row_unit * float(sum(weights))
-    grid = problem.target.grid.tolist()
-    price = proposals.proposer.price
-    return candidates, twin.best_cut(X, grid, weights, candidates, n_rows, price, min_rows)
+    return twin.Node(problem.target.grid.tolist(), weights, n_rows, price, min_rows)
+
+
+def slanted(problem: Problem, proposals: Proposals) -> list[search.Direction]:
+    """The directions that are proposed for the root."""
+    return [
+        search.Direction(tuple(idx.tolist()), tuple(coef.tolist()))
+        for idx, coef in proposed(problem, proposals)[1]
+    ]
+
+
+def chosen(problem: Problem, X: Any, proposals: Proposals, min_rows: int) -> tuple[Any, Any]:
+    """All candidates of the root, single columns first, and the twin's choice."""
+    candidates = search.axes(problem.n_features) + slanted(problem, proposals)
+    node = node_of(problem, proposals.proposer.price, min_rows)
+    return candidates, node.best(X, candidates)
 
 
 @examples(150)
@@ -276,6 +285,40 @@ def test_the_split_with_levels_and_gaps(seed: int, n: int, weighted: bool) -> No
     assert tuple(tree.coef.tolist()) == candidates[best.number].coef
     assert tree.gain[0] == best.worth * problem.target.gain_unit
     assert set(np.flatnonzero(tree.apply(problem.Z) == 1).tolist()) == best.left
+
+
+@examples(80)
+@given(seed=seeds, n=st.integers(30, 80), weighted=st.booleans(), gaps=st.sampled_from([0.1, 0.3]))
+def test_gaps_go_to_the_better_side(seed: int, n: int, weighted: bool, gaps: float) -> None:
+    """The best direction is tried in three ways; then it must beat the best single column."""
+    problem = replace(odd(table(seed, n, 1, weighted), seed, gaps), sides=True)
+    slopes = Slopes(price=0.25, min_rows=None)
+    proposals = Proposals(slopes, scale="standard")
+    rows = np.arange(n, dtype=np.int32)
+    X = np.array(CodedColumns(problem).at(rows, problem.counts).problem.Z)
+    node, directions = node_of(problem, slopes.price), slanted(problem, proposals)
+    axis = first_split(problem, Proposals(Slopes(min_rows=10**6)), 1)
+    rough = node.best(X, directions)
+    ways: list[Any] = [None]
+    if rough is not None:
+        winner = directions[rough.number]
+        gone = np.isnan(np.array(problem.Z)[:, list(winner.idx)]).any(axis=1)
+        ways = node.sides(X, winner, gone)
+    worth = [0.0 if way is None else way.worth * problem.target.gain_unit for way in ways]
+    tree = first_split(problem, proposals, 1)
+    if not max(worth) > axis.gain[0]:
+        assert tree.gain[0] == axis.gain[0]
+        assert len(tree.coef_idx) == 1
+        return
+    best = ways[worth.index(max(worth))]
+    assert tree.gain[0] == max(worth)
+    assert tuple(tree.coef.tolist()) == winner.coef
+    assert set(np.flatnonzero(tree.apply(problem.Z) == 1).tolist()) == best.left
+    if len(ways) == 3:  # of equals the stand-in wins, then the right side
+        assert (
+            tree.missing_side[0]
+            == (0, MissingSide.RIGHT, MissingSide.LEFT)[worth.index(max(worth))]
+        )
 
 
 # --- larger trees -------------------------------------------------------------------------

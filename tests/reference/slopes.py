@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,39 +143,67 @@ def priced(goodness: float, variance: float, n_rows: float, n_coef: int, price: 
     return goodness - share * (variance - goodness)
 
 
-def best_cut(
-    X: Floats,
-    grid: Sequence[Sequence[int]],
-    weights: Sequence[int],
-    directions: Sequence[search.Direction],
-    n_rows: float,
-    price: float,
-    min_rows: int = 1,
-) -> Chosen | None:
-    """The cut of the largest worth; of equals the earlier direction, then fewer rows left."""
-    n = sum(weights)
-    total = [
-        sum(w * k for w, k in zip(weights, column, strict=True))
-        for column in zip(*grid, strict=True)
-    ]
-    variance = nearest(numbers.squared_error(grid, weights) * n) / float(n) / float(n)
-    best: Chosen | None = None
-    for number, direction in enumerate(directions):
-        z, tolerance = search.project(X, direction)
+@dataclass(frozen=True)
+class Node:
+    """What the cuts of a node are judged by: numbers, whole weights, the price of coefficients.
+
+    ``n_rows``: as how many rows all of them count.
+    """
+
+    grid: Sequence[Sequence[int]]
+    weights: Sequence[int]
+    n_rows: float
+    price: float
+    min_rows: int = 1
+
+    @property
+    def variance(self) -> float:
+        n = sum(self.weights)
+        return nearest(numbers.squared_error(self.grid, self.weights) * n) / float(n) / float(n)
+
+    def along(self, z: Floats, tolerance: float, n_coef: int, number: int = 0) -> Chosen | None:
+        """The cut of the largest worth between some values; of equals, that with fewer left."""
+        n, variance = sum(self.weights), self.variance
+        total = [
+            sum(w * k for w, k in zip(self.weights, column, strict=True))
+            for column in zip(*self.grid, strict=True)
+        ]
         order = np.argsort(z, kind="stable").tolist()
         n_left, left = 0, [0] * len(total)
+        best: Chosen | None = None
         for cut, row in enumerate(order[:-1], 1):
-            n_left += weights[row]
-            left = [s + weights[row] * k for s, k in zip(left, grid[row], strict=True)]
+            n_left += self.weights[row]
+            left = [s + self.weights[row] * k for s, k in zip(left, self.grid[row], strict=True)]
             below, above = float(z[row]), float(z[order[cut]])
-            if not above - below > tolerance or min(cut, len(order) - cut) < min_rows:
+            if not above - below > tolerance or min(cut, len(order) - cut) < self.min_rows:
                 continue
             score = numbers.goodness(left, total, n_left, n)
-            worth = priced(score, variance, n_rows, len(direction.idx), price)
+            worth = priced(score, variance, self.n_rows, n_coef, self.price)
             if worth > (0.0 if best is None else best.worth):
                 threshold = search.midpoint(below, above)
                 best = Chosen(worth, number, threshold, frozenset(order[:cut]))
-    return best
+        return best
+
+    def best(self, X: Floats, directions: Sequence[search.Direction]) -> Chosen | None:
+        """The cut of the largest worth; of equals the earlier direction."""
+        best: Chosen | None = None
+        for number, direction in enumerate(directions):
+            z, tolerance = search.project(X, direction)
+            found = self.along(z, tolerance, len(direction.idx), number)
+            if found is not None and found.worth > (0.0 if best is None else best.worth):
+                best = found
+        return best
+
+    def sides(self, X: Floats, direction: search.Direction, gone: Any) -> list[Chosen | None]:
+        """The best cut with stand-ins, and with all rows that miss something on the right, left.
+
+        They count as the last or the first of the others.
+        """
+        z, tolerance = search.project(X, direction)
+        ways = [z]
+        if gone.any() and not gone.all():
+            ways += [np.where(gone, z[~gone].max(), z), np.where(gone, z[~gone].min(), z)]
+        return [self.along(way, tolerance, len(direction.idx)) for way in ways]
 
 
 def nearest(value: Fraction) -> float:
