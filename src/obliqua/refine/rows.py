@@ -101,7 +101,7 @@ class SoftNumbers:
     # (n_rows, stride): columns about their mean, a column of ones, zeros
     u: Float32Array
     n_columns: int  # of them, that of ones included
-    penalty: float  # on coefficients, in rows
+    penalty: float  # on coefficients, in units of the weights of different rows
 
     @property
     def n_outputs(self) -> int:
@@ -197,12 +197,16 @@ def soft_rows(
         order,
         starts,
         n_threads,
-        None if of_classes else _numbers(problem, first, share, penalty),
+        None if of_classes else _numbers(problem, first, share, penalty, units),
     )
 
 
 def _numbers(
-    problem: Problem, rows: Int64Array, share: FloatArray, penalty: float | None
+    problem: Problem,
+    rows: Int64Array,
+    share: FloatArray,
+    penalty: float | None,
+    units: Int64Array,
 ) -> SoftNumbers:
     """Standardise the numbers, and lay out the columns of the functions of leaves."""
     assert isinstance(problem.target, Numbers)
@@ -217,7 +221,9 @@ def _numbers(
     u[:, :q] = model - (share[:, None] * model).sum(axis=0)
     u[:, q] = 1.0
     y = ((values - mean) / deviation).astype(np.float32)
-    return SoftNumbers(y, u, q + 1, 0.0 if penalty is None else penalty)
+    # In rows, of which there may be more than different ones, whose mean weight is 1 here.
+    counted = float(units.sum()) * problem.row_unit
+    return SoftNumbers(y, u, q + 1, 0.0 if penalty is None else penalty * (len(rows) / counted))
 
 
 def _leave_where_unknown(problem: Problem, rows: Int64Array, columns: WeightColumns) -> None:
