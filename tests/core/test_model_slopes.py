@@ -36,29 +36,12 @@ def grid_of(problem: Problem) -> Any:
 # --- one function -------------------------------------------------------------------------
 
 
-@examples(120)
-@given(
-    seed=seeds,
-    n=st.integers(1, 60),
-    weighted=st.booleans(),
-    penalty=penalties,
-    few=st.booleans(),
-    shift=st.sampled_from([0, 0, 3]),
-)
-def test_ridge(seed: int, n: int, weighted: bool, penalty: float, few: bool, shift: int) -> None:
-    problem = table(seed, max(n, 6), 1, weighted)
-    rng = np.random.default_rng(seed)
-    rows = rng.permutation(problem.n_rows)[:n].astype(np.int32)
-    U = model_rows(problem).matrix
-    wanted = (rng.random(U.shape[1]) < 0.5).astype(np.uint8) if few else None
-    if weighted and shift:  # weights of whole multiples lose nothing when they are shortened
-        assert problem.weights is not None
-        problem = replace(problem, weights=problem.weights << shift)
-    shift = shift if weighted else 0
+def assert_ridge(problem: Problem, rows: Any, penalty: float, wanted: Any, shift: int) -> None:
+    U, y = model_rows(problem).matrix, grid_of(problem)[rows]
     w = np.array(weights_of(problem), dtype=np.float64)[rows]
     coef, middle, left = fit_ridge(U, rows, problem.target_rows, penalty, shift, wanted)
-    expected = twin.ridge(U[rows], grid_of(problem)[rows], w, penalty, wanted)
-    spread = float((w * (grid_of(problem)[rows] - expected.mean) ** 2).sum())
+    expected = twin.ridge(U[rows], y, w, penalty, wanted)
+    spread = float((w * (y - expected.mean) ** 2).sum())
     assert left == pytest.approx(expected.left, rel=1e-6, abs=1e-6 * spread + 1e-3)
     np.testing.assert_allclose(middle, expected.middle, rtol=1e-6, atol=1e-6)
     said = U[rows] @ (coef - expected.coef)
@@ -69,6 +52,30 @@ def test_ridge(seed: int, n: int, weighted: bool, penalty: float, few: bool, shi
         np.testing.assert_allclose(coef, expected.coef, rtol=1e-5, atol=1e-5 * size + 1e-2)
     if wanted is not None:
         assert not coef[wanted == 0].any()
+
+
+@examples(120)
+@given(
+    seed=seeds,
+    n=st.integers(1, 60),
+    weighted=st.booleans(),
+    penalty=penalties,
+    few=st.booleans(),
+)
+def test_ridge(seed: int, n: int, weighted: bool, penalty: float, few: bool) -> None:
+    problem = table(seed, max(n, 6), 1, weighted)
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(problem.n_rows)[:n].astype(np.int32)
+    wanted = (rng.random(problem.n_features) < 0.5).astype(np.uint8) if few else None
+    assert_ridge(problem, rows, penalty, wanted, 0)
+
+
+def test_ridge_with_weights_that_are_shortened() -> None:
+    """Those of whole multiples of eight lose nothing."""
+    problem = table(2, 50, 1, weighted=True)
+    assert problem.weights is not None
+    problem = replace(problem, weights=problem.weights << 3)
+    assert_ridge(problem, np.arange(50, dtype=np.int32), 40.0, None, 3)
 
 
 def test_ridge_of_equal_rows_is_a_constant() -> None:
