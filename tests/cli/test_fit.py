@@ -385,7 +385,7 @@ def test_the_task_can_be_told(run: Run, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(f"a,y\n{rows}\n")
     words = ("fit", "t.csv", "-t", "y", "-o", "m.obliqua", "--task", "regression")
     assert facts(run(*words).stdout)["numbers"] == "y, from 0 to 2, mean 0.975"
-    assert "learns classes. For numbers there is cart" in run(*words, "-m", "oc1", code=2).stderr
+    assert "learns classes. For numbers there are cart" in run(*words, "-m", "oc1", code=2).stderr
     (tmp_path / "q.csv").write_text("a,y\n1,0.25\n2,1.5\n")
     as_classes = run("fit", "q.csv", "-t", "y", "--task", "classification", code=1)
     assert "a quantity" in as_classes.stderr and "0.25 in row 1 (line 2)" in as_classes.stderr

@@ -144,9 +144,10 @@ def test_your_own_estimators_get_the_table_as_it_is() -> None:
 
 def test_a_pipelines_tree_is_measured() -> None:
     result = compare(pl.DataFrame(TABLE), LABELS, ["means", "sklearn"], n_folds=3)
-    leaves = MEASURES.index("leaves")
+    leaves = MEASURES["classification"].index("leaves")
     assert (result.folds["sklearn"][:, leaves] >= 2).all()
-    assert (result.folds["sklearn"][:, MEASURES.index("features_per_split")] == 1).all()
+    per_split = MEASURES["classification"].index("features_per_split")
+    assert (result.folds["sklearn"][:, per_split] == 1).all()
 
 
 def test_columns_that_can_be_chosen() -> None:

@@ -229,7 +229,7 @@ def test_the_figures_are_those_of_compare(monkeypatch: pytest.MonkeyPatch) -> No
     best = advice.result.best
     for row in advice.rows():
         pair = (row["method"], best)
-        found = advice.evidence.p_accuracy
+        found = advice.evidence.p_score
         assert row["p_value"] == found.get(pair, found.get(pair[::-1], 1.0))
         if best == row["method"]:
             assert row["p_axis"] == advice.result.p_values["axis"]

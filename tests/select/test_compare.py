@@ -30,7 +30,7 @@ TREE = CartClassifier(max_depth=2, pruning=None)
 
 
 def column(result: CompareResult, name: str, measure: str) -> Any:
-    return result.folds[name][:, MEASURES.index(measure)]
+    return result.folds[name][:, MEASURES["classification"].index(measure)]
 
 
 def without_times(result: CompareResult) -> dict[str, list[list[float]]]:
@@ -172,7 +172,7 @@ def test_fewer_folds_than_asked_for() -> None:
     [
         (np.zeros(150), {}, "one class only, 0.0"),
         (np.r_[np.zeros(149, int), 1], {}, "class 1 has 1 row"),
-        (np.linspace(0, 1, 150), {}, "Unknown label type"),
+        (np.linspace(0, 1, 150), {"task": "classification"}, "Unknown label type"),
         (np.zeros((150, 2), int), {}, "one dimension"),
         (y[:10], {}, "inconsistent numbers of samples"),
         (y, {"n_folds": 1}, "n_folds must be a whole number of at least 2; got 1"),

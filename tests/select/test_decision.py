@@ -40,7 +40,7 @@ def evidence(
     ]
     pairs = [(one, other) for one in measured for other in measured if one is not other]
     found = {
-        (one.name, other.name): SURE if abs(one.accuracy - other.accuracy) >= 0.0499 else p
+        (one.name, other.name): SURE if abs(one.score - other.score) >= 0.0499 else p
         for one, other in pairs
     }
     return Evidence(measured, found, dict.fromkeys(found, leaves_p), rare or {})
@@ -80,7 +80,7 @@ def test_three_rivals_have_more_chances() -> None:
     """With a third oblique tree, luck has one and a half times as many."""
     two = evidence(dense=(94.0, 9.0, 6.0), p=0.04)
     third = Measured("refined", "oblique", 0.9, 0.5, 9.0, 6.0)
-    three = Evidence([*two.measured, third], two.p_accuracy, two.p_leaves)
+    three = Evidence([*two.measured, third], two.p_score, two.p_leaves)
     assert decide(two).pays == "accuracy"
     assert decide(three).pays == "unclear"
 
@@ -150,8 +150,8 @@ def test_a_tree_that_does_what_the_majority_does_is_not_recommended() -> None:
     """The forest has learnt something, and is ahead of the tree only within noise."""
     same = dict.fromkeys(("axis", "sparse", "dense"), (60.0, 1.0))
     found = evidence(**same, linear=(60.0,), forest=(66.0, 900.0, 1.0), p=0.06)
-    unsure = {pair: p if "majority" in pair else 0.06 for pair, p in found.p_accuracy.items()}
-    found = replace(found, p_accuracy=unsure)
+    unsure = {pair: p if "majority" in pair else 0.06 for pair, p in found.p_score.items()}
+    found = replace(found, p_score=unsure)
     assert not found.rivals_beating(found.axis)
     assert decide(found) == Decision("forest", "majority", "no", "sparse")
     said = words(found)
@@ -289,10 +289,10 @@ def test_words_where_nothing_is_learnt() -> None:
     assert "macro F" not in text
     rare = evidence(**same)
     rarer = [
-        Measured(each.name, each.kind, each.accuracy, 0.6 if each.name == "forest" else 0.4)
+        Measured(each.name, each.kind, each.score, 0.6 if each.name == "forest" else 0.4)
         for each in rare.measured
     ]
-    found = Evidence(rarer, rare.p_accuracy, {}, {"forest": 0.0039, "axis": 0.0039})
+    found = Evidence(rarer, rare.p_score, {}, {"forest": 0.0039, "axis": 0.0039})
     text = words(found).recommendation()
     assert "forest finds rare classes that this answer never gives: macro F 0.60 against" in text
     assert "0.40 (p = 0.004 against chance)" in text

@@ -11,6 +11,7 @@ import click
 
 from obliqua.cli._errors import did_you_mean
 from obliqua.cli._output import DEBUG, QUIET
+from obliqua.select.task import MANY_CLASSES, TASKS
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -60,11 +61,16 @@ class Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write methods and examples."""
         if self.methods is not None:
-            from obliqua.select.methods import METHODS
+            from obliqua.select.methods import methods_for
 
-            listed = [m for m in METHODS.values() if m.estimator.startswith(self.methods)]
-            with formatter.section("Methods"):
-                formatter.write_dl([(method.name, method.title) for method in listed])
+            for title, task in (
+                ("Methods", "classification"),
+                ("Methods that learn numbers", "regression"),
+            ):
+                known = methods_for(task).values()
+                listed = [m for m in known if m.estimator.startswith(self.methods)]
+                with formatter.section(title):
+                    formatter.write_dl([(method.name, method.title) for method in listed])
         with formatter.section("Examples"):
             for example in self.examples:
                 formatter.write(f"{'':{formatter.current_indent}}{example}\n")
@@ -175,12 +181,14 @@ class MethodName(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Look the name up."""
-        from obliqua.select.methods import METHODS
+        from obliqua.select.methods import METHODS, NUMBER_METHODS
 
         name = str(value)
-        if name in METHODS:
+        if name in METHODS or name in NUMBER_METHODS:
             return name
-        listed = [m.name for m in METHODS.values() if m.estimator.startswith(self.package)]
+        known = [*METHODS.values(), *NUMBER_METHODS.values()]
+        found = [m.name for m in known if m.estimator.startswith(self.package)]
+        listed = list(dict.fromkeys(found))
         raise click.BadParameter(
             f"There is no method {name!r}.{did_you_mean(name, listed)} The methods are "
             f"{', '.join(listed)}.",
@@ -221,6 +229,14 @@ class Setting(click.ParamType):
 data_argument = click.argument("data", metavar="DATA")
 target_option = click.option(
     "--target", "-t", required=True, metavar="COLUMN", help="The column to learn."
+)
+task_option = click.option(
+    "--task",
+    type=click.Choice(["auto", *TASKS]),
+    default="auto",
+    show_default=True,
+    help="Whether classes or numbers are learnt. By default it is found out: a target with "
+    f"fractions, or with more than {MANY_CLASSES} different whole numbers, is numbers.",
 )
 delimiter_option = click.option(
     "--delimiter",

@@ -24,13 +24,16 @@ def make_estimator(
     name: str, settings: Iterable[tuple[str, Any]], seed: int, task: str = "classification"
 ) -> Any:
     """Return an unfitted estimator."""
-    from obliqua.select.methods import NUMBER_METHODS, find_method
+    from obliqua.select.methods import find_method, methods_for
 
-    if task == "regression" and name not in NUMBER_METHODS:
-        raise click.UsageError(
-            f"--method: {name} learns classes. For numbers there is {', '.join(NUMBER_METHODS)}; "
-            "or make classes of them with --task classification."
-        )
+    if name not in methods_for(task):
+        others = ", ".join(methods_for(task))
+        if task == "regression":
+            what, instead = "learns classes. For numbers there are", "make classes of them with"
+        else:
+            what, instead = "learns numbers. For classes there are", "learn the target as numbers:"
+        other = "classification" if task == "regression" else "regression"
+        raise click.UsageError(f"--method: {name} {what} {others}; or {instead} --task {other}.")
     method = find_method(name, task)
     estimator = method.make(seed)
     known = estimator.get_params()
@@ -111,6 +114,17 @@ def holds_out(model: Any) -> bool:
 def rows_that_grew(model: Any) -> int:
     """Return how many rows a fitted estimator has grown its tree from, the first of several."""
     return int(model.model_.trees[0].n_samples[0])
+
+
+def features_used(model: Model) -> list[tuple[str, str]]:
+    """Say how many features splits have, and linear functions in leaves if there are any."""
+    from obliqua.select.compare import features_per_leaf, features_per_split
+
+    split, leaf = features_per_split(model), features_per_leaf(model)
+    facts = [("features per split", "-" if split != split else f"{split:.1f}")]
+    if leaf == leaf:
+        facts.append(("features per leaf", f"{leaf:.1f}, in a linear function"))
+    return facts
 
 
 def size_of(path: Path) -> str:

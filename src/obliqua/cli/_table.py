@@ -12,11 +12,11 @@ from obliqua._extras import require
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.cli._errors import Trouble, counted, did_you_mean, listed, nearest
 from obliqua.cli._labels import is_whole, labels_of_text
+from obliqua.select.task import MANY_CLASSES
 
 if TYPE_CHECKING:
     import polars as pl
 
-MANY_CLASSES = 50  # more different whole numbers are taken for a quantity
 MISSING_WORDS = ("na", "n/a", "nan", "null", "none", "?")  # where numbers are expected
 
 
@@ -146,8 +146,8 @@ class NamedTable:
             raise Trouble(
                 f"The target {target!r} is a quantity and not a class: it is {values[row]:g} in "
                 f"{self.where(row)}. Classes are text or whole numbers; make classes of it first, "
-                "or choose another target. `obliqua fit` learns numbers if neither --task nor "
-                "--method asks for classes."
+                "or choose another target. Numbers are learnt if neither --task nor the method "
+                "asks for classes."
             )
         return values.astype(np.int64)
 

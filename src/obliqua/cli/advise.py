@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     "obliqua advise patients.csv --target diagnosis",
     "obliqua advise patients.csv -t diagnosis --repeats 5 --jobs 4",
     "obliqua advise patients.csv -t diagnosis --json",
+    "obliqua advise houses.csv -t price",
 )
 @shared.data_argument
 @shared.target_option
+@shared.task_option
 @shared.features_options
 @shared.folds_options(None, "; twice below 2,000 rows, else once, if not given")
 @click.option(
@@ -43,8 +45,10 @@ def advise(data: str, target: str, form: str, **given: Any) -> None:
 
     Cross-validates an axis-parallel tree, a sparse, a dense and a refined oblique one, a linear
     model, a random forest, and always giving the most frequent class, all on the same folds.
-    Trees are also grown to equal numbers of leaves. Then it says in words what that means. DATA
-    is a CSV or Parquet file, or - for standard input.
+    Trees are also grown to equal numbers of leaves. Then it says in words what that means. Where
+    numbers are learnt, a tree with linear functions in its leaves is tried too, a ridge
+    regression is the linear model, and the mean is what is always given. DATA is a CSV or Parquet
+    file, or - for standard input.
     """
     from obliqua.select.advise import advise as ask
 
@@ -53,6 +57,7 @@ def advise(data: str, target: str, form: str, **given: Any) -> None:
         advice = ask(
             X.frame if X.qualitative else X.frame.to_numpy(),
             y,
+            task=given["task"],
             categorical_features=list(X.qualitative) if X.given else "from_dtype",
             n_folds=given["folds"],
             n_repeats=given["repeats"],
@@ -79,16 +84,17 @@ def _print(advice: Advice) -> None:
     from rich import box
     from rich.table import Table as Grid
 
-    from obliqua.select.advice import ADVICE_HEADS, advice_cells
+    from obliqua.select.advice import advice_cells, advice_heads
 
-    found = advice.rows()
-    lines = [(advice_cells(row), bool(row["within_noise"])) for row in found]
-    print_measures(ADVICE_HEADS, lines, [row["title"] for row in found])
+    found, task = advice.rows(), advice.result.task
+    lines = [(advice_cells(row, task), bool(row["within_noise"])) for row in found]
+    print_measures(advice_heads(task), lines, [row["title"] for row in found])
     screen = console()
     screen.print()
     print_laid_out(advice.result.reading())
     screen.print()
-    print_laid_out("Accuracy of trees of equal size, grown leaf by leaf and not pruned:")
+    score = "R2" if task == "regression" else "Accuracy"
+    print_laid_out(f"{score} of trees of equal size, grown leaf by leaf and not pruned:")
     screen.print()
     heads, *rows = advice.curve_rows()
     grid = Grid(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)

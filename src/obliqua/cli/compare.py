@@ -17,6 +17,7 @@ from obliqua.cli._errors import counted
 from obliqua.cli._models import make_estimator, set_categories
 from obliqua.cli._output import console, note, print_laid_out, progress, shown, write_stdout
 from obliqua.cli._table import NamedTable, choose_features
+from obliqua.cli._target import choose_task, learnt_rows, read_target
 from obliqua.cli._types import ColumnChoice, Features, infer
 from obliqua.words.phrases import cells as cells_of
 
@@ -42,10 +43,12 @@ class MethodNames(shared.Names):
     "obliqua compare patients.csv --target diagnosis",
     "obliqua compare patients.csv -t diagnosis --methods cart,hhcart-3 --repeats 5",
     "obliqua compare patients.csv -t diagnosis --set pruning=cv --format csv",
+    "obliqua compare houses.csv -t price --methods cart,oblique,refined",
     methods="",
 )
 @shared.data_argument
 @shared.target_option
+@shared.task_option
 @click.option(
     "--methods",
     "-m",
@@ -81,15 +84,20 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
 
     The table has the accuracy and the macro F (the mean of the classes' F-measures, of all folds
     together) on the rows held out, the number of leaves, the depth, the mean number of features
-    in a split, and the time of a fit.
+    in a split, and the time of a fit. Where numbers are learnt it has R2 (the share of the
+    variance that is explained), RMSE (the root mean square error) and MAE (the mean absolute
+    error) instead, and the mean number of features in the linear function of a leaf.
     """
     from obliqua.select.adapt import adapted
     from obliqua.select.compare import compare as cross_validate
-    from obliqua.select.methods import BY_DEFAULT
+    from obliqua.select.methods import by_default
 
-    names = given["methods"] or list(BY_DEFAULT)
-    estimators = make_estimators(names, given["settings"], given["seed"])
-    table, X, y = read_problem(data, target, given)
+    table, X, y = read_problem(data, target, given, given["methods"] or ())
+    task = given["task"]
+    if given["rates"] and task == "regression":
+        raise click.UsageError(f"--rates are of classes, and {target!r} is learnt as numbers.")
+    names = given["methods"] or list(by_default(task))
+    estimators = make_estimators(names, given["settings"], given["seed"], task)
     if X.given:
         _set_categories(estimators, list(X.qualitative))
     rows = X.frame if X.qualitative else X.frame.to_numpy()
@@ -100,6 +108,7 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
             rows,
             y,
             ready,
+            task=task,
             n_folds=given["folds"],
             n_repeats=given["repeats"],
             random_state=given["seed"],
@@ -111,14 +120,15 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
 
 
 def read_problem(
-    data: str, target: str, given: dict[str, Any]
+    data: str, target: str, given: dict[str, Any], methods: Sequence[str] = ()
 ) -> tuple[NamedTable, Features, Any]:
-    """Read a table and take features and classes from it, as the options say."""
+    """Read a table and take features and target from it, as the options say; note the task."""
     table = read_table(data, given["delimiter"], given["missing"])
     table.require([target], "--target")
-    table = table.without_missing(target, given["drop_missing_target"])
+    task = given["task"] = choose_task(table, target, given["task"], methods)
+    table = learnt_rows(table, target, task, given["drop_missing_target"])
     features = choose_features(table, [target], given["features"], given["drop"])
-    y = table.labels(target)
+    y = read_target(table, target, task)
     return table, infer(table, features, ColumnChoice.of(given)), y
 
 
@@ -135,20 +145,24 @@ def title_of(table: NamedTable, target: str, result: CompareResult, X: Features)
     kinds = f" ({named})" if named else ""
     missing = sum(X.missing().values())
     gaps = f", {counted(missing, 'missing cell')}" if missing else ""
+    classes = f"{result.n_classes} classes"
     return (
         f"{shown(f'{table.source}, target {target}')}: {result.n_rows:,} rows, "
-        f"{counted(result.n_features, 'feature')}{kinds}, {result.n_classes} classes{gaps}"
+        f"{counted(result.n_features, 'feature')}{kinds}, "
+        f"{classes if result.n_classes else 'numbers to learn'}{gaps}"
     )
 
 
-def make_estimators(names: list[str], settings: Any, seed: int) -> dict[str, Any]:
+def make_estimators(
+    names: list[str], settings: Any, seed: int, task: str = "classification"
+) -> dict[str, Any]:
     """Return estimators by name; a parameter is for those that have it, and one must."""
-    plain = {name: make_estimator(name, (), seed).get_params() for name in names}
+    plain = {name: make_estimator(name, (), seed, task).get_params() for name in names}
     for parameter, _ in settings:
         if not any(parameter in known for known in plain.values()):
-            make_estimator(names[0], settings, seed)  # says what is wrong
+            make_estimator(names[0], settings, seed, task)  # says what is wrong
     return {
-        name: make_estimator(name, [pair for pair in settings if pair[0] in known], seed)
+        name: make_estimator(name, [pair for pair in settings if pair[0] in known], seed, task)
         for name, known in plain.items()
     }
 
@@ -182,14 +196,16 @@ def write_for_programs(found: dict[str, Any], form: str) -> None:
 
 
 def _print_table(result: CompareResult, title: str) -> None:
-    from obliqua.select.methods import METHODS
-    from obliqua.select.result import HEADS, cells
+    from obliqua.select.methods import find_method
+    from obliqua.select.result import cells, heads
 
     screen = console()
     screen.print(title, soft_wrap=True)
     found = result.rows()
-    titles = [METHODS[row["method"]].title for row in found]
-    print_measures(HEADS, [(cells(row), row["within_noise"]) for row in found], titles)
+    task = result.task
+    titles = [find_method(row["method"], task).title for row in found]
+    lines = [(cells(row, task), bool(row["within_noise"])) for row in found]
+    print_measures(heads(task), lines, titles)
     screen.print()
     print_laid_out(result.reading())
 
@@ -202,7 +218,7 @@ def print_measures(
     from rich.table import Table as Grid
 
     screen = console()
-    heads = ["feat.\n/split" if head == "features/split" else head for head in heads]
+    heads = [head.replace("features/", "feat.\n/") for head in heads]
     lines = []
     for texts, starred in rows:
         lines.append([texts[0], texts[1] + ("" if starred else "  "), *texts[2:]])  # aligned

@@ -17,6 +17,7 @@ from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
 from obliqua.cli._labels import check_known, class_numbers, fit_of_numbers
 from obliqua.cli._models import (
+    features_used,
     holds_out,
     make_estimator,
     rows_that_grew,
@@ -25,7 +26,8 @@ from obliqua.cli._models import (
     takes_tables,
 )
 from obliqua.cli._output import chosen_target, listed, note, print_facts
-from obliqua.cli._table import MANY_CLASSES, NamedTable, choose_features, choose_known
+from obliqua.cli._table import NamedTable, choose_features, choose_known
+from obliqua.cli._target import choose_task, learnt_rows, read_target
 from obliqua.cli._types import ColumnChoice, Features, infer, plain_numbers, read_as
 from obliqua.io.values import text_of
 
@@ -39,7 +41,7 @@ MOST_LETTERS = 60  # of a name
 @shared.command(
     "obliqua fit patients.csv --target diagnosis",
     "obliqua fit patients.csv -t diagnosis -m cart --set max_depth=3 --holdout 0.2",
-    "obliqua fit houses.csv --target price --holdout 0.2",
+    "obliqua fit houses.csv --target price -m refined --holdout 0.2",
     "zcat big.csv.gz | obliqua fit - -t y --drop id,name --output big.obliqua",
     methods="obliqua.",
 )
@@ -52,14 +54,7 @@ MOST_LETTERS = 60  # of a name
     show_default="hhcart-a; cart for numbers",
     help="How splits are found; the methods are listed below.",
 )
-@click.option(
-    "--task",
-    type=click.Choice(["auto", *DEFAULT_METHODS]),
-    default="auto",
-    show_default=True,
-    help="Whether classes or numbers are learnt. By default it is found out: a target with "
-    f"fractions, or with more than {MANY_CLASSES} different whole numbers, is numbers.",
-)
+@shared.task_option
 @shared.set_option
 @shared.features_options
 @click.option("--weight", metavar="COLUMN", help="The column with the rows' weights.")
@@ -87,7 +82,6 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
     features: numbers are numeric, text is categories, and cells may be empty.
     """
     from obliqua.estimators.files import save
-    from obliqua.select.methods import NUMBER_METHODS
 
     target = given["target"]
     path = chosen_target(output, DEFAULT_OUTPUT, data, given["test"])
@@ -99,26 +93,18 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
     table = read_table(data, given["delimiter"], given["missing"])
     weight = given["weight"]
     table.require([target], "--target")
-    if given["task"] == "auto":
-        of_classes = given["method"] is not None and given["method"] not in NUMBER_METHODS
-        quantity = not of_classes and table.is_quantity(target)
-        given["task"] = "regression" if quantity else "classification"
-        if quantity and table.frame[target].cast(str).str.contains(r"^[-+]?\d+$").all():
-            note(
-                f"{target!r} has more than {MANY_CLASSES} different whole numbers and is learnt "
-                "as numbers; --task classification makes classes of them."
-            )
-    task = given["task"]
-    table = table.without_words(target) if task == "regression" else table
+    method = given["method"]
+    task = choose_task(table, target, given["task"], [] if method is None else [method])
+    given["task"] = task
     given["method"] = given["method"] or DEFAULT_METHODS[task]
     estimator = make_estimator(given["method"], given["settings"], given["seed"], task)
     estimator.set_params(n_jobs=given["jobs"])
     table.require([] if weight is None else [weight], "--weight")
     if weight == target:
         raise Trouble(f"--weight: {weight!r} is the target.")
-    table = table.without_missing(target, given["drop_missing_target"])
+    table = learnt_rows(table, target, task, given["drop_missing_target"])
     names = choose_features(table, [target, *([weight] if weight else [])], **_choice(given))
-    y = _learnt(table, target, task)
+    y = read_target(table, target, task)
     X = _features(table, names, given, estimator)
     if len(np.unique(y)) < 2:
         what = "class" if task == "classification" else "value"
@@ -163,13 +149,6 @@ class LabelledRows:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         return LabelledRows(self.X.part(rows), self.y[rows], weights)
-
-
-def _learnt(table: NamedTable, target: str, task: str) -> AnyArray:
-    """Read the target as classes or as numbers."""
-    if task == "classification":
-        return table.labels(target)
-    return np.asarray(plain_numbers(table, [target], "the target")[target].to_numpy())
 
 
 def _features(
@@ -240,24 +219,21 @@ def _other_rows(
         return []
     table: NamedTable = read_table(given["test"], given["delimiter"], given["missing"])
     table.require([target], "--test")
-    table = table.without_words(target) if given["task"] == "regression" else table
-    table = table.without_missing(target, given["drop_missing_target"])
+    table = learnt_rows(table, target, given["task"], given["drop_missing_target"])
     choose_known(table, X.frame.columns, named=True)
     what = f"{counted(table.frame.height, 'row')} of {table.source}"
     frame = read_as(table, X.columns(), gaps)
     weight = given["weight"]
     known = weight is not None and weight in table.frame.columns
     weights = _weights(table, weight) if known else None
-    y = _learnt(table, target, given["task"])
+    y = read_target(table, target, given["task"])
     return [(what, LabelledRows(replace(X, frame=frame), y, weights))]
 
 
 def _summary(estimator: Any, rows: LabelledRows, given: dict[str, Any]) -> list[tuple[str, str]]:
-    from obliqua.select.compare import features_per_split
     from obliqua.select.methods import find_method
 
     method, n = given["method"], len(rows.y)
-    features = features_per_split(estimator.model_)
     return [
         ("method", f"{method}, {find_method(method, given['task']).title}"),
         ("rows", f"{n:,}{_how_grown(estimator, n, rows.weights)}"),
@@ -265,7 +241,7 @@ def _summary(estimator: Any, rows: LabelledRows, given: dict[str, Any]) -> list[
         *_about_target(rows, given),
         ("leaves", f"{estimator.get_n_leaves():,}"),
         ("depth", f"{estimator.get_depth():,}"),
-        ("features per split", "-" if np.isnan(features) else f"{features:.1f}"),
+        *features_used(estimator.model_),
         _measured(estimator, f"the training rows{_caution(estimator, given)}", rows),
     ]
 

@@ -17,7 +17,13 @@ from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
 from obliqua.cli._labels import check_known, class_numbers
-from obliqua.cli._models import has_own_names, holds_out, load_model, rows_that_grew
+from obliqua.cli._models import (
+    features_used,
+    has_own_names,
+    holds_out,
+    load_model,
+    rows_that_grew,
+)
 from obliqua.cli._output import (
     check_target,
     console,
@@ -160,17 +166,14 @@ def _check_tree(container: Model, number: int | None) -> None:
 
 
 def _facts(fitted: Any, container: Model, path: str) -> list[tuple[str, str]]:
-    from obliqua.select.compare import features_per_split
-
     # An estimator's repr names the parameters that differ from the defaults.
     kind = repr(fitted) if hasattr(fitted, "get_params") else type(fitted).__name__
-    features = features_per_split(container)
     return [
         ("model", f"{path}, {' '.join(kind.split())}"),
         ("features", _features(container)),
         _learnt(container),
         *_rows_of(fitted),
-        ("features per split", "-" if np.isnan(features) else f"{features:.1f}"),
+        *features_used(container),
     ]
 
 

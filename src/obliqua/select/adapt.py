@@ -19,7 +19,7 @@ from sklearn.utils import get_tags
 from obliqua._typing import Rows
 from obliqua.data.rare_levels import pool_rare_levels
 from obliqua.data.table import encoded_rows, read_table
-from obliqua.estimators._fitted import TreesClassifier
+from obliqua.estimators._fitted import TreesEstimator
 from obliqua.estimators._spectral import SpectralClassifier
 from obliqua.estimators.repeated import RepeatedTreesClassifier
 
@@ -87,7 +87,7 @@ def takes_tables(estimator: Any) -> bool:
     """Say whether an estimator is a tree of obliqua, or has what `adapted` puts in front."""
     if isinstance(estimator, Pipeline):
         return isinstance(estimator.steps[0][1], TableReader)
-    return isinstance(estimator, TreesClassifier)
+    return isinstance(estimator, TreesEstimator)
 
 
 def fix_types(estimators: Mapping[str, Any], X: Any) -> None:
@@ -96,7 +96,7 @@ def fix_types(estimators: Mapping[str, Any], X: Any) -> None:
     A fold may lack the only text of a column, or its only number, and would be taken for
     something else.
     """
-    trees = [each for each in estimators.values() if isinstance(each, TreesClassifier)]
+    trees = [each for each in estimators.values() if isinstance(each, TreesEstimator)]
     asking = [tree for tree in map(_grower, trees) if isinstance(tree.categorical_features, str)]
     plain = isinstance(X, np.ndarray) and X.dtype.kind != "O"  # the same in all folds
     if plain or not asking:

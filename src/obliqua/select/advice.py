@@ -9,13 +9,10 @@ from typing import Any
 
 from obliqua.select.advice_words import Wording
 from obliqua.select.candidates import Candidate
-from obliqua.select.decision import FLOOR, Decision, Evidence
-from obliqua.select.result import HEADS, CompareResult, cells
+from obliqua.select.decision import FLOORS, Decision, Evidence
+from obliqua.select.result import CompareResult, cells, heads
 
-__all__ = ["ADVICE_HEADS", "Advice", "advice_cells"]
-
-#: The heads of a table of `advice_cells`: those of `compare`, and the test against "axis".
-ADVICE_HEADS = ("candidate", *HEADS[1:-1], "p axis", HEADS[-1])
+__all__ = ["Advice", "advice_cells", "advice_heads"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +24,7 @@ class Advice:
     result : CompareResult
         The candidates, cross-validated side by side.
     curve : mapping of str to mapping of int to float
-        By tree, the mean accuracy of trees that are not pruned, by their number of leaves.
+        By tree, the mean accuracy, or R2, of trees that are not pruned, by their number of leaves.
     evidence : Evidence
         What the decision rests on: means, and p-values of all pairs.
     decision : Decision
@@ -44,17 +41,17 @@ class Advice:
 
     @property
     def choice(self) -> str:
-        """The name of the candidate to take; ``"majority"`` where nothing was learnt."""
+        """The candidate to take; ``"majority"`` or ``"mean"`` where nothing was learnt."""
         return self.decision.choice
 
     @property
     def tree(self) -> str:
-        """The name of the tree to take if it must be one; ``"majority"`` where none learnt."""
+        """The tree to take if it must be one; ``"majority"`` or ``"mean"`` where none learnt."""
         return self.decision.tree
 
     @property
     def pays(self) -> str:
-        """What oblique splits are good for.
+        """What oblique splits, or linear functions in leaves, are good for.
 
         "accuracy", "size", "perhaps" (accuracy), "unclear" (the rows cannot tell) or "no".
         """
@@ -94,8 +91,8 @@ class Advice:
         Returns
         -------
         list of dict
-            ``kind``, ``title`` and ``p_axis``, the p-value of the difference in accuracy to the
-            axis-parallel tree, join the others.
+            ``kind``, ``title`` and ``p_axis``, the p-value of the difference in accuracy, or R2,
+            to the axis-parallel tree, join the others.
         """
         axis = self.evidence.axis
         known = {each.name: each for each in self.evidence.measured}
@@ -111,18 +108,20 @@ class Advice:
         ]
 
     def curve_rows(self) -> list[list[str]]:
-        """Return the accuracies of trees of equal sizes as a table shows them.
+        """Return the accuracies, or R2, of trees of equal sizes as a table shows them.
 
         Returns
         -------
         list of list of str
-            The heads, then a line per number of leaves: accuracies in per cent.
+            The heads, then a line per number of leaves: accuracies in per cent, or R2.
         """
+        classes = self.result.task == "classification"
+        unit, factor, digits = (" %", 100, 1) if classes else ("", 1, 3)
         names = list(self.curve)
         sizes = sorted({size for of_name in self.curve.values() for size in of_name})
-        lines = [["leaves", *(f"{name} %" for name in names)]]
+        lines = [["leaves", *(f"{name}{unit}" for name in names)]]
         for size in sizes:
-            found = [f"{100 * self.curve[name][size]:.1f}" for name in names]
+            found = [f"{factor * self.curve[name][size]:.{digits}f}" for name in names]
             lines.append([f"{size}", *found])
         return lines
 
@@ -155,8 +154,9 @@ class Advice:
         str
             The text. Accuracies are per cent, times milliseconds.
         """
-        heads = list(ADVICE_HEADS)
-        tables = [[heads, *(advice_cells(row) for row in self.rows())], self.curve_rows()]
+        task = self.result.task
+        lined = [advice_cells(row, task) for row in self.rows()]
+        tables = [[advice_heads(task), *lined], self.curve_rows()]
         lines: list[str] = []
         for table in tables:
             written = ["| " + " | ".join(line) + " |" for line in table]
@@ -199,13 +199,19 @@ class Advice:
         str
             The words; "" where no tree has learnt anything.
         """
-        if self.tree == FLOOR:
+        if self.tree == FLOORS[self.result.task]:
             return ""
         return next(each.command for each in self.candidates if each.name == self.tree)
 
 
-def advice_cells(row: Mapping[str, Any]) -> list[str]:
-    """Return a row of `Advice.rows` as a table shows it: the texts below `ADVICE_HEADS`."""
-    plain = cells(row)
+def advice_heads(task: str = "classification") -> list[str]:
+    """Return the heads of `advice_cells`: those of `compare`, and the test against "axis"."""
+    _, *measures, time = heads(task)
+    return ["candidate", *measures, "p axis", time]
+
+
+def advice_cells(row: Mapping[str, Any], task: str = "classification") -> list[str]:
+    """Return a row of `Advice.rows` as a table shows it: the texts below `advice_heads`."""
+    plain = cells(row, task)
     p = "" if row["kind"] == "axis" else f"{row['p_axis']:.3f}"
     return [*plain[:-1], p, plain[-1]]

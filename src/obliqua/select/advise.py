@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 
 from obliqua._sklearn_compat import safe_indexing
-from obliqua._typing import AnyArray, Int64Array
+from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data.table import read_table
-from obliqua.estimators._fitted import TreesClassifier
+from obliqua.estimators._fitted import TreesEstimator
 from obliqua.estimators._labels import encode_labels
 from obliqua.select.adapt import adapted
 from obliqua.select.advice import Advice
-from obliqua.select.candidates import CANDIDATES, Candidate
-from obliqua.select.compare import check_count, checked_labels, compare
-from obliqua.select.decision import Evidence, Measured, decide
-from obliqua.select.result import MEASURES, CompareResult, paired_p_value
+from obliqua.select.candidates import CANDIDATES, NUMBER_CANDIDATES, Candidate
+from obliqua.select.compare import check_count, checked_target, compare
+from obliqua.select.decision import RICHER, Evidence, Measured, decide
+from obliqua.select.result import MEASURES, CompareResult, paired_error, paired_p_value
+from obliqua.select.task import note_of_numbers, task_of
 
 __all__ = ["Advice", "advise"]
 
@@ -39,6 +40,7 @@ def advise(
     X: Any,
     y: Any,
     *,
+    task: str = "auto",
     categorical_features: Any = "from_dtype",
     n_folds: int = 10,
     n_repeats: int | None = None,
@@ -54,13 +56,20 @@ def advise(
     frequent class. The four trees are also grown to the same numbers of leaves, so that one sees
     what a leaf is worth.
 
+    Where numbers are learnt, these are an axis-parallel tree, an oblique one, one with linear
+    functions in its leaves, a refined one, a ridge regression, a random forest, and always giving
+    the mean.
+
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
         The rows, an array or a frame, with categories and missing values too. The linear model
         and the forest get them through a pipeline, as `compare` does it, and a note says so.
     y : array-like of shape (n_rows,)
-        The class labels.
+        The class labels, or the numbers to learn.
+    task : {"auto", "classification", "regression"}, default="auto"
+        Whether classes or numbers are learnt. By default y says it: what has fractions, or more
+        than 50 different whole numbers, is numbers.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Which columns are qualitative, by name, place or mask; "from_dtype" finds it out.
     n_folds : int, default=10
@@ -107,24 +116,27 @@ def advise(
     >>> advice.choice, advice.pays
     ('dense', 'accuracy')
     """
-    labels = checked_labels(X, y)
+    found_out = note_of_numbers(task, y)
+    task = task_of(task, y)
+    truth = checked_target(X, y, task)
     if max_rows is not None:
         check_count("max_rows", max_rows, 2, ", or None for all rows")
-    X, labels, notes = _drawn(X, labels, max_rows, random_state)
-    estimators, candidates, more = _candidates(X, categorical_features, random_state)
-    sized = _sized(estimators, candidates, len(labels))
-    n_repeats = _repeats(len(labels)) if n_repeats is None else n_repeats
+    X, truth, notes = _drawn(X, truth, max_rows, random_state, task)
+    estimators, candidates, more = _candidates(X, categorical_features, random_state, task)
+    sized = _sized(estimators, candidates, len(truth))
+    n_repeats = _repeats(len(truth)) if n_repeats is None else n_repeats
     step = None if progress is None else _Steps(progress, len(estimators) * n_repeats, len(sized))
     how: dict[str, Any] = {"n_folds": n_folds, "random_state": random_state, "n_jobs": n_jobs}
-    result = compare(X, labels, estimators, n_repeats=n_repeats, progress=step, **how)
+    how["task"] = task
+    result = compare(X, truth, estimators, n_repeats=n_repeats, progress=step, **how)
     # Nothing is tested about these, so the first division into folds is enough.
     trees = {f"{name}@{size}": tree for (name, size), tree in sized.items()}
-    grown = compare(X, labels, trees, n_repeats=1, progress=step, **how)
+    grown = compare(X, truth, trees, n_repeats=1, progress=step, **how)
     curve: dict[str, dict[int, float]] = {}
     for name, size in sized:
-        accuracy = float(grown.folds[f"{name}@{size}"][:, 0].mean())
-        curve.setdefault(name, {})[size] = accuracy
-    result = replace(result, notes=(*notes, *result.notes, *more))
+        score = float(grown.folds[f"{name}@{size}"][:, 0].mean())
+        curve.setdefault(name, {})[size] = score
+    result = replace(result, notes=(*found_out, *notes, *result.notes, *more))
     evidence = _evidence(result, candidates)
     return Advice(result, curve, evidence, decide(evidence), candidates)
 
@@ -150,12 +162,16 @@ class _Steps:
 
 
 def _drawn(
-    X: Any, labels: AnyArray, max_rows: int | None, random_state: int
+    X: Any, labels: AnyArray, max_rows: int | None, random_state: int, task: str
 ) -> tuple[Any, AnyArray, tuple[str, ...]]:
     """Draw rows of a large table, each class with its share, and say so."""
     if max_rows is None or len(labels) <= max_rows:
         return X, labels, ()
     rng = np.random.default_rng(random_state)
+    if task == "regression":
+        chosen = np.sort(rng.permutation(len(labels))[:max_rows])
+        note = f"{max_rows:,} of {len(labels):,} rows were drawn; max_rows says how many."
+        return safe_indexing(X, chosen), labels[chosen], (note,)
     codes = encode_labels(labels)[1]
     kept: list[Int64Array] = []
     more = False
@@ -176,15 +192,16 @@ def _drawn(
 
 
 def _candidates(
-    X: Any, categorical_features: Any, random_state: int
+    X: Any, categorical_features: Any, random_state: int, task: str
 ) -> tuple[dict[str, Any], tuple[Candidate, ...], tuple[str, ...]]:
     """Make the candidates that differ on such a table, ready to take it."""
     columns = read_table(X, categorical_features).encoding.columns
     places = [place for place, column in enumerate(columns) if column.kind == "qualitative"]
-    chosen = tuple(each for each in CANDIDATES if len(columns) >= each.least_features)
+    known = CANDIDATES if task == "classification" else NUMBER_CANDIDATES
+    chosen = tuple(each for each in known if len(columns) >= each.least_features)
     made = {each.name: each.method.make(random_state) for each in chosen}
     for estimator in made.values():
-        if isinstance(estimator, TreesClassifier):
+        if isinstance(estimator, TreesEstimator):
             estimator.set_params(categorical_features=places or None)
     floors = {each.name for each in chosen if each.kind == "floor"}  # these look at no column
     looking = {name: estimator for name, estimator in made.items() if name not in floors}
@@ -199,7 +216,7 @@ def _sized(
     out = {}
     for candidate in candidates:
         tree = estimators[candidate.name]
-        if candidate.kind in ("axis", "oblique") and "max_leaf_nodes" in tree.get_params():
+        if candidate.kind in ("axis", *RICHER) and "max_leaf_nodes" in tree.get_params():
             for size in SIZES:
                 if size == SIZES[0] or size * ROWS_PER_LEAF <= n_rows:
                     sized = candidate.method.make(None).set_params(**tree.get_params())
@@ -212,16 +229,24 @@ def _evidence(result: CompareResult, candidates: Sequence[Candidate]) -> Evidenc
     """Gather what the decision rests on."""
     kinds = {each.name: each.kind for each in candidates}
     rows = result.rows()
+    score = MEASURES[result.task][0]
     measured = [
         Measured(
             row["method"],
             kinds[row["method"]],
-            *(row["accuracy"], row["macro_f"], row["leaves"], row["features_per_split"]),
+            row[score],
+            row.get("macro_f", np.nan),
+            *(row["leaves"], row["features_per_split"], row.get("features_per_leaf", np.nan)),
         )
         for row in rows
     ]
     return Evidence(
-        measured, _p_values(result, "accuracy"), _p_values(result, "leaves"), _p_rare(result)
+        measured,
+        _of_pairs(result, score, paired_p_value),
+        _of_pairs(result, "leaves", paired_p_value),
+        _p_rare(result),
+        result.task,
+        _of_pairs(result, score, paired_error),
     )
 
 
@@ -246,12 +271,14 @@ def _p_rare(result: CompareResult) -> dict[str, float]:
     return out
 
 
-def _p_values(result: CompareResult, measure: str) -> dict[tuple[str, str], float]:
-    """Corrected paired t-tests of all pairs; what is not known of both is left out."""
-    place, overlap = MEASURES.index(measure), 1.0 / (result.n_folds - 1)
+def _of_pairs(
+    result: CompareResult, measure: str, test: Callable[[FloatArray, float], float]
+) -> dict[tuple[str, str], float]:
+    """Corrected paired tests of all pairs; what is not known of both is left out."""
+    place, overlap = MEASURES[result.task].index(measure), 1.0 / (result.n_folds - 1)
     columns = {name: values[:, place] for name, values in result.folds.items()}
     return {
-        (one, other): paired_p_value(columns[one] - columns[other], overlap)
+        (one, other): test(columns[one] - columns[other], overlap)
         for one, other in combinations(columns, 2)
         if not np.isnan(columns[one] - columns[other]).any()
     }

@@ -1,7 +1,8 @@
 """What `advise` tries: kinds of models, each in one reasonable setting.
 
-A new candidate is one more line in `CANDIDATES`. Whatever is oblique takes part in the question
-whether obliqueness pays, and in the curve of accuracy over leaves if it has `max_leaf_nodes`.
+A new candidate is one more line in `CANDIDATES`, or in `NUMBER_CANDIDATES`. Whatever is oblique,
+or has linear functions in its leaves, takes part in the question whether that pays, and in the
+curve of accuracy over leaves if it has `max_leaf_nodes`.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sklearn.ensemble import RandomForestClassifier
+import numpy as np
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from obliqua.select.methods import Method
 
-__all__ = ["CANDIDATES", "Candidate", "SizedForest", "linear"]
+__all__ = ["CANDIDATES", "NUMBER_CANDIDATES", "Candidate", "SizedForest", "linear"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Candidate:
 
     Parameters
     ----------
-    kind : {"axis", "oblique", "linear", "forest", "floor"}
+    kind : {"axis", "oblique", "leaves", "linear", "forest", "floor"}
         What it is to the rules of `obliqua.select.decision`.
     method : Method
         How it is called and made.
@@ -41,6 +44,8 @@ class Candidate:
     sized : mapping
         The parameters with which it has as many leaves as `max_leaf_nodes` says, and does not
         choose by itself.
+    gives : str
+        What it has that a plain tree has not, as part of a sentence.
     """
 
     kind: str
@@ -49,6 +54,7 @@ class Candidate:
     command: str = ""
     least_features: int = 1
     sized: Mapping[str, Any] = field(default_factory=dict)
+    gives: str = "obliqueness"
 
     @property
     def name(self) -> str:
@@ -56,8 +62,10 @@ class Candidate:
         return self.method.name
 
 
-class SizedForest(RandomForestClassifier):
-    """scikit-learn's forest, which also tells the leaves of all its trees together."""
+class _Sized:
+    """A forest of scikit-learn that also tells the leaves of all its trees together."""
+
+    estimators_: list[Any]
 
     def get_n_leaves(self) -> int:
         """Return the number of leaves of all trees."""
@@ -66,6 +74,14 @@ class SizedForest(RandomForestClassifier):
     def get_depth(self) -> int:
         """Return the depth of the deepest tree."""
         return max(int(tree.get_depth()) for tree in self.estimators_)
+
+
+class SizedForest(_Sized, RandomForestClassifier):
+    """scikit-learn's forest for classes."""
+
+
+class SizedNumberForest(_Sized, RandomForestRegressor):
+    """scikit-learn's forest for numbers."""
 
 
 class _Logistic(LogisticRegression):
@@ -85,6 +101,17 @@ def linear(random_state: int | None = None) -> Pipeline:
     """Make a logistic regression on standardised columns."""
     model = _Logistic(max_iter=500, random_state=random_state)
     return Pipeline([("scale", StandardScaler()), ("model", model)])
+
+
+def ridge(random_state: int | None = None) -> Pipeline:
+    """Make a ridge regression on standardised columns, its penalty chosen on the training rows."""
+    model = RidgeCV(alphas=10.0 ** np.arange(-3, 5))
+    return Pipeline([("scale", StandardScaler()), ("model", model)])
+
+
+def mean_only(random_state: int | None = None) -> DummyRegressor:
+    """Make what always says the mean."""
+    return DummyRegressor()
 
 
 _HHCART = "obliqua.HHCartClassifier"
@@ -160,5 +187,74 @@ CANDIDATES: tuple[Candidate, ...] = (
         "floor",
         _method("majority", "always the most frequent class", "sklearn.dummy.DummyClassifier"),
         "the most frequent class",
+    ),
+)
+
+#: The same where numbers are learnt.
+NUMBER_CANDIDATES: tuple[Candidate, ...] = (
+    Candidate(
+        "axis",
+        _method("axis", "CART, pruned by cross-validation", "obliqua.CartRegressor", pruning="cv"),
+        "an axis-parallel tree with a number in each leaf",
+        "-m cart --set pruning=cv",
+        sized=_NOT_PRUNED,
+    ),
+    Candidate(
+        "oblique",
+        _method(
+            "oblique",
+            "oblique splits, a number in each leaf",
+            "obliqua.ObliqueTreeRegressor",
+            pruning="cv",
+        ),
+        "an oblique tree with a number in each leaf",
+        "-m oblique --set pruning=cv",
+        least_features=2,
+        sized=_NOT_PRUNED,
+        gives="oblique splits",
+    ),
+    Candidate(
+        "leaves",
+        _method(
+            "lines",
+            "CART with linear functions in the leaves",
+            "obliqua.CartRegressor",
+            leaf_model="linear",
+            pruning="cv",
+        ),
+        "an axis-parallel tree with linear functions in its leaves",
+        "-m cart-linear --set pruning=cv",
+        sized=_NOT_PRUNED,
+        gives="linear functions in the leaves",
+    ),
+    Candidate(
+        "oblique",
+        _method("refined", "refined: all splits moved together", "obliqua.RefinedTreeRegressor"),
+        "a refined tree",
+        "-m refined",
+        least_features=2,
+        sized={"compare_greedy": False},
+        gives="refined splits and leaves",
+    ),
+    Candidate(
+        "linear",
+        _method(
+            "linear", "ridge regression on standardised columns", "obliqua.select.candidates.ridge"
+        ),
+        "a linear model (ridge regression)",
+    ),
+    Candidate(
+        "forest",
+        _method(
+            "forest",
+            "a random forest of 100 trees",
+            "obliqua.select.candidates.SizedNumberForest",
+        ),
+        "a forest",
+    ),
+    Candidate(
+        "floor",
+        _method("mean", "always the mean", "obliqua.select.candidates.mean_only"),
+        "the mean",
     ),
 )

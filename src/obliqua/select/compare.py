@@ -13,21 +13,25 @@ from typing import Any
 import joblib
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_consistent_length
 
 from obliqua._sklearn_compat import safe_indexing
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data.table import check_names
-from obliqua.estimators._labels import check_labels, encode_labels
+from obliqua.estimators._labels import check_labels, check_numbers, encode_labels
 from obliqua.select._workers import leave_interrupts_to
 from obliqua.select.adapt import adapted, fix_types, rare_level_notes, takes_tables
-from obliqua.select.methods import BY_DEFAULT, METHODS, find_method
+from obliqua.select.methods import by_default, find_method, methods_for
 from obliqua.select.result import CompareResult
+from obliqua.select.task import note_of_numbers, task_of
 from obliqua.stats import metrics as measures
 from obliqua.tree.model import Model
 
 __all__ = ["CompareResult", "compare"]
+
+#: Fewer rows with numbers cannot be divided into folds that tell anything.
+FEWEST_ROWS = 4
 
 
 def compare(
@@ -35,13 +39,14 @@ def compare(
     y: Any,
     methods: Sequence[str] | Mapping[str, Any] | None = None,
     *,
+    task: str = "auto",
     n_folds: int = 10,
     n_repeats: int = 1,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> CompareResult:
-    """Cross-validate methods side by side, all on the same stratified folds.
+    """Cross-validate methods side by side, all on the same folds; for classes, stratified ones.
 
     Parameters
     ----------
@@ -53,14 +58,18 @@ def compare(
         does not take such. Your own estimators get X as it is. Which columns are qualitative is
         found out from all rows, not in each fold anew.
     y : array-like of shape (n_rows,)
-        The class labels.
+        The class labels, or the numbers to learn.
     methods : sequence of str, mapping of str to estimator, or None, default=None
-        Names out of `obliqua.select.methods.METHODS`; or estimators of your own under
-        any name. `None` stands for all names but ``"aft"`` and ``"odt"``, which grow 40 trees for
-        a fit. Estimators are cloned, never changed.
+        Names out of `obliqua.select.methods.METHODS`, for numbers out of `NUMBER_METHODS`; or
+        estimators of your own under any name. `None` stands for all names but ``"aft"`` and
+        ``"odt"``, which grow 40 trees for a fit. Estimators are cloned, never changed.
+    task : {"auto", "classification", "regression"}, default="auto"
+        Whether classes or numbers are learnt. "auto" goes by the methods, if all of them learn
+        the same; otherwise a y with fractions, or with more than 50 different whole numbers, is
+        numbers.
     n_folds : int, default=10
-        Folds of a cross-validation. If the smallest class has fewer rows, there are as many
-        folds as it has rows, and a note says so.
+        Folds of a cross-validation. If the smallest class has fewer rows, or there are fewer rows
+        of numbers, there are as many folds, and a note says so.
     n_repeats : int, default=1
         How often to cross-validate, with other folds each time.
     random_state : int, default=0
@@ -76,7 +85,8 @@ def compare(
     CompareResult
         Accuracy, leaves, depth, features per split and time of each method, fold by fold; the
         macro F, and the true positive and true negative rates of each class, of each
-        cross-validation: from the confusion matrix of all its folds.
+        cross-validation: from the confusion matrix of all its folds. For numbers, R2, the root
+        mean square error and the mean absolute error stand in the place of accuracy and rates.
 
     Raises
     ------
@@ -94,8 +104,20 @@ def compare(
     ...     print(row["method"], round(row["accuracy"], 3), row["within_noise"])
     stump 0.667 False
     tree 0.933 True
+
+    Numbers in the place of classes:
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> result = compare(X, y, ["cart", "cart-linear"])
+    >>> for row in result.rows():
+    ...     print(row["method"], round(row["r2"], 2), round(row["rmse"]))
+    cart 0.3 64
+    cart-linear 0.5 55
     """
-    labels = checked_labels(X, y)
+    found_out = note_of_numbers(task, y, methods)
+    task = task_of(task, y, methods)
+    truth = checked_target(X, y, task)
     check_count("n_folds", n_folds, 2)
     check_count("n_repeats", n_repeats, 1)
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
@@ -103,19 +125,20 @@ def compare(
             "n_jobs must be None or a whole number other than 0, such as 2 for two processes or "
             f"-1 for all cores; got {n_jobs!r}."
         )
-    estimators = _estimators(methods, random_state)
-    classes, codes = encode_labels(labels)
-    n_folds, notes = _possible_folds(n_folds, classes, np.bincount(codes))
+    estimators = _estimators(methods, random_state, task)
+    folding = _Classes(truth) if task == "classification" else _Numbers(truth)
+    n_folds, notes = folding.possible(n_folds)
+    notes = found_out + notes
     if not isinstance(methods, Mapping):
         estimators, more = adapted(estimators, X)
         notes += more
     fix_types(estimators, X)
     notes += rare_level_notes(estimators, X)
-    divisions = list(_divisions(codes, n_folds, n_repeats, random_state))
+    divisions = list(_divisions(folding, n_folds, n_repeats, random_state))
     tasks = [(name, division) for division in divisions for name in estimators]
     here = os.getpid()
     calls = (
-        joblib.delayed(_measure)(name, estimators[name], X, labels, classes, division, here)
+        joblib.delayed(_measure)(name, estimators[name], X, folding, division, here)
         for name, division in tasks
     )
     found: dict[str, list[tuple[FloatArray, Int64Array]]] = {name: [] for name in estimators}
@@ -124,17 +147,102 @@ def compare(
         found[name].append(values)
         if progress is not None:
             progress(done, len(tasks), name)
-    matrices = {name: np.stack([matrix for _, matrix in both]) for name, both in found.items()}
+    classes = folding.classes.tolist()
+    matrices = {
+        name: np.stack([matrix for _, matrix in both]) for name, both in found.items() if classes
+    }
     return CompareResult(
         {name: np.stack([values for values, _ in both]) for name, both in found.items()},
-        {name: _pooled(matrices[name], n_repeats) for name in found},
-        *(len(labels), np.shape(X)[1], len(classes)),
+        {name: _pooled(each, n_repeats) for name, each in matrices.items()},
+        *(len(truth), np.shape(X)[1], len(classes)),
         n_folds=n_folds,
         n_repeats=n_repeats,
         notes=notes,
-        classes=tuple(classes.tolist()),
+        classes=tuple(classes),
         fold_confusion=matrices,
+        task=task,
     )
+
+
+class _Classes:
+    """Classes: how they are divided into folds, and how answers are measured."""
+
+    def __init__(self, truth: AnyArray) -> None:
+        self.truth = truth
+        self.classes, self.codes = encode_labels(truth)
+
+    def possible(self, n_folds: int) -> tuple[int, tuple[str, ...]]:
+        """Return the number of folds that the smallest class allows, with a note if it is less."""
+        classes, counts = self.classes.tolist(), np.bincount(self.codes)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y has one class only, {classes[0]!r}; at least two are needed to compare "
+                "methods."
+            )
+        smallest = int(counts.argmin())
+        label, count = classes[smallest], int(counts[smallest])
+        if count < 2:
+            raise ValueError(
+                f"The class {label!r} has 1 row; cross-validation needs at least 2 of each class. "
+                "Leave such rows out, or join them with another class."
+            )
+        if count >= n_folds:
+            return n_folds, ()
+        note = f"{count} folds instead of {n_folds}: the class {label!r} has {count} rows."
+        return count, (note,)
+
+    def split(self, n_folds: int, seed: int) -> Iterator[tuple[AnyArray, AnyArray]]:
+        """Return training and test rows of each fold."""
+        folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+        return folds.split(np.zeros((len(self.codes), 1)), self.codes)
+
+    def measured(
+        self, rows: AnyArray, predicted: AnyArray, shape: Sequence[float]
+    ) -> tuple[list[float], Int64Array]:
+        """Return the accuracy, the shape of the tree, and the confusion matrix."""
+        matrix = measures.pooled_matrix(self.truth[rows], predicted, self.classes)
+        return [measures.accuracy_of(matrix), *shape[:3]], matrix
+
+
+class _Numbers:
+    """The same for numbers."""
+
+    classes = np.empty(0)
+
+    def __init__(self, truth: AnyArray) -> None:
+        self.truth = truth
+        self.variance = float(truth.var())
+
+    def possible(self, n_folds: int) -> tuple[int, tuple[str, ...]]:
+        """Return the number of folds that the rows allow, with a note if it is less."""
+        n_rows = len(self.truth)
+        if n_rows < FEWEST_ROWS:
+            raise ValueError(
+                f"Cross-validation of numbers needs at least {FEWEST_ROWS} rows; got {n_rows}. "
+                "Give more rows."
+            )
+        if self.variance == 0.0:
+            raise ValueError(
+                f"y is {self.truth[0]:.6g} in all {n_rows} rows, so there is nothing to learn. "
+                "Give numbers that differ."
+            )
+        if n_rows >= n_folds:
+            return n_folds, ()
+        return n_rows, (f"{n_rows} folds instead of {n_folds}: there are {n_rows} rows.",)
+
+    def split(self, n_folds: int, seed: int) -> Iterator[tuple[AnyArray, AnyArray]]:
+        """Return training and test rows of each fold."""
+        folds = KFold(n_folds, shuffle=True, random_state=seed)
+        return folds.split(np.zeros((len(self.truth), 1)))
+
+    def measured(
+        self, rows: AnyArray, predicted: AnyArray, shape: Sequence[float]
+    ) -> tuple[list[float], Int64Array]:
+        """Return R2, errors and the shape of the tree."""
+        off = predicted - self.truth[rows]
+        square = float((off**2).mean())
+        found = [1.0 - square / self.variance, square**0.5, float(np.abs(off).mean())]
+        return [*found, *shape], np.empty(0, dtype=np.int64)
 
 
 def check_count(name: str, given: Any, least: int, otherwise: str = "") -> None:
@@ -145,15 +253,28 @@ def check_count(name: str, given: Any, least: int, otherwise: str = "") -> None:
         )
 
 
-def checked_labels(X: Any, y: Any) -> AnyArray:
-    """Return labels as an array; what is no label, or does not fit the rows, is refused."""
+def checked_target(X: Any, y: Any, task: str) -> AnyArray:
+    """Return labels or numbers as an array; what is none, or does not fit the rows, is refused."""
     check_names(X)
-    check_labels(y)
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y must have one dimension, a label per row; got {labels.ndim}.")
-    check_consistent_length(X, labels)
-    return labels
+    if task == "classification":
+        check_labels(y)
+    else:
+        check_numbers(y)
+    truth = np.asarray(y)
+    if truth.ndim != 1:
+        what = "a label" if task == "classification" else "a number"
+        raise ValueError(f"y must have one dimension, {what} per row; got {truth.ndim}.")
+    check_consistent_length(X, truth)
+    if task == "classification":
+        return truth
+    numbers = truth.astype(np.float64)
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        raise ValueError(
+            f"y must be finite numbers; it is {numbers[wrong[0]]} in row {wrong[0]}, counted from "
+            "0. Leave such rows out."
+        )
+    return numbers
 
 
 def _pooled(matrices: Int64Array, n_repeats: int) -> Int64Array:
@@ -162,7 +283,7 @@ def _pooled(matrices: Int64Array, n_repeats: int) -> Int64Array:
 
 
 def _estimators(
-    methods: Sequence[str] | Mapping[str, Any] | None, random_state: int
+    methods: Sequence[str] | Mapping[str, Any] | None, random_state: int, task: str
 ) -> dict[str, Any]:
     """Return unfitted estimators by name, all of them with a seed."""
     if isinstance(methods, str):
@@ -170,10 +291,11 @@ def _estimators(
     if isinstance(methods, Mapping):
         chosen = {str(name): clone(estimator) for name, estimator in methods.items()}
     else:
-        names = BY_DEFAULT if methods is None else dict.fromkeys(methods)
-        chosen = {name: find_method(name).make(random_state) for name in names}
+        names = by_default(task) if methods is None else dict.fromkeys(methods)
+        chosen = {name: find_method(name, task).make(random_state) for name in names}
     if not chosen:
-        raise ValueError(f"There is nothing to compare. The methods are {', '.join(METHODS)}.")
+        known = ", ".join(methods_for(task))
+        raise ValueError(f"There is nothing to compare. The methods are {known}.")
     for estimator in chosen.values():
         seeds = {
             name: random_state
@@ -184,44 +306,20 @@ def _estimators(
     return chosen
 
 
-def _possible_folds(
-    n_folds: int, classes: AnyArray, counts: Int64Array
-) -> tuple[int, tuple[str, ...]]:
-    """Return the number of folds that the smallest class allows, with a note if it is smaller."""
-    if len(classes) < 2:
-        raise ValueError(
-            f"y has one class only, {classes.tolist()[0]!r}; at least two are needed to compare "
-            "methods."
-        )
-    smallest = int(counts.argmin())
-    label, count = classes.tolist()[smallest], int(counts[smallest])
-    if count < 2:
-        raise ValueError(
-            f"The class {label!r} has 1 row; cross-validation needs at least 2 of each class. "
-            "Leave such rows out, or join them with another class."
-        )
-    if count >= n_folds:
-        return n_folds, ()
-    note = f"{count} folds instead of {n_folds}: the class {label!r} has {count} rows."
-    return count, (note,)
-
-
 def _divisions(
-    codes: AnyArray, n_folds: int, n_repeats: int, random_state: int
+    folding: _Classes | _Numbers, n_folds: int, n_repeats: int, random_state: int
 ) -> Iterator[tuple[AnyArray, AnyArray]]:
     """Training and test rows of each fold of each repeat."""
     seeds = np.random.SeedSequence(random_state).generate_state(n_repeats)
     for seed in seeds.tolist():
-        folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-        yield from folds.split(np.zeros((len(codes), 1)), codes)
+        yield from folding.split(n_folds, seed)
 
 
 def _measure(
     name: str,
     estimator: Any,
     X: Any,
-    y: AnyArray,
-    classes: AnyArray,
+    folding: _Classes | _Numbers,
     division: tuple[AnyArray, AnyArray],
     parent: int,
 ) -> tuple[FloatArray, Int64Array]:
@@ -231,20 +329,19 @@ def _measure(
         import_module(module)  # a fit does that too; the first one would seem slow
     train, test = division
     model = clone(estimator)
-    rows, labels = safe_indexing(X, train), y[train]
+    rows, truth = safe_indexing(X, train), folding.truth[train]
     try:
         started = time.perf_counter()
         with warnings.catch_warnings():  # said of the whole table, not of each fold
             warnings.filterwarnings("ignore", "Column .* levels in .* rows: so many")
-            model.fit(rows, labels)
+            model.fit(rows, truth)
         seconds = time.perf_counter() - started
         predicted = model.predict(safe_indexing(X, test))
     except Exception as error:
         error.add_note(_where_from(name, estimator, X))
         raise
-    matrix = measures.pooled_matrix(y[test], predicted, classes)
-    values = [measures.accuracy_of(matrix), *tree_shape(model), seconds]
-    return np.array(values), matrix
+    values, matrix = folding.measured(test, predicted, tree_shape(model))
+    return np.array([*values, seconds]), matrix
 
 
 def _where_from(name: str, estimator: Any, X: Any) -> str:
@@ -260,20 +357,22 @@ def _where_from(name: str, estimator: Any, X: Any) -> str:
     )
 
 
-def tree_shape(model: Any) -> tuple[float, float, float]:
-    """Return leaves, depth and features per split of a fitted estimator; NaN if it has no tree.
+def tree_shape(model: Any) -> tuple[float, float, float, float]:
+    """Return leaves, depth, features per split and per leaf; NaN if there is no tree.
 
-    Features per split is the mean number of columns that an inner node looks at.
+    Features per split is the mean number of columns that an inner node looks at, features per
+    leaf that of a linear function in a leaf.
     """
     nothing = float("nan")
     model = model.steps[-1][1] if hasattr(model, "steps") else model  # a pipeline ends in its tree
     if not (hasattr(model, "get_n_leaves") and hasattr(model, "get_depth")):
-        return nothing, nothing, nothing
+        return nothing, nothing, nothing, nothing
     leaves, depth = float(model.get_n_leaves()), float(model.get_depth())
     container = getattr(model, "model_", None)
     if isinstance(container, Model):
-        return leaves, depth, features_per_split(container)
-    return leaves, depth, nothing if depth == 0 else 1.0  # scikit-learn's are axis-parallel
+        return leaves, depth, features_per_split(container), features_per_leaf(container)
+    split = nothing if depth == 0 else 1.0  # scikit-learn's are axis-parallel
+    return leaves, depth, split, nothing
 
 
 def features_per_split(model: Model) -> float:
@@ -284,3 +383,14 @@ def features_per_split(model: Model) -> float:
         used += len(np.unique(np.stack([nodes, tree.coef_idx]), axis=1).T)
         splits += tree.n_nodes - tree.n_leaves
     return used / splits if splits else float("nan")
+
+
+def features_per_leaf(model: Model) -> float:
+    """Return the mean number of columns in a leaf's linear function; NaN without any function."""
+    used = [
+        int(np.count_nonzero(tree.leaf_coef[tree.leaf_ptr[leaf] : tree.leaf_ptr[leaf + 1]]))
+        for tree in model.trees
+        if tree.has_lines
+        for leaf in np.flatnonzero(tree.is_leaf).tolist()
+    ]
+    return sum(used) / len(used) if used else float("nan")

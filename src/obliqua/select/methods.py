@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from obliqua.estimators.repeated import RepeatedTreesClassifier
 
-__all__ = ["BY_DEFAULT", "METHODS", "NUMBER_METHODS", "Method", "find_method", "repeated"]
+__all__ = [
+    "BY_DEFAULT",
+    "METHODS",
+    "NUMBER_METHODS",
+    "Method",
+    "by_default",
+    "find_method",
+    "methods_for",
+    "repeated",
+]
 
 
 @dataclass(frozen=True)
@@ -141,14 +150,47 @@ METHODS: dict[str, Method] = {
     )
 }
 
+
+def _numbers(name: str, title: str, kind: str, leaf_model: str | None = None) -> Method:
+    params = {} if leaf_model is None else {"leaf_model": leaf_model}
+    return Method(name, title, f"obliqua.{kind}Regressor", params)
+
+
 #: The same for methods that learn numbers.
 NUMBER_METHODS: dict[str, Method] = {
-    "cart": Method("cart", "CART: one feature per split", "obliqua.CartRegressor"),
+    method.name: method
+    for method in (
+        _numbers("cart", "CART: one feature per split", "Cart"),
+        _numbers("cart-linear", "CART, linear functions in the leaves", "Cart", "linear"),
+        _numbers("oblique", "oblique splits along slopes", "ObliqueTree"),
+        _numbers(
+            "oblique-linear",
+            "oblique splits, linear functions in the leaves",
+            "ObliqueTree",
+            "linear",
+        ),
+        _numbers("refined", "refined: all splits moved together", "RefinedTree"),
+        _numbers("refined-constant", "refined, a number in each leaf", "RefinedTree", "constant"),
+        _numbers(
+            "refined-linear", "refined, linear functions in the leaves", "RefinedTree", "linear"
+        ),
+        Method("sklearn", "scikit-learn's tree, not pruned", "sklearn.tree.DecisionTreeRegressor"),
+    )
 }
 
 #: What `compare` runs if it is told no names. A fit of the others grows 40 trees first: both
 #: together take twice as long as all the rest.
 BY_DEFAULT = tuple(name for name in METHODS if name not in ("aft", "odt"))
+
+
+def methods_for(task: str) -> dict[str, Method]:
+    """Return the methods that learn classes ("classification") or numbers ("regression")."""
+    return METHODS if task == "classification" else NUMBER_METHODS
+
+
+def by_default(task: str) -> tuple[str, ...]:
+    """Return the names of what `compare` runs if it is told none."""
+    return BY_DEFAULT if task == "classification" else tuple(NUMBER_METHODS)
 
 
 def find_method(name: str, task: str = "classification") -> Method:
@@ -177,12 +219,18 @@ def find_method(name: str, task: str = "classification") -> Method:
     >>> find_method("hhcart-d").title
     'HHCART(D): the dominant eigenvector'
     """
-    methods = METHODS if task == "classification" else NUMBER_METHODS
+    methods = methods_for(task)
     if name not in methods:
-        near = get_close_matches(name.lower(), methods, n=1)
+        known = name in METHODS or name in NUMBER_METHODS
+        near = [] if known else get_close_matches(name.lower(), methods, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
+        what, other = "classes", "numbers"
+        if task == "regression":
+            what, other = other, what
+        wrong = f"The method {name!r} learns {other}, not {what}."
         raise ValueError(
-            f"There is no method {name!r} for {task}.{hint} The methods are {', '.join(methods)}."
+            f"{wrong if known else f'There is no method {name!r}.'}{hint} The methods that learn "
+            f"{what} are {', '.join(methods)}."
         )
     return methods[name]
 

@@ -16,19 +16,29 @@ from obliqua.io.values import text_of
 from obliqua.stats import metrics as measures
 
 __all__ = [
-    "HEADS",
     "LEVEL",
     "MEASURES",
     "RATE_HEADS",
     "CompareResult",
     "Figure",
     "cells",
+    "heads",
     "mean_and_sd",
+    "paired_error",
     "paired_p_value",
 ]
 
-#: What is measured in each fold, in the order of the columns of `CompareResult.folds`.
-MEASURES = ("accuracy", "leaves", "depth", "features_per_split", "seconds")
+_SHAPE = ("leaves", "depth", "features_per_split")
+
+#: What is measured in each fold, in the order of the columns of `CompareResult.folds`. The first
+#: is what methods are compared by: the larger, the better.
+MEASURES: dict[str, tuple[str, ...]] = {
+    "classification": ("accuracy", *_SHAPE, "seconds"),
+    "regression": ("r2", "rmse", "mae", *_SHAPE, "features_per_leaf", "seconds"),
+}
+
+#: What the first measure is called in a sentence.
+SCORES = {"classification": "accuracies", "regression": "values of R2"}
 
 #: What is measured for each class, in the order of the rows of `CompareResult.rates`.
 RATES = ("tpr", "tnr")
@@ -44,10 +54,13 @@ class Figure:
     mean: float
     sd: float = math.nan
 
-    def text(self, digits: int) -> str:
-        """The figure as a table shows it."""
+    def text(self, digits: int | None) -> str:
+        """The figure as a table shows it; without `digits`, with three that matter."""
         if math.isnan(self.mean):
             return ""
+        if digits is None:
+            digits = 2 - math.floor(math.log10(self.mean)) if self.mean > 0.0 else 0
+            digits = min(max(digits, 0), 12)
         spread = "" if math.isnan(self.sd) else f" ± {self.sd:.{digits}f}"
         return f"{self.mean:.{digits}f}{spread}"
 
@@ -58,15 +71,19 @@ class CompareResult:
 
     Parameters
     ----------
-    folds : mapping of str to ndarray of shape (n_folds * n_repeats, 5)
-        By method, the measures of each fold in the order of `MEASURES`: accuracy on the rows
-        held out, leaves, depth, features per split, seconds of fitting. NaN where an estimator
-        does not tell, and for features per split of a tree without a split.
+    folds : mapping of str to ndarray of shape (n_folds * n_repeats, n_measures)
+        By method, the measures of each fold in the order of `MEASURES`. Of classes: accuracy on
+        the rows held out, leaves, depth, features per split, seconds of fitting. Of numbers: R2,
+        root mean square error and mean absolute error on the rows held out, leaves, depth,
+        features per split, features per linear function in a leaf, seconds. R2 is 1 minus the
+        mean square error of the fold divided by the variance of all rows: so it is defined in
+        any fold, and its mean is that of all folds together. NaN where an estimator does not
+        tell, and for features of splits or functions that are not there.
     confusion : mapping of str to ndarray of shape (n_repeats, n_classes, n_classes)
         By method, the confusion matrix of each cross-validation, of the rows that its folds held
-        out together: true classes by predicted ones.
+        out together: true classes by predicted ones. Empty for numbers.
     n_rows, n_features, n_classes : int
-        The size of the data.
+        The size of the data; there are 0 classes where numbers are learnt.
     n_folds, n_repeats : int
         The folds of a cross-validation, and how often it was repeated with other folds.
     notes : tuple of str
@@ -75,6 +92,8 @@ class CompareResult:
         The labels of the classes.
     fold_confusion : mapping of str to ndarray of shape (n_folds * n_repeats, n_classes, n_classes)
         By method, the confusion matrix of each fold.
+    task : {"classification", "regression"}
+        Whether classes or numbers were learnt.
     """
 
     folds: Mapping[str, FloatArray]
@@ -87,6 +106,7 @@ class CompareResult:
     notes: tuple[str, ...] = ()
     classes: tuple[Any, ...] = ()
     fold_confusion: Mapping[str, Int64Array] = field(default_factory=dict)
+    task: str = "classification"
 
     @cached_property
     def macro_f(self) -> dict[str, FloatArray]:
@@ -110,13 +130,13 @@ class CompareResult:
 
     @cached_property
     def best(self) -> str:
-        """The method with the largest mean accuracy; the first of them at ties."""
+        """The method with the largest mean accuracy, or R2; the first of them at ties."""
         means = {name: values[:, 0].mean() for name, values in self.folds.items()}
         return max(means, key=means.__getitem__)
 
     @cached_property
     def p_values(self) -> dict[str, float]:
-        """By method, the p-value of its difference in accuracy to the best; 1 for the best.
+        """By method, the p-value of its difference in accuracy, or R2, to the best; 1 for it.
 
         A paired t-test over folds in which the variance is multiplied by 1 + n_test / n_train
         per fold, because the training rows of folds overlap (Nadeau and Bengio, 2003). Nothing
@@ -139,26 +159,34 @@ class CompareResult:
         Returns
         -------
         list of dict
-            With the keys ``method``, ``accuracy``, ``macro_f`` and the others of `MEASURES`,
-            each with ``_sd`` behind it, ``p_value`` and ``within_noise``: whether the accuracy
-            cannot be told from the best one's; then for each class ``tpr[label]`` and
+            With the key ``method`` and those of `MEASURES`, each with ``_sd`` behind it,
+            ``p_value`` and ``within_noise``: whether the accuracy, or R2, cannot be told from the
+            best one's. For classes also ``macro_f``, and for each class ``tpr[label]`` and
             ``tnr[label]``, the means of its true positive and its true negative rate. The
             labels of truth values are ``true`` and ``false``.
         """
         out: list[dict[str, Any]] = []
         for name, values in self.folds.items():
             row: dict[str, Any] = {"method": name}
-            columns = dict(zip(MEASURES, values.T, strict=True))
-            known = {"accuracy": columns["accuracy"], "macro_f": self.macro_f[name], **columns}
+            known = dict(zip(MEASURES[self.task], values.T, strict=True))
+            if name in self.macro_f:
+                known = {"accuracy": known["accuracy"], "macro_f": self.macro_f[name], **known}
             for measure, column in known.items():
                 row[measure], row[f"{measure}_sd"] = _figure(column)
             row["p_value"] = self.p_values[name]
             row["within_noise"] = self.p_values[name] >= LEVEL
-            for rate, by_class in zip(RATES, self.rates[name].mean(axis=0), strict=True):
-                pairs = zip(self.classes, by_class.tolist(), strict=True)
-                row |= {f"{rate}[{text_of(label)}]": mean for label, mean in pairs}
+            if name in self.rates:
+                row |= self._rates_of(name)
             out.append(row)
         return out
+
+    def _rates_of(self, name: str) -> dict[str, float]:
+        """Return the mean rates of each class."""
+        found: dict[str, float] = {}
+        for rate, by_class in zip(RATES, self.rates[name].mean(axis=0), strict=True):
+            pairs = zip(self.classes, by_class.tolist(), strict=True)
+            found |= {f"{rate}[{text_of(label)}]": mean for label, mean in pairs}
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the single folds, ready for JSON.
@@ -166,13 +194,18 @@ class CompareResult:
         Returns
         -------
         dict
-            Sizes, labels of the classes, notes, and `rows` under ``methods``. What is not known
-            is None.
+            The task, sizes, labels of the classes if there are any, notes, and `rows` under
+            ``methods``. What is not known is None.
         """
-        sizes = ("n_rows", "n_features", "n_classes", "n_folds", "n_repeats")
+        sizes = ["n_rows", "n_features", "n_classes", "n_folds", "n_repeats"]
+        classes = {"classes": list(self.classes)}
+        if self.task == "regression":
+            sizes.remove("n_classes")
+            classes = {}
         return {
+            "task": self.task,
             **{size: getattr(self, size) for size in sizes},
-            "classes": list(self.classes),
+            **classes,
             "best": self.best,
             "notes": list(self.notes),
             "methods": [
@@ -212,8 +245,9 @@ class CompareResult:
         str
             The text. Accuracies and rates are per cent, times milliseconds.
         """
-        lines = ["| " + " | ".join(HEADS) + " |", "|---" + "|---:" * (len(HEADS) - 1) + "|"]
-        lines += ["| " + " | ".join(cells(row)) + " |" for row in self.rows()]
+        first = heads(self.task)
+        lines = ["| " + " | ".join(first) + " |", "|---" + "|---:" * (len(first) - 1) + "|"]
+        lines += ["| " + " | ".join(cells(row, self.task)) + " |" for row in self.rows()]
         if rates:
             lines += ["", "| " + " | ".join(RATE_HEADS) + " |", "|---|---|---:|---:|"]
             lines += ["| " + " | ".join(_escaped(row)) + " |" for row in self.rate_rows()]
@@ -230,19 +264,22 @@ class CompareResult:
         str
             What was measured, and which differences are within noise.
         """
-        text = f"Means ± standard deviations over {self.n_folds} stratified folds"
-        if self.n_repeats == 1:
-            text += "; macro F is of all folds together. "
+        text = f"Means ± standard deviations over {self.n_folds} "
+        repeats = "" if self.n_repeats == 1 else f", repeated {self.n_repeats} times"
+        if self.task == "regression":
+            text += f"folds{repeats}. R2 is the share of the variance that is explained. "
+        elif self.n_repeats == 1:
+            text += "stratified folds; macro F is of all folds together. "
         else:
-            text += f", repeated {self.n_repeats} times; {_over_repeats('macro F')}. "
+            text += f"stratified folds{repeats}; {_over_repeats('macro F')}. "
         if len(self.folds) == 1:
             return text.rstrip()
         same = [name for name, p in self.p_values.items() if p >= LEVEL and name != self.best]
         if not same:
             return text + f"{self.best} is best, beyond noise (corrected paired t-test, 5 %)."
         return text + (
-            "A * marks accuracies that cannot be told from the best one: differences within "
-            "noise (corrected paired t-test, 5 %)."
+            f"A * marks {SCORES[self.task]} that cannot be told from the best one: differences "
+            "within noise (corrected paired t-test, 5 %)."
         )
 
     def reading_of_rates(self) -> str:
@@ -263,8 +300,44 @@ def _over_repeats(what: str) -> str:
     return f"{what}: over the repeats, each of all its folds together"
 
 
-#: The heads of a table of `cells`.
-HEADS = ("method", "accuracy %", "macro F", "leaves", "depth", "features/split", "fit ms")
+@dataclass(frozen=True)
+class _Shown:
+    """How a table shows a measure: below which head, and with how many digits."""
+
+    measure: str
+    head: str
+    digits: int | None = 1
+    factor: float = 1.0
+    spread: bool = True
+
+
+_SHOWN_SHAPE = (
+    _Shown("leaves", "leaves"),
+    _Shown("depth", "depth", spread=False),
+    _Shown("features_per_split", "features/split", spread=False),
+)
+_SHOWN_TIME = _Shown("seconds", "fit ms", factor=1000.0, spread=False)
+_SHOWN: dict[str, tuple[_Shown, ...]] = {
+    "classification": (
+        _Shown("accuracy", "accuracy %", factor=100.0),
+        _Shown("macro_f", "macro F", 2),
+        *_SHOWN_SHAPE,
+        _SHOWN_TIME,
+    ),
+    "regression": (
+        _Shown("r2", "R2", 3),
+        _Shown("rmse", "RMSE", None),
+        _Shown("mae", "MAE", None, spread=False),
+        *_SHOWN_SHAPE,
+        _Shown("features_per_leaf", "features/leaf", spread=False),
+        _SHOWN_TIME,
+    ),
+}
+
+
+def heads(task: str = "classification") -> tuple[str, ...]:
+    """Return the heads of a table of `cells`."""
+    return ("method", *(shown.head for shown in _SHOWN[task]))
 
 
 #: The heads of a table of `CompareResult.rate_rows`.
@@ -282,41 +355,39 @@ def _escaped(entries: Sequence[Any]) -> list[str]:
     return [" ".join(str(entry).replace("|", "\\|").split()) for entry in entries]
 
 
-def cells(row: Mapping[str, Any]) -> list[str]:
-    """Return a row of `CompareResult.rows` as a table shows it: the texts below `HEADS`."""
+def cells(row: Mapping[str, Any], task: str = "classification") -> list[str]:
+    """Return a row of `CompareResult.rows` as a table shows it: the texts below `heads`."""
+    texts = [str(row["method"])]
+    for shown in _SHOWN[task]:
+        mean = shown.factor * row[shown.measure]
+        sd = shown.factor * row[f"{shown.measure}_sd"] if shown.spread else math.nan
+        digits = 0 if shown.digits is not None and mean > 100.0 else shown.digits
+        texts.append(Figure(mean, sd).text(digits) or "-")
+    texts[1] = f"{texts[1]} {'*' if row['within_noise'] else ''}".rstrip()
+    return texts
 
-    def text(measure: str, digits: int, factor: float = 1.0, spread: bool = True) -> str:
-        sd = factor * row[f"{measure}_sd"] if spread else float("nan")
-        if factor * row[measure] > 100.0:
-            digits = 0
-        return Figure(factor * row[measure], sd).text(digits) or "-"
 
-    mark = "*" if row["within_noise"] else " "
-    return [
-        row["method"],
-        f"{text('accuracy', 1, 100.0)} {mark}".rstrip(),
-        text("macro_f", 2),
-        text("leaves", 1),
-        text("depth", 1, spread=False),
-        text("features_per_split", 1, spread=False),
-        text("seconds", 1, 1000.0, spread=False),
-    ]
+def paired_error(differences: FloatArray, overlap: float) -> float:
+    """Return the standard error of a mean over folds (Nadeau and Bengio, 2003).
+
+    `overlap` is n_test / n_train of a fold: the variance of a mean is so much larger than folds
+    without common training rows would make it.
+    """
+    variance = float(differences.var(ddof=1))
+    return float(np.sqrt(variance * (1.0 / len(differences) + overlap)))
 
 
 def paired_p_value(differences: FloatArray, overlap: float) -> float:
-    """Return the two-sided p-value of a corrected paired t-test (Nadeau and Bengio, 2003).
+    """Return the two-sided p-value of a corrected paired t-test with `paired_error`.
 
-    `overlap` is n_test / n_train of a fold: the variance of a mean is so much larger than folds
-    without common training rows would make it. The p-value is 1 if the mean is 0, and 0 if all
-    differences are the same.
+    The p-value is 1 if the mean is 0, and 0 if all differences are the same.
     """
-    mean, variance = float(differences.mean()), float(differences.var(ddof=1))
+    mean, error = float(differences.mean()), paired_error(differences, overlap)
     if mean == 0.0:
         return 1.0
-    if variance == 0.0:
+    if error == 0.0:
         return 0.0
-    t = mean / np.sqrt(variance * (1.0 / len(differences) + overlap))
-    return float(2.0 * stats.t.sf(abs(t), len(differences) - 1))
+    return float(2.0 * stats.t.sf(abs(mean / error), len(differences) - 1))
 
 
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:

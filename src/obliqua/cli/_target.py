@@ -1,0 +1,45 @@
+"""The target: whether it is classes or numbers, and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from obliqua._typing import AnyArray
+from obliqua.cli._output import note
+from obliqua.cli._table import NamedTable
+from obliqua.cli._types import plain_numbers
+from obliqua.select.task import MANY_CLASSES, task_of_names
+
+__all__ = ["choose_task", "learnt_rows", "read_target"]
+
+
+def choose_task(table: NamedTable, target: str, given: str, methods: Sequence[str] = ()) -> str:
+    """Say whether classes or numbers are learnt: what was asked for, or what is found out."""
+    if given != "auto":
+        return given
+    told = task_of_names(methods)
+    if told is not None:
+        return told
+    if not table.is_quantity(target):
+        return "classification"
+    if table.frame[target].cast(str).str.contains(r"^[-+]?\d+$").all():
+        note(
+            f"{target!r} has more than {MANY_CLASSES} different whole numbers and is learnt as "
+            "numbers; --task classification makes classes of them."
+        )
+    return "regression"
+
+
+def learnt_rows(table: NamedTable, target: str, task: str, drop_missing: bool) -> NamedTable:
+    """Return the table without rows that have no target; they are an error unless dropped."""
+    table = table.without_words(target) if task == "regression" else table
+    return table.without_missing(target, drop_missing)
+
+
+def read_target(table: NamedTable, target: str, task: str) -> AnyArray:
+    """Read the target as classes or as numbers."""
+    if task == "classification":
+        return table.labels(target)
+    return np.asarray(plain_numbers(table, [target], "the target")[target].to_numpy())
