@@ -25,6 +25,7 @@ from obliqua.estimators.cart import CartRegressor as CartRegressor
 from obliqua.estimators.cart_lc import CartLCClassifier as CartLCClassifier
 from obliqua.estimators.distilled import DistilledClassifier as DistilledClassifier
 from obliqua.estimators.distilled import distil as distil
+from obliqua.estimators.distilled_regressor import DistilledRegressor as DistilledRegressor
 from obliqua.estimators.eigen_tree import EigenTreeClassifier as EigenTreeClassifier
 from obliqua.estimators.fdt import FisherTreeClassifier as FisherTreeClassifier
 from obliqua.estimators.files import load as load

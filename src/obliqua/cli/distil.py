@@ -17,17 +17,24 @@ from obliqua.cli import _command as shared
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted, listed
 from obliqua.cli._labels import check_known, class_numbers
-from obliqua.cli._models import has_own_names, load_model, size_of
+from obliqua.cli._models import features_used, has_own_names, load_model, size_of
 from obliqua.cli._output import chosen_target, note, print_facts
 from obliqua.cli._table import NamedTable, choose_features, choose_known
+from obliqua.cli._target import choose_task, learnt_rows, read_target
 from obliqua.cli._types import ColumnChoice, infer, plain_numbers, read_as
 from obliqua.data.encoding import Column
 from obliqua.io.values import text_of
 
 if TYPE_CHECKING:
     from obliqua.estimators.distilled import DistilledClassifier
+    from obliqua.estimators.distilled_regressor import DistilledRegressor
 
 DEFAULT_OUTPUT = "student.obliqua"
+METHODS = {
+    "classification": ("cart", "hhcart", "oc1"),
+    "regression": ("cart", "oblique", "refined"),
+}
+DEFAULT_METHODS = {"classification": "hhcart", "regression": "refined"}
 FOREST = "random-forest"
 FEW_ROWS = 3  # fewer are not worth a tree
 _OTHERS = (
@@ -41,6 +48,7 @@ OF_THE_TEACHER = ("features", "drop", "categorical", "numeric")
     "obliqua distil patients.csv --target diagnosis",
     "obliqua distil patients.csv --teacher votes.obliqua --trees 4 -m cart",
     "obliqua distil new.csv --teacher forest.joblib --trust-pickle --leaves 32",
+    "obliqua distil houses.csv --target price --leaves 16",
 )
 @shared.data_argument
 @click.option(
@@ -56,8 +64,10 @@ OF_THE_TEACHER = ("features", "drop", "categorical", "numeric")
     "--target",
     "-t",
     metavar="COLUMN",
-    help=f"The column with the classes. For {FOREST}; otherwise only accuracies need it.",
+    help=f"The column with the classes or numbers. For {FOREST}; otherwise only accuracies need "
+    "it.",
 )
+@shared.task_option
 @click.option(
     "--trust-pickle",
     is_flag=True,
@@ -67,10 +77,10 @@ OF_THE_TEACHER = ("features", "drop", "categorical", "numeric")
 @click.option(
     "--method",
     "-m",
-    type=click.Choice(["cart", "hhcart", "oc1"]),
-    default="hhcart",
-    show_default=True,
-    help="How the student's splits are found.",
+    type=click.Choice(list(dict.fromkeys(name for names in METHODS.values() for name in names))),
+    show_default="hhcart; refined for numbers",
+    help="How the student's splits are found: for classes cart, hhcart or oc1; for numbers cart, "
+    "oblique or refined.",
 )
 @click.option(
     "--leaves",
@@ -80,7 +90,11 @@ OF_THE_TEACHER = ("features", "drop", "categorical", "numeric")
     help="The most leaves of all trees together.",
 )
 @click.option(
-    "--trees", type=shared.at_least(1), default=1, show_default=True, help="The most trees."
+    "--trees",
+    type=shared.at_least(1),
+    default=1,
+    show_default=True,
+    help="The most trees; of numbers there is one.",
 )
 @click.option(
     "--generated",
@@ -124,7 +138,6 @@ def distil(data: str, output: Path | None, **given: Any) -> None:
     The student is grown from what the teacher says of the rows of DATA and of rows generated from
     them. DATA is a CSV or Parquet file, or - for standard input.
     """
-    from obliqua.estimators.distilled import DistilledClassifier
     from obliqua.estimators.files import save
 
     path = chosen_target(output, DEFAULT_OUTPUT, data, given["test"], given["teacher"])
@@ -134,27 +147,18 @@ def distil(data: str, output: Path | None, **given: Any) -> None:
             f"{given['leaves']}."
         )
     if given["teacher"] == FOREST and given["target"] is None:
-        raise click.UsageError(f"--target: a {FOREST} is fitted to classes; name their column.")
+        raise click.UsageError(
+            f"--target: a {FOREST} is fitted to classes or numbers; name their column."
+        )
     known = None if given["teacher"] == FOREST else _load(given)
-    table = _read(data, given)
+    table = _read(data, given, known)
+    student = _student(given, known)
     rows = _rows(table, given, known)
-    student = DistilledClassifier(
-        _forest(given) if known is None else known,
-        prefit=known is not None,
-        method=given["method"],
-        max_leaves=given["leaves"],
-        n_trees=given["trees"],
-        n_generated=given["generated"],
-        swap=given["swap"],
-        holdout=given["holdout"],
-        random_state=given["seed"],
-        n_jobs=given["jobs"],
-    )
     tests = _other_rows(given, rows, known)
     with _numbers_in_reach(rows.source, rows.X, rows.columns):
         student.fit(rows.X, rows.y)
     _say_what_is_small(student, rows)
-    facts = [("teacher", _called(given, known)), *_summary(student, rows, given["method"])]
+    facts = [("teacher", _called(given, known)), *_summary(student, rows)]
     facts += _lost(student, known is not None, tests, rows.columns)
     # The file is the same for any number of threads.
     save(student.set_params(n_jobs=None), path)
@@ -186,15 +190,50 @@ class TeacherRows:
     source: str
 
 
-def _forest(given: dict[str, Any]) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
+def _student(given: dict[str, Any], known: Any) -> DistilledClassifier | DistilledRegressor:
+    """Make the student that is asked for, not fitted."""
+    from obliqua.estimators.distilled import DistilledClassifier
+    from obliqua.estimators.distilled_regressor import DistilledRegressor
 
-    return RandomForestClassifier(random_state=given["seed"], n_jobs=given["jobs"])
+    task = given["task"]
+    what = "classes" if task == "classification" else "numbers"
+    if given["method"] not in (None, *METHODS[task]):
+        raise click.UsageError(
+            f"--method: {given['method']} is not for {what}; take one of "
+            f"{', '.join(METHODS[task])}."
+        )
+    options = {
+        "prefit": known is not None,
+        "method": given["method"] or DEFAULT_METHODS[task],
+        "max_leaves": given["leaves"],
+        "n_generated": given["generated"],
+        "swap": given["swap"],
+        "holdout": given["holdout"],
+        "random_state": given["seed"],
+        "n_jobs": given["jobs"],
+    }
+    teacher = _forest(given) if known is None else known
+    if task == "classification":
+        return DistilledClassifier(teacher, n_trees=given["trees"], **options)
+    if given["trees"] > 1:
+        raise click.UsageError(
+            f"--trees: a student of numbers is one tree; got {given['trees']}. Allow more leaves "
+            "with --leaves."
+        )
+    return DistilledRegressor(teacher, **options)
+
+
+def _forest(given: dict[str, Any]) -> Any:
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    classes = given["task"] == "classification"
+    forest = RandomForestClassifier if classes else RandomForestRegressor
+    return forest(random_state=given["seed"], n_jobs=given["jobs"])
 
 
 def _load(given: dict[str, Any]) -> Any:
     """Load the teacher from a file."""
-    from obliqua.estimators._teachers import teacher_of
+    from obliqua.estimators._teachers import number_teacher_of, teacher_of, tells_numbers
 
     name = given["teacher"]
     if given["trust_pickle"] and _begins(Path(name)) != b"P":  # model files are zip archives
@@ -216,7 +255,7 @@ def _load(given: dict[str, Any]) -> Any:
             )
         fitted = load_model(name)[0]
     try:
-        teacher_of(fitted)
+        (number_teacher_of if tells_numbers(fitted) else teacher_of)(fitted)
     except (TypeError, ValueError) as error:
         raise Trouble(f"--teacher: {error}") from error
     return fitted
@@ -237,24 +276,37 @@ def _begins(path: Path) -> bytes:
         return b""
 
 
-def _read(source: str, given: dict[str, Any]) -> NamedTable:
+def _read(source: str, given: dict[str, Any], known: Any) -> NamedTable:
+    """Read the table, and note what is learnt: what the teacher knows, or the target is."""
+    from obliqua.estimators._teachers import tells_numbers
+
     table: NamedTable = read_table(source, given["delimiter"], given["missing"])
-    target = given["target"]
+    target, asked = given["target"], given["task"]
+    if target is not None:
+        table.require([target], "--target")
+    if known is not None:
+        given["task"] = "regression" if tells_numbers(known) else "classification"
+        if asked not in ("auto", given["task"]):
+            raise click.UsageError(
+                f"--task {asked}: the teacher is of another kind, {given['task']}. Leave --task "
+                "out."
+            )
+    else:
+        given["task"] = choose_task(table, target, asked)
     if target is None:
         return table
-    table.require([target], "--target")
-    return table.without_missing(target, given["drop_missing_target"])
+    return learnt_rows(table, target, given["task"], given["drop_missing_target"])
 
 
 def _rows(table: NamedTable, given: dict[str, Any], known: Any) -> TeacherRows:
     """Read the columns as the teacher takes them."""
-    from obliqua.estimators._fitted import TreesClassifier
+    from obliqua.estimators._fitted import TreesEstimator
     from obliqua.tree.model import Model
     from obliqua.tree.tree import Tree
 
     target = given["target"]
-    y = None if target is None else _labels(table, target, known)
-    if isinstance(known, TreesClassifier | Model | Tree):
+    y = None if target is None else _target(table, given, known)
+    if isinstance(known, TreesEstimator | Model | Tree):
         _refuse(given, OF_THE_TEACHER)
         return _known_rows(table, known, y)
     taken = [] if target is None else [target]
@@ -281,6 +333,15 @@ def _rows(table: NamedTable, given: dict[str, Any], known: Any) -> TeacherRows:
     X = found.frame if own is not None or found.qualitative else found.frame.to_numpy()
     named = own is not None or bool(found.qualitative)
     return TeacherRows(X, y, found.columns(), named, table.source)
+
+
+def _target(
+    table: NamedTable, given: dict[str, Any], known: Any, classes: AnyArray | None = None
+) -> AnyArray:
+    """Return the classes, or numbers, of rows."""
+    if given["task"] == "regression":
+        return read_target(table, given["target"], "regression")
+    return _labels(table, given["target"], known, classes)
 
 
 def _labels(
@@ -347,12 +408,12 @@ def _other_rows(
     target = given["target"]
     there = target is not None and target in table.frame.columns
     if there:
-        table = table.without_missing(target, given["drop_missing_target"])
+        table = learnt_rows(table, target, given["task"], given["drop_missing_target"])
     choose_known(table, [column.name for column in rows.columns], named=True)
     frame = read_as(table, rows.columns)
     what = f"{counted(table.frame.height, 'row')} of {table.source}"
     classes = None if rows.y is None or known is not None else np.unique(rows.y)
-    labels = _labels(table, target, known, classes) if there else None
+    labels = _target(table, given, known, classes) if there else None
     return [(what, frame if rows.named else frame.to_numpy(), labels)]
 
 
@@ -380,11 +441,13 @@ def _numbers_in_reach(source: str, X: Any, columns: list[Column]) -> Iterator[No
         ) from error
 
 
-def _say_what_is_small(student: DistilledClassifier, rows: TeacherRows) -> None:
+def _say_what_is_small(
+    student: DistilledClassifier | DistilledRegressor, rows: TeacherRows
+) -> None:
     """Say so if there was nothing to learn."""
-    n_rows, n_classes = len(rows.X), len(student.classes_)
-    if n_classes == 1:
-        label = text_of(student.classes_[0])
+    n_rows, classes = len(rows.X), student.model_.classes
+    if len(classes) == 1:
+        label = text_of(classes[0])
         note(f"Nothing could be learnt: the teacher knows one class only, {label!r}.")
     elif n_rows < FEW_ROWS:
         have = counted(n_rows, "row")
@@ -400,7 +463,7 @@ def _called(given: dict[str, Any], known: Any) -> str:
 
 
 def _summary(
-    student: DistilledClassifier, rows: TeacherRows, method: str
+    student: DistilledClassifier | DistilledRegressor, rows: TeacherRows
 ) -> list[tuple[str, str]]:
     n_rows, held = len(rows.X), student.fidelity_.get("data", {}).get("rows", 0)
     trees = student.model_.trees
@@ -408,14 +471,15 @@ def _summary(
     sizes = "" if len(trees) == 1 else f" in {len(trees)} trees that are added up"
     return [
         ("rows", f"{n_rows:,}, {held:,} of them held out, and {generated:,} generated"),
-        ("method", method),
+        ("method", str(student.method)),
         ("leaves", f"{student.get_n_leaves():,}{sizes}"),
         ("depth", f"{student.get_depth():,}"),
+        *(features_used(student.model_) if student.model_.task == "regression" else []),
     ]
 
 
 def _lost(
-    student: DistilledClassifier,
+    student: DistilledClassifier | DistilledRegressor,
     seen: bool,
     tests: list[tuple[str, Any, AnyArray | None]],
     columns: list[Column],
@@ -434,10 +498,27 @@ def _lost(
             found.append((what, fidelity(student.estimator_, student, X, y)))
     facts = []
     for what, lost in found:
+        if "r2" in lost:
+            facts += _lost_of_numbers(what, lost)
+            continue
         facts.append(("agreement", f"{100 * lost['agreement']:.1f} % on {what}"))
         facts.append(("difference", f"{lost['difference']:.3f} of 1, in the shares of classes"))
         if "student_accuracy" in lost:
             own, other = lost["student_accuracy"], lost["teacher_accuracy"]
             text = f"{100 * own:.1f} %, that of the teacher {100 * other:.1f} %"
             facts.append(("accuracy", text))
+    return facts
+
+
+def _lost_of_numbers(what: str, lost: dict[str, float]) -> list[tuple[str, str]]:
+    """Say how near the numbers of teacher and student are."""
+    same = "the teacher's numbers are all equal, so R squared is not defined"
+    text = same if lost["r2"] != lost["r2"] else f"R squared {lost['r2']:.3f}"
+    facts = [
+        ("like the teacher", f"{text} on {what}"),
+        ("difference", f"{lost['rmse']:.4g}, the root mean square of what is said differently"),
+    ]
+    own, other = lost.get("student_r2"), lost.get("teacher_r2")
+    if own is not None and own == own:
+        facts.append(("like the truth", f"R squared {own:.3f}, that of the teacher {other:.3f}"))
     return facts

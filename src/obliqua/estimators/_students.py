@@ -8,10 +8,13 @@ from sklearn.base import clone
 
 from obliqua._typing import FloatArray
 from obliqua.data.table import FROM_DTYPE, Table
+from obliqua.estimators._training import TrainedTreesRegressor
 from obliqua.estimators.base import BaseTreeClassifier
-from obliqua.estimators.cart import CartClassifier
+from obliqua.estimators.cart import CartClassifier, CartRegressor
 from obliqua.estimators.hhcart import HHCartClassifier
+from obliqua.estimators.oblique import ObliqueTreeRegressor
 from obliqua.estimators.oc1 import OC1Classifier
+from obliqua.estimators.refined_regressor import RefinedTreeRegressor
 
 if TYPE_CHECKING:
     from obliqua.tree.tree import Tree
@@ -21,6 +24,12 @@ METHODS: dict[str, BaseTreeClassifier] = {
     "cart": CartClassifier(criterion="gini"),
     "hhcart": HHCartClassifier(criterion="gini", variant="dominant", extra_directions="fisher"),
     "oc1": OC1Classifier(criterion="gini", n_restarts=5),
+}
+#: The same for numbers.
+NUMBER_METHODS: dict[str, TrainedTreesRegressor] = {
+    "cart": CartRegressor(),
+    "oblique": ObliqueTreeRegressor(),
+    "refined": RefinedTreeRegressor(),
 }
 # Into so many parts, each of one class, a row is cut for oblique splits. Their search costs much
 # per row; on the digits, four parts chose splits as good as all ten classes in half the time.
@@ -61,6 +70,26 @@ def method_of(given: Any) -> BaseTreeClassifier:
             )
     method: BaseTreeClassifier = clone(given)
     method.set_params(pruning=None)
+    method._validate_params()
+    return method
+
+
+def number_method_of(given: Any) -> TrainedTreesRegressor:
+    """Return a checked copy of the method that grows the tree of a student of numbers."""
+    wanted = (
+        f"method must be one of {', '.join(map(repr, NUMBER_METHODS))}, or a tree regressor of "
+        "obliqua, such as ObliqueTreeRegressor(leaf_model='linear')"
+    )
+    if isinstance(given, str):
+        if given not in NUMBER_METHODS:
+            raise ValueError(f"{wanted}; got {given!r}.")
+        given = NUMBER_METHODS[given]
+    if not isinstance(given, TrainedTreesRegressor):
+        name = given.__name__ if isinstance(given, type) else type(given).__name__
+        raise TypeError(f"{wanted}; got {name}.")
+    method: TrainedTreesRegressor = clone(given)
+    if "pruning" in method.get_params():
+        method.set_params(pruning=None)
     method._validate_params()
     return method
 

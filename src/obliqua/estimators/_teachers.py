@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from obliqua._core.base.rng import row_hashes, scattered
 from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
@@ -72,6 +73,40 @@ class Teacher:
         return np.asarray(shares / sums)
 
 
+@dataclass(frozen=True, eq=False)
+class NumberTeacher:
+    """What is asked of a regressor.
+
+    Parameters
+    ----------
+    predict : callable
+        Says the numbers of rows.
+    name : str
+        What it is called in messages.
+    """
+
+    predict: Callable[[Any], Any]
+    name: str
+
+    def numbers(self, X: Any) -> FloatArray:
+        """Ask for the number of each row, and check the answer."""
+        said = np.array(self.predict(X), dtype=np.float64)
+        if said.shape == (len(X), 1):
+            said = said[:, 0]
+        if said.shape != (len(X),):
+            raise ValueError(
+                f"predict of {self.name} must return a number for each of the {len(X)} rows; got "
+                f"shape {said.shape}. Give one regressor per output."
+            )
+        wrong = np.flatnonzero(~np.isfinite(said))
+        if len(wrong):
+            raise ValueError(
+                f"predict of {self.name} must return finite numbers; for row {wrong[0]} of "
+                f"{len(said)}, counted from 0, it has returned {said[wrong[0]]}."
+            )
+        return said
+
+
 def _several_targets(name: str, got: str) -> str:
     return f"{_WANTED} and one target; {name} has {got}. Give one classifier per target."
 
@@ -118,9 +153,34 @@ def teacher_of(fitted: Any, given: bool = True) -> Teacher:
     return Teacher(known, fitted.predict_proba, name)
 
 
+def tells_numbers(fitted: Any) -> bool:
+    """Say whether a fitted model is a regressor."""
+    if isinstance(fitted, Tree | Model):
+        return model_of(fitted).task == "regression"
+    return hasattr(fitted, "fit") and not isinstance(fitted, type) and is_regressor(fitted)
+
+
+def number_teacher_of(fitted: Any, given: bool = True) -> NumberTeacher:
+    """See a fitted regressor as a teacher."""
+    if isinstance(fitted, Tree | Model) and tells_numbers(fitted):
+        held = model_of(fitted)
+        return NumberTeacher(lambda X: held.predict(held.rows(X)), "the model")
+    wanted = f"The teacher must be a {'fitted ' if given else ''}regressor"
+    if isinstance(fitted, type):
+        raise TypeError(
+            f"{wanted}; got the class {fitted.__name__} itself. Write {fitted.__name__}()."
+        )
+    if not tells_numbers(fitted):
+        advice = " For classes take DistilledClassifier." if hasattr(fitted, "classes_") else ""
+        raise TypeError(f"{wanted}; got {type(fitted).__name__}.{advice}")
+    if given:
+        check_is_fitted(fitted)
+    return NumberTeacher(fitted.predict, type(fitted).__name__)
+
+
 def _advice(fitted: Any) -> str:
     if hasattr(fitted, "fit") and is_regressor(fitted):
-        return " It is a regressor: it predicts numbers, and a student here predicts classes."
+        return " It is a regressor: it predicts numbers. For those take DistilledRegressor."
     if type(fitted).__name__ == "VotingClassifier":
         return " Fit it with voting='soft'."
     if hasattr(fitted, "decision_function"):

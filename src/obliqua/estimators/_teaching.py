@@ -12,8 +12,13 @@ from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data.table import read_by_columns
 from obliqua.data.weights import checked_weights
 from obliqua.estimators._labels import check_labels
-from obliqua.estimators._teachers import RawRows, seeded, teacher_of
+from obliqua.estimators._teachers import RawRows, number_teacher_of, seeded, teacher_of
 
+#: Teachers that take text.
+_TAKES_TEXT = {
+    "classification": "RepeatedTreesClassifier(OC1Classifier())",
+    "regression": "RefinedTreeRegressor()",
+}
 NO_NUMBERS = "could not convert string to float"  # how scikit-learn's message begins
 
 
@@ -40,11 +45,11 @@ def present_rows(
     return X, y, weights[present]
 
 
-def default_teacher() -> Any:
+def default_teacher(task: str = "classification") -> Any:
     """Return what stands for a teacher that is not given."""
-    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    return RandomForestClassifier()
+    return RandomForestClassifier() if task == "classification" else RandomForestRegressor()
 
 
 def fit_teacher(
@@ -54,11 +59,15 @@ def fit_teacher(
     weights: FloatArray | None,
     rows: Int64Array,
     seed: int | None,
+    task: str = "classification",
 ) -> Any:
     """Fit a copy of a teacher."""
-    given = default_teacher() if estimator is None else estimator
-    if isinstance(given, type) or not hasattr(given, "fit") or is_regressor(given):
-        teacher_of(given, given=False)  # says what is wrong
+    given = default_teacher(task) if estimator is None else estimator
+    unfit = isinstance(given, type) or not hasattr(given, "fit")
+    if task == "regression" and (unfit or not is_regressor(given)):
+        number_teacher_of(given, given=False)  # says what is wrong
+    elif task == "classification" and (unfit or is_regressor(given)):
+        teacher_of(given, given=False)
     more = {} if weights is None else {_parameter_of(given): weights[rows]}
     fitted = clone(given) if seed is None else seeded(clone(given), seed)
     try:
@@ -71,8 +80,8 @@ def fit_teacher(
             f"The {which}, {type(given).__name__}, takes numbers only, and X holds text ({error})."
             " Give a teacher that makes numbers of text, a pipeline of scikit-learn's such as "
             "make_pipeline(make_column_transformer((OneHotEncoder(handle_unknown='ignore'), [...])"
-            ", remainder='passthrough'), RandomForestClassifier()) with the columns of text in "
-            "[...], or one that takes text, such as RepeatedTreesClassifier(OC1Classifier())."
+            f", remainder='passthrough'), {type(given).__name__}()) with the columns of text in "
+            f"[...], or one that takes text, such as {_TAKES_TEXT[task]}."
         ) from error
 
 
@@ -86,5 +95,5 @@ def _parameter_of(given: Any) -> str:
     name = type(steps[-1][1] if steps else given).__name__
     raise ValueError(
         f"sample_weight is for the teacher, and the fit of {name} takes none. Leave the weights "
-        "out, or take a teacher that does, such as RandomForestClassifier."
+        "out, or take a teacher that does, such as a random forest."
     )

@@ -1,35 +1,33 @@
 """Students: a few small trees that do what another classifier does."""
 
 from copy import copy
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 
 from obliqua._sklearn_compat import Interval, fit_context
-from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data.table import FROM_DTYPE, Table, read_by_columns
-from obliqua.estimators._docs import document
-from obliqua.estimators._fidelity import checked_labels, sound
-from obliqua.estimators._fitted import TreesClassifier
-from obliqua.estimators._input import (
-    TABLE_CONSTRAINTS,
-    CategoricalFeatures,
-    read_training,
-    without_rare_levels,
+from obliqua.data.table import FROM_DTYPE
+from obliqua.estimators._distilling import (
+    MOST_SEED,
+    STUDENT_CONSTRAINTS,
+    STUDENT_PARAMETERS,
+    Student,
+    check_prefit,
 )
-from obliqua.estimators._labels import check_labels
+from obliqua.estimators._docs import document
+from obliqua.estimators._fidelity import checked_labels
+from obliqua.estimators._fitted import TreesClassifier
+from obliqua.estimators._input import CategoricalFeatures
 from obliqua.estimators._pupils import Pupil
 from obliqua.estimators._students import method_of
-from obliqua.estimators._teachers import RawRows, shuffled, teacher_of
-from obliqua.estimators._teaching import default_teacher, fit_teacher, present_rows
+from obliqua.estimators._teachers import teacher_of, tells_numbers
+from obliqua.estimators._teaching import fit_teacher, present_rows
 from obliqua.estimators.base import BaseTreeClassifier, SeedLike
+from obliqua.estimators.distilled_regressor import DistilledRegressor
 from obliqua.tree.model import Model
-
-MOST_SEED = 2**31 - 1
 
 _FIDELITY = """\
 What was lost: under 'data' on held-out rows of X, if there are any, from which no tree was grown,
@@ -61,19 +59,13 @@ The share of each feature in the gain of all splits of all trees, in which gains
 of the mean square error.""",
         ),
     },
+    **STUDENT_PARAMETERS,
     estimator=(
         "estimator or None",
         """\
 The teacher: any classifier with `predict_proba`, such as a forest, a pipeline or a support vector
 machine. It is cloned and fitted, unless `prefit`. `None` stands for scikit-learn's
 `RandomForestClassifier()`, which takes numbers, of which some may be missing, and no text.""",
-    ),
-    prefit=(
-        "bool",
-        """\
-Whether `estimator` is fitted already and taken as it is; then `fit` needs no y. Cross-validation
-clones estimators and what is in them; put a fitted teacher into scikit-learn's `FrozenEstimator`
-there.""",
     ),
     method=(
         "{'cart', 'hhcart', 'oc1'} or estimator",
@@ -91,40 +83,8 @@ row once for each class that has a share in it.""",
 The most trees. With several, each is grown from what those before it have left over, by square
 error, and has its part of `max_leaves`, at least 2.""",
     ),
-    n_generated=(
-        "int or None",
-        """\
-How many rows are generated, beside those of X, to ask the teacher about. `None`: twice as many as
-X has, at least 5,000. With 0 the student learns from X alone, where a forest mostly repeats its
-own labels.""",
-    ),
-    swap=(
-        "float",
-        """\
-The share of the entries of a generated row that is drawn from its column, each by itself; the
-others are those of one row of X. With 1 all columns are independent: samples of the marginals.""",
-    ),
-    holdout=(
-        "float",
-        """\
-The share of the rows of X from which nothing is grown, so that the fidelity can be measured on
-them, at least 0 and below 1. Neither is the teacher fitted to them, unless `prefit`.""",
-    ),
-    categorical_features=(
-        "'from_dtype', array-like or None",
-        """\
-Which columns are qualitative, as for the other classifiers. If the teacher is one of obliqua and
-nothing else is said, those that are qualitative for it.""",
-    ),
-    random_state=(
-        "int, RandomState instance or None",
-        """\
-The seed of generated and held-out rows, of the student, and of a teacher that has none of its own.
-The same seed gives the same student from the same teacher, whatever the order of the rows and the
-number of threads.""",
-    ),
 )
-class DistilledClassifier(TreesClassifier):
+class DistilledClassifier(Student, TreesClassifier):
     """A few small trees that do what another classifier does.
 
     A student is grown from what a teacher says, not from labels: from the shares of the classes at
@@ -139,6 +99,7 @@ class DistilledClassifier(TreesClassifier):
     --------
     distil : The same for a fitted teacher, in one call.
     fidelity : What a student has lost, on any rows.
+    DistilledRegressor : The same for numbers.
     AggregatedTreeClassifier : One tree for an ensemble, over all points of a domain.
 
     Notes
@@ -172,17 +133,8 @@ class DistilledClassifier(TreesClassifier):
     _several = True
     _notes: ClassVar[dict[str, type]] = {"fidelity_": object}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "estimator": "no_validation",  # teacher_of says more
-        "prefit": ["boolean"],
-        "method": "no_validation",  # method_of says more
-        "max_leaves": [Interval(Integral, 2, None, closed="left")],
+        **STUDENT_CONSTRAINTS,
         "n_trees": [Interval(Integral, 1, None, closed="left")],
-        "n_generated": [Interval(Integral, 0, None, closed="left"), None],
-        "swap": [Interval(Real, 0.0, 1.0, closed="both")],
-        "holdout": [Interval(Real, 0.0, 1.0, closed="left")],
-        "categorical_features": TABLE_CONSTRAINTS["categorical_features"],
-        "random_state": ["random_state"],
-        "n_jobs": BaseTreeClassifier._parameter_constraints["n_jobs"],
     }
 
     def __init__(
@@ -212,24 +164,10 @@ class DistilledClassifier(TreesClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        """Say what the teacher takes."""
-        tags = super().__sklearn_tags__()
-        try:
-            taken = get_tags(self._given()).input_tags
-        except (AttributeError, TypeError, ValueError):  # no estimator: fit says so
-            return tags
-        tags.input_tags.allow_nan, tags.input_tags.categorical = taken.allow_nan, taken.categorical
-        return tags
-
     @property
     def _plain_vote(self) -> bool:
         """Whether it is the vote, or the mean of the shares, of its trees."""
         return self.model_.combine == "single"
-
-    def _given(self) -> Any:
-        """Return the teacher as it was given, or what stands for it."""
-        return default_teacher() if self.estimator is None else self.estimator
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -277,7 +215,7 @@ class DistilledClassifier(TreesClassifier):
         seeds = check_random_state(self.random_state).randint(MOST_SEED, size=3, dtype=np.int64)
         fitted = self.estimator if self.prefit else None
         if self.prefit:
-            _check_prefit(fitted)  # before anything else, what is no teacher is refused
+            check_prefit(teacher_of, fitted)  # before anything else, what is no teacher is refused
         elif y is None:
             raise ValueError(
                 "This DistilledClassifier requires y to be passed, but the target y is None: its "
@@ -303,55 +241,6 @@ class DistilledClassifier(TreesClassifier):
         self.estimator_, self.fidelity_ = fitted, found
         return self
 
-    def _divided(
-        self, table: Table, labels: AnyArray | None, weights: FloatArray | None, seed: int
-    ) -> tuple[Int64Array, Int64Array]:
-        """Return the rows that are held out, and the others."""
-        # All that is random goes by this order, which does not depend on how the rows came.
-        order, place = shuffled(table.Z, labels, seed, weights)
-        held = place < min(round(float(self.holdout) * len(order)), len(order) - 1)
-        if labels is not None and not self.prefit:
-            # A class without rows would be none for the teacher.
-            for label in np.unique(labels):
-                rows = np.flatnonzero(labels == label)
-                held[rows[np.argmax(place[rows])]] = False
-        return order[held[order]], order[~held[order]]
-
-    def _read(self, seen: Self, teacher: Any, X: Any, y: Any) -> tuple[Table, RawRows, Any]:
-        """Read the rows for the student, and keep them as they are for the teacher."""
-        check_labels(y)
-        held = getattr(teacher, "model_", teacher)
-        if isinstance(self.categorical_features, str) and isinstance(held, Model):
-            places = [place for place, one in enumerate(held.encoding.columns) if one.levels]
-            if places:
-                seen.categorical_features = places
-        raw = RawRows(X, read_by_columns(X, seen.categorical_features))
-        if y is not None or not self.prefit:
-            table, labels = read_training(seen, X, y)
-            return table, raw, labels
-        # The checks want labels; any will do.
-        return read_training(seen, X, np.arange(raw.n_rows) % 2)[0], raw, None
-
-    def _hold(self, model: Model, names: AnyArray | None) -> None:
-        for name in ("estimator_", "fidelity_"):
-            self.__dict__.pop(name, None)
-        super()._hold(model, names)
-
-    def _check_notes(self) -> None:
-        if not sound(getattr(self, "fidelity_", None)):
-            raise ValueError("what was measured of the student makes no sense")
-
-
-def _check_prefit(teacher: Any) -> None:
-    """Refuse what cannot teach."""
-    try:
-        teacher_of(teacher)
-    except NotFittedError as error:
-        raise NotFittedError(
-            f"{error} Cross-validation clones a fitted teacher into one that is not: put it into "
-            "scikit-learn's FrozenEstimator there."
-        ) from error
-
 
 def distil(
     ensemble: Any,
@@ -360,43 +249,46 @@ def distil(
     *,
     max_leaves: int = 64,
     n_trees: int = 1,
-    method: str | BaseTreeClassifier = "hhcart",
+    method: Any = None,
     **options: Any,
-) -> DistilledClassifier:
-    """Make a small model that does what a fitted classifier does.
+) -> DistilledClassifier | DistilledRegressor:
+    """Make a small model that does what a fitted classifier or regressor does.
 
     Parameters
     ----------
     ensemble : estimator, Model or Tree
-        The teacher: a fitted classifier with `predict_proba`, such as a forest or a pipeline.
+        The teacher: a fitted classifier with `predict_proba`, such as a forest or a pipeline, or a
+        fitted regressor.
     X : array-like of shape (n_samples, n_features)
         Rows with the columns that it was fitted to, as it takes them.
     y : array-like of shape (n_samples,), default=None
-        Their classes, if it is to be known how accurate teacher and student are.
+        Their classes or numbers, if it is to be known how accurate teacher and student are.
     max_leaves : int, default=64
         The most leaves of all trees together, at least 2 for each of them.
     n_trees : int, default=1
-        The most trees.
-    method : {'cart', 'hhcart', 'oc1'} or estimator, default='hhcart'
-        How splits are found.
+        The most trees; of numbers there is one.
+    method : str or estimator, default=None
+        How splits are found, as `DistilledClassifier` or `DistilledRegressor` takes it; their
+        defaults for None.
     **options : dict
-        Further parameters of `DistilledClassifier`: `n_generated`, `swap`, `holdout`,
+        Further parameters of these: `n_generated`, `swap`, `holdout`,
         `categorical_features`, `random_state`, `n_jobs`.
 
     Returns
     -------
-    DistilledClassifier
+    DistilledClassifier or DistilledRegressor
         The student, fitted. `fidelity_` says what was lost.
 
     Raises
     ------
     TypeError
-        If `ensemble` is no classifier with `predict_proba`.
+        If `ensemble` is no classifier with `predict_proba`, and no regressor.
     NotFittedError
         If it is not fitted.
 
     See Also
     --------
+    DistilledRegressor : The same for numbers.
     DistilledClassifier : All parameters, and how it is done.
     fidelity : What a student has lost, on any rows.
 
@@ -419,12 +311,17 @@ def distil(
             "distil has no parameter prefit: it takes a teacher that is fitted. For one that is "
             "not, use DistilledClassifier(teacher).fit(X, y)."
         )
-    student = DistilledClassifier(
-        ensemble,
-        prefit=True,
-        method=method,
-        max_leaves=max_leaves,
-        n_trees=n_trees,
-        **options,
-    )
-    return student.fit(X, y)
+    if method is not None:
+        options["method"] = method
+    if not tells_numbers(ensemble):
+        student = DistilledClassifier(
+            ensemble, prefit=True, max_leaves=max_leaves, n_trees=n_trees, **options
+        )
+        return student.fit(X, y)
+    if n_trees != 1:
+        raise ValueError(
+            f"A student of numbers is one tree; got n_trees={n_trees}. Leave n_trees out, and "
+            "allow more leaves with max_leaves."
+        )
+    pupil = DistilledRegressor(ensemble, prefit=True, max_leaves=max_leaves, **options)
+    return pupil.fit(X, y)

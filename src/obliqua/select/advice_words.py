@@ -40,6 +40,8 @@ class _Speech:
     no: str = "Obliqueness does not pay: "
     none_better: str = "no oblique tree is better by half a point"
     richer: str = "oblique trees"
+    plain: str = "axis-parallel"
+    plain_trees: str = "axis-parallel trees"
     another: str = "an oblique one"
     no_reason: str = "No oblique tree gives reason to read more than one feature per split."
 
@@ -56,6 +58,8 @@ _SPEECH = {
         no="Neither oblique splits nor linear functions in the leaves pay: ",
         none_better="no such tree has an error that is 2 % smaller",
         richer="such trees",
+        plain="plain",
+        plain_trees="plain trees (one feature per split, a number in each leaf)",
         another="another one",
         no_reason="No other tree is so much better that it is worth reading more.",
     ),
@@ -144,7 +148,7 @@ class Wording:
         start = (
             f"Per leaf: {TREES[self._of(name).kind]} ({name}) of "
             f"{_counted(size, 'leaf', 'leaves')} have {self._plain_score(oblique[size])}; "
-            "axis-parallel trees "
+            f"{self._speech.plain_trees} "
         )
         if needed is None:
             top = self._plain_score(max(axis.values()))
@@ -158,7 +162,7 @@ class Wording:
             return "There is one feature, so no split can be oblique."
         axis, richer = self.evidence.axis, self._of(self.decision.oblique)
         p = self.evidence.p(richer, axis)
-        how = f"{self._gain(richer, axis)} against the axis-parallel tree, {_p(p)}"
+        how = f"{self._gain(richer, axis)} against the {self._speech.plain} tree, {_p(p)}"
         sizes = f"{_leaves(richer)} in the place of {axis.leaves:.1f}"
         gives = self._candidate(richer).gives
         what, pay = gives[0].upper() + gives[1:], "pay" if " " in gives else "pays"
@@ -173,7 +177,8 @@ class Wording:
             winners = " and ".join(each.name for each in self.evidence.rivals_beating(axis))
             return (
                 f"{what} may pay: {richer.name} has {how}, which may be noise, but "
-                f"{winners} can be told from the axis-parallel tree, and not from {richer.name}."
+                f"{winners} can be told from the {self._speech.plain} tree, and not from "
+                f"{richer.name}."
             )
         if self.decision.tree == self._floor:
             return (
@@ -262,8 +267,8 @@ class Wording:
             size += f", linear functions of {tree.features_per_leaf:.1f} features in the leaves"
         if self.decision.pays in ("unclear", "no"):
             return (
-                f"Take {words}: {size}. That it is better than the axis-parallel one cannot be "
-                "told, but only of the former it is sure that it has learnt anything."
+                f"Take {words}: {size}. That it is better than the {self._speech.plain} one "
+                "cannot be told, but only of the former it is sure that it has learnt anything."
             )
         return f"Take {words}: {size}."
 

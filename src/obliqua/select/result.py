@@ -326,7 +326,7 @@ _SHOWN: dict[str, tuple[_Shown, ...]] = {
     ),
     "regression": (
         _Shown("r2", "R2", 3),
-        _Shown("rmse", "RMSE", None),
+        _Shown("rmse", "RMSE", None, spread=False),
         _Shown("mae", "MAE", None, spread=False),
         *_SHOWN_SHAPE,
         _Shown("features_per_leaf", "features/leaf", spread=False),
