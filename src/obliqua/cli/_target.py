@@ -42,4 +42,5 @@ def read_target(table: NamedTable, target: str, task: str) -> AnyArray:
     """Read the target as classes or as numbers."""
     if task == "classification":
         return table.labels(target)
-    return np.asarray(plain_numbers(table, [target], "the target")[target].to_numpy())
+    more = "Classes are learnt with --task classification."
+    return np.asarray(plain_numbers(table, [target], "the target", more)[target].to_numpy())

@@ -32,11 +32,19 @@ PREDICTION = "prediction"
 @shared.command(
     "obliqua predict model.obliqua new.csv",
     "obliqua predict model.obliqua new.csv --proba --id patient -o answers.parquet",
+    "obliqua predict houses.obliqua new.csv --spread",
     "cat new.csv | obliqua predict model.obliqua - | head",
 )
 @click.argument("model", metavar="MODEL")
 @shared.data_argument
 @click.option("--proba", is_flag=True, help="Add the share of each class, as proba_<class>.")
+@click.option(
+    "--spread",
+    is_flag=True,
+    help="Where numbers are predicted, add how far the training rows of the leaf lie from what it "
+    "says (a standard deviation), as spread, and the quantiles of the model, as quantile_<share>, "
+    "if it was fitted with --set quantiles=[0.1,0.9].",
+)
 @click.option("--id", "id_column", metavar="COLUMN", help="Copy this column in front, as it is.")
 @click.option(
     "--score",
@@ -68,9 +76,16 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
                 f"--output: {output} ends in {output.suffix or 'nothing'}; name a file that ends "
                 f"in {', '.join(SUFFIXES)}."
             )
-    _, container = load_model(model)
+    fitted, container = load_model(model)
     if given["proba"] and container.task == "regression":
-        raise click.UsageError(f"--proba: {model} predicts numbers and has no classes.")
+        raise click.UsageError(
+            f"--proba: {model} predicts numbers and has no classes; --spread says how far they "
+            "may be off."
+        )
+    if given["spread"] and not hasattr(fitted, "predict_std"):
+        raise click.UsageError(
+            f"--spread: {model} predicts no numbers; --proba adds the shares of classes."
+        )
     asked = [name for name in (given["id_column"], given["score"]) if name is not None]
     table = read_table(data, given["delimiter"], given["missing"], each_row=True)
     table.require([] if given["id_column"] is None else [given["id_column"]], "--id")
@@ -84,7 +99,8 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
     n_threads = _threads(given["jobs"])
     if container.task == "regression":
         answers = container.predict(Z, n_threads)
-        frame = _frame(table, given["id_column"], _columns_of(answers))
+        spread = _spread(fitted, Z) if given["spread"] else {}
+        frame = _frame(table, given["id_column"], {**_columns_of(answers), **spread})
         if given["score"] is not None:
             _score_numbers(table, given["score"], answers)
     else:
@@ -120,6 +136,19 @@ def _columns_of(answers: AnyArray) -> dict[str, AnyArray]:
     if answers.ndim == 1:
         return {PREDICTION: answers}
     return {f"{PREDICTION}_{k}": np.ascontiguousarray(y) for k, y in enumerate(answers.T)}
+
+
+def _spread(fitted: Any, Z: AnyArray) -> dict[str, AnyArray]:
+    """Return how far rows may be off: the spread of their leaves, and quantiles if there are."""
+    tree = fitted.model_.trees[0]
+    leaf = tree.apply(Z)
+    results = {"spread": np.sqrt(tree.impurity).take(leaf)}
+    off = getattr(fitted, "leaf_quantiles_", None)
+    if off is not None and off.shape[2] == 1:
+        found = tree.said(Z, leaf) + off[leaf, :, 0]
+        for place, share in enumerate(fitted.quantiles):
+            results[f"quantile_{share:g}"] = np.ascontiguousarray(found[:, place])
+    return results
 
 
 def _frame(

@@ -89,7 +89,7 @@ def to_json(value: Any, depth: int = 0) -> Any:
                 "dict": [[to_json(part, depth + 1) for part in pair] for pair in value.items()]
             }
         if kind is np.ndarray:
-            return {"array": labels_to_json(value)}
+            return {"array": _array_to_json(value)}
     raise TypeError(f"a file cannot hold {_described(value)}")
 
 
@@ -195,9 +195,31 @@ def labels_from_json(state: Any) -> AnyArray:
     return array
 
 
+# --- arrays of several ------------------------------------------------------------------------
+
+
+def _array_to_json(array: AnyArray) -> dict[str, Any]:
+    """Say an array in JSON; one of several dimensions with its shape."""
+    if array.ndim < 2 or array.dtype == object:
+        return labels_to_json(array)
+    return {**labels_to_json(array.ravel()), "shape": list(array.shape)}
+
+
+def _array_from_json(state: Any) -> AnyArray:
+    """Turn back what `_array_to_json` has said."""
+    if not isinstance(state, dict) or "shape" not in state:
+        return labels_from_json(state)
+    flat = labels_from_json({name: state[name] for name in state if name != "shape"})
+    shape = _list(state["shape"])
+    sound = 2 <= len(shape) <= _MAX_DEPTH and all(type(n) is int and n >= 0 for n in shape)
+    if not sound or flat.dtype == object or math.prod(shape) != len(flat):
+        raise ValueError("an array has a shape that its values do not have")
+    return flat.reshape(shape)
+
+
 _READERS: dict[str, Callable[[Any], Any]] = {
     "float": _float,
     "tuple": _tuple,
     "dict": _dict,
-    "array": labels_from_json,
+    "array": _array_from_json,
 }
