@@ -29,7 +29,7 @@ QUICK: dict[str, Any] = {"n_folds": 5, "n_repeats": 1}
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, size=(200, 3))
 STEPS = 3.0 * (X[:, 0] > 0.2) + 2.0 * (X[:, 1] > 0) + RNG.normal(scale=0.1, size=200)
-SLOPES = np.where(X[:, 0] > 0, 5 * X[:, 1], -5 * X[:, 1]) + RNG.normal(scale=0.1, size=200)
+SLOPES = np.where(X[:, 0] > 0, 9 + 5 * X[:, 1], -5 * X[:, 1]) + RNG.normal(scale=0.1, size=200)
 
 
 def column(result: CompareResult, name: str, measure: str) -> np.ndarray:
@@ -70,7 +70,7 @@ def test_r2_is_that_of_all_folds_together() -> None:
 
 
 def test_methods_have_names() -> None:
-    result = compare(X, SLOPES, ["cart", "cart-linear", "oblique-linear", "sklearn"], n_folds=3)
+    result = compare(X, SLOPES, ["cart", "cart-linear", "oblique-linear", "sklearn"], n_folds=5)
     assert result.best in ("cart-linear", "oblique-linear")
     rows = {row["method"]: row for row in result.rows()}
     assert rows["cart-linear"]["features_per_leaf"] > 1
@@ -79,7 +79,7 @@ def test_methods_have_names() -> None:
     assert not rows["cart"]["within_noise"]
     text = result.markdown()
     assert "| method | R2 | RMSE | MAE | leaves | depth | features/split | features/leaf |" in text
-    assert "over 3 folds. R2 is the share of the variance" in text
+    assert "over 5 folds. R2 is the share of the variance" in text
     found = json.loads(json.dumps(result.to_dict()))
     assert found["task"] == "regression" and "classes" not in found
     assert found["methods"][0]["features_per_leaf"] is None
@@ -299,8 +299,8 @@ def test_decisions_about_numbers() -> None:
         words(found)
         .recommendation()
         .startswith(
-            "Take an axis-parallel tree with linear functions in its leaves: R2 0.900 with 8.0 leaves, "
-            "1.0 features per split, linear functions of 6.0 features in the leaves."
+            "Take an axis-parallel tree with linear functions in its leaves: R2 0.900 with 8.0 "
+            "leaves, 1.0 features per split, linear functions of 6.0 features in the leaves."
         )
     )
     forest = evidence(forest=(0.95, 900.0, 1.0))

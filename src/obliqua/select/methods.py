@@ -165,7 +165,7 @@ NUMBER_METHODS: dict[str, Method] = {
         _numbers("oblique", "oblique splits along slopes", "ObliqueTree"),
         _numbers(
             "oblique-linear",
-            "oblique splits, linear functions in the leaves",
+            "oblique, linear functions in the leaves",
             "ObliqueTree",
             "linear",
         ),
