@@ -13,8 +13,8 @@ from obliqua.engine.linear_leaves import LeafFit
 from obliqua.prune.division import trials
 from obliqua.refine.descent import Schedule, Watch
 from obliqua.refine.number_choice import (
-    Candidate,
     NumberChoice,
+    TriedTree,
     _least,
     choose_numbers,
     greedy_sizes,
@@ -108,7 +108,7 @@ def test_sizes() -> None:
 def test_the_least_error_then_the_smallest_then_the_simplest() -> None:
     fit = LeafFit()
     small, axis, large, refined = (
-        Candidate(kind, size, fit, kind != "axis-parallel")
+        TriedTree(kind, size, fit, kind != "axis-parallel")
         for kind, size in (("greedy", 2), ("axis-parallel", 2), ("greedy", 4), ("refined", 2))
     )
     assert _least({large: 1.0, small: 2.0}) == large
@@ -165,7 +165,7 @@ def test_errors_are_those_of_trees_that_are_grown_by_themselves() -> None:
     assert choice.best == _least(choice.tried)
     sizes, scores = choice.scores("greedy", LeafFit())
     assert sizes.tolist() == [1, 2, 3, 4]
-    of_one = greedy[Candidate("greedy", 1, LeafFit(), True)]
+    of_one = greedy[TriedTree("greedy", 1, LeafFit(), True)]
     assert scores[0] == pytest.approx(1.0 - of_one / total)
 
 

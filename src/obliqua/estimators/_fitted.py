@@ -228,14 +228,13 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
 
     _notes: ClassVar[dict[str, type]] = {"_quantiles": np.ndarray}
 
-    leaf_model: str
     n_outputs_: int
     _quantiles: FloatArray  # by leaf, quantile and output, in one row
 
     def __sklearn_tags__(self) -> Any:
-        """Say that several outputs are learnt together, unless leaves must be linear."""
+        """Say that several outputs are learnt together."""
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.leaf_model != "linear"
+        tags.target_tags.multi_output = True
         return tags
 
     def predict(self, X: Any) -> FloatArray:

@@ -13,9 +13,9 @@ from obliqua._sklearn_compat import Interval, StrOptions
 from obliqua._typing import FloatArray
 from obliqua.data.problem import Problem
 from obliqua.data.target import Numbers
-from obliqua.engine.linear_leaves import LeafFit, smoothed_leaves, smoothings_of
 
 if TYPE_CHECKING:
+    from obliqua.engine.linear_leaves import LeafFit
     from obliqua.tree.tree import Tree
 
 #: Rows of a leaf, if nothing else is said: of one that says a constant, and a linear function.
@@ -59,6 +59,8 @@ def leaf_fits(
     estimator: Any, problem: Problem, smoothings: Sequence[float] = (0.0,)
 ) -> list[LeafFit]:
     """Return what an estimator's leaves may say; `smoothings`: those of constants."""
+    from obliqua.engine.linear_leaves import LeafFit
+
     criterion = getattr(estimator, "criterion", "squared_error")
     model = checked_model(estimator.leaf_model, problem, criterion)
     if estimator.leaf_smoothing and criterion == "absolute_error":
@@ -96,6 +98,7 @@ def best_fit(
     Trees are grown from a part of the rows, and each is judged by the others, at that size of its
     cost-complexity sequence that is best for them.
     """
+    from obliqua.engine.linear_leaves import smoothed_leaves, smoothings_of
     from obliqua.prune import cost_complexity_path
     from obliqua.prune.division import trials
 

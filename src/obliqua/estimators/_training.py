@@ -124,7 +124,14 @@ class TrainedTreesClassifier(Seeded, TreesClassifier):
 class TrainedTreesRegressor(Seeded, TreesRegressor):
     """Base of the regressors that are fitted to rows with a seed."""
 
+    leaf_model: str
     quantiles: Any
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that several outputs are learnt together, unless leaves must be linear."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.leaf_model != "linear"
+        return tags
 
     def _measured(self, problem: Problem) -> Problem:
         """Return the problem as the criterion sees it."""

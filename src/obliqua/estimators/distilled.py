@@ -20,7 +20,7 @@ from obliqua.estimators._distilling import (
 from obliqua.estimators._docs import document
 from obliqua.estimators._fidelity import checked_labels
 from obliqua.estimators._fitted import TreesClassifier
-from obliqua.estimators._input import CategoricalFeatures
+from obliqua.estimators._input import CategoricalFeatures, without_rare_levels
 from obliqua.estimators._pupils import Pupil
 from obliqua.estimators._students import method_of
 from obliqua.estimators._teachers import teacher_of, tells_numbers

@@ -25,7 +25,7 @@ from obliqua.refine.descent import Watch
 from obliqua.refine.recipe import Grower, Recipe, refine_only, refined_tree
 from obliqua.tree.tree import Tree
 
-__all__ = ["Candidate", "NumberChoice", "choose_numbers"]
+__all__ = ["NumberChoice", "TriedTree", "choose_numbers"]
 
 #: The numbers of leaves of greedy trees that are judged, as far as they go.
 GREEDY_SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -38,7 +38,7 @@ GrowerOf = Callable[[bool, LeafFit], Grower]
 
 
 @dataclass(frozen=True)
-class Candidate:
+class TriedTree:
     """A kind of tree that was tried, of one size."""
 
     kind: str  # "refined", "greedy" or "axis-parallel"
@@ -56,8 +56,8 @@ class Candidate:
 class NumberChoice:
     """What was tried on held-out rows."""
 
-    best: Candidate
-    tried: dict[Candidate, float]  # the squared errors of all; empty if nothing was tried
+    best: TriedTree
+    tried: dict[TriedTree, float]  # the squared errors of all; empty if nothing was tried
     total: float  # squared distances of the held-out rows from their mean
 
     def scores(self, kind: str, fit: LeafFit) -> tuple[Int64Array, FloatArray]:
@@ -97,8 +97,8 @@ def choose_numbers(
     parts = trials(problem, key)
     if not parts:
         fit = next(iter(bounds))
-        return NumberChoice(Candidate("greedy", min(bounds[fit], 2), fit, True), {}, 0.0)
-    judged = _Trials(parts, grower_of, recipe_of, key, n_threads, watch)
+        return NumberChoice(TriedTree("greedy", min(bounds[fit], 2), fit, True), {}, 0.0)
+    judged = _NumberTrials(parts, grower_of, recipe_of, key, n_threads, watch)
     groups = smoothings_of(bounds)
     for plain, fits in groups.items():
         judged.try_greedy(plain, fits, bounds[fits[0]])
@@ -115,7 +115,7 @@ def choose_numbers(
     return choice
 
 
-def _least(errors: dict[Candidate, float]) -> Candidate:
+def _least(errors: dict[TriedTree, float]) -> TriedTree:
     """Return the candidate of the least error; of equals the smallest, then the simplest."""
     least = min(errors.values()) * (1.0 + _EQUAL)
     order = ("axis-parallel", "greedy", "refined")
@@ -123,7 +123,7 @@ def _least(errors: dict[Candidate, float]) -> Candidate:
     return min(equals, key=lambda tried: (tried.n_leaves, order.index(tried.kind)))
 
 
-class _Trials:
+class _NumberTrials:
     """Trees that are judged by rows that they were not grown from."""
 
     def __init__(
@@ -137,7 +137,7 @@ class _Trials:
     ) -> None:
         self.parts, self.grower_of, self.recipe_of = parts, grower_of, recipe_of
         self.key, self.n_threads, self.watch = key, n_threads, watch
-        self.errors: dict[Candidate, float] = {}
+        self.errors: dict[TriedTree, float] = {}
         self.grown: dict[tuple[LeafFit, bool, int], NestedTrees] = {}
         self.total = sum(_about_mean(test) for _, test in parts)
 
@@ -155,9 +155,9 @@ class _Trials:
                     row += replace(nested, tree=tree).errors(test)[at]
             for row, fit in zip(total, fits, strict=True):
                 for size, error in zip(sizes, row.tolist(), strict=True):
-                    self._note(Candidate(kind, size, fit, oblique), error)
+                    self._note(TriedTree(kind, size, fit, oblique), error)
 
-    def _note(self, tried: Candidate, error: float) -> None:
+    def _note(self, tried: TriedTree, error: float) -> None:
         self.errors[tried] = error
         score = 1.0 - error / self.total if self.total > 0.0 else float("nan")
         self.watch.say(f"Tried: {tried}, R2 {score:.3f} on held-out rows.")
@@ -198,7 +198,7 @@ class _Trials:
 class _Refinement:
     """Refined trees that are grown in one way."""
 
-    trials: _Trials
+    trials: _NumberTrials
     plain: LeafFit
     fits: Sequence[LeafFit]
     oblique: bool
@@ -212,7 +212,7 @@ class _Refinement:
             for fit in self.fits:
                 errors[fit] += _squared_errors(_smoothed(tree, fit, train), test)
         for fit, error in errors.items():
-            trials._note(Candidate("refined", size, fit, self.oblique), error)
+            trials._note(TriedTree("refined", size, fit, self.oblique), error)
         return min(errors.values())
 
     def _tree(self, size: int, shrunk: bool, k: int) -> Tree:

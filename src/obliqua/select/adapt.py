@@ -109,7 +109,7 @@ def fix_types(estimators: Mapping[str, Any], X: Any) -> None:
 
 def rare_level_notes(estimators: Mapping[str, Any], X: Any) -> tuple[str, ...]:
     """Say which columns nearly tell rows apart, once for all fits of trees."""
-    trees = [_grower(each) for each in estimators.values() if isinstance(each, TreesClassifier)]
+    trees = [_grower(each) for each in estimators.values() if isinstance(each, TreesEstimator)]
     chosen = [getattr(tree, "categorical_features", None) for tree in trees]
     known = next((each for each in chosen if each is not None), None)
     return () if known is None else pool_rare_levels(read_table(X, known))[1]
