@@ -359,7 +359,19 @@ def test_values_of_numpy_become_those_of_python() -> None:
     np.testing.assert_array_equal(array, np.array([0.25, np.nan], dtype=np.float32))
 
 
-@pytest.mark.parametrize("value", [object(), len, 1j, b"x", {1, 2}, 10**400, np.zeros((2, 2))])
+def test_arrays_of_several_dimensions_keep_their_shape() -> None:
+    array = np.array([[[1.0, np.nan]], [[2.0, 3.0]]])
+    read = from_json(json.loads(json.dumps(to_json(array), allow_nan=False)))
+    np.testing.assert_array_equal(read, array)
+    for shape in ([4], [2, 3], [2, -2], [2, 2.0], "22"):
+        state = {"array": {**to_json(array)["array"], "shape": shape}}
+        with pytest.raises(ValueError, match="shape|list"):
+            from_json(state)
+
+
+@pytest.mark.parametrize(
+    "value", [object(), len, 1j, b"x", {1, 2}, 10**400, np.zeros((2, 2), complex)]
+)
 def test_values_that_cannot_be_said(value: Any) -> None:
     with pytest.raises(TypeError, match="cannot hold"):
         to_json({"a": [value]})

@@ -196,7 +196,7 @@ def test_nothing_is_loaded_without_trust(run: Run, data: Path) -> None:
 @pytest.mark.parametrize(
     ("teacher", "words"),
     [
-        (RandomForestRegressor(3), "regressor"),
+        (RandomForestRegressor(3), "not fitted"),
         (GaussianNB(), "not fitted"),
         ([1, 2], "list has none"),
     ],

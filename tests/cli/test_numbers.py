@@ -107,7 +107,7 @@ def test_advise(run: Run, houses: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = run(*words).stdout
     assert "R2 of trees of equal size" in shown
     assert "Take a" in shown
-    assert "obliqua fit houses.csv -t price -m cart-linear --set pruning=cv" in shown
+    assert "obliqua fit houses.csv -t price -m cart-linear" in shown
     assert json.loads(run(*words, "--json").stdout)["task"] == "regression"
 
 

@@ -189,7 +189,7 @@ def test_methods_that_take_numbers_only() -> None:
         (RandomForestClassifier(), NotFittedError, "RandomForestClassifier is not fitted"),
         (make_pipeline(StandardScaler(), GaussianNB()), NotFittedError, "Pipeline is not fitted"),
         (CartClassifier(), NotFittedError, "CartClassifier is not fitted"),
-        (RandomForestRegressor(), TypeError, "RandomForestRegressor has none. It is a regressor"),
+        (RandomForestRegressor(), NotFittedError, "RandomForestRegressor instance is not fitted"),
         (SVC(), TypeError, "SVC has none. Put it into scikit-learn's CalibratedClassifierCV"),
         (RidgeClassifier(), TypeError, "CalibratedClassifierCV"),
         (VotingClassifier([("a", GaussianNB())]), TypeError, "voting='soft'"),

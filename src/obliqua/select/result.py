@@ -328,7 +328,8 @@ _SHOWN: dict[str, tuple[_Shown, ...]] = {
         _Shown("r2", "R2", 3),
         _Shown("rmse", "RMSE", None, spread=False),
         _Shown("mae", "MAE", None, spread=False),
-        *_SHOWN_SHAPE,
+        _Shown("leaves", "leaves", spread=False),  # there is no room for more
+        *_SHOWN_SHAPE[1:],
         _Shown("features_per_leaf", "features/leaf", spread=False),
         _SHOWN_TIME,
     ),
