@@ -365,7 +365,7 @@ def test_arrays_of_several_dimensions_keep_their_shape() -> None:
     np.testing.assert_array_equal(read, array)
     for shape in ([4], [2, 3], [2, -2], [2, 2.0], "22"):
         state = {"array": {**to_json(array)["array"], "shape": shape}}
-        with pytest.raises(ValueError, match="shape|list"):
+        with pytest.raises(ValueError, match=r"shape|list"):
             from_json(state)
 
 

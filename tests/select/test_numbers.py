@@ -29,7 +29,7 @@ QUICK: dict[str, Any] = {"n_folds": 5, "n_repeats": 1}
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, size=(200, 3))
 STEPS = 3.0 * (X[:, 0] > 0.2) + 2.0 * (X[:, 1] > 0) + RNG.normal(scale=0.1, size=200)
-SLOPES = np.where(X[:, 0] > 0, 5 * X[:, 1], -5 * X[:, 1]) + RNG.normal(scale=0.1, size=200)
+SLOPES = 5.0 * np.abs(X[:, 0]) + 2.0 * X[:, 1] + RNG.normal(scale=0.1, size=200)
 
 
 def column(result: CompareResult, name: str, measure: str) -> np.ndarray:

@@ -219,7 +219,7 @@ class DistilledRegressor(Student, TreesRegressor):
         own = np.repeat(rows[:, None], source.n_columns, axis=1)
         asked = raw.mixed(np.concatenate([own, source.draw(n, random)]))
         with warnings.catch_warnings():  # of two rows, trials may see one only
-            warnings.filterwarnings("ignore", "Degrees of freedom", RuntimeWarning)
+            warnings.filterwarnings("ignore", "Degrees of|invalid value", RuntimeWarning)
             method.fit(asked, teacher.numbers(asked))
         return source.draw(CHECKED, random)
 
