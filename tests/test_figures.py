@@ -86,16 +86,22 @@ def of_refined(beside: None) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
+def of_regression(beside: None) -> dict[str, Any]:
+    return runpy.run_path(str(FIGURES / "regression.py"))
+
+
+@pytest.fixture(scope="module")
 def drawn(
     script: dict[str, Any],
     of_oc1: dict[str, Any],
     of_forest: dict[str, Any],
     of_ranks: dict[str, Any],
     of_refined: dict[str, Any],
+    of_regression: dict[str, Any],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     folder = tmp_path_factory.mktemp("figures")
-    for one in (script, of_oc1, of_forest, of_ranks, of_refined):
+    for one in (script, of_oc1, of_forest, of_ranks, of_refined, of_regression):
         one["write"](one["figures"], folder)
     return folder
 

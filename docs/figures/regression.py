@@ -36,11 +36,15 @@ def draw() -> Figure:
         "greedy, linear": ObliqueTreeRegressor(leaf_model="linear", **few),
         "refined, linear": RefinedTreeRegressor(leaf_model="linear", **few),
     }
-    figure = Figure(figsize=(6.8, 2.6), facecolor="white")
+    figure = Figure(figsize=(6.8, 2.5), facecolor="white")
     for k, (name, tree) in enumerate(trees.items()):
-        ax = panel(figure, (0.03 + 0.325 * k, 0.06, 0.29, 0.29 * 6.8 / 2.6), f"panel-{k}")
+        place = (0.02 + 0.33 * k, 0.03, 0.3, 0.3 * 6.8 / 2.5)
+        ax = panel(figure, place, f"panel-{k}")
         tree.fit(X, y)
         plot_boundary(tree, X[:SHOWN], y[:SHOWN], ax=ax)
+        for scale in figure.axes[k + 1 :]:  # of the colours: the shapes are what matters here
+            scale.remove()
+        ax.set_position(place)
         name_parts(ax, k)
         ax.set(xticks=(), yticks=(), xlabel="", ylabel="")
         title = f"{name}: {tree.get_n_leaves()} leaves, R² {tree.score(*planes(N_ROWS, 1)):.3f}"

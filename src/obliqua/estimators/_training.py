@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import column_or_1d
 
 from obliqua._sklearn_compat import Interval, StrOptions, check_sample_weight
 from obliqua._typing import AnyArray, FloatArray, Int32Array
@@ -144,6 +145,8 @@ class TrainedTreesRegressor(Seeded, TreesRegressor):
         self._check_saved()
         seen = copy(self)  # as for classifiers
         check_numbers(y)
+        if self.leaf_model == "linear" and np.ndim(y) == 2 and np.shape(y)[1] == 1:
+            y = column_or_1d(y, warn=True)
         table, y = read_training(seen, X, y, multi_output=True, y_numeric=True)
         weights: FloatArray | None = None
         if sample_weight is not None:

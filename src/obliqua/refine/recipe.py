@@ -77,7 +77,7 @@ class Recipe:
     leaves: LeafFit = field(default_factory=LeafFit)
     min_samples_leaf: float = 0.0
 
-    def finished(self, draft: Draft, rows: SoftRows, problem: Problem) -> Tree:
+    def _as_tree(self, draft: Draft, rows: SoftRows, problem: Problem) -> Tree:
         """Make a tree of a draft, with what its leaves say."""
         least = self.min_samples_leaf * problem.unit / problem.row_unit
         tree = tree_of(draft, rows, problem, LABEL, least)
@@ -128,7 +128,7 @@ def refine_only(
         draft = masked(draft, rows, None)
         draft = masked(draft, rows, max_features) if _widest(draft, rows) > max_features else draft
     draft = refine(draft, rows, schedule, key, n_threads, watch)
-    return recipe.finished(draft, rows, problem)
+    return recipe._as_tree(draft, rows, problem)
 
 
 def _widest(draft: Draft, rows: SoftRows) -> int:
@@ -186,7 +186,7 @@ def refined_tree(
     # A tree of the right size is better than a large one that is cut back unrefined.
     if watch.is_up:
         grown = grower(some, n_leaves, 0)
-        return recipe.finished(draft_of(grown, rows.columns), rows, problem)
+        return recipe._as_tree(draft_of(grown, rows.columns), rows, problem)
     best = work.first_tree(draft_of(grown, rows.columns), n_leaves)
     for cycle in range(recipe.cycles if n_leaves > 1 else 0):
         if watch.is_up or _errors(best) == 0.0:
@@ -268,7 +268,7 @@ class _Work:
 
     def _finished(self, draft: Draft) -> Tree:
         useful = without_useless(draft, self.rows)
-        return self.recipe.finished(useful, self.rows, self.problem)
+        return self.recipe._as_tree(useful, self.rows, self.problem)
 
     def cycle(self, tree: Tree, n_leaves: int, number: int) -> Tree:
         """Grow by half, refine, shrink."""
