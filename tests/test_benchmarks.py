@@ -228,3 +228,11 @@ def test_the_page_has_the_times_of_oc1() -> None:
     points = result["growth"]["rows"]["points"]
     assert (points[-1]["n"], points[-1]["p"]) == (100_000, 20)
     assert_on_page(oc1.text(result), "oc1")
+
+
+@pytest.mark.parametrize("part", ["tables", "planted", "limits"])
+def test_the_page_says_what_the_results_of_regression_say(part: str) -> None:
+    from benchmarks import regression
+
+    result = json.loads((regression.RESULTS / f"{part}.json").read_text("utf-8"))
+    assert_on_page(regression.page_text(part, result), f"regression-{part}")

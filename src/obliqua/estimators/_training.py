@@ -145,7 +145,7 @@ class TrainedTreesRegressor(Seeded, TreesRegressor):
         self._check_saved()
         seen = copy(self)  # as for classifiers
         check_numbers(y)
-        if self.leaf_model == "linear" and np.ndim(y) == 2 and np.shape(y)[1] == 1:
+        if self.leaf_model == "linear" and np.asarray(y).shape[1:] == (1,):
             y = column_or_1d(y, warn=True)
         table, y = read_training(seen, X, y, multi_output=True, y_numeric=True)
         weights: FloatArray | None = None
