@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from estimators.registry import PUBLIC
@@ -16,11 +16,13 @@ from obliqua import (
     C45Classifier,
     CartClassifier,
     DistilledClassifier,
+    DistilledRegressor,
     HHCartClassifier,
     LMDTClassifier,
     OC1Classifier,
     OrthogonalTreesClassifier,
     RefinedTreeClassifier,
+    RefinedTreeRegressor,
     RepeatedTreesClassifier,
     SADTClassifier,
 )
@@ -35,6 +37,13 @@ SMALL: dict[Any, dict[str, Any]] = {
     },
     OrthogonalTreesClassifier: {"n_estimators": 3},
     RefinedTreeClassifier: {"max_leaf_nodes": 4},
+    RefinedTreeRegressor: {"max_leaf_nodes": 8, "leaf_penalty": 1.0, "leaf_smoothing": 5.0},
+    DistilledRegressor: {
+        "estimator": RandomForestRegressor(10),
+        "method": "oblique",
+        "n_generated": 300,
+        "max_leaves": 16,
+    },
     RepeatedTreesClassifier: {"n_estimators": 3},
 }
 DEFAULTS = [cls(**SMALL.get(cls, {})) for cls in PUBLIC]
@@ -86,7 +95,8 @@ def expected_failures(estimator: Any) -> dict[str, str]:
     That rows of weight 0 are absent for a student too is in test_student_weights.py.
     """
     teacher = getattr(estimator, "estimator", None)
-    if not isinstance(teacher, RandomForestClassifier) or not teacher.bootstrap:
+    forests = (RandomForestClassifier, RandomForestRegressor)
+    if not isinstance(teacher, forests) or not teacher.bootstrap:
         return {}
     reason = "the teacher draws rows, so a weight of 2 is not a row that is there twice"
     return {"check_sample_weight_equivalence_on_dense_data": reason}

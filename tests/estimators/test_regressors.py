@@ -29,10 +29,7 @@ each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: repr(kind)[:
 
 
 @parametrize_with_checks(
-    [
-        ObliqueTreeRegressor(leaf_model="linear", leaf_penalty=1.0, leaf_smoothing=5.0),
-        RefinedTreeRegressor(max_leaf_nodes=8, leaf_model="constant", leaf_smoothing=0.0),
-    ]
+    [ObliqueTreeRegressor(leaf_model="linear", leaf_penalty=1.0, leaf_smoothing=5.0)]
 )
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)
