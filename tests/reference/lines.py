@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -145,18 +146,25 @@ def node_errors(tree: Any, Z: Floats, y: Floats, w: Floats) -> Floats:
 
 
 def quantile_cuts(z: Floats, w: Sequence[int], tolerance: float) -> list[int]:
-    """How many rows lie left of each cut: at each 17th, the next place where values differ."""
+    """How many rows lie left of each cut: at each 17th, the next place where values differ.
+
+    Also below equal values that have a 17th of the weight.
+    """
     order = np.argsort(z, kind="stable")
     total = sum(w)
-    places = []
+    ends = [
+        i
+        for i in range(1, len(order) + 1)
+        if i == len(order) or z[order[i]] - z[order[i - 1]] > tolerance
+    ]
+    below = {end: sum(w[row] for row in order[:end]) for end in [0, *ends]}
+    places = set()
     for piece in range(1, PIECES):
-        below = 0
-        for i in range(1, len(order)):
-            below += w[order[i - 1]]
-            if PIECES * below >= piece * total and z[order[i]] - z[order[i - 1]] > tolerance:
-                places.append(i)
-                break
-    return sorted(set(places))
+        places |= {next(end for end in ends if PIECES * below[end] >= piece * total)}
+    for start, end in pairwise([0, *ends]):
+        if PIECES * (below[end] - below[start]) >= total:
+            places.add(start)
+    return sorted(places - {0, len(order)})
 
 
 @dataclass(frozen=True)

@@ -181,7 +181,12 @@ class _Growth:
         return not isinstance(self.problem.target, (Medians, Rates))
 
     def _check_lines(self) -> None:
-        """Refuse a criterion with which linear functions cannot be compared."""
+        """Refuse that by which linear functions cannot be compared."""
+        if self.looks_at_axes and not self.proposals.axis_parallel:
+            raise ValueError(
+                "Cuts are compared by the linear functions of their sides along single features "
+                "too; got axis_parallel=False. Leave it out, or give a proposer of your own."
+            )
         if self.looks_at_axes and not self.prices_fit:
             raise ValueError(
                 "Leaves that say linear functions are fitted by squared errors; got the criterion "

@@ -258,9 +258,10 @@ rows or more, 0.1 and 1) on held-out rows.""",
     "leaf_smoothing": (
         "float or None",
         """\
-As how many rows the linear function of the node above counts beside a leaf's own rows, and that of
-the next node beside its, up to the root: small leaves do not go their own way. `None` chooses
-among 0, 5, 20 and 80 on held-out rows.""",
+As how many rows what the node above says counts beside a leaf's own rows, and what the next node
+says beside its, up to the root: small leaves do not go their own way. `None` chooses on held-out
+rows: for linear functions among 0, 5, 20 and 80, and where `RefinedTreeRegressor` says constants
+among 0, 1, 3 and 10. Other trees that say constants are not smoothed then.""",
     ),
     "max_features_per_leaf": (
         "int or None",

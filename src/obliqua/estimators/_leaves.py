@@ -11,12 +11,15 @@ import numpy as np
 
 from obliqua._sklearn_compat import Interval, StrOptions
 from obliqua._typing import FloatArray
+from obliqua.criteria import NUMBER_CRITERIA, get_criterion
 from obliqua.data.problem import Problem
 from obliqua.data.target import Numbers
 
 if TYPE_CHECKING:
     from obliqua.engine.linear_leaves import LeafFit
     from obliqua.tree.tree import Tree
+
+SQUARED_ERROR = NUMBER_CRITERIA["squared_error"]
 
 #: Rows of a leaf, if nothing else is said: of one that says a constant, and a linear function.
 LEAST_ROWS, LEAST_LINE_ROWS = 5.0, 10.0
@@ -46,7 +49,7 @@ def checked_model(leaf_model: str, problem: Problem, criterion: Any = "squared_e
     why = None
     if target.n_outputs > 1:
         why = f"of one output; y has {target.n_outputs}. Fit a tree for each of them"
-    elif criterion not in ("squared_error", "friedman_mse"):
+    elif get_criterion(criterion).code != SQUARED_ERROR.code:
         why = f"fitted by least squares; got criterion={criterion!r}. Take 'squared_error'"
     if why is None:
         return leaf_model
@@ -63,10 +66,15 @@ def leaf_fits(
 
     criterion = getattr(estimator, "criterion", "squared_error")
     model = checked_model(estimator.leaf_model, problem, criterion)
-    if estimator.leaf_smoothing and criterion == "absolute_error":
+    if estimator.leaf_smoothing and get_criterion(criterion).needs_rows:
         raise ValueError(
-            "Medians are not smoothed; got leaf_smoothing with criterion='absolute_error'. Take "
+            f"Medians are not smoothed; got leaf_smoothing with criterion={criterion!r}. Take "
             "criterion='squared_error', or leave leaf_smoothing out."
+        )
+    if estimator.leaf_smoothing and estimator.max_features_per_leaf is not None:
+        raise ValueError(
+            "Functions of few features are not smoothed, for they would get those of the nodes "
+            "above; got leaf_smoothing with max_features_per_leaf. Leave one of them out."
         )
     given, smoothing, most = (
         estimator.leaf_penalty,
@@ -146,8 +154,6 @@ def leaf_quantiles(tree: Tree, problem: Problem, shares: FloatArray) -> FloatArr
     starts = np.searchsorted(leaf[order], np.arange(tree.n_nodes + 1))
     for number, node in enumerate(np.flatnonzero(tree.is_leaf).tolist()):
         rows = order[starts[node] : starts[node + 1]]
-        if not len(rows):  # held out, for pruning
-            continue
         for output in range(target.n_outputs):
             ascending = rows[np.argsort(off[rows, output], kind="stable")]
             reached = np.cumsum(weights[ascending])

@@ -1,6 +1,5 @@
 """Students: a small tree that does what another regressor does."""
 
-import warnings
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -218,9 +217,7 @@ class DistilledRegressor(Student, TreesRegressor):
         n = max(FEWEST_GENERATED, 2 * raw.n_rows) if wanted is None else int(wanted)
         own = np.repeat(rows[:, None], source.n_columns, axis=1)
         asked = raw.mixed(np.concatenate([own, source.draw(n, random)]))
-        with warnings.catch_warnings():  # of two rows, trials may see one only
-            warnings.filterwarnings("ignore", "Degrees of|invalid value", RuntimeWarning)
-            method.fit(asked, teacher.numbers(asked))
+        method.fit(asked, teacher.numbers(asked))
         return source.draw(CHECKED, random)
 
 

@@ -34,7 +34,7 @@ VERSION = 5
 _OF_CLASSES = 1  # trees of classes: every obliqua reads their files
 _OF_NUMBERS = 2  # trees of numbers too
 _WITH_SIDES = 3  # and sides for missing values
-_WITH_LINES = 4  # and leaves that are linear functions
+_WITH_LINES = 4  # and leaves that are linear functions or medians
 _WITH_OTHERS = 5  # and columns with a level for all others
 
 _HEADER = "header.json"
@@ -116,7 +116,7 @@ def _version_of(model: Model) -> int:
     """Return the oldest version of the format that can hold a model."""
     if any(column.others for column in model.encoding.columns):
         return _WITH_OTHERS
-    if any(tree.has_lines for tree in model.trees):
+    if any(tree.has_lines or tree.loss != "squared_error" for tree in model.trees):
         return _WITH_LINES
     if any(tree.missing_side.any() for tree in model.trees):
         return _WITH_SIDES

@@ -1,8 +1,9 @@
 """Slopes: directions along which the numbers of a node rise, fall or bend.
 
-At a node: the direction of least squares, for each output; those that part the rows above the .1,
-.3, .5, .7 and .9 quantile of the numbers from the others (sliced inverse regression, Li 1991); and
-the two in which what least squares leave over bends most (principal Hessian directions, Li 1992).
+At a node: the direction of least squares, for each of five outputs; those that part the rows above
+the .1, .3, .5, .7 and .9 quantile of the numbers from the others (sliced inverse regression, Li
+1991); and the two in which what least squares leave over bends most (principal Hessian directions,
+Li 1992).
 A hyperplane must earn its coefficients beside a cut of one feature.
 
 The work is compiled (`obliqua._core.methods.slopes`).

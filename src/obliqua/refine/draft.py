@@ -194,15 +194,18 @@ def tree_of(
 ) -> Tree:
     """Make a tree of a draft: original columns, normals of 24 bits, and all rows counted anew.
 
-    Leaves without rows go, and those that weigh less than `min_weight`, the lightest first.
+    Leaves without rows go, and those that weigh less than `min_weight`.
     """
     while True:
         tree = _uncounted(draft, rows.columns, problem, label)
         tree = _counted(tree, problem, rows.n_threads)
         gone = tree.is_leaf & (tree.n_samples == 0)
         weight = np.where(tree.is_leaf, TASKS[tree.task].weight(tree.stats), np.inf)
-        if not gone.any() and tree.n_leaves > 1 and weight.min() < min_weight:
-            gone[int(np.argmin(weight))] = True
+        if not gone.any():
+            # Of two that hang on one split the lighter one: the other takes its rows.
+            light = np.flatnonzero(weight < min_weight) if tree.n_leaves > 1 else np.empty(0, int)
+            order = light[np.argsort(weight[light], kind="stable")]
+            gone[order[np.unique(tree.parent[order], return_index=True)[1]]] = True
         if not gone.any():
             return with_coded_spreads(tree, problem)
         leaves = np.cumsum(tree.is_leaf) - 1

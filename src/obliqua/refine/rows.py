@@ -19,6 +19,7 @@ from obliqua._core.base.rng import row_hashes
 from obliqua._core.refine.soft import solve_lines
 from obliqua._core.refine.standard import largest, standardise, weighted_sums
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
+from obliqua.data.number_targets import Medians, Rates
 from obliqua.data.problem import Problem
 from obliqua.data.target import Classes, Numbers
 from obliqua.data.threads import over_rows
@@ -168,6 +169,12 @@ def soft_rows(
 
     Where numbers are learnt, leaves say constants, or with a `penalty` linear functions.
     """
+    if isinstance(problem.target, (Medians, Rates)):
+        raise ValueError(
+            "Trees are refined by squared errors; got rows that are measured by "
+            f"{problem.target.loss if isinstance(problem.target, Medians) else 'poisson'!r}. "
+            "Refine without that criterion."
+        )
     order, starts, units = _different(problem, seed, n_threads)
     first = order[starts]
     of_classes = isinstance(problem.target, Classes)
@@ -215,10 +222,13 @@ def _numbers(
     mean = (share[:, None] * values).sum(axis=0)
     deviation = float(np.sqrt((share[:, None] * (values - mean) ** 2).sum())) or 1.0
     mean, deviation = round_significant(mean), float(round_significant(np.array([deviation]))[0])
-    model = np.empty((len(rows), 0)) if penalty is None else model_rows(problem).matrix[rows]
-    q = model.shape[1]
+    matrix = None if penalty is None else model_rows(problem).matrix
+    q = 0 if matrix is None else matrix.shape[1]
     u = np.zeros((len(rows), padded(q + 1)), dtype=np.float32)
-    u[:, :q] = model - (share[:, None] * model).sum(axis=0)
+    for k in range(q):  # one at a time: copies of all columns take a lot of room
+        assert matrix is not None
+        column = matrix[rows, k]
+        u[:, k] = column - (share * column).sum()
     u[:, q] = 1.0
     y = ((values - mean) / deviation).astype(np.float32)
     # In rows, of which there may be more than different ones, whose mean weight is 1 here.

@@ -286,7 +286,13 @@ class Tree:
             The values, within the limits of the nodes.
         """
         lines = tuple(getattr(self, name) for name in NO_LINES)
-        return line_values(self._as_rows(Z), nodes, lines, self.mean[:, 0].copy())
+        rows, nodes = self._as_rows(Z), np.ascontiguousarray(nodes, dtype=np.int64)
+        if nodes.shape != (len(rows),) or ((nodes < 0) | (nodes >= self.n_nodes)).any():
+            raise TreeError(
+                f"A node must be named for each of {len(rows)} rows, by its number, 0 to "
+                f"{self.n_nodes - 1}; got an array of shape {nodes.shape}."
+            )
+        return line_values(rows, nodes, lines, self.mean[:, 0].copy())
 
     @property
     def has_lines(self) -> bool:

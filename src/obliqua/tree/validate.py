@@ -98,6 +98,11 @@ def _check_task(tree: Tree) -> None:
         raise TreeError(
             f"The loss of a tree must be one of {', '.join(map(repr, LOSSES))}; got {tree.loss!r}."
         )
+    if tree.loss != LOSSES[0] and (tree.task != Numbers.task or tree.has_lines):
+        raise TreeError(
+            f"Only a tree of numbers whose leaves say constants has the loss {tree.loss!r}; this "
+            f"is one of {tree.task}{' with linear functions' if tree.has_lines else ''}."
+        )
     if tree.task != Numbers.task:
         return
     if tree.n_stats < 3:

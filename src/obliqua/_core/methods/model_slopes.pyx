@@ -1,8 +1,9 @@
 """Slopes for trees whose leaves are linear functions.
 
 A cut is worth what the functions of its two sides leave over less than the function of the node
-(see `ridge`). Along each direction, single columns among them, 16 cuts are tried: those at the
-inner 17ths of the weight, moved up to the next place where values differ. Where there are many
+(see `ridge`). Along each direction, single columns among them, some 16 cuts are tried: those at
+the inner 17ths of the weight, moved up to the next place where values differ, and those below
+equal values that have a 17th of the weight. Where there are many
 columns, the functions that compare cuts have those that matter most in the function of the node:
 the work grows with the third power of their number.
 """
@@ -63,7 +64,7 @@ cdef class ModelSlopeFinder(SlopeFinder):
             raise MemoryError("no room to look for oblique splits")
         self.ridge.penalty = settings.penalty * 2.0 ** -weight_shift
         if self.n_columns > MOST_COLUMNS:
-            self.keep_columns(capacity, weight_shift)
+            self.keep_columns(1 if helper else capacity, weight_shift)
         self.reserve(n_features + self.most_directions())
         self.fewest = self.min_rows
         self.min_rows = 0                        # single columns are looked at everywhere
@@ -177,6 +178,7 @@ cdef class ModelSlopeFinder(SlopeFinder):
         cdef i64 total = owner.scorer.weight
         cdef double weight = <double> self.ridge.sums.weights[ALL]
         cdef double last = 0.0, here
+        cdef bint due
         sort_order(values, self.memory.work.order, n, &self.memory.work.buffers)
         for i in range(n):
             self.chosen[i] = <i32> (self.memory.work.order[i] & 0x7FFFFFFF)
@@ -184,11 +186,12 @@ cdef class ModelSlopeFinder(SlopeFinder):
         for i in range(n):
             row = self.chosen[i]
             here = values[row]
-            if (i > 0 and here - last > tolerance and PIECES * below >= (piece + 1) * total
-                    and piece < PIECES - 1):
+            if i > 0 and here - last > tolerance:
+                due = piece < PIECES - 1 and PIECES * below >= (piece + 1) * total
                 while piece < PIECES - 1 and PIECES * below >= (piece + 1) * total:
                     piece += 1
-                if allowed(&owner.scorer, i, below):
+                due = due or self.many_equals(owner, i, tolerance)
+                if due and allowed(&owner.scorer, i, below):
                     moments_add(&self.ridge.sums, &self.ridge.rows, 0, LEFT, &self.ridge.grid,
                                 self.chosen + start, i - start)
                     start = i
@@ -202,6 +205,17 @@ cdef class ModelSlopeFinder(SlopeFinder):
                         best.above = here
             last = here
             below += weight_at(self.learnt, owner.gathered.rows[row])
+
+    cdef bint many_equals(self, PlanningFinder owner, i64 first,
+                          double tolerance) noexcept nogil:
+        """Whether the equal values that begin at a place have a 17th of the weight."""
+        cdef double* values = self.memory.work.values
+        cdef i64 i = first, n = owner.gathered.n, weight = 0
+        while True:
+            weight += weight_at(self.learnt, owner.gathered.rows[self.chosen[i]])
+            i += 1
+            if i == n or values[self.chosen[i]] - values[self.chosen[i - 1]] > tolerance:
+                return PIECES * weight >= owner.scorer.weight
 
     cdef double sides_error(self) noexcept nogil:
         """What the functions of both sides leave over; the left one is in its slot."""

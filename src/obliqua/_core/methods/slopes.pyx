@@ -5,7 +5,7 @@ With G the scatter matrix of a node's rows about their mean, R = 1e-3 diag G, y 
 - slices: (G + R)^-1 sum of (x - mean) over the rows with y above its .1, .3, .5, .7 and .9
   quantile. Together they span what sliced inverse regression finds (Li 1991), and no outlier of y
   moves them far;
-- least squares: (G + R)^-1 sum of (x - mean) y, for each output;
+- least squares: (G + R)^-1 sum of (x - mean) y, for each of five outputs;
 - bends: principal Hessian directions (Li 1992), the two solutions of H v = lambda (G + R) v with
   the largest |lambda|, where H = sum of r (x - mean)(x - mean)' and r is what least squares leave.
 
@@ -337,8 +337,8 @@ cdef class SlopeFinder(DiscriminantFinder):
 
     cdef double price_of(self, i64 n_coef) noexcept nogil:
         """What a hyperplane costs, as a share of the variance that it leaves."""
-        return round_significant(self.price * log(self.n_counted) * (<double> (n_coef - 1))
-                                 / self.n_counted)
+        return round_significant(self.price * log(max(self.n_counted, 1.0))
+                                 * (<double> (n_coef - 1)) / self.n_counted)
 
     cdef double priced(self, double score) noexcept nogil:
         cdef double price = self.price_of(self.n_coef)
