@@ -104,7 +104,7 @@ def section(size: dict[str, Any]) -> str:
             name,
             number(figures["fit_cpu"], 3),
             number(figures["fit_cpu"] / unit),
-            number(figures["wall"], 3),
+            number(figures.get("wall"), 3),
             f"{figures['leaves']:,}",
             f"{figures['r2']:.4f}",
             NO_VALUE if figures["memory"] is None else number(figures["memory"]),
