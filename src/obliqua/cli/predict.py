@@ -140,14 +140,11 @@ def _columns_of(answers: AnyArray) -> dict[str, AnyArray]:
 
 def _spread(fitted: Any, Z: AnyArray) -> dict[str, AnyArray]:
     """Return how far rows may be off: the spread of their leaves, and quantiles if there are."""
-    tree = fitted.model_.trees[0]
-    leaf = tree.apply(Z)
-    results = {"spread": np.sqrt(tree.impurity).take(leaf)}
-    off = getattr(fitted, "leaf_quantiles_", None)
-    if off is not None and off.shape[2] == 1:
-        found = tree.said(Z, leaf) + off[leaf, :, 0]
+    results = {"spread": fitted._spread_of(Z)}
+    found = fitted._quantiles_of(Z)
+    if found is not None and found.shape[2] == 1:
         for place, share in enumerate(fitted.quantiles):
-            results[f"quantile_{share:g}"] = np.ascontiguousarray(found[:, place])
+            results[f"quantile_{share:g}"] = np.ascontiguousarray(found[:, place, 0])
     return results
 
 

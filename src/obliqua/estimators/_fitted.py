@@ -270,10 +270,7 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
             of the mean over them. Where leaves say medians, the mean distance from them. It tells
             of rows that the tree was fitted to, so rows that are new lie further off.
         """
-        Z = self._check_rows(X)
-        tree = self.model_.trees[0]
-        spread = np.sqrt(tree.impurity) if tree.loss == "squared_error" else tree.impurity
-        return spread.take(tree.apply(Z, self._n_threads(Z)))
+        return self._spread_of(self._check_rows(X))
 
     def predict_quantiles(self, X: Any) -> FloatArray:
         """Predict quantiles: those of the training rows in the leaf.
@@ -288,7 +285,7 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
         ndarray of shape (n_samples, n_quantiles) or (n_samples, n_quantiles, n_outputs)
             The quantiles that the parameter `quantiles` asks for, in its order. Where a leaf says
             a linear function, those of the distances of its rows from the function are added to
-            what it says.
+            what it says, within the limits of the leaf.
 
         Raises
         ------
@@ -296,16 +293,32 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
             If it was fitted without `quantiles`.
         """
         Z = self._check_rows(X)
-        if "_quantiles" not in vars(self):
+        found = self._quantiles_of(Z)
+        if found is None:
             raise ValueError(
                 "No quantiles were kept when this tree was fitted. Fit it with the parameter "
                 "quantiles, such as quantiles=[0.1, 0.5, 0.9]."
             )
+        return found[:, :, 0] if found.shape[2] == 1 else found
+
+    def _quantiles_of(self, Z: Rows) -> FloatArray | None:
+        """Return quantiles by row, share and output; None if none were kept."""
+        if "_quantiles" not in vars(self):
+            return None
         tree = self.model_.trees[0]
         leaf = tree.apply(Z, self._n_threads(Z))
         off = self._quantiles.reshape(tree.n_leaves, -1, self.n_outputs_)
         found = tree.said(Z, leaf)[:, None, :] + off[(np.cumsum(tree.is_leaf) - 1)[leaf]]
-        return found[:, :, 0] if found.shape[2] == 1 else found
+        if tree.has_lines:
+            low, high = tree.leaf_low[leaf], tree.leaf_high[leaf]
+            found = np.clip(found, low[:, None, None], high[:, None, None])
+        return found
+
+    def _spread_of(self, Z: Rows) -> FloatArray:
+        """Return how far the training rows of the leaf lie from what it says."""
+        tree = self.model_.trees[0]
+        spread = np.sqrt(tree.impurity) if tree.loss == "squared_error" else tree.impurity
+        return spread.take(tree.apply(Z, self._n_threads(Z)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R squared: the share of the variance of y that the predictions explain.
