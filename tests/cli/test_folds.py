@@ -15,7 +15,7 @@ from cli_tools import Run, table
     [
         (table() + "9,9,9,maybe\n", "class 'maybe' has 1 row"),
         ("a,y\n1,p\n2,p\n", "one class only"),
-        ("a,y\n1,0.5\n2,0.7\n", "a quantity"),
+        ("a,y\n1,0.5\n2,0.7\n", "numbers needs at least 4 rows; got 2"),
         ("a,y\n1,p\n2,\n3,q\n", "The target 'y' is empty in 1 row"),
         ("a,b\n1,p\n2,q\n", "has no column 'y'"),
         ("y\np\nq\n", "no column left to learn from"),
