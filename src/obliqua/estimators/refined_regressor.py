@@ -75,7 +75,8 @@ this tree.""",
         "cv_scores_": (
             "ndarray of shape (n_sizes,)",
             """\
-R squared of these on held-out rows. They were refined but not shrunk.""",
+R squared of these on held-out rows. They were refined; the best of them, if it came near to the
+best of all, was also shrunk, as the tree itself is.""",
         ),
         "greedy_score_": (
             "float",
