@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -33,19 +32,22 @@ def masked(text: str) -> str:
 
 
 def session(line: str) -> str:
-    """What a line prints, stdout and stderr together."""
-    if line.startswith("obliqua ") and "|" not in line:
-        words = line.split()[1:]
-        return CliRunner(env=SCREEN).invoke(app, words, prog_name="obliqua").output
-    program = f"obliqua() {{ '{sys.executable}' -m obliqua \"$@\"; }}\n{line}"
-    done = subprocess.run(
-        ["sh", "-c", program],
-        env={**os.environ, **SCREEN},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    return done.stdout
+    """What a line prints: stderr, then stdout.
+
+    `obliqua` is called in this process, also in a pipe: a process of its own takes longer to
+    import the package than most sessions last.
+    """
+    errors, text = "", ""
+    for command in line.split(" | "):
+        name, _, words = command.partition(" ")
+        if name == "obliqua":
+            runner = CliRunner(env=SCREEN)
+            done = runner.invoke(app, words.split(), input=text, prog_name="obliqua")
+            errors, text = errors + done.stderr, done.stdout
+        else:
+            shell = ["sh", "-c", command]
+            text = subprocess.run(shell, input=text, capture_output=True, text=True).stdout
+    return errors + text
 
 
 def rewritten(page: str) -> str:
