@@ -12,6 +12,9 @@ RUN := $(VENV)/bin/python
 # Python compiles a module when it is first imported; pip would compile them all, also those that
 # nobody imports, which takes longer than installing them.
 INSTALL := $(RUN) -m pip --disable-pip-version-check --quiet install --no-compile
+# Where the environment forbids that, every process of the tests would compile all that it imports,
+# and pytest rewrite all asserts, in each run again: that takes longer than most tests.
+unexport PYTHONDONTWRITEBYTECODE
 # For tools that start other tools by name: meson starts cython, cython-lint pycodestyle.
 IN_VENV := PATH="$(abspath $(VENV))/bin:$$PATH"
 BUILD := build/$(notdir $(VENV))
