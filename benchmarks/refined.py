@@ -280,7 +280,7 @@ def measure_sparse(run: Run) -> Iterator[Row]:
         methods[f"greedy {most}"] = partial(greedy, max_features_per_split=most)
         methods[f"refined {most}"] = partial(refined, max_features_per_split=most)
     for seed in range(run.seeds):
-        yield from each(run, [digits(seed)], (16,), methods)
+        yield from each(run, [digits(seed)], (4 if run.quick else 16,), methods)
         if not run.quick:
             yield from each(run, [letter(seed)], (64,), methods)
             yield from each(run, [synthetic(20_000, seed), planted(4, seed)], (16,), methods)
@@ -298,11 +298,13 @@ def measure_small(run: Run) -> Iterator[Row]:
         ALWAYS: partial(refined, compare_greedy=False),
         "scikit-learn": scikit,
     }
-    for data in DATA_SETS[: 1 if run.quick else 9]:
+    n_sets, n_folds = (1, 2) if run.quick else (9, 5)
+    for data in DATA_SETS[:n_sets]:
         rows = data.load()
         X, y = np.asarray(rows.X, dtype=np.float64), codes(rows.y)
         for seed in range(run.seeds):
-            folds = list(StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y))
+            division = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+            folds = list(division.split(X, y))
             parts = [Division(data.title, seed, X[a], y[a], X[b], y[b]) for a, b in folds]
             for name, fit in methods.items():
                 if not run.methods or name in run.methods:
@@ -319,8 +321,9 @@ def _mean_of(rows: list[Row]) -> Row:
 
 def measure_probabilities(run: Run) -> Iterator[Row]:
     """Log loss and Brier score of what leaves say of the classes."""
-    problems: list[tuple[Callable[[int], Division], int | None]] = [(pima, None), (digits, 16)]
-    problems += [] if run.quick else [(letter, 64), (letter, 256), (income, 32)]
+    problems: list[tuple[Callable[[int], Division], int | None]] = [(pima, None)]
+    more = [(digits, 16), (letter, 64), (letter, 256), (income, 32)]
+    problems += [(digits, 4)] if run.quick else more
     for load, n_leaves in problems:
         for seed in range(run.seeds):
             one = load(seed)

@@ -325,7 +325,7 @@ def measure_limits(quick: bool) -> list[dict[str, Any]]:
                 for k in range(1 if quick else N_FOLDS):
                     tree = RefinedTreeRegressor(
                         leaf_model=leaf_model,
-                        max_leaf_nodes=8,
+                        max_leaf_nodes=3 if quick else 8,
                         max_features_per_split=most,
                         max_features_per_leaf=most,
                         random_state=0,
