@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import shutil
@@ -65,6 +66,11 @@ def pytest_configure() -> None:
     for name in ("no_proxy", "NO_PROXY"):
         os.environ.pop(name, None)
     sys.addaudithook(stay_on_this_machine)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector of garbage what stays for ever: ten thousand tests and all modules."""
+    gc.freeze()
 
 
 # --- what a machine may lack ------------------------------------------------------------------
