@@ -112,7 +112,7 @@ def advise(
     >>> from obliqua import advise
     >>> from obliqua.datasets import make_pol
     >>> X, y = make_pol(400, random_state=0, return_X_y=True)
-    >>> advice = advise(X, y, n_folds=5)
+    >>> advice = advise(X, y, n_folds=5, n_repeats=1)
     >>> advice.choice, advice.pays
     ('dense', 'accuracy')
     """
