@@ -136,9 +136,11 @@ def test_larger_nodes(kind: Make, n_classes: int, criterion: str) -> None:
         assert_exact(problem, criterion, {"max_depth": 6}, method)
 
 
-@pytest.mark.parametrize("criterion", ["twoing", "gini"])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("n", "n_classes", "leaf"), [(130, 2, 1), (150, 6, 1), (140, 3, 7)])
+@pytest.mark.parametrize(
+    ("n", "n_classes", "leaf", "criterion"),
+    [(130, 2, 1, "gini"), (150, 6, 1, "gini"), (150, 6, 1, "twoing"), (140, 3, 7, "twoing")],
+)
 def test_single_nodes_equal_the_twins(
     kind: Make, n: int, n_classes: int, leaf: int, criterion: str
 ) -> None:

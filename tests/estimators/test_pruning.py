@@ -140,7 +140,7 @@ def test_too_few_rows_to_hold_one_out(Estimator):
 def test_pruned_trees_are_smaller_and_better_on_noise(Estimator):
     grown = full_grown(Estimator).fit(X, Y)
     for kind in ("holdout", "cv", "reduced_error", "pessimistic"):
-        pruned = usual(Estimator, pruning=kind, random_state=0).fit(X, Y)
+        pruned = usual(Estimator, pruning=kind, n_folds=3, random_state=0).fit(X, Y)
         # The estimates trust splits that were found by long search too much.
         share = 0.75 if kind == "pessimistic" else 0.5
         assert pruned.get_n_leaves() < share * grown.get_n_leaves()

@@ -48,7 +48,7 @@ def everything(n: int = 6) -> np.ndarray:
 
 ENSEMBLES = [
     RandomForestClassifier(9, max_depth=4, random_state=0),
-    ExtraTreesClassifier(5, max_depth=4, random_state=0),
+    ExtraTreesClassifier(5, max_depth=3, random_state=0),
     BaggingClassifier(DecisionTreeClassifier(max_depth=4), 7, random_state=0),
     BaggingClassifier(C45Classifier(), 7, max_samples=20, max_features=3, random_state=0),
     AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=8, random_state=0),
