@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obliqua import CartClassifier, HHCartClassifier, Tree, TreeBuilder, TreeError, measure_spread
+from obliqua import (
+    CartClassifier,
+    HHCartClassifier,
+    ObliqueTreeRegressor,
+    Tree,
+    TreeBuilder,
+    TreeError,
+    measure_spread,
+)
 from obliqua.data.problem import encode
 from obliqua.tree.fold import fold
 from problems import examples
@@ -251,3 +259,18 @@ def test_no_threads_are_one(n_threads: int) -> None:
     builder.set_leaf("high", [0, 2])
     rows = np.array([[0.0], [1.0]])
     assert measure_spread(builder.build(), rows, n_threads=n_threads).spread == [0.5]
+
+
+def test_a_large_tree_is_measured_where_several_features_meet() -> None:
+    """Of the others only digits of texts depend on it, which take as much room as all rows."""
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(6000, 3))
+    y = X[:, 0] + X[:, 1] + rng.normal(size=6000)
+    tree = ObliqueTreeRegressor(pruning=None, min_samples_leaf=1).fit(X, y).tree_
+    assert tree.n_leaves > 1000
+    oblique = np.diff(tree.coef_ptr)[tree.plane_of_coef] > 1
+    assert 0 < oblique.sum() < oblique.size
+    everywhere = measure_spread(tree, X).spread
+    np.testing.assert_array_equal(tree.spread[oblique], everywhere[oblique])
+    assert np.isnan(tree.spread[~oblique]).all()
+    assert not np.isnan(everywhere).any()

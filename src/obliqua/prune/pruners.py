@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
-
 from obliqua._typing import GoodnessFunction
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.problem import Problem
@@ -17,7 +15,7 @@ from obliqua.prune.cost_complexity import cost_complexity_path, prune_by_folds, 
 from obliqua.prune.division import hold_out
 from obliqua.prune.pessimistic import prune_pessimistic
 from obliqua.prune.reduced_error import prune_reduced_error
-from obliqua.tree.spread import measure_spread
+from obliqua.tree.spread import measure_spread_of_grown
 from obliqua.tree.tree import Tree
 
 __all__ = [
@@ -30,7 +28,6 @@ __all__ = [
     "grow_pruned",
 ]
 
-MANY_LEAVES = 1000
 
 Grow = Callable[[Problem], Tree]
 
@@ -291,8 +288,8 @@ def grow_pruned(
     Returns
     -------
     Tree
-        The pruned tree, with the spread of the features in its splits, unless it is
-        axis-parallel and has more than 1,000 leaves.
+        The pruned tree, with the spread of the features in its splits; with more than 1,000
+        leaves only of splits with several features.
 
     Raises
     ------
@@ -306,9 +303,5 @@ def grow_pruned(
             f"from. {type(pruner).__name__}.prune returned {type(pruned).__name__}."
         )
     tree, rows = pruned
-    # Only of the tree that is kept, and on the rows that it was grown from. Of axis-parallel
-    # trees only the digits of texts depend on it, and nobody reads thousands of leaves.
-    oblique = (np.diff(tree.coef_ptr) > 1).any()
-    if tree.n_leaves > MANY_LEAVES and not oblique:
-        return tree
-    return measure_spread(tree, rows.Z, rows.weights, n_threads)
+    # Only of the tree that is kept, and on the rows that it was grown from.
+    return measure_spread_of_grown(tree, rows.Z, rows.weights, n_threads)

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._core.base.spread import leaf_ranges, leaf_sums, node_spread
-from obliqua._typing import FloatArray, Int32Array, Int64Array, Rows
+from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array, Rows
 from obliqua.data.table import checked_rows, missing_columns
 from obliqua.data.threads import each, over_rows
 from obliqua.errors import TreeError
 from obliqua.tree.tree import Tree
 
-__all__ = ["measure_spread", "node_spreads"]
+__all__ = ["measure_spread", "measure_spread_of_grown", "node_spreads"]
 
+MANY_LEAVES = 1000  # of trees that nobody reads
 COLUMNS_AT_ONCE = 32  # bounds the memory: four numbers per node and column
 
 
@@ -27,10 +28,10 @@ def measure_spread(
 
     A coefficient says what a unit of its feature counts. How much the feature moves the rows
     at this node is the coefficient times this standard deviation; importances, and the order of
-    terms and the digits of numbers in texts and pictures go by that. Estimators call this at
-    the end of `fit`, but not for axis-parallel trees with more than 1,000 leaves. Columns with
-    level tables or missing values keep what was measured while growing, because their numbers
-    differ from node to node.
+    terms and the digits of numbers in texts and pictures go by that. Estimators do the same at
+    the end of `fit`, in trees with more than 1,000 leaves only for splits with several features.
+    Columns with level tables or missing values keep what was measured while growing, because
+    their numbers differ from node to node.
 
     Parameters
     ----------
@@ -73,26 +74,70 @@ def measure_spread(
             f"measure_spread() takes a Tree; got {type(tree).__name__}. That of an estimator is "
             "`tree_`."
         )
+    return _measured(tree, Z, weights, n_threads, np.diff(tree.table_ptr) == 0)
+
+
+def measure_spread_of_grown(
+    tree: Tree, Z: Rows, weights: ArrayLike | None, n_threads: int
+) -> Tree:
+    """Measure the spread in a tree that was just grown: what its readers will ask for.
+
+    Of splits with one feature only the digits of texts depend on it, and nobody reads thousands
+    of leaves.
+    """
     wanted = np.diff(tree.table_ptr) == 0
+    if tree.n_leaves > MANY_LEAVES:
+        terms = np.diff(tree.coef_ptr[tree.plane_ptr])
+        wanted &= np.repeat(terms > 1, terms)
+    return _measured(tree, Z, weights, n_threads, wanted)
+
+
+def _measured(
+    tree: Tree, Z: Rows, weights: ArrayLike | None, n_threads: int, wanted: BoolArray
+) -> Tree:
+    """Measure the spread of some coefficients."""
     if not wanted.any():
         return tree
     leaf = tree.apply(Z, n_threads)
     if len(leaf) == 0:
         raise TreeError("The spread of features is measured on rows; got none.")
     Z = checked_rows(Z, missing=True)
-    wanted = np.flatnonzero(wanted & ~missing_columns(Z)[tree.coef_idx])
+    places = np.flatnonzero(wanted & ~missing_columns(Z)[tree.coef_idx])
     given = None if weights is None else _checked_weights(weights, len(leaf))
-    node = tree.node_of_plane[tree.plane_of_coef[wanted]]
-    columns, place = np.unique(tree.coef_idx[wanted], return_inverse=True)
+    node = tree.node_of_plane[tree.plane_of_coef[places]]
+    columns, column = np.unique(tree.coef_idx[places], return_inverse=True)
     spread = tree.spread.copy()
     exponents = _exponents(Z, columns, n_threads)
+    number, parent = _told_apart(tree.parent, node)
+    leaf, node = number[leaf], number[node]
     for start in range(0, len(columns), COLUMNS_AT_ONCE):
         block = columns[start : start + COLUMNS_AT_ONCE]
         scale = exponents[start : start + COLUMNS_AT_ONCE]
-        found = node_spreads(Z, leaf, given, tree.parent, block, scale, n_threads)
-        here = (place >= start) & (place < start + len(block))
-        spread[wanted[here]] = found[node[here], place[here] - start]
+        found = node_spreads(Z, leaf, given, parent, block, scale, n_threads)
+        here = (column >= start) & (column < start + len(block))
+        spread[places[here]] = found[node[here], column[here] - start]
     return replace(tree, spread=spread)
+
+
+def _told_apart(parent: Int64Array, wanted: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return the smaller tree that tells the rows of some nodes apart.
+
+    These are the wanted nodes, all above them, and the children of both. Returned are the number
+    in it of each node, or else of the lowest node above that is in it, and the parents in it.
+    """
+    above = np.zeros(len(parent), dtype=bool)
+    here = np.unique(wanted)
+    while len(here):
+        above[here] = True
+        here = np.unique(parent[here])
+        here = here[(here >= 0) & ~above[here]]
+    kept = above[parent]
+    kept[0] = True
+    at = np.where(kept, np.arange(len(parent)), parent)
+    while not kept[at].all():
+        at = at[at]
+    number = np.cumsum(kept) - 1
+    return number[at], np.where(parent[kept] < 0, -1, number[parent[kept]])
 
 
 def _checked_weights(weights: ArrayLike, n_rows: int) -> FloatArray:
