@@ -11,13 +11,14 @@ original features, so a tree never needs the scales again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from obliqua._core.grow.moments import scatter as _scatter
-from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
+from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array, Rows
 from obliqua.data.problem import Problem
 
 __all__ = ["SCALES", "ClassSums", "FixedPoint", "class_sums", "feature_scale", "spread"]
@@ -26,6 +27,7 @@ SCALES = ("standard", "robust", "minmax")
 
 VALUE_BITS = 24
 PIECE_BITS = 26
+ROWS_AT_ONCE = 4096
 TOTAL_BITS = 36  # sums of weights up to 2^36 times a piece of a product fit in 64 bits
 
 
@@ -87,8 +89,9 @@ class FixedPoint:
         FixedPoint
             The same for all parts of these rows.
         """
-        values = problem.Z[rows].astype(np.float64)
-        return cls.of_ranges(values.min(axis=0), values.max(axis=0), problem.total_weight)
+        parts = [(some.min(axis=0), some.max(axis=0)) for some in _pieces(problem.Z, rows)]
+        low, high = np.min(parts, axis=0)[0], np.max(parts, axis=0)[1]
+        return cls.of_ranges(low, high, problem.total_weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,18 +241,27 @@ def weight_shift(total_weight: int) -> int:
 def spread(problem: Problem, rows: Int32Array) -> FloatArray:
     """Return the standard deviation of each feature over some rows, from exact sums."""
     grid = FixedPoint.of_rows(problem, rows)
-    values = problem.Z[rows].astype(np.float64)
-    whole = np.rint((values - grid.shift) * np.ldexp(1.0, VALUE_BITS - grid.exponent))
-    counted = whole.astype(np.int64)
-    weights = np.ones((len(rows), 1), dtype=np.int64)
+    factor = np.ldexp(1.0, VALUE_BITS - grid.exponent)
+    weights = np.ones(len(rows), dtype=np.int64)
     if problem.weights is not None:
         scaled = np.rint(np.ldexp(problem.weights[rows].astype(np.float64), -grid.weight_shift))
-        weights = scaled.astype(np.int64)[:, None]
-    square = counted * counted
-    low = (weights * (square & (2**PIECE_BITS - 1))).sum(axis=0).astype(object)
-    high = (weights * (square >> PIECE_BITS)).sum(axis=0).astype(object)
-    first = (weights * counted).sum(axis=0).astype(object)
-    return _deviation(high * 2**PIECE_BITS + low, first, int(weights.sum()), grid.exponent)
+        weights = scaled.astype(np.int64)
+    first, high, low = np.zeros((3, problem.n_features), dtype=np.int64)
+    for k, some in enumerate(_pieces(problem.Z, rows)):
+        counted = np.rint((some - grid.shift) * factor).astype(np.int64)
+        weight = weights[k * ROWS_AT_ONCE : (k + 1) * ROWS_AT_ONCE, None]
+        first += (weight * counted).sum(axis=0)
+        counted *= counted
+        high += (weight * (counted >> PIECE_BITS)).sum(axis=0)
+        low += (weight * (counted & (2**PIECE_BITS - 1))).sum(axis=0)
+    squares = high.astype(object) * 2**PIECE_BITS + low.astype(object)
+    return _deviation(squares, first.astype(object), int(weights.sum()), grid.exponent)
+
+
+def _pieces(Z: Rows, rows: Int32Array) -> Iterator[FloatArray]:
+    """Return some rows as float64, a few at a time: sums and ranges need no copy of all."""
+    for k in range(0, max(len(rows), 1), ROWS_AT_ONCE):
+        yield Z[rows[k : k + ROWS_AT_ONCE]].astype(np.float64)
 
 
 def spread_of_sums(sums: ClassSums) -> FloatArray:
