@@ -193,7 +193,8 @@ def test_means_are_exact(numbers: list[float]) -> None:
     weights = rng.integers(1, 2**33, len(numbers))
     values = np.array(numbers)[:, None]
     leaf = rng.integers(1, 3, len(numbers))
-    found = exact_means(values, weights, leaf, np.array([-1, 0, 0]))
+    children = np.array([[1, -1, -1], [2, 0, 0]], dtype=np.int32)
+    found = exact_means(values, weights, leaf, *children)
     least = Fraction(float(np.abs(values).max())) / 2**600
     for node, rows in ((0, leaf > 0), (1, leaf == 1), (2, leaf == 2)):
         if rows.any():

@@ -360,7 +360,9 @@ class Numbers(Target):
     def with_exact_means(self, tree: T, Z: Rows, weights: Int64Array | None) -> T:
         """Replace the means of the grid by those of the numbers themselves."""
         # A large tree takes as much memory as the rows: one copy of something at a time.
-        means = exact_means(self.values, weights, Walker(tree).apply(Z), tree.parent)
+        leaf = Walker(tree).apply(Z)
+        means = exact_means(self.values, weights, leaf, tree.first_child, tree.n_children)
+        del leaf
         stats = tree.stats.copy()
         stats[:, 1:-1] = means
         return replace(tree, stats=stats)

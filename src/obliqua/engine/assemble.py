@@ -190,6 +190,7 @@ def assemble(
         task=target.task,
         loss=target.loss,
     )
+    del order, inner
     return target.with_exact_means(tree, problem.Z, problem.weights)
 
 

@@ -359,8 +359,11 @@ def line_errors(tree: Tree, problem: Problem, leaf: Int64Array) -> FloatArray:
         off = target.values[rows, 0] - tree.line_values(problem.Z[rows], node[rows])
         weights = None if problem.weights is None else problem.weights[rows]
         # Each group is a child of a root that has no rows of its own.
-        parent = np.concatenate([[-1], np.zeros(len(there), dtype=np.int64)])
-        found = exact_means(np.ascontiguousarray((off * off)[:, None]), weights, group + 1, parent)
+        first_child = np.full(len(there) + 1, -1, dtype=np.int32)
+        n_children = np.zeros(len(there) + 1, dtype=np.int32)
+        first_child[0], n_children[0] = 1, len(there)
+        square = np.ascontiguousarray((off * off)[:, None])
+        found = exact_means(square, weights, group + 1, first_child, n_children)
         means[there] = found[1:, 0]
         node[rows] = tree.parent[node[rows]]
     return means

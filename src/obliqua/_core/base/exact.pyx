@@ -184,55 +184,70 @@ cdef object rows_by_leaf(const i64[::1] leaf, i64 n_nodes):
     return begin, rows
 
 
-def exact_means(const double[:, ::1] values, weights, const i64[::1] leaf, const i64[::1] parent):
+def exact_means(const double[:, ::1] values, weights, const i64[::1] leaf,
+                const i32[::1] first_child, const i32[::1] n_children):
     """Weighted means at all nodes, of shape (n_nodes, n_outputs); children follow their parents.
 
     `leaf`: the node of each row. A node without rows has the mean 0. A tree may have as many
-    leaves as there are rows, so only inner nodes keep digits.
+    leaves as there are rows, so only inner nodes keep digits, and behind them their weight.
     """
-    cdef i64 i, node, col, n_nodes = parent.shape[0], n_inner = 0, row
+    cdef i64 node, child, col, n_nodes = first_child.shape[0], n_inner = 0
     cdef int k, n_digits, low, high
-    cdef const i64[::1] w
-    cdef bint weighted = weights is not None
     cdef i64[MOST_DIGITS + 5] spare
-    cdef i64[MOST_DIGITS + 5] one
+    cdef i64[MOST_DIGITS + 6] one
     cdef i64* digits
+    cdef const i64* more
     cdef i32[::1] begin, rows
-    cdef i32[::1] place = np.full(n_nodes, -1, dtype=np.int32)     # among inner nodes
-    cdef i64[::1] total = np.zeros(n_nodes, dtype=np.int64)
+    cdef i32[::1] place = np.empty(n_nodes, dtype=np.int32)        # among inner nodes
     cdef i64[:, ::1] sums
+    cdef const i64[::1] w
+    cdef const i64* weight_of = NULL
     means = np.zeros((n_nodes, values.shape[1]))
     cdef double[:, ::1] means_ = means
-    if weighted:
+    if weights is not None and len(weights):
         w = weights
+        weight_of = &w[0]
     begin, rows = rows_by_leaf(leaf, n_nodes)
-    for i in range(values.shape[0]):
-        total[leaf[i]] += w[i] if weighted else 1
-    for node in range(n_nodes - 1, 0, -1):
-        total[parent[node]] += total[node]
-        if place[parent[node]] < 0:
-            place[parent[node]] = <i32> n_inner
-            n_inner += 1
+    for node in range(n_nodes):
+        place[node] = <i32> n_inner
+        n_inner += n_children[node] > 0
     bits = number_bits(values)
     for col in range(values.shape[1]):
         low, high = base_of(bits, col), bits[col, 1]
         if low > high:
             continue
         n_digits = (high - low - 1) // BITS + 3
-        sums = np.zeros((max(n_inner, 1), n_digits), dtype=np.int64)
+        sums = np.zeros((max(n_inner, 1), n_digits + 1), dtype=np.int64)
         with nogil:
             for node in range(n_nodes - 1, -1, -1):
-                digits = one
-                if place[node] >= 0:
-                    digits = &sums[place[node], 0]
-                else:
-                    memset(one, 0, sizeof(one))
-                    for i in range(begin[node], begin[node + 1]):
-                        row = rows[i]
-                        add_digits(values[row, col], w[row] if weighted else 1, low, digits)
-                if node:
-                    for k in range(n_digits):
-                        sums[place[parent[node]], k] += digits[k]
-                if total[node]:
-                    means_[node, col] = quotient(digits, n_digits, total[node], low, spare)
+                if n_children[node] == 0 and node > 0:
+                    continue                     # its parent will ask
+                digits = &sums[place[node], 0]
+                add_rows(values, col, weight_of, begin, rows, node, low, n_digits, digits)
+                for child in range(first_child[node], first_child[node] + n_children[node]):
+                    more = one
+                    if n_children[child]:
+                        more = &sums[place[child], 0]
+                    else:
+                        memset(one, 0, sizeof(one))
+                        add_rows(values, col, weight_of, begin, rows, child, low, n_digits, one)
+                        if one[n_digits]:
+                            means_[child, col] = quotient(one, n_digits, one[n_digits], low, spare)
+                    for k in range(n_digits + 1):
+                        digits[k] += more[k]
+                if digits[n_digits]:
+                    means_[node, col] = quotient(digits, n_digits, digits[n_digits], low, spare)
     return means
+
+
+cdef void add_rows(const double[:, ::1] values, i64 col, const i64* weights,
+                   const i32[::1] begin, const i32[::1] rows, i64 node, int low, int n_digits,
+                   i64* digits) noexcept nogil:
+    """Adds the rows that end at a node to its digits, and to the weight behind them."""
+    cdef i64 i, row, weight = 1
+    for i in range(begin[node], begin[node + 1]):
+        row = rows[i]
+        if weights != NULL:
+            weight = weights[row]
+        add_digits(values[row, col], weight, low, digits)
+        digits[n_digits] += weight

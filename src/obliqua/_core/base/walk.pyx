@@ -30,7 +30,7 @@ cdef struct Step:
     double threshold
     i32 first_child          # -1: a leaf
     i32 feature              # >= 0: this column against the threshold
-    i64 begin                # else the coefficients begin .. begin + n_coef - 1
+    u32 begin                # else the coefficients begin .. begin + n_coef - 1
     i32 n_coef               # 0 with feature -2: see SLOW_NODE
 
 
@@ -82,9 +82,9 @@ cdef class Walker:
                 if self.table_ptr[k + 1] > self.table_ptr[k]:
                     tables = True
             self.steps[node].threshold = self.threshold[plane]
-            if tables:
+            if tables or self.coef_ptr[plane + 1] >> 32:
                 continue
-            self.steps[node].begin = self.coef_ptr[plane]
+            self.steps[node].begin = <u32> self.coef_ptr[plane]
             self.steps[node].n_coef = <i32> (self.coef_ptr[plane + 1] - self.coef_ptr[plane])
             if self.steps[node].n_coef == 1 and self.coef[self.steps[node].begin] == 1.0:
                 self.steps[node].feature = self.coef_idx[self.steps[node].begin]

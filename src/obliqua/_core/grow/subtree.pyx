@@ -32,6 +32,7 @@ cdef enum:
 NO_PLANES = (np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32), *np.empty((3, 0)),
              np.empty(0, dtype=np.int64), np.empty(0))
 
+cdef i64 MANY_NODES = (<i64> 1) << 16
 cdef i64 NOWHERE = (<i64> 1) << 62       # "no direction yet" that every direction precedes
 
 
@@ -252,6 +253,7 @@ cdef class Subtree:
     cdef u8* missing         # per node: where missing values go; NULL if there are none
     cdef bint knows_missing
     cdef i64* counts
+    cdef i64 largest         # rows of its root
     cdef i64 n_nodes
     cdef i64 capacity
     cdef u64* slots
@@ -279,6 +281,7 @@ cdef class Subtree:
         self.target = columns.target
         self.limits = read_limits(rules, code, total_weight)
         self.set_words = (columns.n_cols + 63) // 64
+        self.largest = largest
         self.scratch = <i64*> malloc(4 * self.target.n_sums * sizeof(i64))
         self.spare = malloc(largest * columns.entry_size())
         if self.scratch == NULL or self.spare == NULL or (
@@ -314,13 +317,22 @@ cdef class Subtree:
 
     # -- memory ------------------------------------------------------------------------------
 
+    cdef i64 more_nodes(self) noexcept nogil:
+        """For how many nodes to make room next: twice as many, and soon for all that may come.
+
+        Memory that is not written to costs nothing, where arrays that grow leave holes behind.
+        """
+        cdef i64 most = 2 * min(self.largest // self.limits.min_rows + 1, self.limits.max_leaves)
+        cdef i64 capacity = max(2 * self.capacity, <i64> 64)
+        return most if capacity >= MANY_NODES and most > capacity else capacity
+
     cdef i64 add_node(self, i64 start, i64 end, i32 parent, i32 depth) noexcept nogil:
         """A new node; -1 if there is no memory."""
         cdef i64 capacity
         cdef void* grown
         cdef SubtreeNode* node
         if self.n_nodes == self.capacity:
-            capacity = max(2 * self.capacity, 64)
+            capacity = self.more_nodes()
             grown = realloc(self.nodes, capacity * sizeof(SubtreeNode))
             if grown == NULL:
                 self.failed = True
