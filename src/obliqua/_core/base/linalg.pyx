@@ -14,6 +14,11 @@ import numpy as np
 
 from obliqua._core.base.types cimport i64
 
+cdef extern from "loops.h" nogil:
+    bint ob_factorise(double* matrix, i64 n)
+    void ob_solve_lower(const double* factor, i64 n, double* vector)
+    void ob_add_multiple(double* v, const double* z, double d, i64 n)
+
 cdef enum:
     MOST_STEPS = 240
 
@@ -60,7 +65,7 @@ cdef void tridiagonalise(double* a, i64 n, double* diagonal, double* off, double
         off[n - 2] = a[(n - 1) * n + n - 2]
     for i in range(n):
         diagonal[i] = a[i * n + i]
-    multiply_up(a, n, w, v)
+    multiply_up(a, n, w, v, off + n)
 
 
 cdef void reflect_both(double* a, i64 n, i64 first, i64 m, const double* v, double tau,
@@ -69,14 +74,15 @@ cdef void reflect_both(double* a, i64 n, i64 first, i64 m, const double* v, doub
     cdef i64 i, j
     cdef double s, half = 0.0
     cdef double* row
-    for i in range(m):
+    for i in range(m):                       # row by row; each sum in the order of its columns
         s = 0.0
         row = a + (first + i) * n + first
         for j in range(i + 1):
             s += row[j] * v[j]
-        for j in range(i + 1, m):
-            s += a[(first + j) * n + first + i] * v[j]
-        p[i] = tau * s
+        p[i] = s
+        ob_add_multiple(p, row, v[i], i)
+    for i in range(m):
+        p[i] = tau * p[i]
         half += p[i] * v[i]
     half = 0.5 * tau * half
     for i in range(m):
@@ -87,10 +93,10 @@ cdef void reflect_both(double* a, i64 n, i64 first, i64 m, const double* v, doub
             row[j] -= v[i] * p[j] + p[i] * v[j]
 
 
-cdef void multiply_up(double* a, i64 n, const double* tau, double* v) noexcept nogil:
+cdef void multiply_up(double* a, i64 n, const double* tau, double* v,
+                      double* sums) noexcept nogil:
     """Replaces the stored reflections by their product Q, from the last to the first."""
     cdef i64 i, j, k, m
-    cdef double s
     for i in range(max(n - 2, 0), n):
         for j in range(max(n - 2, 0), n):
             a[i * n + j] = 1.0 if i == j else 0.0
@@ -104,13 +110,13 @@ cdef void multiply_up(double* a, i64 n, const double* tau, double* v) noexcept n
             a[(k + 1 + i) * n + k + 1] = 1.0 if i == 0 else 0.0
             a[(k + 1) * n + k + 1 + i] = 1.0 if i == 0 else 0.0
         if tau[k] != 0.0:
+            memset(sums, 0, m * sizeof(double))
+            for i in range(m):
+                ob_add_multiple(sums, a + (k + 1 + i) * n + k + 1, v[i], m)
             for j in range(m):
-                s = 0.0
-                for i in range(m):
-                    s += v[i] * a[(k + 1 + i) * n + k + 1 + j]
-                s *= tau[k]
-                for i in range(m):
-                    a[(k + 1 + i) * n + k + 1 + j] -= s * v[i]
+                sums[j] *= tau[k]
+            for i in range(m):
+                ob_add_multiple(a + (k + 1 + i) * n + k + 1, sums, -v[i], m)
     for i in range(n):
         a[i * n] = 1.0 if i == 0 else 0.0
         a[i] = 1.0 if i == 0 else 0.0
@@ -377,32 +383,16 @@ cdef void add_ridge(double* matrix, i64 n) noexcept nogil:
 
 
 cdef bint factorise(double* matrix, i64 n) noexcept nogil:
-    """Replaces the lower triangle of A by L, A = L L'; False if A is not positive definite."""
-    cdef i64 i, j, k
-    cdef double s
-    for i in range(n):
-        for j in range(i + 1):
-            s = matrix[i * n + j]
-            for k in range(j):
-                s -= matrix[i * n + k] * matrix[j * n + k]
-            if i == j:
-                if not s > 0.0:
-                    return False
-                matrix[i * n + i] = sqrt(s)
-            else:
-                matrix[i * n + j] = s / matrix[j * n + j]
-    return True
+    """Replaces the lower triangle of A by L, A = L L'; False if A is not positive definite.
+
+    The upper triangle becomes that of L', which `solve_lower` reads.
+    """
+    return ob_factorise(matrix, n)
 
 
 cdef void solve_lower(const double* factor, i64 n, double* vector) noexcept nogil:
     """Replaces a vector b by the solution of L x = b."""
-    cdef i64 i, k
-    cdef double s
-    for i in range(n):
-        s = vector[i]
-        for k in range(i):
-            s -= factor[i * n + k] * vector[k]
-        vector[i] = s / factor[i * n + i]
+    ob_solve_lower(factor, n, vector)
 
 
 cdef void solve_upper(const double* factor, i64 n, double* vector) noexcept nogil:

@@ -8,6 +8,7 @@
 #ifndef OBLIQUA_LOOPS_H
 #define OBLIQUA_LOOPS_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -39,6 +40,39 @@ OB_VERSIONS static void ob_add_terms(double *sum, double *size, const double *x,
     }
 }
 
+/* Replaces the lower triangle of A by L, A = L L', and the upper one by L' without the diagonal;
+ * 0 if A is not positive definite. What is taken off an entry is taken off in the order of the
+ * columns; L' stands beside it so that many entries can be served at once. */
+OB_VERSIONS static int ob_factorise(double *matrix, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        double *restrict row = matrix + i * n;
+        for (int64_t k = 0; k < i; k++) {
+            double *restrict other = matrix + k * n;
+            const double l = row[k] / other[k];
+            row[k] = l;
+            for (int64_t j = k + 1; j < i; j++)
+                row[j] -= l * other[j];
+            row[i] -= l * l;
+            other[i] = l;
+        }
+        if (!(row[i] > 0))
+            return 0;
+        row[i] = sqrt(row[i]);
+    }
+    return 1;
+}
+
+/* Replaces a vector b by the solution of L x = b, given what ob_factorise leaves. */
+OB_VERSIONS static void ob_solve_lower(const double *factor, int64_t n, double *restrict vector) {
+    for (int64_t k = 0; k < n; k++) {
+        const double *restrict row = factor + k * n;
+        const double x = vector[k] / row[k];
+        vector[k] = x;
+        for (int64_t i = k + 1; i < n; i++)
+            vector[i] -= x * row[i];
+    }
+}
+
 /* Smallest and largest of some numbers: low and high hold a start. */
 OB_VERSIONS static void ob_range(const double *z, int64_t n, double *low, double *high) {
     double lo[OB_LANES], hi[OB_LANES];
@@ -62,6 +96,19 @@ OB_VERSIONS static void ob_range(const double *z, int64_t n, double *low, double
     }
 }
 
+/* The same for four columns, one after the other in each row. */
+OB_VERSIONS static void ob_add_four(double *restrict sum, double *restrict size,
+                                    const double *const *x, const double *factor, int64_t n) {
+    const double *a = x[0], *b = x[1], *c = x[2], *d = x[3];
+    const double fa = factor[0], fb = factor[1], fc = factor[2], fd = factor[3];
+    for (int64_t i = 0; i < n; i++) {
+        const double ta = fa * a[i], tb = fb * b[i], tc = fc * c[i], td = fd * d[i];
+        sum[i] = (((sum[i] + ta) + tb) + tc) + td;
+        size[i] = (((size[i] + (ta < 0 ? -ta : ta)) + (tb < 0 ? -tb : tb)) + (tc < 0 ? -tc : tc))
+                  + (td < 0 ? -td : td);
+    }
+}
+
 /* Sums of coef[k] * (scale[k] * column idx[k]), row by row; returns the largest sum of |terms|. A
  * block of rows after the other, so that its sums stay in the nearest cache. scale NULL: 1. */
 static double ob_project(double *sum, const double *columns, int64_t n, const int32_t *idx,
@@ -71,7 +118,14 @@ static double ob_project(double *sum, const double *columns, int64_t n, const in
         int64_t rows = n - start < OB_ROWS ? n - start : OB_ROWS;
         memset(sum + start, 0, rows * sizeof(double));
         memset(size, 0, rows * sizeof(double));
-        for (int64_t k = 0; k < n_coef; k++)
+        int64_t k = 0;
+        for (; !scale && k + 4 <= n_coef; k += 4) {
+            const double *x[4];
+            for (int j = 0; j < 4; j++)
+                x[j] = columns + idx[k + j] * n + start;
+            ob_add_four(sum + start, size, x, coef + k, rows);
+        }
+        for (; k < n_coef; k++)
             ob_add_terms(sum + start, size, columns + idx[k] * n + start,
                          scale ? scale[idx[k]] : 1, coef[k], rows);
         ob_range(size, rows, &least, &largest);
@@ -189,6 +243,19 @@ OB_VERSIONS static void ob_whole(double *q, const double *x, double shift, doubl
     const double rounder = 6755399441055744.0; /* 1.5 * 2^52 */
     for (int64_t i = 0; i < n; i++)
         q[i] = ((x[i] - shift) * scale + rounder) - rounder;
+}
+
+/* The sum of up to 32 products of a whole number of 24 bits and one of 26: eight of them are exact
+ * in a double. Each of four sums has no more. */
+OB_VERSIONS static int64_t ob_whole_products(const double *q, const double *y, int64_t n) {
+    double lane[4] = {0, 0, 0, 0};
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int l = 0; l < 4; l++)
+            lane[l] += q[i + l] * y[i + l];
+    for (int l = 0; i < n; i++, l++)
+        lane[l] += q[i] * y[i];
+    return ((int64_t) lane[0] + (int64_t) lane[1]) + ((int64_t) lane[2] + (int64_t) lane[3]);
 }
 
 /* Exact sums of products of up to 32 whole numbers (n of them, a multiple of 8): row k of q

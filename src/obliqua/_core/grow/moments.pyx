@@ -28,6 +28,7 @@ cdef enum:
     ROWS_AT_ONCE = 4096
 
 cdef i64 PIECE = (<i64> 1) << PIECE_BITS
+cdef i64 FEW = (<i64> 1) << 29
 cdef double UNIT = 1.0 / ((<i64> 1) << VALUE_BITS)
 cdef int LEAST_EXPONENT = -990         # below, 2^(24 - exponent) would overflow
 
@@ -222,6 +223,11 @@ cdef double central(i64 product_high, i64 product_low, i64 weight, i64 a, i64 b)
     # product_low may be negative or large after slots were combined
     product_high += product_low >> PIECE_BITS
     product_low = product_low & (PIECE - 1)
+    # The sums of few rows: nothing below exceeds 63 bits.
+    if (weight < 128 and -FEW < product_high < FEW and -4 * FEW < a < 4 * FEW
+            and -4 * FEW < b < 4 * FEW):
+        return (<double> ((product_high * PIECE + product_low) * weight - a * b)
+                / (<double> weight))
     add_product(&high, &low, product_high, weight, False)
     high = (high << PIECE_BITS) | (low >> (64 - PIECE_BITS))
     low = low << PIECE_BITS

@@ -40,6 +40,7 @@ from obliqua._core.search.gathered cimport gathered_fill, search_gathered
 cdef extern from "loops.h" nogil:
     enum: OB_BEND
     void ob_whole(double* q, const double* x, double shift, double scale, i64 n)
+    i64 ob_whole_products(const double* q, const double* y, i64 n)
     void ob_bend_column(double* u, double* rest, const double* x, double shift, double unit,
                         double centre, double fit, double steps, double far, i64 n)
     void ob_bend_products(double* sums, const double* u, const double* w, i64 p)
@@ -223,6 +224,9 @@ cdef class SlopeFinder(DiscriminantFinder):
             square_high += square_low >> PIECE_BITS
             square_low &= (<i64> 1 << PIECE_BITS) - 1
         error = central(square_high, square_low, total, first_y, first_y)
+        for i in range(n):
+            self.memory.work.values[i] = <double> self.learnt.rows[
+                <i64> self.gathered.rows[i] * m + output]
         for k in range(p):
             self.fit[k] = 0.0
             if not self.parts.varies[k]:
@@ -233,14 +237,18 @@ cdef class SlopeFinder(DiscriminantFinder):
             while at < n:
                 size = min(n - at, <i64> 32)
                 ob_whole(q, self.gathered.columns + k * n + at, self.grid.shift[k], factor, size)
-                for i in range(size):
-                    value = self.learnt.rows[<i64> self.gathered.rows[at + i] * m + output]
-                    w = self.weight_in_sums(at + i)
-                    product = value * <i64> q[i]
-                    high += w * (product >> PIECE_BITS)
-                    low += w * (product & ((<i64> 1 << PIECE_BITS) - 1))
-                    high += low >> PIECE_BITS
-                    low &= (<i64> 1 << PIECE_BITS) - 1
+                if not self.gathered.weighted:
+                    product = ob_whole_products(q, self.memory.work.values + at, size)
+                    high += product >> PIECE_BITS
+                    low += product & ((<i64> 1 << PIECE_BITS) - 1)
+                else:
+                    for i in range(size):
+                        product = <i64> self.memory.work.values[at + i] * <i64> q[i]
+                        w = self.weight_in_sums(at + i)
+                        high += w * (product >> PIECE_BITS)
+                        low += w * (product & ((<i64> 1 << PIECE_BITS) - 1))
+                        high += low >> PIECE_BITS
+                        low &= (<i64> 1 << PIECE_BITS) - 1
                 at += size
             self.fit[k] = ldexp(central(high, low, total,
                                         self.sums.first[self.n_classes * p + k], first_y),
