@@ -297,3 +297,13 @@ def test_a_function_of_weight_means_and_squares_is_a_criterion() -> None:
         ours, theirs = (grow(problem, None, one, rules) for one in (function, name))
         assert ours.threshold.tolist() == theirs.threshold.tolist()
         np.testing.assert_allclose(ours.gain, theirs.gain, rtol=1e-6)
+
+
+def test_errors_of_rows_that_were_encoded_apart() -> None:
+    """Rows that hardly differ, or not at all, have a grid of their own, without its medians."""
+    X, y = np.arange(8.0)[:, None], np.array([0.0, 0.25, 0.5, 0.75, 100.0, 100.25, 100.5, 101.0])
+    tree = grow(encode_numbers(X, y), None, "absolute_error", Rules(max_depth=1))
+    for other in ([0.4], [0.4, 0.4 + 1e-9], [0.4, 99.0]):
+        held = encode_numbers(X[: len(other)], np.array(other))
+        off = np.abs(np.array(other)[:, None] - tree.mean[[0, 1], 0]).sum(axis=0)
+        np.testing.assert_allclose(node_errors(tree, held)[[0, 1]], off, atol=1e-5)

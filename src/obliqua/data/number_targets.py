@@ -36,9 +36,16 @@ def measured_by(target: Target, criterion: Criterion) -> Target:
     return kind.on_grid(values, low, float((high - low).max()))
 
 
-def with_loss(target: Target, loss: str) -> Target:
-    """Return a target whose errors are those of a tree with this loss."""
-    return target if target.loss == loss else measured_by(target, NUMBER_CRITERIA[loss])
+def with_loss(target: Target, tree: Tree) -> Target:
+    """Return a target whose errors are those of a tree, on a grid that has its medians too."""
+    if target.loss == tree.loss:
+        return target
+    kind = kind_for(target, NUMBER_CRITERIA[tree.loss])
+    assert isinstance(target, Numbers)
+    assert issubclass(kind, Numbers)
+    both = np.concatenate([target.values, tree.mean])
+    low, high = both.min(axis=0), both.max(axis=0)
+    return kind.on_grid(target.values, low, float((high - low).max()))
 
 
 def kind_for(target: Target, criterion: Criterion) -> type[Target]:

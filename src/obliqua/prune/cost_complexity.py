@@ -305,7 +305,7 @@ class Judge:
     def row_errors(self, step: int) -> FloatArray:
         """Return the error of each row with the tree of a step: squared, or the distance."""
         tree = self.path.tree
-        target = with_loss(self.problem.target, tree.loss)
+        target = with_loss(self.problem.target, tree)
         assert isinstance(target, Numbers)
         cut = ~tree.is_leaf & (self.path.cut_step <= self.step_of[step])
         # Below a split that is cut, nodes stand for the highest such split above them.

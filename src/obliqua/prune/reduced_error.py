@@ -36,7 +36,7 @@ def add_upwards(tree: Tree, at_leaves: Int64Array) -> Int64Array:
 
 def node_errors(tree: Tree, problem: Problem) -> FloatArray:
     """Return what the rows that reach each node would cost if it were a leaf, in grid units."""
-    leaf, target = tree.apply(problem.Z), with_loss(problem.target, tree.loss)
+    leaf, target = tree.apply(problem.Z), with_loss(problem.target, tree)
     if isinstance(target, Medians):  # sums do not tell
         return target.node_errors(tree, leaf, problem.weights)
     rows = target.compiled(problem.weights)
