@@ -281,6 +281,20 @@ def test_words_where_a_tree_costs_accuracy() -> None:
     assert "distil" not in text
 
 
+def test_a_few_folds_are_no_evidence_against_the_features() -> None:
+    ahead = {name: (64.0, *values[1:]) for name, values in PLAIN.items() if name != "majority"}
+    said = words(evidence(**ahead))
+    assert "do not tell the classes apart" in said.recommendation()
+    few = replace(said, result=replace(said.result, n_folds=3))
+    assert few.recommendation().endswith(
+        "But axis is ahead, and with 3 folds next to nothing can be told from noise: ten folds, "
+        "or more repeats, would tell."
+    )
+    same = {name: (60.2, *values[1:]) for name, values in PLAIN.items()}
+    behind = replace(words(evidence(**same)), result=few.result)
+    assert "do not tell the classes apart" in behind.recommendation()
+
+
 def test_words_where_nothing_is_learnt() -> None:
     same = {name: (60.2, *values[1:]) for name, values in PLAIN.items()}
     text = words(evidence(**same)).recommendation()

@@ -21,6 +21,8 @@ __all__ = ["Wording", "leaves_needed"]
 
 #: A macro F that is so much larger is worth a word, even where no accuracy is.
 NOTABLE_F = 0.05
+#: Results of so few folds are hardly ever told from noise, however far a candidate is ahead.
+FEW_FOLDS = 5
 #: An accuracy that leaves hardly a row, or an R2 that leaves hardly an error.
 PERFECT = 0.9995
 #: What trees are called that are more than plain ones.
@@ -301,8 +303,8 @@ class Wording:
         floor = self.evidence.of_kind("floor")[0]
         best = self._best("axis", *RICHER, "linear", "forest")
         text = (
-            f"Take none of these yet: nothing is {self._than_floor(best)}. The features "
-            f"{self._speech.nothing}, or {self.result.n_rows:,} rows are too few to see it."
+            f"Take none of these yet: nothing is {self._than_floor(best)}. "
+            f"{self._why_nothing(best, floor)}"
         )
         finding = self.evidence.finding_rare()
         found = max(finding, key=lambda each: each.macro_f, default=floor)
@@ -315,6 +317,19 @@ class Wording:
                 "class_weight."
             )
         return text
+
+    def _why_nothing(self, best: Measured, floor: Measured) -> str:
+        """Say why nothing was learnt; a few folds are no evidence against the features."""
+        n_results = self.result.n_folds * self.result.n_repeats
+        if n_results <= FEW_FOLDS and self.evidence.ahead(best, floor):
+            return (
+                f"But {best.name} is ahead, and with {n_results} folds next to nothing can be "
+                "told from noise: ten folds, or more repeats, would tell."
+            )
+        return (
+            f"The features {self._speech.nothing}, or {self.result.n_rows:,} rows are too few to "
+            "see it."
+        )
 
 
 def leaves_needed(
