@@ -165,6 +165,31 @@ def test_prices_of_leaves_with_lines() -> None:
     assert path.impurities[middle] == pytest.approx(error, rel=1e-9)
 
 
+@each_kind
+def test_gains_are_decreases_of_impurity(kind: Any) -> None:
+    X, y = pieces()
+    tree = again(kind).fit(X, y).model_.trees[0]
+    inner = np.flatnonzero(~tree.is_leaf)
+    assert len(inner)
+    weight = tree.weighted_n_node_samples
+    error = weight * tree.impurity / weight[0]
+    first = tree.first_child[inner]
+    lowered = error[inner] - error[first] - error[first + 1]
+    np.testing.assert_allclose(tree.gain[inner], lowered, rtol=1e-9)
+    axis_parallel = tree.n_node_features[inner] == 1
+    known = axis_parallel & ~np.isnan(tree.axis_gain[inner])
+    np.testing.assert_array_equal(tree.gain_over_axis[inner][known], 0.0)
+
+
+def test_oblique_splits_are_compared_with_axis_parallel_ones() -> None:
+    X, y = pieces()
+    params = {"max_leaf_nodes": 2, "pruning": None, "min_samples_leaf": 5}
+    oblique = ObliqueTreeRegressor(**params).fit(X, y).model_.trees[0]
+    axis = CartRegressor(**params).fit(X, y).model_.trees[0]
+    assert oblique.n_oblique == 1
+    assert oblique.axis_gain[0] == axis.gain[0] < oblique.gain[0]
+
+
 def test_several_outputs() -> None:
     X, y = pieces()
     Y = np.column_stack([y, -y, X[:, 2]])

@@ -21,7 +21,7 @@ from obliqua._core.grow.ridge import fit_ridge
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.data.encoding import Encoding
 from obliqua.data.problem import Problem
-from obliqua.data.target import Numbers
+from obliqua.data.target import TASKS, Numbers
 from obliqua.data.weights import round_significant
 from obliqua.engine.moments import feature_scale, spread, weight_shift
 from obliqua.tree.layout import pointers
@@ -35,6 +35,7 @@ __all__ = [
     "model_rows",
     "smoothed_leaves",
     "smoothings_of",
+    "with_gains",
     "with_leaves",
 ]
 
@@ -345,6 +346,37 @@ def _with_errors(tree: Tree, problem: Problem, leaf: Int64Array) -> Tree:
     stats[:, -1] = stats[:, 0] * line_errors(tree, problem, leaf)
     gain = np.maximum(before - stats[:, -1], 0.0) / stats[0, 0]
     return replace(tree, stats=stats, leaf_gain=gain)
+
+
+def with_gains(tree: Tree, smoothing: float = 0.0) -> Tree:
+    """Let gains say by how much splits lower the error of what nodes say.
+
+    Growth orders and compares splits by other numbers: the gain minus the price of coefficients,
+    or the gain with penalties. Where it is those numbers already, nothing is changed.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree of numbers, chosen by squared errors.
+    smoothing : float, default=0.0
+        How much constants in leaves were smoothed.
+
+    Returns
+    -------
+    Tree
+        The tree. What the best axis-parallel split would have gained is forgotten where it was
+        measured by other numbers.
+    """
+    oblique = tree.n_node_features > 1
+    other = tree.has_lines or smoothing > 0.0
+    if not (other or oblique.any()):
+        return tree
+    error = TASKS[tree.task].risk(tree.stats) / tree.stats[0, 0]
+    below = np.bincount(tree.parent[1:], weights=error[1:], minlength=tree.n_nodes)
+    gain = np.where(tree.is_leaf, 0.0, np.maximum(error - below, 0.0))
+    axis_gain = np.where(oblique, np.nan if other else tree.axis_gain, gain)
+    axis_gain[tree.is_leaf | np.isnan(tree.axis_gain)] = np.nan
+    return replace(tree, gain=gain, axis_gain=axis_gain)
 
 
 def line_errors(tree: Tree, problem: Problem, leaf: Int64Array) -> FloatArray:

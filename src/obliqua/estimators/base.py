@@ -27,6 +27,7 @@ from obliqua.estimators._leaves import (
     LEAF_CONSTRAINTS,
     LEAST_LINE_ROWS,
     LEAST_ROWS,
+    SQUARED_ERROR,
     best_fit,
     leaf_fits,
 )
@@ -309,6 +310,14 @@ class BaseTreeRegressor(TrainedTreesRegressor, GrownTree):
     def _measured(self, problem: Problem) -> Problem:
         """Return the problem as the criterion sees it."""
         return problem.measured_by(get_criterion(self.criterion))
+
+    def _grown(self, problem: Problem) -> "Tree":
+        from obliqua.engine.linear_leaves import with_gains
+
+        tree = super()._grown(problem)
+        if get_criterion(self.criterion).code != SQUARED_ERROR.code:
+            return tree
+        return with_gains(tree, 0.0 if self.leaf_smoothing is None else self.leaf_smoothing)
 
     def _grower(self, key: int) -> "Callable[[Problem], Tree]":
         chosen: list[LeafFit] = []  # by the first rows that a tree is grown from
