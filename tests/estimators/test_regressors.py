@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,13 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import obliqua
-from obliqua import CartRegressor, ObliqueTreeRegressor, RefinedTreeRegressor
+from obliqua import (
+    CartRegressor,
+    ObliqueTreeRegressor,
+    RefinedTreeRegressor,
+    export_rules,
+    export_text,
+)
 
 # How lines are fitted is given, so that little has to be chosen.
 LINES = {"leaf_model": "linear", "leaf_penalty": 1.0, "leaf_smoothing": 5.0, "random_state": 0}
@@ -391,6 +398,25 @@ def test_levels_and_missing_values(kind: Any) -> None:
     assert tree.score(frame, y) > 0.8
     new = pd.DataFrame({"colour": ["violet", None, "red"], "size": [0.0, 1.0, np.nan], "noise": 0})
     assert np.isfinite(tree.predict(new)).all()
+
+
+def test_text_says_what_becomes_of_rows_that_miss_a_number() -> None:
+    X, _ = pieces()
+    y = np.where(X[:, 0] > 0.3, 9.0 + X[:, 1], X[:, 2])
+    X[::7, 0], X[::9, 1] = np.nan, np.nan
+    tree = CartRegressor(max_leaf_nodes=2, pruning=None, **LINES).fit(X, y)
+    question, *leaves = export_text(tree).split("\n\n")[1].split("─ ")
+    assert question.startswith("x0 <= 0.3") and "[missing: yes]" in question
+    assert "missing counts as: x0 " in leaves[0] and ", x1 " in leaves[0]
+    assert "missing counts as: x1 " in leaves[1]  # rows that miss x0 are elsewhere
+    assert "[missing counts as: x1 " in export_rules(tree, order="tree")[1].text
+    found = tree.model_.trees[0]
+    stands_in = replace(found, missing_side=np.zeros_like(found.missing_side))
+    np.testing.assert_array_equal(found.apply(X), stands_in.apply(X))
+    whole = np.nan_to_num(X)
+    assert "missing" not in export_text(tree.fit(whole, y))
+    details = export_text(tree, details=True).split("─ ")
+    assert "missing counts as: x0 " in details[1] and "missing counts as: x1 " in details[2]
 
 
 @each_kind

@@ -24,7 +24,7 @@ from obliqua.data.problem import Problem
 from obliqua.data.target import TASKS, Numbers
 from obliqua.data.weights import round_significant
 from obliqua.engine.moments import feature_scale, spread, weight_shift
-from obliqua.tree.layout import pointers
+from obliqua.tree.layout import MissingSide, pointers
 from obliqua.tree.spread import node_spreads
 from obliqua.tree.tree import Tree
 
@@ -37,6 +37,7 @@ __all__ = [
     "smoothings_of",
     "with_gains",
     "with_leaves",
+    "with_sides",
 ]
 
 #: As so many rows of the mean of all count beside those of a level.
@@ -377,6 +378,32 @@ def with_gains(tree: Tree, smoothing: float = 0.0) -> Tree:
     axis_gain = np.where(oblique, np.nan if other else tree.axis_gain, gain)
     axis_gain[tree.is_leaf | np.isnan(tree.axis_gain)] = np.nan
     return replace(tree, gain=gain, axis_gain=axis_gain)
+
+
+def with_sides(tree: Tree, problem: Problem) -> Tree:
+    """Let splits of one number say where rows go that miss it: where what stands in sends them.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree that was grown from the problem.
+    problem : Problem
+        The rows, some of which may miss numbers.
+
+    Returns
+    -------
+    Tree
+        The tree. All rows go where they went.
+    """
+    if not problem.sides:
+        return tree
+    at = tree.coef_ptr[:-1]
+    column = tree.coef_idx[at]
+    alone = (np.diff(tree.coef_ptr) == 1) & (tree.missing_side == MissingSide.NONE)
+    alone &= problem.has_missing[column] & (problem.n_levels[column] == 0)
+    left = tree.coef[at] * tree.fill[at] <= tree.threshold
+    side = np.where(left, MissingSide.LEFT, MissingSide.RIGHT)
+    return replace(tree, missing_side=np.where(alone, side, tree.missing_side).astype(np.uint8))
 
 
 def line_errors(tree: Tree, problem: Problem, leaf: Int64Array) -> FloatArray:

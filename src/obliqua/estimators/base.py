@@ -312,9 +312,9 @@ class BaseTreeRegressor(TrainedTreesRegressor, GrownTree):
         return problem.measured_by(get_criterion(self.criterion))
 
     def _grown(self, problem: Problem) -> "Tree":
-        from obliqua.engine.linear_leaves import with_gains
+        from obliqua.engine.linear_leaves import with_gains, with_sides
 
-        tree = super()._grown(problem)
+        tree = with_sides(super()._grown(problem), problem)
         if get_criterion(self.criterion).code != SQUARED_ERROR.code:
             return tree
         return with_gains(tree, 0.0 if self.leaf_smoothing is None else self.leaf_smoothing)

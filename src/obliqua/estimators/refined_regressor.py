@@ -420,7 +420,7 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
 
     def _tree(self, problem: Problem, choice: "NumberChoice", key: int, watch: "Watch") -> "Tree":
         """Return the tree that was chosen, with the spread of its features."""
-        from obliqua.engine.linear_leaves import with_gains
+        from obliqua.engine.linear_leaves import with_gains, with_sides
         from obliqua.refine import refined_tree
         from obliqua.tree.spread import measure_spread
 
@@ -431,7 +431,7 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
             tree = refined_tree(problem, grower, best.n_leaves, recipe, key, n_threads, watch)
         else:
             tree = grower(problem, best.n_leaves, 0)
-        tree = with_gains(tree, best.fit.smoothing)
+        tree = with_sides(with_gains(tree, best.fit.smoothing), problem)
         return measure_spread(tree, problem.Z, problem.weights, n_threads)
 
     def _check_notes(self) -> None:

@@ -27,7 +27,14 @@ from obliqua.words.phrases import (
     written_share,
     written_spread,
 )
-from obliqua.words.question import Question, Term, read_plane, scores, stand_ins
+from obliqua.words.question import (
+    Question,
+    Term,
+    missing_branch,
+    read_plane,
+    scores,
+    stand_ins,
+)
 from obliqua.words.subject import Subject, subject_of
 
 __all__ = [
@@ -611,7 +618,7 @@ class Paths:
         for branch, relation in enumerate((question.relation, question.opposite)):
             turned = relation if ratio > 0 else MIRRORED[relation]
             part = interval.cut(turned, question.threshold * ratio, node)
-            taken = interval.missing and branch == self._missing_branch(plane)
+            taken = interval.missing and branch == missing_branch(self.subject.tree, plane)
             sides.append({**known, key: replace(part, missing=taken)})
         return sides
 
@@ -629,16 +636,6 @@ class Paths:
             {**known, key: nothing if missing else replace(before, missing=False)}
             for missing in (question.takes_missing(left) for left in (True, False))
         ]
-
-    def _missing_branch(self, plane: int) -> int:
-        """Give the side that a missing value takes; -1 if what stands in for it says so."""
-        tree = self.subject.tree
-        if tree.missing_side[plane]:
-            return int(tree.missing_side[plane]) - 1
-        k, end = tree.coef_ptr[plane : plane + 2].tolist()
-        if end - k != 1 or math.isnan(tree.fill[k]):
-            return -1
-        return 0 if float(tree.coef[k]) * float(tree.fill[k]) <= tree.threshold[plane] else 1
 
     def _remember(self, interval: _Interval, node: int, bound: float, step: float) -> None:
         """Keep what must be visible at a threshold: its rows apart, and it from its neighbours."""

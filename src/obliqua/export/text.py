@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -24,7 +23,7 @@ from obliqua.words.phrases import (
     written_mix,
     written_rows,
 )
-from obliqua.words.question import asked, stand_ins
+from obliqua.words.question import asked, missing_branch, stand_ins
 from obliqua.words.subject import Subject, subject_of
 
 __all__ = ["export_text"]
@@ -55,7 +54,8 @@ def export_text(
     is the class that it predicts, or the mean. In parentheses stand the number of training rows
     at a node and, for a leaf, the share of its class among them, or the standard deviation. Where
     a leaf says a linear function of a row, ``y = 3 + 2*x0, between 1 and 9``, it is the typical
-    error of that, the root of the mean of the squares.
+    error of that, the root of the mean of the squares. Where splits say where rows go that miss a
+    number, functions say what stands in for it, ``missing counts as: x0 1.5``.
 
     A split on one qualitative feature names the levels that go on at *yes*. In a sum such a
     feature is a score, and below the question stands what its levels count, the largest first.
@@ -301,12 +301,10 @@ class _Writer:
     def _missing(self, node: int) -> list[list[str]]:
         """Write where rows go whose one number is missing; what stands in says no more."""
         plane = int(self.tree.plane_ptr[node])
-        start, end = self.tree.coef_ptr[plane : plane + 2].tolist()
-        told = self.tree.missing_side[plane]  # with the question
-        if told or end - start != 1 or math.isnan(self.tree.fill[start]):
+        branch = missing_branch(self.tree, plane)
+        if branch < 0 or self.tree.missing_side[plane]:  # the question says the side
             return []
-        value = self.tree.coef[start] * self.tree.fill[start]
-        return [["missing goes on at:", "yes" if value <= self.tree.threshold[plane] else "no"]]
+        return [["missing goes on at:", "no" if branch else "yes"]]
 
     @property
     def _shown(self) -> int:

@@ -6,13 +6,13 @@ that is said. A qualitative column is a score in the sum, in units of what is sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from obliqua.data.encoding import written_name
 from obliqua.words.numbers import ALL_DIGITS, write_number
-from obliqua.words.question import STEPS_PER_SPREAD, Question, read_term
+from obliqua.words.question import STEPS_PER_SPREAD, Question, is_known_at, read_term
 from obliqua.words.subject import Subject, lines_of
 
 # A constant that is a smaller part of what a function may say is rounding.
@@ -28,6 +28,8 @@ class LineWords:
     intercept: float
     low: float
     high: float
+    known: frozenset[int] = frozenset()  # columns that no row misses here
+    has_gaps: bool = False  # whether the tree says where rows with missing values go
 
     @property
     def is_constant(self) -> bool:
@@ -68,12 +70,15 @@ class LineWords:
     def notes(
         self, digits: int = 4, max_terms: int | None = None, missing: bool = False
     ) -> list[list[str]]:
-        """Write what levels count, and what missing numbers do if that is asked for."""
+        """Write what levels count, and missing numbers if there were some or it is asked for."""
         if self.is_constant:
             return []
         limit = None if max_terms is None else 2 * max_terms
         notes = self.sum.scores(digits, max_terms, limit)
-        return notes + self.sum.missing(digits, max_terms) if missing else notes
+        if not (missing or self.has_gaps):
+            return notes
+        terms = tuple(t for t in self.sum.shown(max_terms) if t.column not in self.known)
+        return notes + replace(self.sum, terms=terms).missing(digits)
 
     def effects(self, max_terms: int | None = None) -> list[str]:
         """Write by how much one standard deviation of each feature changes what is said."""
@@ -97,7 +102,10 @@ def line_of(subject: Subject, node: int, scaled: bool = True) -> LineWords:
     intercept = float(tree.leaf_intercept[node])
     finest = (high - low) / STEPS_PER_SPREAD
     total = Question(tuple(terms), "<=", -intercept, finest=finest)
-    return LineWords(written_name(subject.class_names[0]), total, intercept, low, high)
+    here = frozenset(t.column for t in terms if is_known_at(tree, node, t.column))
+    gaps = bool(tree.missing_side.any())
+    name = written_name(subject.class_names[0])
+    return LineWords(name, total, intercept, low, high, here, gaps)
 
 
 def says_line(subject: Subject, node: int) -> bool:

@@ -65,25 +65,35 @@ def read_plane(
     terms = tuple(read_term(tree, k, encoding, divisor, scaled, bool(side)) for k in places)
     relation = "<=" if divisor > 0 else ">="
     # 0.0 is added so that no threshold reads -0.
-    if len(terms) == 1 and side and coef[0] != 0.0 and _is_known_here(tree, plane):
+    node = int(tree.node_of_plane[plane])
+    if len(terms) == 1 and side and coef[0] != 0.0 and is_known_at(tree, node, terms[0].column):
         side = MissingSide.NONE
     return Question(terms, relation, threshold / divisor + 0.0, divisor=divisor, missing_side=side)
 
 
-def _is_known_here(tree: Tree, plane: int) -> bool:
-    """Say whether a node above has sent away all rows that miss the column of a plane."""
-    column, node = tree.coef_idx[tree.coef_ptr[plane]], int(tree.node_of_plane[plane])
+def is_known_at(tree: Tree, node: int, column: int) -> bool:
+    """Say whether a node above has sent away all rows that miss a column."""
     while node:
         above = int(tree.parent[node])
-        asked = int(tree.plane_ptr[above])
-        first, last = tree.coef_ptr[asked : asked + 2].tolist()
-        side = tree.missing_side[asked]
-        if side and column in tree.coef_idx[first:last]:
-            missing_child = int(tree.first_child[above]) + int(side == MissingSide.RIGHT)
-            if node != missing_child:
+        if tree.kind[above] == NodeKind.HYPERPLANE:
+            asked = int(tree.plane_ptr[above])
+            first, last = tree.coef_ptr[asked : asked + 2].tolist()
+            branch = missing_branch(tree, asked)
+            other = node != int(tree.first_child[above]) + branch
+            if branch >= 0 and other and column in tree.coef_idx[first:last]:
                 return True
         node = above
     return False
+
+
+def missing_branch(tree: Tree, plane: int) -> int:
+    """Give the side that all rows take that miss a value of a hyperplane; -1 if there is none."""
+    if tree.missing_side[plane]:
+        return int(tree.missing_side[plane]) - 1
+    k, end = tree.coef_ptr[plane : plane + 2].tolist()
+    if end - k != 1 or math.isnan(tree.fill[k]):
+        return -1
+    return 0 if float(tree.coef[k]) * float(tree.fill[k]) <= tree.threshold[plane] else 1
 
 
 def _divisor(tree: Tree, ranked: Int64Array) -> float:
