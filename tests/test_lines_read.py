@@ -38,6 +38,7 @@ from obliqua.errors import ModelFileError
 from obliqua.explain import importances, margins, regions
 from obliqua.io.format import _npy_bytes, from_bytes, to_bytes
 from obliqua.methods.slopes import ModelSlopes
+from obliqua.plot._nodes import Shades, paint_of
 from obliqua.spectrum import Domain, spectrum_of, tree_sum_of
 from obliqua.tree.fold import fold
 from obliqua.tree.layout import PER_LINE
@@ -45,6 +46,7 @@ from obliqua.tree.model import Model
 from obliqua.tree.spread import measure_spread
 from obliqua.tree.surgery import collapse
 from obliqua.words.levels import written_levels
+from obliqua.words.subject import subject_of
 from rules_reader import Reader
 from test_io import archive_of, members_of
 from trees_to_read import people, strangers
@@ -413,6 +415,10 @@ def test_a_tree_with_functions_in_its_leaves() -> None:
         "price = 1200 + 31·area − 250·rooms between 400 and 9000"
     )
     assert texts_of(ax, "node-1-class") == "mean 3000"
+    # The scale of colours, and of the mark of a row, covers what functions can say.
+    assert {"4.5", "9000"} <= {text.get_text() for text in ax.texts}
+    paint = paint_of(subject_of(tree))
+    assert isinstance(paint, Shades) and paint.reach == (4.5, 9000.0)
     assert not texts_of(ax, "node-3-function")
     assert "+ (1 more)" in texts_of(plot_tree(tree, max_terms=1, **HAND), "node-1-function")
     assert "score(town):" in texts_of(plot_tree(mixed()[0]), "node-3-function")

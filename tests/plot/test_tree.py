@@ -15,11 +15,13 @@ import pytest
 
 from obliqua import (
     CartClassifier,
+    CartRegressor,
     EigenTreeClassifier,
     HHCartClassifier,
     MissingDependency,
     TreeBuilder,
     TreeError,
+    plot_boundary,
     plot_tree,
 )
 from obliqua.data.encoding import Encoding
@@ -372,6 +374,28 @@ def test_a_tree_about_two_classes_shows_their_rows_only() -> None:
     assert f"{len(y)} rows" not in texts
     # Without labels nobody knows which rows these are.
     assert f"{len(y)} rows" in [text.get_text() for text in plot_tree(model, X, tree=1).texts]
+
+
+def test_whether_a_value_is_there_has_a_bar_for_each_answer() -> None:
+    X = np.array([[np.nan], [1.0], [2.0], [3.0]] * 5)
+    y = np.isnan(X[:, 0])
+    for model in (CartClassifier(pruning=None), CartRegressor(pruning=None)):
+        model.fit(X, y if isinstance(model, CartClassifier) else 9.0 * y)
+        ax = plot_tree(model, X, y if isinstance(model, CartClassifier) else 9.0 * y)
+        assert by_gid(ax, "node-0-question")
+        bars = by_gid(ax, "node-0-histogram")["node-0-histogram"].get_paths()
+        heights = [bar.get_extents().height for bar in bars]
+        assert len(bars) == 2 and heights[0] == pytest.approx(3 * heights[1])
+
+
+def test_colours_of_several_outputs_are_those_of_the_first() -> None:
+    X = np.arange(40.0).reshape(20, 2)
+    one = CartRegressor().fit(X, X[:, 0])
+    two = CartRegressor().fit(X, X)
+    assert not any("outputs" in text.get_text() for text in plot_tree(one).texts)
+    assert "y0 (1 of 2 outputs)" in [text.get_text() for text in plot_tree(two).texts]
+    scale = plot_boundary(two, X).figure.axes[-1]
+    assert scale.yaxis.label.get_text() == "y0 (1 of 2 outputs)"
 
 
 def test_bars_of_a_component_stay_in_their_boxes() -> None:

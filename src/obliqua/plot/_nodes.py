@@ -294,8 +294,9 @@ class Shades:
     name: str
     low: float
     high: float
-    reach: tuple[float, float]  # of the leaves' means and standard deviations
+    reach: tuple[float, float]  # of the leaves' means and standard deviations, and functions
     names: tuple[str, ...] = ()
+    n_outputs: int = 1
 
     @classmethod
     def of(cls, subject: Subject) -> Shades:
@@ -304,11 +305,19 @@ class Shades:
         leaves = np.flatnonzero(tree.is_leaf)
         means = tree.mean[leaves, 0]
         spread = np.nan_to_num([spread_of(subject, int(node)) for node in leaves])
-        reach = (float((means - spread).min()), float((means + spread).max()))
-        low, high = (float(end[0]) for end in subject.mean_ends)
+        least, most = means - spread, means + spread
         if tree.has_lines:  # which say more than the means
-            low, high = reach
-        return cls(subject.class_names[0], low, high, reach)
+            least = np.minimum(least, tree.leaf_low[leaves])
+            most = np.maximum(most, tree.leaf_high[leaves])
+        reach = (float(least.min()), float(most.max()))
+        low, high = reach if tree.has_lines else (float(end[0]) for end in subject.mean_ends)
+        names = subject.class_names
+        return cls(names[0], low, high, reach, n_outputs=len(names))
+
+    def title(self, font: Font, width: float, size: float) -> str:
+        """Return what the colours are; of several outputs they show the first."""
+        more = f" (1 of {self.n_outputs} outputs)" if self.n_outputs > 1 else ""
+        return font.fit(self.name, width, size) + more
 
     def colour(self, value: float) -> str:
         """Return the colour of a number."""
@@ -358,7 +367,7 @@ class Shades:
     def legend(self, font: Font, width: float, size: float, note: str = "") -> ShadeLegend:
         """Return the scale of colours."""
         ends = tuple(minus(write_number(end)) for end in (self.low, self.high))
-        return ShadeLegend(font.fit(self.name, 2.2, size), ends, font, size, note)
+        return ShadeLegend(self.title(font, 2.2, size), ends, font, size, note)
 
 
 Paint = Palette | Shades

@@ -243,7 +243,7 @@ def draw_scale(ax: Any, shades: Shades, font: Font) -> None:
     drawn = ax.figure.colorbar(scale, ax=ax, pad=0.02)
     drawn.outline.set_visible(False)
     drawn.ax.tick_params(labelsize=8)
-    write(drawn.ax.yaxis.label, font.fit(shades.name, 2.0, 9))
+    write(drawn.ax.yaxis.label, shades.title(font, 2.0, 9))
     drawn.ax.yaxis.label.set_fontsize(9)
 
 

@@ -246,6 +246,18 @@ def histogram(sample: Sample, scale: Along, node: int, n_bins: int = 28) -> Hist
     return Histogram(edges, sums, cut, means=_means(sample, rows, place, sums))
 
 
+def both_sides(sample: Sample, node: int) -> Histogram | None:
+    """Count the rows of both sides of a split that has no scale: whether a value is there."""
+    rows = sample.at(node)
+    if sample.tree.kind[node] != NodeKind.HYPERPLANE or not len(rows):
+        return None
+    left = sample.at(int(sample.tree.first_child[node]))
+    side = (~np.isin(rows, left, assume_unique=True)).astype(np.int64)
+    sums = _sums(sample, rows, side, 2)
+    edges = np.array([-0.5, 0.5, 1.5])
+    return Histogram(edges, sums, 0.5, means=_means(sample, rows, side, sums))
+
+
 def _bars(
     sample: Sample, scale: Along, rows: Int64Array, values: FloatArray, goes_left: BoolArray
 ) -> Histogram:

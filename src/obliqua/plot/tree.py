@@ -24,7 +24,16 @@ from obliqua.plot._nodes import (
     question_lines,
     two_sides,
 )
-from obliqua.plot._rows import Along, Sample, along, histogram, note_on, rows_at, sums_at
+from obliqua.plot._rows import (
+    Along,
+    Sample,
+    along,
+    both_sides,
+    histogram,
+    note_on,
+    rows_at,
+    sums_at,
+)
 from obliqua.words.subject import Subject, goes_aside, subject_of
 
 # A tree with more ends than this is cut to fit, unless max_depth says where.
@@ -428,8 +437,11 @@ class _TreeDrawing:
             low += sizes.small_line
         frame = (left + pad, low, width - 2 * pad, sizes.picture)
         scale, found = self.scales.get(number), None
-        if scale is not None and self.sample is not None:
-            found = histogram(self.sample, scale, number)
+        if self.sample is not None:
+            if scale is None:
+                found = both_sides(self.sample, number)
+            else:
+                found = histogram(self.sample, scale, number)
             if found is not None:
                 draw_histogram(canvas, frame, found, self.paint, f"{gid}-histogram")
         if found is None:
