@@ -136,3 +136,36 @@ def test_files_teach(run: Run, houses: str) -> None:
     assert "which the teacher may\n" in said or "may know" in said
     told = run(*words, "--task", "classification", "-o", "u.obliqua", code=2).stderr
     assert "the teacher is of another kind, regression" in told
+
+
+def test_counts_that_are_taken_for_classes_are_told(run: Run, folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"a": rng.normal(size=60), "visits": np.arange(60) % 9})
+    frame = frame.with_columns(few=pl.col("visits") % 3, code=pl.col("visits").cast(str) + "x")
+    frame.write_csv(folder / "c.csv")
+    frame.write_parquet(folder / "c.parquet")
+    for name in ("c.csv", "c.parquet"):
+        said = run("fit", name, "-t", "visits", "--features", "a", "-o", "m.obliqua").stderr
+        assert "Note: 'visits' has 9 different whole numbers, which are learnt as classes" in said
+        assert "--task regression learns them as numbers." in said
+        assert said.count("Note:") == 1
+    for target in ("few", "code"):
+        words = ("-t", target, "--features", "a", "-o", "m.obliqua")
+        assert "whole numbers" not in run("fit", "c.csv", *words).stderr
+    for given in (("--task", "classification"), ("--task", "regression"), ("-m", "oblique")):
+        words = ("-t", "visits", "--features", "a", "-o", "m.obliqua", *given)
+        assert "whole numbers" not in run("fit", "c.csv", *words).stderr
+
+
+def test_a_forest_for_numbers_points_to_trees_that_take_categories(run: Run, houses: str) -> None:
+    error = run("distil", houses, "-t", "price", *SMALL, code=1).stderr
+    assert "`obliqua fit -m refined`" in error and "oc1-vote" not in error
+
+
+def test_an_empty_column_is_shown_as_empty(run: Run, houses: str, folder: Path) -> None:
+    table = pl.read_csv(folder / houses).with_columns(nothing=pl.lit(None, pl.String))
+    table.write_csv(folder / "gap.csv")
+    fitted = facts(run("fit", "gap.csv", "-t", "price", "-o", "m.obliqua").stdout)
+    assert fitted["features"] == "2 numeric, 1 qualitative, 1 empty"
+    shown = " ".join(run("show", "m.obliqua").stdout.split())
+    assert "(2 numeric, 1 qualitative, 1 empty)" in shown

@@ -106,6 +106,14 @@ class NamedTable:
         whole = is_whole(values.to_numpy())
         return not whole.all() or values.n_unique() > MANY_CLASSES
 
+    def count_whole_numbers(self, target: str) -> int:
+        """Return how many different whole numbers a column has; 0 if it has anything else."""
+        polars = require("polars", "cli", "Reading tables")
+        words = self.frame[target].drop_nulls().cast(polars.String)
+        words = words.filter(~words.str.to_lowercase().is_in(MISSING_WORDS))
+        whole = words.str.contains(r"^[-+]?(0|[1-9]\d*)(\.0+)?$").all()
+        return words.n_unique() if whole else 0
+
     def without_words(self, target: str) -> NamedTable:
         """Return the table with empty cells where a numeric column says NA and the like."""
         polars = require("polars", "cli", "Reading tables")

@@ -14,6 +14,8 @@ from obliqua.select.task import MANY_CLASSES, task_of_names
 
 __all__ = ["choose_task", "learnt_rows", "read_target"]
 
+LIKE_COUNTS = 5  # so many different whole numbers may be counts
+
 
 def choose_task(table: NamedTable, target: str, given: str, methods: Sequence[str] = ()) -> str:
     """Say whether classes or numbers are learnt: what was asked for, or what is found out."""
@@ -23,6 +25,12 @@ def choose_task(table: NamedTable, target: str, given: str, methods: Sequence[st
     if told is not None:
         return told
     if not table.is_quantity(target):
+        n_numbers = table.count_whole_numbers(target)
+        if n_numbers >= LIKE_COUNTS:
+            note(
+                f"{target!r} has {n_numbers} different whole numbers, which are learnt as "
+                "classes; --task regression learns them as numbers."
+            )
         return "classification"
     if table.frame[target].cast(str).str.contains(r"^[-+]?\d+$").all():
         note(

@@ -37,10 +37,12 @@ METHODS = {
 DEFAULT_METHODS = {"classification": "hhcart", "regression": "refined"}
 FOREST = "random-forest"
 FEW_ROWS = 3  # fewer are not worth a tree
-_OTHERS = (
-    "A teacher that takes categories: `obliqua fit -m oc1-vote -o votes.obliqua`, with this table "
-    "and target, and then --teacher votes.obliqua."
-)
+_OTHERS = {
+    "classification": "A teacher that takes categories: `obliqua fit -m oc1-vote -o "
+    "votes.obliqua`, with this table and target, and then --teacher votes.obliqua.",
+    "regression": "A tree that takes categories and needs no teacher: `obliqua fit -m refined`, "
+    "with this table and target.",
+}
 OF_THE_TEACHER = ("features", "drop", "categorical", "numeric")
 
 
@@ -304,7 +306,7 @@ def _rows(table: NamedTable, given: dict[str, Any], known: Any) -> TeacherRows:
     from obliqua.tree.model import Model
     from obliqua.tree.tree import Tree
 
-    target = given["target"]
+    target, others = given["target"], _OTHERS[given["task"]]
     y = None if target is None else _target(table, given, known)
     if isinstance(known, TreesEstimator | Model | Tree):
         _refuse(given, OF_THE_TEACHER)
@@ -313,8 +315,8 @@ def _rows(table: NamedTable, given: dict[str, Any], known: Any) -> TeacherRows:
     names = choose_features(table, taken, features=given["features"], drop=given["drop"])
     if known is None:
         if given["categorical"]:
-            raise click.UsageError(f"--categorical: a {FOREST} takes numbers only. {_OTHERS}")
-        frame = plain_numbers(table, names, f"features of a {FOREST}", _OTHERS, gaps=True)
+            raise click.UsageError(f"--categorical: a {FOREST} takes numbers only. {others}")
+        frame = plain_numbers(table, names, f"features of a {FOREST}", others, gaps=True)
         return TeacherRows(
             frame, y, [Column(name) for name in names], named=True, source=table.source
         )

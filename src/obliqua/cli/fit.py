@@ -257,7 +257,7 @@ def _about_target(rows: LabelledRows, given: dict[str, Any]) -> list[tuple[str, 
             facts.append(("weights", f"{_cut(str(given['weight']))}, {total:,.6g} in all"))
         return facts
     labels, counts = np.unique(rows.y, return_counts=True)
-    if len(labels) > MOST_CLASSES:
+    if len(labels) > MOST_CLASSES and labels.dtype.kind not in "iu":  # of those it was said
         note(f"{given['target']!r} has {len(labels)} classes.")
     by_class = _by_class(labels, [f"{count:,}" for count in counts])
     return [("classes", f"{len(labels)}: {by_class}"), *_about_weights(rows, given["weight"])]

@@ -205,10 +205,14 @@ def _rows_of(fitted: Any) -> list[tuple[str, str]]:
 def _features(container: Model) -> str:
     columns = container.encoding.columns
     text = _counted_names(container.encoding.names)
-    n_levels = sum(column.kind == QUALITATIVE for column in columns)
-    if n_levels == 0:
+    coded = [column for column in columns if column.kind == QUALITATIVE]
+    if not coded:
         return text
-    return f"{text} ({len(columns) - n_levels} numeric, {n_levels} qualitative)"
+    n_empty = sum(not column.levels for column in coded)
+    kinds = [(len(coded) - n_empty, "qualitative"), (n_empty, "empty")]
+    named = [f"{len(columns) - len(coded)} numeric"]
+    named += [f"{count} {kind}" for count, kind in kinds if count]
+    return f"{text} ({', '.join(named)})"
 
 
 def _counted_names(names: Sequence[Any]) -> str:
