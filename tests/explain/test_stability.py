@@ -12,15 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from estimators.registry import each_estimator
 from obliqua import (
     C45Classifier,
     CartClassifier,
+    CartRegressor,
     EigenTreeClassifier,
     HHCartClassifier,
     ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    RefinedTreeRegressor,
     RepeatedTreesClassifier,
     TreeBuilder,
 )
@@ -184,6 +187,37 @@ def test_rows_that_are_not_resampled_give_the_splits_of_the_tree(
     np.testing.assert_array_equal(found.leads, 1.0)
 
 
+@pytest.mark.parametrize("scale", [None, "standard"])
+@pytest.mark.parametrize("fill", ["side", "training"])
+def test_regressors_too(monkeypatch: pytest.MonkeyPatch, scale: str | None, fill: str) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    X = X[:, :5] * [1.0, 100.0, 0.01, 1.0, 1.0]
+    grown = {"max_depth": 3, "pruning": None, "fill": fill}
+    trees = [ObliqueTreeRegressor(scale=scale, **grown), CartRegressor(**grown)]
+    with monkeypatch.context() as patch:
+        patch.setattr(np.random, "default_rng", lambda seed: Everything())
+        for model in trees:
+            found = split_stability(model.fit(X, y), X, y, n_resamples=1)
+            assert len(found.nodes) >= 4
+            np.testing.assert_allclose(found.angles, 0.0, atol=1e-3)
+            np.testing.assert_array_equal(found.moved, 0.0)
+    two = np.column_stack([y, X[:, 0]])
+    model = CartRegressor(**grown).fit(X, two)
+    found = split_stability(model, X, two, nodes=0, n_resamples=9)
+    order = np.random.default_rng(3).permutation(len(X))
+    same(found, split_stability(model, X[order], two[order], nodes=0, n_resamples=9))
+
+
+def test_a_slope_is_stable_and_noise_is_not() -> None:
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    model, y = ObliqueTreeRegressor(max_depth=1, pruning=None), np.tanh(5 * (X[:, 0] + X[:, 1]))
+    found = split_stability(model.fit(X, y), X, y, n_resamples=30)
+    assert found.angle_high[0] < 10
+    noise = np.random.default_rng(1).permutation(y)
+    found = split_stability(model.fit(X, noise), X, noise, n_resamples=30)
+    assert found.angle_high[0] > 50
+
+
 def same(a: Any, b: Any) -> None:
     for name in ("nodes", "angles", "moved", "leads"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
@@ -306,6 +340,13 @@ def test_what_cannot_be_done_is_said() -> None:
     ):
         with pytest.raises(TypeError, match="does not choose its splits so"):
             split_stability(grown, X, y)
+    numbers = np.arange(40.0)
+    lines = CartRegressor(leaf_model="linear", max_depth=1).fit(numbers[:, None], numbers**2)
+    with pytest.raises(TreeError, match="say linear functions with a penalty"):
+        split_stability(lines, numbers[:, None], numbers**2)
+    refined = RefinedTreeRegressor(leaf_model="constant").fit(numbers[:, None], numbers)
+    with pytest.raises(TypeError, match="RefinedTreeRegressor does not choose its splits so"):
+        split_stability(refined, numbers[:, None], numbers)
     with pytest.raises(TreeError, match="Node 1 is a leaf"):
         split_stability(model, X, y, nodes=[0, 1])
     with pytest.raises(TreeError, match="There is no node 9"):

@@ -20,7 +20,7 @@ from obliqua._typing import (
     Rows,
 )
 from obliqua.criteria import CRITERIA, NUMBER_CRITERIA, Criterion, get_criterion
-from obliqua.data.problem import Problem, encode
+from obliqua.data.problem import Problem, encode, encode_numbers
 from obliqua.estimators._fitted import TreesEstimator
 from obliqua.estimators._input import number_of_rows, with_least_weight
 from obliqua.estimators._leaves import (
@@ -207,6 +207,13 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
         tree = refine_only(tree, problem, max_features=most, key=key, n_threads=n_threads)
         return measure_spread(tree, problem.Z, problem.weights, n_threads)
 
+    def _scale_of(self, problem: Problem) -> FloatArray | None:
+        """Return what a fit multiplies its features by; None if by nothing."""
+        from obliqua.engine.moments import feature_scale
+
+        kind = self.get_params(deep=False).get("scale")
+        return None if kind is None else feature_scale(problem, kind)
+
     def _refines(self) -> bool:
         """Say whether the tree is refined; not every method can be."""
         return bool(self.get_params(deep=False).get("refine", False))
@@ -285,13 +292,8 @@ class BaseTreeClassifier(TrainedTreesClassifier, GrownTree):
         class_weight: FloatArray | None,
     ) -> FloatArray | None:
         """Return what a fit to these rows multiplies its features by; None if by nothing."""
-        kind = self.get_params(deep=False).get("scale")
-        if kind is None:
-            return None
-        from obliqua.engine.moments import feature_scale
-
         n_classes = int(codes.max()) + 1 if class_weight is None else len(class_weight)
-        return feature_scale(encode(Z, codes, n_classes, weights, class_weight), kind)
+        return self._scale_of(encode(Z, codes, n_classes, weights, class_weight))
 
     def _rules(self, problem: Problem) -> "Rules":
         return replace(super()._rules(problem), max_leaf_error=float(self.max_leaf_error))
@@ -310,6 +312,12 @@ class BaseTreeRegressor(TrainedTreesRegressor, GrownTree):
     def _measured(self, problem: Problem) -> Problem:
         """Return the problem as the criterion sees it."""
         return problem.measured_by(get_criterion(self.criterion))
+
+    def _feature_scale(
+        self, Z: Rows, y: FloatArray, weights: FloatArray | None, class_weight: None
+    ) -> FloatArray | None:
+        """Return what a fit to these rows multiplies its features by; None if by nothing."""
+        return self._scale_of(encode_numbers(Z, y, weights))
 
     def _grown(self, problem: Problem) -> "Tree":
         from obliqua.engine.linear_leaves import with_gains, with_sides

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from obliqua._core.base.rng import row_hashes
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.data.encoding import written_name
-from obliqua.data.problem import encode
+from obliqua.data.problem import encode, encode_numbers
 from obliqua.data.table import Table
 from obliqua.errors import TreeError
 from obliqua.explain._planes import has_table, length_of, require_kinds
@@ -40,12 +40,8 @@ class ChoosesSplits(Protocol):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return its parameters."""
 
-    def _weights_of_classes(
-        self, classes: AnyArray, codes: AnyArray, weights: FloatArray
-    ) -> FloatArray | None: ...
-
     def _feature_scale(
-        self, table: Table, codes: AnyArray, weights: FloatArray, class_weight: FloatArray | None
+        self, table: Table, y: AnyArray, weights: FloatArray, class_weight: FloatArray | None
     ) -> FloatArray | None: ...
 
 
@@ -164,8 +160,8 @@ def split_stability(
         not changed.
     X : array-like of shape (n_rows, n_features)
         The rows that it was fitted to. Rows that were held out for pruning count too.
-    y : array-like of shape (n_rows,)
-        Their labels.
+    y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+        Their labels, or numbers.
     sample_weight : array-like of shape (n_rows,), default=None
         Their weights. A row is drawn in proportion to its weight. If all weights are whole
         numbers, they count as repeated rows (up to a total of 10 million), else as many rows
@@ -191,7 +187,7 @@ def split_stability(
         If it is no fitted estimator, or one that does not choose a split from the rows of its
         node, as `EigenTreeClassifier`, whose directions come from all rows.
     TreeError
-        If there is no such node, or if it is no hyperplane.
+        If there is no such node, if it is no hyperplane, or if leaves say linear functions.
     ValueError
         If fewer than two of the rows reach a node that is asked for.
 
@@ -262,7 +258,13 @@ def split_stability(
         raise TypeError(
             "split_stability lets the estimator choose the split of a node anew from the rows of "
             f"that node, and {type(estimator).__name__} does not choose its splits so. Fit a "
-            "method that does, such as HHCartClassifier."
+            "method that does, such as HHCartClassifier or ObliqueTreeRegressor."
+        )
+    if subject.tree.has_lines:
+        raise TreeError(
+            "split_stability chooses splits anew by what the leaves below say, and those of this "
+            "tree say linear functions with a penalty that was chosen from all rows. Fit it with "
+            "leaf_model='constant'."
         )
     for name, number, least in (
         ("n_resamples", n_resamples, 1),
@@ -271,19 +273,21 @@ def split_stability(
         if not isinstance(number, Integral) or number < least:
             raise ValueError(f"{name} must be an integer of at least {least}; got {number!r}.")
     chosen = _chosen(subject.tree, nodes)
-    subject.require_classes("split_stability draws rows with their classes")
-    Z, codes = subject.rows(X), subject.codes(y)
-    if len(codes) != len(Z):
-        raise ValueError(f"y must have a label per row of X; got {len(codes)} for {len(Z)} rows.")
+    Z, learnt = subject.rows(X), subject.numbers(y) if subject.holds_numbers else subject.codes(y)
+    if len(learnt) != len(Z):
+        what = "number" if subject.holds_numbers else "label"
+        raise ValueError(
+            f"y must have a {what} per row of X; got {len(learnt)} for {len(Z)} rows."
+        )
     weights = _weights(sample_weight, len(Z))
-    stumps = _Stumps.of(estimator, subject, Z, codes, weights)
+    stumps = _Stumps.of(estimator, subject, Z, learnt, weights)
     reach = _rows_of_nodes(subject.tree, Z, chosen, weights)
     found = np.empty((len(chosen), n_resamples, 3))
     lead = []
     # Threads: most of the work is compiled and runs without the GIL, and nothing is copied.
     with Parallel(n_jobs=estimator.n_jobs, prefer="threads") as run:
         for place, (node, rows) in enumerate(zip(chosen.tolist(), reach, strict=True)):
-            data = (Z[rows], codes[rows], weights[rows])
+            data = (Z[rows], learnt[rows], weights[rows])
             bag = _Bag(subject, node, data, int(random_state))
             found[place] = run(delayed(bag.draw)(stumps, number) for number in range(n_resamples))
             lead.append(written_name(subject.encoding.names[bag.lead]))
@@ -348,13 +352,15 @@ class _Bag:
     def __init__(
         self, subject: Subject, node: int, data: tuple[AnyArray, AnyArray, FloatArray], seed: int
     ) -> None:
-        Z, codes, weights = data
+        Z, learnt, weights = data
         self.seed = [seed & (2**64 - 1), node]
         # Equal rows are one row of their common weight. Their order is that of the hashes, so
         # it depends on their content only.
-        hashes = row_hashes(Z, codes.astype(np.int64), self.seed[0])
+        labels = np.zeros(len(Z), dtype=np.int64) if subject.holds_numbers else learnt
+        seen = np.column_stack([Z, learnt]) if subject.holds_numbers else Z
+        hashes = row_hashes(seen, labels.astype(np.int64), self.seed[0])
         _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
-        self.Z, self.codes = Z[first], codes[first]
+        self.Z, self.learnt = Z[first], learnt[first]  # codes of classes, or numbers
         whole = bool((weights % 1 == 0).all()) and weights.sum() <= MOST_DRAWS
         self.n_draws = int(weights.sum()) if whole else len(weights)
         # Sorted, so that rounding does not depend on the order of equal rows either.
@@ -486,33 +492,38 @@ class _Stumps:
     @classmethod
     def of(
         cls,
-        estimator: ChoosesSplits,
+        estimator: Any,
         subject: Subject,
         Z: AnyArray,
-        codes: AnyArray,
+        learnt: AnyArray,
         weights: FloatArray,
     ) -> _Stumps:
         """Make class weights and scales from all rows, not from those of a node."""
-        narrow = codes.astype(np.int32)
-        found = estimator._weights_of_classes(subject.classes, narrow, weights)
+        found: FloatArray | None = None
+        if not subject.holds_numbers:
+            learnt = learnt.astype(np.int32)
+            found = estimator._weights_of_classes(subject.classes, learnt, weights)
         missing: BoolArray = np.asarray(np.isnan(Z).any(axis=0))
         table = Table(np.asarray(Z), subject.encoding, missing)
-        scale = estimator._feature_scale(table, narrow, weights, found)
+        scale = estimator._feature_scale(table, learnt, weights, found)
         means: FloatArray | None = None
         if estimator.get_params(deep=False).get("fill") == "training":
-            means = encode(table, narrow, len(subject.classes), weights, found).means
+            if subject.holds_numbers:
+                means = encode_numbers(table, learnt, weights).means
+            else:
+                means = encode(table, learnt, len(subject.classes), weights, found).means
             means = np.where(_coded(subject), np.nan, means)
-        total = float((weights if found is None else found[codes] * weights).sum())
+        total = float((weights if found is None else found[learnt] * weights).sum())
         return cls(estimator, subject, found, scale, means, total)
 
     def make(self, bag: _Bag, rows: AnyArray, seed: int) -> Tree | None:
         """Fit a copy to rows of a bag; None if it finds no split."""
         from sklearn.base import clone
 
-        drawn = bag.codes[rows]
+        drawn = bag.learnt[rows]
         if (drawn == drawn[0]).all():
             return None
-        by_class = 1.0 if self.class_weight is None else self.class_weight[bag.codes]
+        by_class = 1.0 if self.class_weight is None else self.class_weight[bag.learnt]
         share = float((by_class * bag.weights).sum()) / self.total
         stump = clone(self.estimator).set_params(
             **self._params(min(share, 1.0)), random_state=seed
@@ -521,6 +532,7 @@ class _Stumps:
         Z = bag.Z[rows]
         if self.means is not None:
             Z = np.where(np.isnan(Z), self.means, Z)
+        drawn = drawn[:, 0] if drawn.shape[1:] == (1,) else drawn
         stump.fit(Z if self.scale is None else Z * self.scale, drawn)
         if stump.tree_.kind[0] != NodeKind.HYPERPLANE:
             return None
@@ -535,6 +547,9 @@ class _Stumps:
             "pruning": None,
             "collapse": False,
             "ccp_alpha": None,
+            "leaf_model": "constant",
+            "leaf_smoothing": None,
+            "quantiles": None,
             # The labels of a stump are codes.
             "class_weight": None if by_class is None else dict(enumerate(by_class.tolist())),
             "priors": None,
@@ -548,10 +563,10 @@ class _Stumps:
         }
         return {name: value for name, value in wanted.items() if name in known}
 
-    def _rows(self, limit: float, least: int) -> int:
+    def _rows(self, limit: float | None, least: int) -> int | None:
         # The rows that grew the tree are those at its root.
-        if isinstance(limit, Integral):
-            return int(limit)
+        if limit is None or isinstance(limit, Integral):
+            return limit if limit is None else int(limit)
         return max(least, ceil(limit * int(self.subject.tree.n_samples[0])))
 
 
