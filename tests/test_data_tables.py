@@ -434,5 +434,6 @@ def test_numbers_of_pandas_own_types_may_be_missing() -> None:
     assert rows_of(table.Z) == expected
     assert table.has_missing.tolist() == [True, True, True, False]
     assert rows_of(encoded_rows(frame, table.encoding)) == expected
-    with pytest.raises(ValueError, match="X contains NaN, first in row 0, column 1"):
+    with pytest.raises(ValueError, match=r"row 0, column 1\. .* that read_table makes of X"):
         encode(frame, [0, 1], 2)
+    assert encode(table, [0, 1], 2).has_missing.tolist() == [True, True, True, False]

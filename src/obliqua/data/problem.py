@@ -33,6 +33,7 @@ __all__ = ["FILLS", "Problem", "encode", "encode_numbers"]
 
 #: What may become of missing numbers, see `encode`.
 FILLS = ("side", "node", "training")
+AS_TABLE = " A table that read_table makes of X may have missing values."
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +301,7 @@ def encode(
         If the data cannot be grown from; the message says why.
     """
     if not isinstance(X, Table):
-        X = plain_table(X, names, missing=False)
+        X = plain_table(X, names, False, AS_TABLE)
     codes = _checked_codes(y, len(X.Z), n_classes)
     by_class = None
     if class_weight is not None:
@@ -343,7 +344,7 @@ def encode_numbers(
         If the data cannot be grown from; the message says why.
     """
     if not isinstance(X, Table):
-        X = plain_table(X, names, missing=False)
+        X = plain_table(X, names, False, AS_TABLE)
     n_rows = len(X.Z)
     present = np.ones(n_rows, dtype=bool)
     if sample_weight is not None:

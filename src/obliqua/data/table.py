@@ -544,10 +544,12 @@ def _not_chosen(categorical_features: Any, name: Any) -> str:
 # --- plain matrices --------------------------------------------------------------------------
 
 
-def plain_table(X: Any, names: Sequence[Any] | AnyArray | None, missing: bool) -> Table:
+def plain_table(
+    X: Any, names: Sequence[Any] | AnyArray | None, missing: bool, otherwise: str = ""
+) -> Table:
     """Take a matrix of numbers as a table without qualitative columns."""
     Z = _as_matrix(X)
-    finite = _check_finite(Z, missing)
+    finite = _check_finite(Z, missing, otherwise=otherwise)
     has_missing = np.zeros(Z.shape[1], dtype=bool) if finite else missing_columns(Z)
     return Table(Z, Encoding.identity(Z.shape[1], names), has_missing)
 
@@ -622,8 +624,13 @@ def _as_float64(Z: AnyArray) -> AnyArray:
     )
 
 
-def _check_finite(Z: Rows, missing: bool, called: list[str] | None = None) -> bool:
-    """Refuse infinity, and NaN unless it is allowed; return whether there is neither."""
+def _check_finite(
+    Z: Rows, missing: bool, called: list[str] | None = None, otherwise: str = ""
+) -> bool:
+    """Refuse infinity, and NaN unless it is allowed; return whether there is neither.
+
+    `otherwise` is what one can do with NaN beside replacing it.
+    """
     if all_finite(Z):
         return True
     bad = np.isinf(Z) if missing else ~np.isfinite(Z)
@@ -634,7 +641,7 @@ def _check_finite(Z: Rows, missing: bool, called: list[str] | None = None) -> bo
     if np.isnan(Z[row, column]):
         raise ValueError(
             f"X contains NaN, first in row {row}, {where}. Remove or replace it: trees are grown "
-            "from finite numbers."
+            f"from finite numbers.{otherwise}"
         )
     raise ValueError(
         f"X contains infinity, first in row {row}, {where}. Remove or replace it: trees are grown "
