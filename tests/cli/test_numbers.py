@@ -169,3 +169,9 @@ def test_an_empty_column_is_shown_as_empty(run: Run, houses: str, folder: Path) 
     assert fitted["features"] == "2 numeric, 1 qualitative, 1 empty"
     shown = " ".join(run("show", "m.obliqua").stdout.split())
     assert "(2 numeric, 1 qualitative, 1 empty)" in shown
+
+
+def test_a_target_of_text_is_not_to_be_dropped(run: Run, houses: str) -> None:
+    error = run("fit", houses, "-t", "town", "--task", "regression", code=1).stderr
+    assert "the target must be numbers" in error and "--task classification" in error
+    assert "--drop" not in error

@@ -51,4 +51,5 @@ def read_target(table: NamedTable, target: str, task: str) -> AnyArray:
     if task == "classification":
         return table.labels(target)
     more = "Classes are learnt with --task classification."
-    return np.asarray(plain_numbers(table, [target], "the target", more)[target].to_numpy())
+    found = plain_numbers(table, [target], "the target", more, needed=True)
+    return np.asarray(found[target].to_numpy())

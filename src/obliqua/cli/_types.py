@@ -332,9 +332,14 @@ def _matched(table: NamedTable, known: Column) -> tuple[pl.Series, str, str]:
 
 
 def plain_numbers(
-    table: NamedTable, names: Sequence[str], what: str, more: str = "", gaps: bool = False
+    table: NamedTable,
+    names: Sequence[str],
+    what: str,
+    more: str = "",
+    gaps: bool = False,
+    needed: bool = False,
 ) -> pl.DataFrame:
-    """Return columns as finite numbers, or say which of them are none."""
+    """Return columns as finite numbers, or say which are none; `needed` ones cannot be dropped."""
     polars = require("polars", "cli", "Reading tables")
     columns: list[pl.Series] = []
     problems: list[UnreadableColumn] = []
@@ -351,7 +356,8 @@ def plain_numbers(
     if problems:
         text = f"{what} must be {'finite numbers' if gaps else 'numbers, without gaps'}."
         more = more if words or not gaps else ""
-        raise Trouble(_message(table, text, problems, fitting=gaps or bool(more), more=more))
+        fitting = gaps or (bool(more) and not needed)
+        raise Trouble(_message(table, text, problems, fitting, more))
     for column in columns if gaps else []:
         _say_what_is_missing(table, column)
     return polars.DataFrame(columns)

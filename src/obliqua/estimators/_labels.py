@@ -69,7 +69,8 @@ def check_numbers(y: Any) -> None:
         if not isinstance(value, Number):
             raise ValueError(
                 f"A regressor learns numbers; y holds {value!r} in row {row}, counted from 0. "
-                "For classes take a classifier, such as CartClassifier."
+                "For classes take a classifier, such as CartClassifier; turn numbers that are "
+                "written as text, and dates, into numbers first."
             )
 
 

@@ -105,7 +105,8 @@ def _check(classifier: Any, max_features: Any, time_limit: Any) -> None:
     if not isinstance(classifier, TreesClassifier):
         raise TypeError(
             f"refined() takes a fitted classifier of obliqua; got {type(classifier).__name__}. "
-            "For a tree of scikit-learn see obliqua.tree_from_sklearn and obliqua.refine."
+            "For numbers fit RefinedTreeRegressor; for a tree of scikit-learn see "
+            "obliqua.tree_from_sklearn and obliqua.refine."
         )
     check_is_fitted(classifier)
     if classifier.model_.combine != "single":
