@@ -79,7 +79,7 @@ def test_stripes_need_oblique_splits(stripes: Advice) -> None:
     assert (stripes.choice, stripes.pays) == ("dense", "accuracy")
     # Five stripes: eight leaves are enough for oblique trees, 64 not for the others.
     assert stripes.curve["dense"][8] > 0.95 > stripes.curve["axis"][64]
-    assert "do not come near that with 64 leaves" in stripes.describe()
+    assert "do not reach that with 64 leaves" in stripes.describe()
     assert "The linear model is worse" in stripes.recommendation()
 
 

@@ -321,7 +321,7 @@ def test_words_where_nothing_is_learnt() -> None:
     [
         ({2: 0.7, 4: 0.8, 8: 0.9}, "trees need 8 for that (90.0 %)."),
         ({2: 0.7, 4: 0.9, 8: 0.9}, "trees need as many for that (90.0 %)."),
-        ({2: 0.7, 4: 0.8, 8: 0.81}, "do not come near that with 8 leaves, their best is 81.0 %."),
+        ({2: 0.7, 4: 0.8, 8: 0.81}, "do not reach that with 8 leaves, their best is 81.0 %."),
     ],
 )
 def test_words_on_leaves(axis: dict[int, float], ending: str) -> None:

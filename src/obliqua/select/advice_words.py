@@ -154,7 +154,7 @@ class Wording:
         )
         if needed is None:
             top = self._plain_score(max(axis.values()))
-            return start + f"do not come near that with {max(axis)} leaves, their best is {top}."
+            return start + f"do not reach that with {max(axis)} leaves, their best is {top}."
         many = "as many" if needed == size else f"{needed}"
         return start + f"need {many} for that ({self._plain_score(axis[needed])})."
 
