@@ -1,8 +1,9 @@
-"""Refining the tree of a fitted classifier, one that was loaded from a file for instance."""
+"""What refined trees of classes and of numbers share; refining the tree of a fitted classifier."""
 
 from __future__ import annotations
 
 from copy import copy
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,77 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from obliqua._sklearn_compat import check_sample_weight
+from obliqua._sklearn_compat import Interval, StrOptions, check_sample_weight
 from obliqua._typing import Int32Array
 from obliqua.data.problem import Problem, encode
 from obliqua.data.table import Table, missing_columns
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators._training import SeedLike, TrainedTreesClassifier
 from obliqua.tree.model import Model
+from obliqua.tree.tree import Tree
 
-__all__ = ["refined"]
+__all__ = [
+    "REFINING_CONSTRAINTS",
+    "REFINING_NOTES",
+    "check_refining_notes",
+    "fit_refined",
+    "refined",
+]
+
+REFINING_CONSTRAINTS: dict[str, list[Any]] = {
+    "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+    "cycles": [Interval(Integral, 0, None, closed="left")],
+    "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
+    "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+    "compare_greedy": [StrOptions({"auto"}), "boolean"],
+    "time_limit": [Interval(Real, 0.0, None, closed="left"), None],
+    "verbose": ["verbose"],
+}
+REFINING_NOTES: dict[str, type] = {
+    "chosen_": str,
+    "loss_curve_": np.ndarray,
+    "cv_sizes_": np.ndarray,
+    "cv_scores_": np.ndarray,
+    "greedy_score_": float,
+    "timed_out_": bool,
+}
+
+
+def fit_refined(
+    estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None
+) -> tuple[Problem, Tree]:
+    """Let an estimator choose a tree on held-out rows and then make it of all rows.
+
+    It has `_choose` for the one, `_tree` for the other and `_note_choice`; it is changed in one
+    step at the end.
+    """
+    from obliqua.refine import Watch
+
+    seen, problem, classes = estimator._encoded(X, y, sample_weight)
+    limit = None if estimator.time_limit is None else float(estimator.time_limit)
+    watch = Watch(limit, print if estimator.verbose else None)
+    key = estimator._key()
+    # At most half of the time goes into the choice, so that something can be refined.
+    trials = Watch(None if limit is None else limit / 2, watch.note)
+    choice = estimator._choose(problem, key, trials)
+    hurried = trials.is_up
+    tree = estimator._tree(problem, choice, key, watch)
+    timed_out = hurried or watch.is_up
+    model = Model((tree,), "single", problem.encoding, classes)
+    estimator._hold(model, getattr(seen, "feature_names_in_", None))
+    estimator._note_choice(choice)
+    estimator.loss_curve_ = np.array(watch.curve)
+    estimator.timed_out_ = timed_out
+    return problem, tree
+
+
+def check_refining_notes(estimator: Any, kinds: tuple[str, ...]) -> None:
+    """Check what a file has said of a fit beside the model; `kinds` of trees may be chosen."""
+    curves = (estimator.loss_curve_, estimator.cv_sizes_, estimator.cv_scores_)
+    if estimator.chosen_ not in kinds or any(
+        curve.ndim != 1 or curve.dtype.kind not in "if" for curve in curves
+    ):
+        raise ValueError("what the fit has noted makes no sense")
 
 
 def refined(

@@ -1,25 +1,28 @@
 """Refined trees: the most accurate single tree for a given number of leaves."""
 
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
-from obliqua._sklearn_compat import Interval, StrOptions, fit_context
+from obliqua._sklearn_compat import StrOptions, fit_context
 from obliqua._typing import FloatArray
 from obliqua.data.problem import Problem
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
+from obliqua.estimators._refining import (
+    REFINING_CONSTRAINTS,
+    REFINING_NOTES,
+    check_refining_notes,
+    fit_refined,
+)
 from obliqua.estimators._training import (
     TRAINING_CONSTRAINTS,
     Priors,
     SeedLike,
     TrainedTreesClassifier,
 )
-from obliqua.tree.model import Model
 
 if TYPE_CHECKING:
     from obliqua.refine import Watch
@@ -167,25 +170,12 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
     """
 
     _takes_odd = True
-    _notes: ClassVar[dict[str, type]] = {
-        "chosen_": str,
-        "loss_curve_": np.ndarray,
-        "cv_sizes_": np.ndarray,
-        "cv_scores_": np.ndarray,
-        "greedy_score_": float,
-        "timed_out_": bool,
-    }
+    _notes: ClassVar[dict[str, type]] = REFINING_NOTES
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,
         **TABLE_CONSTRAINTS,
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
-        "cycles": [Interval(Integral, 0, None, closed="left")],
-        "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-        "compare_greedy": [StrOptions({"auto"}), "boolean"],
+        **REFINING_CONSTRAINTS,
         "probabilities": [StrOptions({"frequencies", "smoothed", "calibrated"})],
-        "time_limit": [Interval(Real, 0.0, None, closed="left"), None],
-        "verbose": ["verbose"],
     }
 
     chosen_: str
@@ -244,29 +234,13 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         self : object
             The fitted estimator.
         """
-        from obliqua.refine import Watch
+        fit_refined(self, X, y, sample_weight)
+        return self
 
-        seen, problem, classes = self._encoded(X, y, sample_weight)
-        limit = None if self.time_limit is None else float(self.time_limit)
-        watch = Watch(limit, print if self.verbose else None)
-        key = self._key()
-        # At most half of the time goes into the choice, so that something can be refined.
-        trials = Watch(None if limit is None else limit / 2, watch.note)
-        choice = self._choose(problem, key, trials)
-        hurried = trials.is_up
-        tree = self._tree(problem, choice, key, watch)
-        tree = self._said(tree, problem, choice, key, watch)
-        timed_out = hurried or watch.is_up
-        self._hold(
-            Model((tree,), "single", problem.encoding, classes),
-            getattr(seen, "feature_names_in_", None),
-        )
+    def _note_choice(self, choice: "SizeChoice") -> None:
         self.chosen_ = "refined" if choice.refined else "greedy"
-        self.loss_curve_ = np.array(watch.curve)
         self.cv_sizes_, self.cv_scores_ = choice.sizes, choice.scores
         self.greedy_score_ = choice.greedy_score
-        self.timed_out_ = timed_out
-        return self
 
     # --- the stages ------------------------------------------------------------------------
 
@@ -341,7 +315,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
             watch,
         )
 
-    def _tree(self, problem: Problem, choice: "SizeChoice", key: int, watch: "Watch") -> "Tree":
+    def _grown(self, problem: Problem, choice: "SizeChoice", key: int, watch: "Watch") -> "Tree":
         """Return the tree that was chosen, with the spread of its features."""
         from obliqua.refine import refined_tree
         from obliqua.tree.spread import measure_spread
@@ -354,10 +328,9 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         most = self.max_leaf_nodes
         return self._greedy(key, n_threads)(problem, None if most is None else int(most))
 
-    def _said(
-        self, tree: "Tree", problem: Problem, choice: "SizeChoice", key: int, watch: "Watch"
-    ) -> "Tree":
-        """Return the tree with what its leaves are to say of the classes."""
+    def _tree(self, problem: Problem, choice: "SizeChoice", key: int, watch: "Watch") -> "Tree":
+        """Return the tree that was chosen, with what its leaves are to say of the classes."""
+        tree = self._grown(problem, choice, key, watch)
         if self.probabilities == "frequencies":
             return tree
         from obliqua.refine.choice import smoothed
@@ -375,14 +348,10 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         def grown(part: Problem) -> "Tree":
             trial = Watch()  # its loss is nobody's business, but it must mind the clock
             trial.end = watch.end
-            return self._tree(part, choice, key, trial)
+            return self._grown(part, choice, key, trial)
 
         return best_strength(grown, divisions(problem, key), problem.row_unit / problem.unit)
 
     def _check_notes(self) -> None:
         """Check what a file has said of a fit beside the model."""
-        curves = (self.loss_curve_, self.cv_sizes_, self.cv_scores_)
-        if self.chosen_ not in ("refined", "greedy") or any(
-            curve.ndim != 1 or curve.dtype.kind not in "if" for curve in curves
-        ):
-            raise ValueError("what the fit has noted makes no sense")
+        check_refining_notes(self, ("refined", "greedy"))

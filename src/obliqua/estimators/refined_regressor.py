@@ -5,11 +5,10 @@ from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
-from obliqua._sklearn_compat import Interval, RealNotInt, StrOptions, fit_context
+from obliqua._sklearn_compat import Interval, RealNotInt, fit_context
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.estimators._docs import NUMBER_ATTRIBUTES, NUMBER_PARAMETERS, document
@@ -26,8 +25,13 @@ from obliqua.estimators._leaves import (
     LEAST_ROWS,
     leaf_fits,
 )
+from obliqua.estimators._refining import (
+    REFINING_CONSTRAINTS,
+    REFINING_NOTES,
+    check_refining_notes,
+    fit_refined,
+)
 from obliqua.estimators._training import SHARED_CONSTRAINTS, SeedLike, TrainedTreesRegressor
-from obliqua.tree.model import Model
 
 if TYPE_CHECKING:
     from obliqua.engine.linear_leaves import LeafFit
@@ -192,32 +196,21 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
     _takes_odd = True
     _notes: ClassVar[dict[str, type]] = {
         **TrainedTreesRegressor._notes,
-        "chosen_": str,
+        **REFINING_NOTES,
         "leaf_penalty_": float,
         "leaf_smoothing_": float,
-        "loss_curve_": np.ndarray,
-        "cv_sizes_": np.ndarray,
-        "cv_scores_": np.ndarray,
-        "greedy_score_": float,
-        "timed_out_": bool,
     }
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SHARED_CONSTRAINTS,
         **TABLE_CONSTRAINTS,
         **LEAF_CONSTRAINTS,
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        **REFINING_CONSTRAINTS,
         "over": [Interval(Real, 1.0, None, closed="left")],
-        "cycles": [Interval(Integral, 0, None, closed="left")],
-        "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0.0, 1.0, closed="neither"),
             None,
         ],
-        "compare_greedy": [StrOptions({"auto"}), "boolean"],
-        "time_limit": [Interval(Real, 0.0, None, closed="left"), None],
-        "verbose": ["verbose"],
     }
 
     chosen_: str
@@ -289,25 +282,7 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
         self : object
             The fitted estimator.
         """
-        from obliqua.refine import Watch
-
-        seen, problem, _ = self._encoded(X, y, sample_weight)
-        limit = None if self.time_limit is None else float(self.time_limit)
-        watch = Watch(limit, print if self.verbose else None)
-        key = self._key()
-        # At most half of the time goes into the choice, so that something can be refined.
-        trials = Watch(None if limit is None else limit / 2, watch.note)
-        choice = self._choose(problem, key, trials)
-        hurried = trials.is_up
-        tree = self._tree(problem, choice, key, watch)
-        timed_out = hurried or watch.is_up
-        self._hold(
-            Model((tree,), "single", problem.encoding, np.empty(0)),
-            getattr(seen, "feature_names_in_", None),
-        )
-        self._note_choice(choice)
-        self.loss_curve_ = np.array(watch.curve)
-        self.timed_out_ = timed_out
+        problem, tree = fit_refined(self, X, y, sample_weight)
         self._note_leaves(tree, problem)
         return self
 
@@ -437,8 +412,4 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
     def _check_notes(self) -> None:
         """Check what a file has said of a fit beside the model."""
         super()._check_notes()
-        curves = (self.loss_curve_, self.cv_sizes_, self.cv_scores_)
-        if self.chosen_ not in ("refined", "greedy", "axis-parallel") or any(
-            curve.ndim != 1 or curve.dtype.kind not in "if" for curve in curves
-        ):
-            raise ValueError("what the fit has noted makes no sense")
+        check_refining_notes(self, ("refined", "greedy", "axis-parallel"))
