@@ -14,7 +14,6 @@ from obliqua._core.refine.soft import (
     Descent,
     SoftTree,
     leaves_below,
-    raising_costs,
     solve_lines,
 )
 from reference import refine as twin
@@ -240,50 +239,37 @@ def test_sums_and_functions(kind: dict[str, Any], penalty: float) -> None:
 
 
 @each_kind
-def test_costs_of_rows_in_leaves(kind: dict[str, Any]) -> None:
-    made = number_scene(**{**kind, "n_rows": 30}, seed=6)
-    n_leaves = len(made.child) + 1
-    rng = np.random.default_rng(1)
-    low = rng.normal(-1.0, 0.3, n_leaves).astype(np.float32)
-    high = rng.normal(1.0, 0.3, n_leaves).astype(np.float32)
-    costs = np.full((30, n_leaves), -5.0, dtype=np.float32)
-    made.soft().line_costs(made.numbers[2], low, high, costs, 0, 12)
-    made.soft().line_costs(made.numbers[2], low, high, costs, 12, 28)
-    assert (costs[28:] == -5.0).all(), "only the rows that were asked for"
-    numbers, lines = made.twin_numbers, made.lines()
-    clipped = 0
-    for row in range(28):
-        said = numbers.said(lines, row)
-        within = np.clip(said, low[:, None], high[:, None])
-        clipped += int((said != within).sum())
-        expected = made.weight[row] * ((within - numbers.y[row]) ** 2).sum(axis=1)
-        np.testing.assert_allclose(costs[row], expected, rtol=1e-4, atol=1e-5)
-    assert clipped > 5
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_leaves_and_changes_below_a_root(seed: int) -> None:
-    made = number_scene(seed=seed, n_rows=40, n_nodes=10)
+@pytest.mark.parametrize("seed", range(2))
+def test_leaves_and_changes_below_a_root(kind: dict[str, Any], seed: int) -> None:
+    made = number_scene(**{**kind, "n_rows": 40}, seed=6 + seed)
+    n_nodes = len(made.child)
     right = made.full @ made.w.astype(float).T > 0
-    bits = np.zeros((40, 2), dtype=np.uint8)
+    bits = np.zeros((40, -(-n_nodes // 8)), dtype=np.uint8)
     made.soft().sides(bits, 0, 40)
     hard = twin.Hard(right, np.zeros(40), np.ones(40), 1)
-    costs = np.random.default_rng(seed).random((40, 11)).astype(np.float32)
-    for root in (0, int(made.child[made.child >= 0].max()), -3):
+    rng = np.random.default_rng(seed)
+    low = rng.normal(-1.0, 0.3, n_nodes + 1).astype(np.float32)
+    high = rng.normal(1.0, 0.3, n_nodes + 1).astype(np.float32)
+    numbers, lines = made.twin_numbers, made.lines()
+    said = np.array([numbers.said(lines, row) for row in range(40)])
+    within = np.clip(said, low[:, None], high[:, None])
+    assert (said != within).any(), "limits matter"
+    costs = made.weight[:, None] * ((within - numbers.y[:, None]) ** 2).sum(axis=2)
+    for root in {0, int(made.child.max()), -1 - n_nodes // 2}:
         tree = twin.nested(made.child, root)
         leaf = np.full(40, -9, dtype=np.int32)
         leaves_below(bits, made.child, root, leaf, 3, 40)
         assert leaf[3:].tolist() == [hard.leaf(tree, row) for row in range(3, 40)]
         assert leaf[:3].tolist() == [-9, -9, -9]
-        found = raising_costs(bits, made.child, root, costs, 0, 25)
-        found += raising_costs(bits, made.child, root, costs, 25, 40)
-        expected = np.zeros((10, 2))
+        known = (bits, made.child, root, made.numbers[2], low, high)
+        found = made.soft().raising_costs(*known, 0, 25)
+        found += made.soft().raising_costs(*known, 25, 40)
+        expected = np.zeros((n_nodes, 2))
         for part in twin.splits(tree):
             for side in (0, 1):
                 other = twin.replaced(tree, {part[0]: part[1 + side]})
                 expected[part[0], side] = sum(
-                    float(costs[row, hard.leaf(other, row)])
-                    - float(costs[row, hard.leaf(tree, row)])
+                    costs[row, hard.leaf(other, row)] - costs[row, hard.leaf(tree, row)]
                     for row in range(40)
                 )
-        np.testing.assert_allclose(found, expected, atol=1e-9)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-3)

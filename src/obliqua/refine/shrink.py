@@ -18,7 +18,6 @@ from obliqua._core.refine.soft import (
     leaf_counts,
     leaves_below,
     raising_changes,
-    raising_costs,
 )
 from obliqua._typing import AnyArray, BoolArray, FloatArray
 from obliqua.data.target import Numbers
@@ -293,14 +292,7 @@ class _RaisedOfNumbers(_Raised):
         for y in numbers.y[: self.n_rows].T:
             np.minimum.at(low, self.leaf, y)
             np.maximum.at(high, self.leaf, y)
-        costs = np.empty((self.n_rows, n_leaves), dtype=np.float32)
-        soft = self.whole.soft(self.rows)
-        over_rows(
-            lambda first, last: soft.line_costs(lines, low, high, costs, first, last),
-            self.n_rows,
-            self.n_threads,
-        )
-        return self._summed(raising_costs, costs)
+        return self._summed(self.whole.soft(self.rows).raising_costs, lines, low, high)
 
 
 def _raised(draft: Draft, rows: SoftRows) -> _Raised:

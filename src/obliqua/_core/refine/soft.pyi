@@ -17,15 +17,17 @@ class SoftTree:
         lines: tuple[Any, ...] | None = None,
     ) -> None: ...
     def line_sums(self, leaf: NDArray[np.int32], first: int, last: int) -> NDArray[np.float64]: ...
-    def line_costs(
+    def raising_costs(
         self,
+        bits: NDArray[np.uint8],
+        child: NDArray[np.int32],
+        root: int,
         lines: NDArray[np.float32],
         low: NDArray[np.float32],
         high: NDArray[np.float32],
-        costs: NDArray[np.float32],
         first: int,
         last: int,
-    ) -> None: ...
+    ) -> NDArray[np.float64]: ...
     def walk(self, leaf: NDArray[np.int32], first: int, last: int) -> NDArray[np.float64]: ...
     def sides(self, bits: NDArray[np.uint8], first: int, last: int) -> None: ...
 
@@ -81,14 +83,6 @@ def leaves_below(
     first: int,
     last: int,
 ) -> None: ...
-def raising_costs(
-    bits: NDArray[np.uint8],
-    child: NDArray[np.int32],
-    root: int,
-    costs: NDArray[np.float32],
-    first: int,
-    last: int,
-) -> NDArray[np.float64]: ...
 def solve_lines(
     sums: NDArray[np.float64], lines: NDArray[np.float32], n_outputs: int, q: int, penalty: float
 ) -> NDArray[np.float64]: ...

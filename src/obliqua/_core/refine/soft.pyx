@@ -183,15 +183,36 @@ cdef class SoftTree:
             ob_hard_lines(&self.soft, &leaf[0], first, last, &sums_[0, 0], size)
         return sums
 
-    def line_costs(self, const float[:, ::1] lines, const float[::1] low, const float[::1] high,
-                   float[:, ::1] costs, int64_t first, int64_t last):
-        """Notes what some rows cost in each leaf: squared errors of functions within limits."""
-        cdef int64_t row, leaf
+    def raising_costs(self, const uint8_t[:, ::1] bits, const int32_t[:, ::1] child, int32_t root,
+                      const float[:, ::1] lines, const float[::1] low, const float[::1] high,
+                      int64_t first, int64_t last):
+        """As `raising_changes`, of squared errors: leaves say `lines` between `low` and `high`."""
+        cdef int64_t row
+        cdef int32_t at, side
+        cdef double here_cost
+        changes = np.zeros((child.shape[0], 2))
+        cdef double[:, ::1] changes_ = changes
+        cdef const uint8_t* here
         with nogil:
             for row in range(first, last):
-                for leaf in range(lines.shape[0]):
-                    costs[row, leaf] = self.soft.weight[row] * ob_line_error(
-                        &self.soft, &lines[0, 0], leaf, row, low[leaf], high[leaf])
+                here = &bits[row, 0]
+                here_cost = self.line_cost(row, _leaf_below(here, &child[0, 0], root), lines, low,
+                                           high)
+                at = root
+                while at >= 0:
+                    side = (here[at >> 3] >> (at & 7)) & 1
+                    changes_[at, 1 - side] += self.line_cost(
+                        row, _leaf_below(here, &child[0, 0], child[at, 1 - side]), lines, low,
+                        high) - here_cost
+                    at = child[at, side]
+        return changes
+
+    cdef double line_cost(self, int64_t row, int32_t at, const float[:, ::1] lines,
+                          const float[::1] low, const float[::1] high) noexcept nogil:
+        """What a row costs in a leaf, which is given as -1 - its number."""
+        cdef int64_t leaf = -1 - at
+        return self.soft.weight[row] * ob_line_error(&self.soft, &lines[0, 0], leaf, row,
+                                                     low[leaf], high[leaf])
 
     def walk(self, int32_t[::1] leaf, int64_t first, int64_t last):
         """Hard gates: notes the leaf of some rows; sums of weight, height and its square by node.
@@ -510,28 +531,6 @@ def leaves_below(const uint8_t[:, ::1] bits, const int32_t[:, ::1] child, int32_
     with nogil:
         for row in range(first, last):
             leaf[row] = -1 - _leaf_below(&bits[row, 0], &child[0, 0], root)
-
-
-def raising_costs(const uint8_t[:, ::1] bits, const int32_t[:, ::1] child, int32_t root,
-                  const float[:, ::1] costs, int64_t first, int64_t last):
-    """As `raising_changes`, where `costs` says what each row costs in each leaf."""
-    cdef int64_t row
-    cdef int32_t at, side, other
-    cdef double here_cost
-    changes = np.zeros((child.shape[0], 2))
-    cdef double[:, ::1] changes_ = changes
-    cdef const uint8_t* here
-    with nogil:
-        for row in range(first, last):
-            here = &bits[row, 0]
-            here_cost = costs[row, -1 - _leaf_below(here, &child[0, 0], root)]
-            at = root
-            while at >= 0:
-                side = (here[at >> 3] >> (at & 7)) & 1
-                other = _leaf_below(here, &child[0, 0], child[at, 1 - side])
-                changes_[at, 1 - side] += costs[row, -1 - other] - here_cost
-                at = child[at, side]
-    return changes
 
 
 def raising_changes(const uint8_t[:, ::1] bits, const int32_t[:, ::1] child, int32_t root,
