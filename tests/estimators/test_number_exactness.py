@@ -124,6 +124,20 @@ def test_a_weight_of_two_is_a_repeated_row(name: str, kind: str) -> None:
     assert replace(theirs, n_samples=mine.n_samples) == mine
 
 
+@pytest.mark.parametrize("leaf_model", ["constant", "linear"])
+def test_a_constant_factor_of_weights(leaf_model: str) -> None:
+    """A tenth cannot be written in binary: what weighs as much as five rows must still do so."""
+    X, y, weight = data("plain")
+    uneven = weight + np.random.default_rng(1).random(len(y))
+    for weights, factors in ((np.ones(len(y)), (0.1, 1.7)), (uneven, (0.1, 3.0))):
+        tree = RefinedTreeRegressor(leaf_model=leaf_model, max_leaf_nodes=12, random_state=0)
+        said = tree.fit(X, y, sample_weight=weights).predict(X)
+        assert tree.get_n_leaves() > 1
+        for factor in factors:
+            tree.fit(X, y, sample_weight=factor * weights)
+            np.testing.assert_allclose(tree.predict(X), said, rtol=1e-6, atol=1e-6)
+
+
 @both
 def test_units_of_y(name: str, kind: str) -> None:
     """Powers of two, and a shift by a number that changes no digit of y."""

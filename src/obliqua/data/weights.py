@@ -13,6 +13,10 @@ from obliqua._typing import BoolArray, FloatArray, Int64Array
 # in float64.
 MAX_TOTAL = 2**52
 
+#: By so large a share a sum of weights may fall short of what it should be, for weights such as a
+#: tenth are rounded to the grid. Limits leave so much room.
+ROUNDING = 2.0**-20
+
 _SMALLEST = float(np.nextafter(0.0, 1.0))
 _LEAST_SHARE = 1.0 / MAX_TOTAL  # of the largest weight: what is lighter counts as that
 

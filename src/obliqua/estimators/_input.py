@@ -24,6 +24,7 @@ from obliqua.data.table import (
     read_by_columns,
     read_table,
 )
+from obliqua.data.weights import ROUNDING
 
 if TYPE_CHECKING:
     from obliqua.engine.rules import Rules
@@ -135,8 +136,7 @@ def number_of_rows(limit: float, n_rows: int) -> int:
 
 def with_least_weight(rules: "Rules", problem: Problem, weight: float) -> "Rules":
     """Return rules by which each side of a split also holds a weight, as a number of rows."""
-    # Weights such as a seventh add up to less than they should, by rounding.
-    units = float(weight) / problem.row_unit * (1.0 - 1e-9)
+    units = float(weight) / problem.row_unit * (1.0 - ROUNDING)
     # No more than nothing can have: the unit may be tiny.
     least = ceil(min(units, problem.total_weight + 1.0))
     return replace(rules, min_weight_leaf=max(rules.min_weight_leaf, least))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from obliqua._core.base.rng import row_hashes, scattered
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.data.problem import Problem
+from obliqua.data.weights import ROUNDING
 
 __all__ = ["draw", "folds", "hold_out", "repeated_folds", "trials"]
 
@@ -39,7 +40,8 @@ class _DivisibleRows:
         """Number the parts with folds of about equal weight, in their order."""
         size: FloatArray = self.size.astype(np.float64)
         end = np.cumsum(size)
-        middle = (end - size / 2) / end[-1]
+        # Weights such as a tenth are rounded: what lies between two folds goes to the later one.
+        middle = (end - size / 2) / end[-1] + ROUNDING
         return np.minimum((middle * n_folds).astype(np.int64), n_folds - 1)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from obliqua._core.base.rng import child_key
 from obliqua.data.problem import Problem
 from obliqua.data.target import TASKS
+from obliqua.data.weights import ROUNDING
 from obliqua.engine.linear_leaves import LeafFit, with_leaves
 from obliqua.refine.descent import Schedule, Watch, refine
 from obliqua.refine.draft import Draft, draft_of, tree_of
@@ -79,7 +80,7 @@ class Recipe:
 
     def _as_tree(self, draft: Draft, rows: SoftRows, problem: Problem) -> Tree:
         """Make a tree of a draft, with what its leaves say."""
-        least = self.min_samples_leaf * problem.unit / problem.row_unit
+        least = self.min_samples_leaf * problem.unit / problem.row_unit * (1.0 - ROUNDING)
         tree = tree_of(draft, rows, problem, LABEL, least)
         return with_leaves(tree, problem, self.leaves)
 
