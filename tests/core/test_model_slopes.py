@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from core.adapter import threads_everywhere
 from core.test_slopes import coded_by_hand, odd, proposed, table, weights_of
 from obliqua._core.grow.ridge import fit_ridge
+from obliqua._core.methods.model_slopes import compared_columns
 from obliqua.data.problem import Problem, encode_numbers
 from obliqua.engine.coding import CodedColumns
 from obliqua.engine.grow import grow
@@ -181,6 +182,12 @@ def test_the_split_with_levels_and_gaps(seed: int, n: int, weighted: bool) -> No
     X = np.array(CodedColumns(problem).at(rows, problem.counts).problem.Z)
     np.testing.assert_allclose(X, coded_by_hand(problem), rtol=1e-6, atol=1e-6)
     assert_split_is_the_twins(problem, X, ModelSlopes(price=0.25, min_rows=None))
+
+
+def test_the_more_columns_the_fewer_compare_cuts() -> None:
+    """So that the work, columns times squares of these, is about that of 24, up to 96 columns."""
+    assert [compared_columns(n) for n in (1, 10, 24)] == [1, 10, 24]
+    assert [compared_columns(n) for n in (25, 48, 96, 97, 1000)] == [23, 16, 12, 12, 12]
 
 
 def test_oblique_splits_win_somewhere() -> None:

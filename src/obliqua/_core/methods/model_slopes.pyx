@@ -4,8 +4,9 @@ A cut is worth what the functions of its two sides leave over less than the func
 (see `ridge`). Along each direction, single columns among them, some 16 cuts are tried: those at
 the inner 17ths of the weight, moved up to the next place where values differ, and those below
 equal values that have a 17th of the weight. Where there are many
-columns, the functions that compare cuts have those that matter most in the function of the node:
-the work grows with the third power of their number.
+columns, the functions that compare cuts have those that matter most in the function of the node,
+and the fewer the more columns there are: the work grows with the number of columns, and with the
+square of the number of those that functions have.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -27,11 +28,20 @@ from obliqua._core.methods.slopes cimport SlopeFinder
 from obliqua._core.search.direction cimport tolerance_for
 
 cdef enum:
-    MOST_COLUMNS = 24        # of functions that compare cuts
+    MOST_COLUMNS = 24        # of functions that compare cuts: as many if there are no more, and
+    LEAST_COLUMNS = 12       # fewer of very many, to this number, for each column is a direction
     PIECES = 17
     LEFT = PIECES            # slots of sums: those of the pieces, then these
     RIGHT = PIECES + 1
     ALL = PIECES + 2
+
+
+cpdef i64 compared_columns(i64 n_columns) noexcept nogil:
+    """How many columns the functions that compare cuts have of so many."""
+    if n_columns <= MOST_COLUMNS:
+        return n_columns
+    return max(<i64> (MOST_COLUMNS * (<double> MOST_COLUMNS / n_columns) ** 0.5),
+               <i64> LEAST_COLUMNS)
 
 
 cdef class ModelSlopeFinder(SlopeFinder):
@@ -59,7 +69,7 @@ cdef class ModelSlopeFinder(SlopeFinder):
         self.chosen = <i32*> malloc(capacity * sizeof(i32))
         self.n_columns = model.shape[1]
         if self.chosen == NULL or not ridge_init(
-                &self.ridge, capacity, min(self.n_columns, <i64> MOST_COLUMNS), ALL + 1,
+                &self.ridge, capacity, compared_columns(self.n_columns), ALL + 1,
                 rows.target.weights != NULL, weight_shift):
             raise MemoryError("no room to look for oblique splits")
         self.ridge.penalty = settings.penalty * 2.0 ** -weight_shift
@@ -118,7 +128,7 @@ cdef class ModelSlopeFinder(SlopeFinder):
         ridge_fit(&self.whole, 0, NULL)
         for k in range(left):
             self.kept[k] = k
-        while left > MOST_COLUMNS:               # the last of the least ones goes
+        while left > self.ridge.q:               # the last of the least ones goes
             last, least = 0, INFINITY
             for place in range(left):
                 k = self.kept[place]
@@ -133,7 +143,7 @@ cdef class ModelSlopeFinder(SlopeFinder):
     cdef void share_memory(self, PlanningFinder owner) noexcept nogil:
         SlopeFinder.share_memory(self, owner)
         if self.kept != NULL:
-            memcpy(self.kept, (<ModelSlopeFinder> owner).kept, MOST_COLUMNS * sizeof(i64))
+            memcpy(self.kept, (<ModelSlopeFinder> owner).kept, self.ridge.q * sizeof(i64))
         ridge_read(&self.ridge, self.model, self.n_columns, self.kept, owner.gathered.rows,
                    owner.gathered.n, self.learnt)
         moments_copy(&self.ridge.sums, ALL, &(<ModelSlopeFinder> owner).ridge.sums)
