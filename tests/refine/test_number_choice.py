@@ -169,6 +169,18 @@ def test_errors_are_those_of_trees_that_are_grown_by_themselves() -> None:
     assert scores[0] == pytest.approx(1.0 - of_one / total)
 
 
+def test_what_is_enough() -> None:
+    """On its own rows a tree explains as much as its like did of rows unseen, or is unlucky."""
+    X, y = numbers(3, 120, "oblique")
+    weight = np.random.default_rng(0).random(120) + 0.5
+    problem = encode_numbers(X, y, sample_weight=weight)
+    choice, _ = choice_of(problem)
+    about_mean = float((weight * (y - np.average(y, weights=weight)) ** 2).sum())
+    left = 1.0 - choice.r2(choice.tried[choice.best])
+    assert choice.enough(problem) == pytest.approx(left * about_mean, rel=1e-6)
+    assert NumberChoice(choice.best, {}, 0.0).enough(problem) == np.inf
+
+
 def test_without_greedy_trees_the_best_of_the_refined() -> None:
     X, y = numbers(kind="step")
     choice, _ = choice_of(encode_numbers(X, y), compare_greedy=False)

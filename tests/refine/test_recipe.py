@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,34 @@ def test_the_stages() -> None:
         assert size <= most
     assert refined == sorted(refined, reverse=True)
     assert len(watch.curve) == 8 + 3 * 4 + 8
+
+
+def test_unlucky_trees_are_made_again() -> None:
+    """From a part of the rows, until one errs little enough, and the best of three is kept."""
+    problem = rings()
+    seen: list[tuple[int, int]] = []
+    inner = grower()
+
+    def counted(part: Problem, n_leaves: int, depth: int) -> Tree:
+        seen.append((part.n_rows, n_leaves))
+        return inner(part, n_leaves, depth)
+
+    errors = []
+    for enough, tries in ((np.inf, 1), (0.0, 3)):
+        seen.clear()
+        watch = Watch()
+        recipe = replace(QUICK, enough=enough)
+        tree = refined_tree(problem, counted, 4, recipe, key=2, watch=watch)
+        some = ceil(0.7 * problem.n_rows)
+        assert seen == [(problem.n_rows, 8), (some, 8), (some, 8)][:tries]
+        assert len(watch.curve) == 8 + 3 * 4 + 8, "the curve is that of the tree that is kept"
+        assert_sound(tree, problem)
+        assert tree.n_samples[0] == problem.n_rows
+        errors.append(_errors(tree))
+    assert errors[1] < errors[0]
+    seen.clear()
+    refined_tree(problem, counted, 4, replace(QUICK, enough=errors[0]), key=2)
+    assert len(seen) == 1, "that is good enough"
 
 
 def test_very_many_rows_are_not_all_grown_from(monkeypatch: pytest.MonkeyPatch) -> None:

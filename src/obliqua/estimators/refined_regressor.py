@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 #: The most leaves, if nothing else is said: of trees that say constants, and linear functions.
 MOST_LEAVES, MOST_LINES = 32, 16
 #: How many rows are looked at while a tree is refined, all passes together, unless there are many.
-VISITS = 64_000
+VISITS = 128_000
 
 
 @document(
@@ -145,9 +145,9 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
     A tree is grown greedily to twice the leaves that are wanted. Then its gates become soft, and
     all of its hyperplanes and leaves move together, down the gradient of one loss; the gates
     become harder until the tree is an ordinary one again. It is shrunk in four steps by subtree
-    raising and refined after each. How many leaves there are, what they say, and whether a greedy
-    or an axis-parallel tree serves better is decided on held-out rows: no parameter is needed for
-    a good result.
+    raising and refined after each, and then grows and shrinks once more. How many leaves there
+    are, what they say, and whether a greedy or an axis-parallel tree serves better is decided on
+    held-out rows: no parameter is needed for a good result.
 
     [parameters]
 
@@ -234,7 +234,7 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
         max_depth: int | None = None,
         min_samples_leaf: float | None = None,
         over: float = 2,
-        cycles: int = 0,
+        cycles: int = 1,
         compare_greedy: bool | str = "auto",
         quantiles: Sequence[float] | None = None,
         time_limit: float | None = None,
@@ -362,7 +362,7 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
             for fit in leaf_fits(self, problem, CONSTANT_SMOOTHINGS)
         }
 
-    def _recipe(self, problem: Problem, fit: "LeafFit", cycles: int = 0) -> Any:
+    def _recipe(self, problem: Problem, fit: "LeafFit") -> Any:
         from obliqua.refine import Recipe, Schedule
 
         over, most = float(self.over), self.max_features_per_split
@@ -370,10 +370,10 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
         return Recipe(
             start=over,
             steps=steps,
-            schedule=Schedule(visits=VISITS, least_passes=15.0),
-            between=Schedule(visits=VISITS, least_passes=7.5, sharpness=(4.0, 8.0)),
+            schedule=Schedule(visits=VISITS, least_passes=30.0),
+            between=Schedule(visits=VISITS, least_passes=15.0, sharpness=(4.0, 8.0)),
             max_features=None if most is None else int(most),
-            cycles=cycles,
+            cycles=int(self.cycles),
             leaves=fit,
             min_samples_leaf=self._least_rows(problem, fit.linear),
         )
@@ -402,7 +402,7 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
         best, n_threads = choice.best, effective_n_jobs(self.n_jobs)
         grower = self._grower(key, best.oblique, best.fit)
         if best.kind == "refined":
-            recipe = self._recipe(problem, best.fit, int(self.cycles))
+            recipe = replace(self._recipe(problem, best.fit), enough=choice.enough(problem))
             tree = refined_tree(problem, grower, best.n_leaves, recipe, key, n_threads, watch)
         else:
             tree = grower(problem, best.n_leaves, 0)

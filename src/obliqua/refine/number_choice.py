@@ -70,6 +70,16 @@ class NumberChoice:
         sizes = np.array([size for size, _ in found], dtype=np.int64)
         return sizes, np.array([score for _, score in found])
 
+    def enough(self, problem: Problem) -> float:
+        """Return the squared error on its own rows that a tree has at most, if it is not unlucky.
+
+        What the chosen kind of tree leaves over of rows that it has not seen.
+        """
+        if self.best not in self.tried or not self.total > 0.0:
+            return float("inf")
+        share = self.tried[self.best] / self.total
+        return share * _about_mean(problem) * problem.unit
+
     def r2(self, error: float) -> float:
         """Return the share of the variance that is explained."""
         return 1.0 - error / self.total if self.total > 0.0 else float("nan")
@@ -221,17 +231,15 @@ class _Refinement:
         recipe, key = trials.recipe_of(self.plain), child_key(trials.key, 2000 + k)
         watch = Watch()  # the loss of trials is nobody's business, but they mind the clock
         watch.end = trials.watch.end
-        # Half of the work tells nearly as much.
-        half = replace(
-            recipe,
-            schedule=replace(recipe.schedule, visits=recipe.schedule.visits / 2),
-            between=replace(recipe.between, visits=recipe.between.visits / 2),
+        # A quarter of the work tells nearly as much.
+        quick = replace(
+            recipe, schedule=recipe.schedule.quick(), between=recipe.between.quick(), cycles=0
         )
         if shrunk:
             grower = trials.grower_of(self.oblique, self.plain)
-            return refined_tree(train, grower, size, half, key, trials.n_threads, watch)
+            return refined_tree(train, grower, size, quick, key, trials.n_threads, watch)
         nested = trials.grown[self.plain, self.oblique, k]
-        known = (half.schedule, half.max_features, key, trials.n_threads, watch, half)
+        known = (quick.schedule, quick.max_features, key, trials.n_threads, watch, quick)
         return refine_only(nested.at(max(len(nested) - size, 0)), train, *known)
 
 

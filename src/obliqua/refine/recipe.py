@@ -36,6 +36,10 @@ LABEL = "refined"
 GROWN_ROWS = 200_000
 GROWN_ROWS_PER_LEAF = 1_000
 
+#: How many trees are made if they are unlucky, and the share of the rows that the later ones are
+#: grown from, so that they differ.
+TRIES, TRIED_ROWS = 3, 0.7
+
 #: Grows a tree of at most so many leaves: (problem, leaves, depth of its root) -> Tree.
 Grower = Callable[[Problem, int, int], Tree]
 
@@ -64,6 +68,9 @@ class Recipe:
         Where numbers are learnt: what leaves say.
     min_samples_leaf : float, default=0.0
         Leaves with fewer rows go, by their weight.
+    enough : float, default=inf
+        A tree that errs more on the training rows is unlucky: another one is made, from a part of
+        the rows, and refined with all; up to two of them. The one that errs least is kept.
     """
 
     start: float = 2.0
@@ -77,6 +84,7 @@ class Recipe:
     shake: float = 0.5
     leaves: LeafFit = field(default_factory=LeafFit)
     min_samples_leaf: float = 0.0
+    enough: float = float("inf")
 
     def _as_tree(self, draft: Draft, rows: SoftRows, problem: Problem) -> Tree:
         """Make a tree of a draft, with what its leaves say."""
@@ -177,11 +185,41 @@ def refined_tree(
     """
     recipe = Recipe() if recipe is None else recipe
     watch = Watch() if watch is None else watch
+    best = _one_tree(problem, grower, n_leaves, recipe, key, n_threads, watch, 1.0)
+    for number in range(1, TRIES):
+        if watch.is_up or not _errors(best) > recipe.enough:
+            break
+        watch.say("It errs more on its own rows than such trees do on others. Once more.")
+        before = len(watch.curve)
+        again = child_key(key, 3000 + number)
+        other = _one_tree(problem, grower, n_leaves, recipe, again, n_threads, watch, TRIED_ROWS)
+        best = _better(best, other, before, watch)
+    return best
+
+
+def _better(tree: Tree, other: Tree, before: int, watch: Watch) -> Tree:
+    """Return the tree that errs less; the curve of the loss, longer since `before`, is its own."""
+    better = _errors(other) < _errors(tree)
+    del watch.curve[slice(before) if better else slice(before, None)]
+    return other if better else tree
+
+
+def _one_tree(
+    problem: Problem,
+    grower: Grower,
+    n_leaves: int,
+    recipe: Recipe,
+    key: int,
+    n_threads: int,
+    watch: Watch,
+    share: float,
+) -> Tree:
+    """Grow, refine and shrink a tree; it is grown from a share of the rows."""
     rows = soft_rows(problem, key, n_threads, recipe.leaves.penalty)
     work = _Work(problem, rows, grower, recipe, key, n_threads, watch)
     start = max(ceil(recipe.start * n_leaves), 1)
     watch.say(f"Growing a tree of up to {start} leaves, to be refined and shrunk to {n_leaves}.")
-    most = max(GROWN_ROWS, GROWN_ROWS_PER_LEAF * start)
+    most = min(max(GROWN_ROWS, GROWN_ROWS_PER_LEAF * start), ceil(share * rows.n_rows))
     some = problem if rows.n_rows <= most else problem.take(rows.sample(most))
     grown = grower(some, start, 0)
     # A tree of the right size is better than a large one that is cut back unrefined.
@@ -262,10 +300,7 @@ class _Work:
         curve = len(self.watch.curve)
         as_grown = self.refined(masked(draft, self.rows, None), self.recipe.schedule)
         other = self._finished(self.shrunk(as_grown, n_leaves, steps, None))
-        better = _errors(other) < _errors(tree)
-        # The curve of the loss is that of the tree that is kept.
-        del self.watch.curve[slice(curve) if better else slice(curve, None)]
-        return other if better else tree
+        return _better(tree, other, curve, self.watch)
 
     def _finished(self, draft: Draft) -> Tree:
         useful = without_useless(draft, self.rows)
