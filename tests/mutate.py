@@ -166,11 +166,17 @@ class Workshop:
                 self.targets = _targets(build)
             here = source / "src" / "obliqua" / path
             here.write_text(mutated(mutation, self.sources), "utf-8")
+            # Where it stands in, itself or by another header.
+            quotes = {f'"{path.name}"'}
+            quotes |= {
+                f'"{other.name}"'
+                for other, text in self.sources.items()
+                if other.suffix == ".h" and f'#include "{path.name}"' in text
+            }
             out = []
             for name, module, files in self.targets:
-                if here in files or any(
-                    f'"{path.name}"' in file.read_text("utf-8") for file in files
-                ):
+                texts = [file.read_text("utf-8") for file in files]
+                if here in files or any(quote in text for quote in quotes for text in texts):
                     _run(["ninja", "-C", build, name])
                     kept = self.folder / f"{mutation.id}-{module.name}"
                     shutil.copy(build / name, kept)

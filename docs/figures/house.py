@@ -30,6 +30,7 @@ PLACES = {
     "stats": (3.52, 4.15),
     "methods": (1.6, 5.2),
     "refine": (0.4, 5.2),
+    "forest": (2.96, 5.2),
     "plot": (5.3, 5.2),
     "estimators": (3.2, 6.2),
     "select": (3.2, 7.1),

@@ -30,6 +30,8 @@ from obliqua.estimators.eigen_tree import EigenTreeClassifier as EigenTreeClassi
 from obliqua.estimators.fdt import FisherTreeClassifier as FisherTreeClassifier
 from obliqua.estimators.files import load as load
 from obliqua.estimators.files import save as save
+from obliqua.estimators.forest import ObliqueForestClassifier as ObliqueForestClassifier
+from obliqua.estimators.forest import ObliqueForestRegressor as ObliqueForestRegressor
 from obliqua.estimators.hhcart import HHCartClassifier as HHCartClassifier
 from obliqua.estimators.lmdt import LMDTClassifier as LMDTClassifier
 from obliqua.estimators.oblique import ObliqueTreeClassifier as ObliqueTreeClassifier

@@ -68,5 +68,5 @@ def test_public_names_are_the_ones_that_are_fetched():
     assert set(obliqua.__all__) == {*obliqua._HOMES, "__version__"}
     assert dir(obliqua) == sorted(obliqua.__all__)
     assert obliqua.__version__
-    with pytest.raises(AttributeError, match="has no attribute 'forest'"):
-        _ = obliqua.forest
+    with pytest.raises(AttributeError, match="has no attribute 'wood'"):
+        _ = obliqua.wood

@@ -95,7 +95,7 @@ class FoundComponents(SpectralClassifier):
         if "functions" not in self._made:
             model = self.model_
             ensemble = Ensemble(
-                model.trees, self.ensemble_weights_, "", model.encoding, model.classes
+                tuple(model.trees), self.ensemble_weights_, "", model.encoding, model.classes
             )
             told = self._told
             self._made["functions"] = Functions.of(

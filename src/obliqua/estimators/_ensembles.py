@@ -105,7 +105,8 @@ def _of_ours(fitted: TreesClassifier) -> Ensemble:
         )
     values = VOTES if model.combine == "vote" else SHARES
     n = len(model.trees)
-    return Ensemble(model.trees, np.full(n, 1.0 / n), values, model.encoding, model.classes)
+    trees = tuple(model.trees)
+    return Ensemble(trees, np.full(n, 1.0 / n), values, model.encoding, model.classes)
 
 
 def refusal(given: Any) -> str:

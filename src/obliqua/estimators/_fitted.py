@@ -126,7 +126,7 @@ class TreesEstimator(BaseEstimator):
             The largest number of splits between the root and a leaf.
         """
         check_is_fitted(self)
-        return max(tree.depth for tree in self.model_.trees)
+        return self.model_._depth
 
     def get_n_leaves(self) -> int:
         """Return the number of leaves.
@@ -137,7 +137,7 @@ class TreesEstimator(BaseEstimator):
             The number of leaves, of all trees together.
         """
         check_is_fitted(self)
-        return sum(tree.n_leaves for tree in self.model_.trees)
+        return self.model_._n_leaves
 
     def _check_rows(self, X: Any) -> Rows:
         """Check rows to predict and return them as the engine takes them.

@@ -368,4 +368,5 @@ class OrthogonalTreesClassifier(FoundComponents):
 
     def _predicting(self) -> tuple[Tree, ...]:
         check_is_fitted(self)
-        return self.trees_ if self._told["predict_with"] == "trees" else self.model_.trees
+        trees = self.trees_ if self._told["predict_with"] == "trees" else self.model_.trees
+        return tuple(trees)

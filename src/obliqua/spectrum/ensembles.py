@@ -214,7 +214,8 @@ def _of_classifier(ensemble: Any, values: str) -> TreeSum | None:
             )
         default = SHARES if model.combine in ("single", "mean") else VOTES
         n = len(model.trees)
-        found = Ensemble(model.trees, np.full(n, 1.0 / n), default, model.encoding, model.classes)
+        trees = tuple(model.trees)
+        found = Ensemble(trees, np.full(n, 1.0 / n), default, model.encoding, model.classes)
         return _with_values(found, values, rows)
     if not _is_fitted(ensemble) or isinstance(getattr(ensemble, "classes_", None), list):
         return None
@@ -244,7 +245,7 @@ def _of_numbers(model: Model, values: str, rows: Callable[[Any], AnyArray]) -> T
         outputs, tables = value_names(model.n_outputs), tuple(t.mean for t in model.trees)
         start = np.zeros(len(outputs))
         weights = weights if model.combine == "sum" else weights / len(weights)
-    return TreeSum(model.trees, tables, weights, start, model.encoding, outputs, rows)
+    return TreeSum(tuple(model.trees), tables, weights, start, model.encoding, outputs, rows)
 
 
 def value_names(n_outputs: int) -> tuple[str, ...]:

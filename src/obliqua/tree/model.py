@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from obliqua.data.encoding import Encoding
 from obliqua.data.table import columns_by_name, encoded_rows
 from obliqua.data.target import Classes, Numbers
 from obliqua.errors import TreeError
+from obliqua.tree.packed import PackedTrees
 from obliqua.tree.tree import Tree
 
 __all__ = ["COMBINATIONS", "Model"]
@@ -34,7 +36,8 @@ class Model:
     Parameters
     ----------
     trees : sequence of Tree
-        The trees, over the same columns, and classes or outputs.
+        The trees, over the same columns, and classes or outputs. They become a tuple, but for
+        `PackedTrees`, which stay as they are; a packed tree is made when it is asked for.
     combine : {"single", "vote", "mean", "pairs", "sum"}
         With one tree ``"single"``: the answer is the tree's. With several, ``"vote"`` counts
         for how many trees a class is the largest in the leaf, ``"mean"`` takes the mean of the
@@ -50,14 +53,15 @@ class Model:
         The labels of the classes; none if the model says numbers.
     """
 
-    trees: tuple[Tree, ...]
+    trees: Sequence[Tree]
     combine: str
     encoding: Encoding
     classes: AnyArray
 
     def __post_init__(self) -> None:
         state = self.__dict__  # frozen: fields are set here and nowhere else
-        state["trees"] = tuple(self.trees)
+        if not isinstance(self.trees, PackedTrees):
+            state["trees"] = tuple(self.trees)
         state["classes"] = np.asarray(self.classes)
         if self.combine not in COMBINATIONS:
             raise ValueError(
@@ -73,10 +77,13 @@ class Model:
                 f"Without classes a model says numbers, and combine must be one of "
                 f"{', '.join(_OF_NUMBERS)}; got {self.combine!r}."
             )
-        for number, tree in enumerate(self.trees):
+        # Packed trees are alike in what is checked.
+        alike = self._packed
+        checked: Sequence[Tree | PackedTrees] = self.trees if alike is None else [alike]
+        for number, tree in enumerate(checked):
             self._check_tree(tree, number)
 
-    def _check_tree(self, tree: Tree, number: int) -> None:
+    def _check_tree(self, tree: Tree | PackedTrees, number: int) -> None:
         """Raise if a tree does not belong to this model."""
         n_columns, numbers = self.encoding.n_columns, tree.task == Numbers.task
         if self.task == Numbers.task:
@@ -89,14 +96,14 @@ class Model:
                 f"A model with {self.n_classes} classes has trees of {self.task}; tree {number} "
                 f"is one of {tree.task}."
             )
-        got = (tree.n_features, tree.n_outputs if numbers else tree.n_stats)
+        got = (tree.n_features, tree.n_outputs if numbers else tree.n_classes)
         if got != wanted:
             what = "classes" if self.n_classes else "outputs"
             raise TreeError(
                 f"The trees of this model must have {wanted[0]} columns and {wanted[1]} {what}; "
                 f"tree {number} has {got[0]} and {got[1]}."
             )
-        if self.combine == "sum" and self.n_classes:
+        if isinstance(tree, Tree) and self.combine == "sum" and self.n_classes:
             _check_added(tree, number)
 
     @classmethod
@@ -117,6 +124,12 @@ class Model:
         return cls((tree,), "single", Encoding.identity(tree.n_features), np.arange(n_classes))
 
     @property
+    def _packed(self) -> PackedTrees | None:
+        """The trees, if they are packed and a mean of them is asked for."""
+        packed = isinstance(self.trees, PackedTrees) and self.combine == "mean"
+        return self.trees if packed else None  # type: ignore[return-value]
+
+    @property
     def task(self) -> str:
         """What was learnt: ``"classification"``, or ``"regression"`` if there are no classes."""
         return Classes.task if len(self.classes) else Numbers.task
@@ -129,7 +142,26 @@ class Model:
     @property
     def n_outputs(self) -> int:
         """The number of numbers that the model says of a row; 1 if it says a class."""
-        return 1 if self.n_classes else self.trees[0].n_outputs
+        if self.n_classes:
+            return 1
+        return self._packed.n_outputs if self._packed else self.trees[0].n_outputs
+
+    @property
+    def _depth(self) -> int:
+        """The depth of the deepest tree."""
+        return self._packed.depth if self._packed else max(tree.depth for tree in self.trees)
+
+    @property
+    def _n_leaves(self) -> int:
+        """The leaves of all trees together."""
+        if self._packed:
+            return len(self._packed.leaf_rows)
+        return sum(tree.n_leaves for tree in self.trees)
+
+    @cached_property
+    def _first(self) -> Tree:
+        """The first tree; one that is packed is made once."""
+        return self.trees[0]
 
     @cached_property
     def _only(self) -> Tree | None:
@@ -151,7 +183,7 @@ class Model:
     @cached_property
     def takes_missing(self) -> bool:
         """Whether values may be missing: False if a tree has splits without anything for them."""
-        return all(
+        return self._packed is not None or all(
             len(t.fill) == 0 or bool(np.isfinite(t.fill).any() or t.missing_side.any())
             for t in self.trees
         )
@@ -178,7 +210,7 @@ class Model:
             fitted: if it has infinite numbers, for instance.
         """
         X = columns_by_name(X, self.encoding.names)
-        return self.trees[0]._as_rows(encoded_rows(X, self.encoding, self.takes_missing))
+        return self._first._as_rows(encoded_rows(X, self.encoding, self.takes_missing))
 
     def predict_index(self, Z: AnyArray, n_threads: int = 1) -> Int64Array:
         """Predict the number of each row's class.
@@ -276,6 +308,8 @@ class Model:
         """
         if self.combine == "single":
             return self.trees[0].apply(Z, n_threads)
+        if self._packed:
+            return self._packed.apply(Z, n_threads).astype(np.int64)
         return np.stack([tree.apply(Z, n_threads) for tree in self.trees], axis=1)
 
     def _require_classes(self, what: str) -> None:
@@ -286,9 +320,12 @@ class Model:
 
     def _numbers(self, Z: AnyArray, n_threads: int) -> FloatArray:
         """Return what the leaves say, added up one tree after another."""
-        total = self.trees[0].predict(Z, n_threads)
-        for tree in self.trees[1:]:
-            total += tree.predict(Z, n_threads)
+        if self._packed:
+            total = self._packed.sums(Z, n_threads)
+        else:
+            total = self.trees[0].predict(Z, n_threads)
+            for tree in self.trees[1:]:
+                total += tree.predict(Z, n_threads)
         if self.combine == "mean":
             total /= len(self.trees)
         return total[:, 0] if self.n_outputs == 1 else total
@@ -300,6 +337,8 @@ class Model:
             for tree, added in zip(self.trees, self.added, strict=True):
                 sums += added.take(tree.apply(Z, n_threads), axis=0)
             return sums
+        if self._packed:
+            return self._packed.sums(Z, n_threads)
         votes = np.zeros((len(Z), self.n_classes))
         shares = np.zeros_like(votes)
         for tree in self.trees:

@@ -1,0 +1,706 @@
+/* The cuts that a node of a forest's tree compares: of a few columns, and along a few directions.
+ *
+ *  - columns: drawn without replacement until `n_axis` were drawn and one of them can be cut;
+ *  - directions: of k columns, k drawn from 2 .. most_terms, with S the scatter matrix of two classes
+ *    among the node's rows, drawn in proportion to their rows, w = (S + ridge diag S)^-1 (m_a - m_b);
+ *    where numbers are learnt, of all rows, w = (S + ridge diag S)^-1 sum of (x - m) y. At most
+ *    `direction_rows` rows serve for that. Passed over if the node has fewer than `rows_per_term` k
+ *    rows, unless no column can be cut;
+ *  - the cut of the least G (1 + price (k - 1) / n) wins, where G is the impurity that is left times
+ *    the weight, n the rows of the node; at ties the first. If it is no better than no cut, the
+ *    columns that were not drawn are tried one after another.
+ *
+ * Columns are compared by ranks, which are exact. Directions are searched along floats, on a grid of
+ * 2^30 steps.
+ */
+#ifndef OBLIQUA_CANDIDATES_H
+#define OBLIQUA_CANDIDATES_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loops.h"
+
+#define OB_GRID 1073741824.0   /* steps along a direction */
+#define OB_FEW_KEYS 24         /* sorted by insertion */
+#define OB_BUCKETS 4096
+#define OB_NO_GAIN 1e-12       /* a share of the impurity that is rounding, not gain */
+#define OB_DROPPED 1e-6        /* a coefficient that moves rows less, beside the largest, is 0 */
+#define OB_SUBNODE 0x9E3779B97F4A7C15ULL
+
+enum { OB_GINI, OB_ENTROPY, OB_SQUARES };                /* criteria */
+enum { OB_NO_CUT, OB_COLUMN, OB_DIRECTION };             /* what is cut */
+enum { OB_STAND_IN, OB_MISSING_LEFT, OB_MISSING_RIGHT }; /* as MissingSide of a Tree */
+
+/* What all trees share: rows, columns, rules. */
+typedef struct {
+    int64_t n, p;
+    const int32_t *rank;       /* n x p: place of the value among those of its column; -1: missing */
+    const float *x;            /* n x p: (value - centre) 2^-exponent; of its stand-in if it is missing */
+    const void *z;             /* the values themselves, float or double, with any strides */
+    int64_t row_stride, col_stride;
+    int32_t single;            /* whether they are floats */
+    const int64_t *source;     /* n: where the row stands in z */
+    const double *stand_in;    /* what a missing value counts in a direction */
+    const int32_t *exponent;
+    const int64_t *level_ptr;  /* p + 1: where the numbers of the levels of a column begin, if it has any */
+    const double *level;       /* those numbers, that of a missing level last */
+    const uint8_t *has_missing; /* of columns of numbers */
+    const int32_t *y;          /* classes; or NULL */
+    const double *number;      /* n x n_outputs; or NULL */
+    int32_t n_classes, n_outputs;
+    int32_t criterion;
+    int64_t n_axis, n_oblique, most_terms, direction_rows;
+    double rows_per_term, ridge, price;
+    int64_t max_depth, min_split, min_leaf, max_leaves; /* -1: no limit */
+    double min_leaf_share, min_decrease;
+} ob_forest;
+
+typedef struct {
+    int64_t begin, end;        /* its rows */
+    uint64_t key;
+    double decrease;           /* of impurity times weight, by the split that was found */
+    int32_t depth;
+    int32_t split;             /* which split was found, -1: none */
+    int32_t left;              /* first of two children, -1: a leaf */
+    int64_t middle;            /* its rows are divided already: where those of the right begin */
+} ob_node;
+
+/* A row that the tree is grown from. */
+typedef struct {
+    double w;
+    double number;             /* what is learnt: the first output */
+    int32_t row;               /* which one it is */
+    int32_t y;                 /* or its class */
+    int32_t times;             /* as how many rows it counts */
+    int32_t unused;
+} ob_member;
+
+/* A hyperplane; of one term with coefficient 1 it is a cut of a column. */
+typedef struct {
+    double threshold;
+    int64_t first_term;
+    int32_t n_terms;
+    int32_t missing;           /* where rows go that miss a value */
+} ob_split;
+
+typedef struct {
+    double coef;
+    double spread;             /* standard deviation of what coef is multiplied with */
+    int32_t column;
+} ob_term;
+
+/* The best cut that a node has found so far. */
+typedef struct {
+    double left_over;          /* G, and the same with its price */
+    double priced;
+    int32_t kind;              /* what it is a cut of, 0: none yet */
+    int32_t column;
+    int32_t missing;           /* for a column: where missing values are tried */
+    uint32_t last;             /* the last key on the left */
+    uint32_t next;             /* the first one on the right */
+    int64_t n_terms;
+    int32_t *term_column;      /* of a direction */
+    float *term_coef;
+} ob_best;
+
+typedef struct {
+    const ob_forest *f;
+    /* the tree */
+    ob_node *nodes;
+    ob_split *splits;
+    ob_term *terms;
+    int64_t n_nodes, n_splits, n_terms;
+    int64_t room_nodes, room_splits, room_terms;
+    int32_t *open;             /* nodes that can be divided: a stack, or a heap */
+    int64_t n_open, room_open;
+    ob_member *rows;           /* in the order of nodes */
+    int64_t n;
+    double total;              /* weight of all */
+    /* scratch, for the rows of a node */
+    ob_member *aside;
+    uint64_t *keys, *spare;
+    double *values;
+    int32_t *sample;
+    float *along;              /* directions: values of rows */
+    uint8_t *goes_right;
+    /* of a node */
+    double *sums, *left_sums, *right_sums; /* classes, or outputs about the mean */
+    double *mean;              /* of outputs */
+    double impurity, weight;
+    int64_t counted;           /* rows, as they count */
+    int32_t *columns, *swaps;  /* 0 .. p - 1, but for columns that were drawn; how to put them back */
+    int32_t *others, *other_swaps; /* the same for directions, which draw from all columns */
+    int32_t *drawn;
+    float *coefs;              /* of a direction */
+    ob_best best;
+    double *scatter, *moment, *buffer;
+    int failed;                /* no memory */
+} ob_grower;
+
+/* --- random numbers: as in rng.pxd ---------------------------------------------------------- */
+
+static inline uint64_t ob_scramble(uint64_t x) {
+    x ^= x >> 30;
+    x *= 0xBF58476D1CE4E5B9ULL;
+    x ^= x >> 27;
+    x *= 0x94D049BB133111EBULL;
+    x ^= x >> 31;
+    return x;
+}
+
+static inline uint64_t ob_mix(uint64_t key, uint64_t value) {
+    return ob_scramble(key + OB_SUBNODE * (value + 1));
+}
+
+static inline uint64_t ob_child_key(uint64_t key, uint64_t side) {
+    return ob_mix(ob_scramble(key + OB_SUBNODE), side);
+}
+
+/* A whole number from 0 to below - 1 (at most 2^32). */
+static inline int64_t ob_below(uint64_t *state, int64_t below) {
+    *state += OB_SUBNODE;
+    return (int64_t) (((ob_scramble(*state) >> 32) * (uint64_t) below) >> 32);
+}
+
+/* The next of the columns, of which `drawn` were drawn; they stand in front. */
+static inline int32_t ob_draw_column(int32_t *columns, int32_t *swaps, int64_t drawn, int64_t p,
+                                     uint64_t *state) {
+    int64_t at = drawn + ob_below(state, p - drawn);
+    int32_t column = columns[at];
+    columns[at] = columns[drawn];
+    columns[drawn] = column;
+    swaps[drawn] = (int32_t) at;
+    return column;
+}
+
+static inline void ob_put_back(int32_t *columns, const int32_t *swaps, int64_t drawn) {
+    while (drawn-- > 0) {
+        int32_t column = columns[drawn];
+        columns[drawn] = columns[swaps[drawn]];
+        columns[swaps[drawn]] = column;
+    }
+}
+
+/* --- sorting -------------------------------------------------------------------------------- */
+
+static inline void ob_insertion(uint64_t *keys, int64_t n) {
+    for (int64_t i = 1; i < n; i++) {
+        uint64_t key = keys[i];
+        int64_t j = i;
+        for (; j > 0 && keys[j - 1] > key; j--)
+            keys[j] = keys[j - 1];
+        keys[j] = key;
+    }
+}
+
+/* Sorts keys, whose upper halves are `low` to `high`, into `sorted`: by buckets, and then by
+ * insertion, which has little to do within buckets. One that has very many keys is sorted in the
+ * same way, unless they are equal. Keys that are equal in their upper halves must come in the order
+ * of the lower ones. */
+static void ob_sort(uint64_t *keys, uint64_t *sorted, int64_t n, uint32_t low, uint32_t high) {
+    int32_t start[OB_BUCKETS + 1];
+    int32_t largest = 0;
+    int shift = 0;
+    uint32_t most = n < OB_BUCKETS ? (uint32_t) n : OB_BUCKETS;
+    while (((high - low) >> shift) >= most)
+        shift++;
+    int64_t n_buckets = (int64_t) ((high - low) >> shift) + 1;
+    memset(start, 0, (size_t) (n_buckets + 1) * sizeof(int32_t));
+    for (int64_t i = 0; i < n; i++)
+        start[(((uint32_t) (keys[i] >> 32) - low) >> shift) + 1]++;
+    for (int64_t b = 0; b < n_buckets; b++) {
+        largest = start[b + 1] > largest ? start[b + 1] : largest;
+        start[b + 1] += start[b];
+    }
+    for (int64_t i = 0; i < n; i++)
+        sorted[start[((uint32_t) (keys[i] >> 32) - low) >> shift]++] = keys[i];
+    if (shift == 0)
+        return;
+    /* Each start has moved to the end of its bucket. */
+    for (int64_t b = 0, begin = 0; largest > OB_FEW_KEYS && b < n_buckets; begin = start[b++]) {
+        int64_t size = start[b] - begin;
+        if (size <= OB_FEW_KEYS)
+            continue;
+        uint32_t least = UINT32_MAX, last = 0;
+        for (int64_t i = begin; i < start[b]; i++) {
+            uint32_t q = (uint32_t) (sorted[i] >> 32);
+            least = q < least ? q : least;
+            last = q > last ? q : last;
+        }
+        if (least < last) {
+            ob_sort(sorted + begin, keys + begin, size, least, last);
+            memcpy(sorted + begin, keys + begin, (size_t) size * sizeof(uint64_t));
+        }
+    }
+    ob_insertion(sorted, n);
+}
+
+/* Sorts the keys of a node's rows, whose upper halves are `low` to `high`. */
+static void ob_sort_keys(ob_grower *g, int64_t n, uint32_t low, uint32_t high) {
+    if (n <= OB_FEW_KEYS) {
+        ob_insertion(g->keys, n);
+        return;
+    }
+    ob_sort(g->keys, g->spare, n, low, high);
+    uint64_t *sorted = g->spare;
+    g->spare = g->keys;
+    g->keys = sorted;
+}
+
+/* --- scoring -------------------------------------------------------------------------------- */
+
+static inline double ob_number(const ob_forest *f, int64_t row, int64_t output) {
+    return f->number[row * f->n_outputs + output];
+}
+
+static inline double ob_log_term(double x) { return x > 0 ? x * log(x) : 0.0; }
+
+/* Impurity times weight of the node, from its sums. */
+static double ob_node_impurity(ob_grower *g, int64_t begin, int64_t end) {
+    const ob_forest *f = g->f;
+    double found = 0;
+    if (f->criterion == OB_SQUARES) {
+        for (int32_t o = 0; o < f->n_outputs; o++)
+            for (int64_t i = begin; i < end; i++) {
+                double off = ob_number(f, g->rows[i].row, o) - g->mean[o];
+                found += g->rows[i].w * off * off;
+            }
+        return found;
+    }
+    for (int32_t c = 0; c < f->n_classes; c++)
+        found += f->criterion == OB_GINI ? g->sums[c] * g->sums[c] : ob_log_term(g->sums[c]);
+    if (f->criterion == OB_GINI)
+        return g->weight - found / g->weight;
+    return ob_log_term(g->weight) - found;
+}
+
+/* Offers the best cut of sorted keys, whose lower halves are the places of rows in the node. */
+typedef struct {
+    double left_over;
+    uint32_t last, next;
+    int found;
+} ob_cut;
+
+typedef struct {
+    int64_t rows;
+    double least_weight;
+    int64_t least_rows;
+} ob_limits;
+
+static ob_cut ob_scan_gini(ob_grower *g, int64_t begin, int64_t n, const ob_limits *limits) {
+    const ob_member *rows = g->rows + begin;
+    double *left = g->left_sums, *right = g->right_sums;
+    int32_t C = g->f->n_classes;
+    double wl = 0, wr = g->weight, sl = 0, sr = 0, best = -1.0;
+    int64_t rl = 0, rr = limits->rows;
+    ob_cut cut = {0, 0, 0, 0};
+    memset(left, 0, (size_t) C * sizeof(double));
+    memcpy(right, g->sums, (size_t) C * sizeof(double));
+    for (int32_t c = 0; c < C; c++)
+        sr += right[c] * right[c];
+    for (int64_t i = 0; i + 1 < n; i++) {
+        const ob_member *member = &rows[(uint32_t) g->keys[i]];
+        int32_t c = member->y;
+        double v = member->w;
+        sl += v * (2 * left[c] + v);
+        sr -= v * (2 * right[c] - v);
+        left[c] += v;
+        right[c] -= v;
+        wl += v;
+        wr -= v;
+        rl += member->times;
+        uint32_t here = (uint32_t) (g->keys[i] >> 32), next = (uint32_t) (g->keys[i + 1] >> 32);
+        if (here == next)
+            continue;
+        double goodness = (sl * wr + sr * wl) / (wl * wr);
+        if (goodness > best && rl >= limits->least_rows && rr - rl >= limits->least_rows
+            && wl >= limits->least_weight && wr >= limits->least_weight) {
+            best = goodness;
+            cut.last = here;
+            cut.next = next;
+            cut.found = 1;
+        }
+    }
+    cut.left_over = g->weight - best;
+    return cut;
+}
+
+static ob_cut ob_scan_entropy(ob_grower *g, int64_t begin, int64_t n, const ob_limits *limits) {
+    const ob_member *rows = g->rows + begin;
+    double *left = g->left_sums, *right = g->right_sums;
+    int32_t C = g->f->n_classes;
+    double wl = 0, wr = g->weight, best = 0;
+    int64_t rl = 0, rr = limits->rows;
+    ob_cut cut = {0, 0, 0, 0};
+    memset(left, 0, (size_t) C * sizeof(double));
+    memcpy(right, g->sums, (size_t) C * sizeof(double));
+    for (int64_t i = 0; i + 1 < n; i++) {
+        const ob_member *member = &rows[(uint32_t) g->keys[i]];
+        double v = member->w;
+        left[member->y] += v;
+        right[member->y] -= v;
+        wl += v;
+        wr -= v;
+        rl += member->times;
+        uint32_t here = (uint32_t) (g->keys[i] >> 32), next = (uint32_t) (g->keys[i + 1] >> 32);
+        if (here == next || rl < limits->least_rows || rr - rl < limits->least_rows
+            || wl < limits->least_weight || wr < limits->least_weight)
+            continue;
+        double left_over = ob_log_term(wl) + ob_log_term(wr);
+        for (int32_t c = 0; c < C; c++)
+            left_over -= ob_log_term(left[c]) + ob_log_term(right[c]);
+        if (!cut.found || left_over < best) {
+            best = left_over;
+            cut.last = here;
+            cut.next = next;
+            cut.found = 1;
+        }
+    }
+    cut.left_over = best;
+    return cut;
+}
+
+static ob_cut ob_scan_squares(ob_grower *g, int64_t begin, int64_t n, const ob_limits *limits) {
+    const ob_member *rows = g->rows + begin;
+    int32_t m = g->f->n_outputs;
+    double *left = g->left_sums;
+    double wl = 0, wr = g->weight, best = -1.0;
+    int64_t rl = 0, rr = limits->rows;
+    ob_cut cut = {0, 0, 0, 0};
+    memset(left, 0, (size_t) m * sizeof(double));
+    for (int64_t i = 0; i + 1 < n; i++) {
+        const ob_member *member = &rows[(uint32_t) g->keys[i]];
+        double v = member->w, goodness = 0;
+        left[0] += v * (member->number - g->mean[0]);
+        for (int32_t o = 1; o < m; o++)
+            left[o] += v * (ob_number(g->f, member->row, o) - g->mean[o]);
+        wl += v;
+        wr -= v;
+        rl += member->times;
+        uint32_t here = (uint32_t) (g->keys[i] >> 32), next = (uint32_t) (g->keys[i + 1] >> 32);
+        if (here == next)
+            continue;
+        for (int32_t o = 0; o < m; o++) {
+            double other = g->sums[o] - left[o];
+            goodness += left[o] * left[o] * wr + other * other * wl;
+        }
+        goodness /= wl * wr;
+        if (goodness > best && rl >= limits->least_rows && rr - rl >= limits->least_rows
+            && wl >= limits->least_weight && wr >= limits->least_weight) {
+            best = goodness;
+            cut.last = here;
+            cut.next = next;
+            cut.found = 1;
+        }
+    }
+    cut.left_over = g->impurity - best;
+    return cut;
+}
+
+/* Sorts the keys, from `low` to `high`, and offers their best cut; 1 if it can be cut at all, 2 if it is the best. */
+static int ob_offer(ob_grower *g, int64_t begin, int64_t n, int64_t n_terms, uint32_t low,
+                    uint32_t high, ob_best *best) {
+    const ob_forest *f = g->f;
+    ob_limits limits = {g->counted, f->min_leaf_share * g->total, f->min_leaf};
+    ob_cut cut;
+    if (low == high)
+        return 0;
+    ob_sort_keys(g, n, low, high);
+    if (f->criterion == OB_GINI)
+        cut = ob_scan_gini(g, begin, n, &limits);
+    else if (f->criterion == OB_ENTROPY)
+        cut = ob_scan_entropy(g, begin, n, &limits);
+    else
+        cut = ob_scan_squares(g, begin, n, &limits);
+    if (!cut.found)
+        return 0;
+    double priced = cut.left_over * (1.0 + f->price * (double) (n_terms - 1) / (double) g->counted);
+    if (best->kind && priced >= best->priced)
+        return 1;
+    best->left_over = cut.left_over;
+    best->priced = priced;
+    best->last = cut.last;
+    best->next = cut.next;
+    return 2;
+}
+
+/* --- cuts of one column --------------------------------------------------------------------- */
+
+/* Tries the cuts of one column; whether there is one. */
+static int ob_try_column(ob_grower *g, int64_t begin, int64_t n, int32_t column, ob_best *best) {
+    const ob_forest *f = g->f;
+    const int32_t *rank = f->rank + column;
+    int64_t missing = 0;
+    int offered;
+    /* Missing values stand right of all others, UINT32_MAX; ranks begin at 1. */
+    uint32_t low = UINT32_MAX, high = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int32_t r = rank[(int64_t) g->rows[begin + i].row * f->p];
+        uint32_t key = r < 0 ? UINT32_MAX : (uint32_t) r + 1;
+        missing += r < 0;
+        low = key < low ? key : low;
+        high = key > high ? key : high;
+        g->keys[i] = ((uint64_t) key << 32) | (uint64_t) i;
+    }
+    offered = ob_offer(g, begin, n, 1, low, high, best);
+    if (offered == 2) {
+        best->kind = OB_COLUMN;
+        best->column = column;
+        best->missing = missing ? OB_MISSING_RIGHT : OB_STAND_IN;
+    }
+    if (missing == 0 || missing == n)
+        return offered > 0;
+    high = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t key = (uint32_t) (rank[(int64_t) g->rows[begin + i].row * f->p] + 1);
+        high = key > high ? key : high;
+        g->keys[i] = ((uint64_t) key << 32) | (uint64_t) i;
+    }
+    ob_best before = *best;
+    int again = ob_offer(g, begin, n, 1, 0, high, best);
+    if (again == 2 && best->last == 0)
+        *best = before;              /* missing or not: as above, with the sides exchanged */
+    else if (again == 2) {
+        best->kind = OB_COLUMN;
+        best->column = column;
+        best->missing = OB_MISSING_LEFT;
+    }
+    return offered > 0 || again > 0;
+}
+
+/* --- directions ----------------------------------------------------------------------------- */
+
+/* Draws k columns without replacement, in ascending order, into `drawn`. */
+static void ob_draw_columns(ob_grower *g, int64_t k, uint64_t *state) {
+    for (int64_t i = 0; i < k; i++) {
+        int32_t column = ob_draw_column(g->others, g->other_swaps, i, g->f->p, state);
+        int64_t at = i;
+        for (; at > 0 && g->drawn[at - 1] > column; at--)
+            g->drawn[at] = g->drawn[at - 1];
+        g->drawn[at] = column;
+    }
+    ob_put_back(g->others, g->other_swaps, k);
+}
+
+/* S of the columns of a block about their means, weighted; b is the sum of w (x - m) t. */
+OB_VERSIONS static void ob_moments(const double *block, const double *w, const double *t, int64_t n,
+                                   int64_t k, double *S, double *b) {
+    for (int64_t i = 0; i < n; i++) {
+        const double *row = block + i * k;
+        for (int64_t a = 0; a < k; a++) {
+            double v = w[i] * row[a];
+            b[a] += v * t[i];
+            for (int64_t c = 0; c < k; c++)
+                S[a * k + c] += v * row[c];
+        }
+    }
+}
+
+/* Solves (S + ridge diag S) z = b in place of b; whether it can be solved. */
+static int ob_solve(double *S, double *b, int64_t k, double ridge) {
+    for (int64_t a = 0; a < k; a++) {
+        if (S[a * k + a] > 0)
+            S[a * k + a] *= 1.0 + ridge;
+        else {
+            for (int64_t c = 0; c < k; c++)
+                S[a * k + c] = S[c * k + a] = 0;
+            S[a * k + a] = 1;
+            b[a] = 0;
+        }
+    }
+    for (int64_t a = 0; a < k; a++) {
+        for (int64_t c = 0; c <= a; c++) {
+            double v = S[a * k + c];
+            for (int64_t e = 0; e < c; e++)
+                v -= S[a * k + e] * S[c * k + e];
+            if (c == a) {
+                if (!(v > 0))
+                    return 0;
+                S[a * k + a] = sqrt(v);
+            } else
+                S[a * k + c] = v / S[c * k + c];
+        }
+    }
+    for (int64_t a = 0; a < k; a++) {
+        for (int64_t c = 0; c < a; c++)
+            b[a] -= S[a * k + c] * b[c];
+        b[a] /= S[a * k + a];
+    }
+    for (int64_t a = k - 1; a >= 0; a--) {
+        for (int64_t c = a + 1; c < k; c++)
+            b[a] -= S[c * k + a] * b[c];
+        b[a] /= S[a * k + a];
+    }
+    return 1;
+}
+
+/* Values of rows along a direction; the terms of a row are added in their order. Four rows at a time,
+ * so that one sum need not wait for another. */
+static void ob_project_rows(ob_grower *g, int64_t begin, int64_t n, int64_t n_terms) {
+    const ob_forest *f = g->f;
+    const ob_member *rows = g->rows + begin;
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const float *a = f->x + (int64_t) rows[i].row * f->p;
+        const float *b = f->x + (int64_t) rows[i + 1].row * f->p;
+        const float *c = f->x + (int64_t) rows[i + 2].row * f->p;
+        const float *d = f->x + (int64_t) rows[i + 3].row * f->p;
+        float va = 0, vb = 0, vc = 0, vd = 0;
+        for (int64_t k = 0; k < n_terms; k++) {
+            float coef = g->coefs[k];
+            int32_t column = g->drawn[k];
+            va += coef * a[column];
+            vb += coef * b[column];
+            vc += coef * c[column];
+            vd += coef * d[column];
+        }
+        g->along[i] = va;
+        g->along[i + 1] = vb;
+        g->along[i + 2] = vc;
+        g->along[i + 3] = vd;
+    }
+    for (; i < n; i++) {
+        const float *a = f->x + (int64_t) rows[i].row * f->p;
+        float va = 0;
+        for (int64_t k = 0; k < n_terms; k++)
+            va += g->coefs[k] * a[g->drawn[k]];
+        g->along[i] = va;
+    }
+}
+
+/* Picks the rows that a direction is fitted to, what is learnt of them about its mean (t) and their
+ * weights; returns how many, 0 if they tell nothing. */
+static int64_t ob_sample(ob_grower *g, int64_t begin, int64_t n, uint64_t *state, int32_t *sample,
+                         double *t, double *w) {
+    const ob_forest *f = g->f;
+    int32_t a = -1, b = -1;
+    if (f->criterion != OB_SQUARES) {
+        a = g->rows[begin + ob_below(state, n)].y;
+        int64_t at = ob_below(state, n);
+        for (int tries = 0; tries < 64 && g->rows[begin + at].y == a; tries++)
+            at = ob_below(state, n);
+        while (g->rows[begin + at].y == a)
+            at = at + 1 < n ? at + 1 : 0;
+        b = g->rows[begin + at].y;
+    }
+    int64_t most = n < f->direction_rows ? n : f->direction_rows, found = 0;
+    int64_t offset = n > most ? ob_below(state, n) : 0;
+    double weight = 0, first = 0, first_weight = 0;
+    for (int64_t i = 0; i < most; i++) {
+        int64_t at = offset + i * n / most;
+        at = begin + (at < n ? at : at - n);
+        if (f->criterion != OB_SQUARES && g->rows[at].y != a && g->rows[at].y != b)
+            continue;
+        sample[found] = g->rows[at].row;
+        w[found] = g->rows[at].w;
+        if (f->criterion == OB_SQUARES)
+            t[found] = g->rows[at].number - g->mean[0];
+        else {
+            t[found] = g->rows[at].y == a;
+            first_weight += t[found] * w[found];
+        }
+        first += t[found] * w[found];
+        weight += w[found];
+        found++;
+    }
+    if (found < 2 || (f->criterion != OB_SQUARES && !(first_weight > 0 && first_weight < weight)))
+        return 0;
+    for (int64_t i = 0; i < found; i++)
+        t[i] -= first / weight;
+    return found;
+}
+
+/* Fits the direction of the drawn columns; returns its number of terms, which `drawn` and `coefs`
+ * have. */
+static int64_t ob_fit_direction(ob_grower *g, int64_t begin, int64_t n, int64_t k,
+                                uint64_t *state) {
+    const ob_forest *f = g->f;
+    double *t = g->buffer, *w = t + f->direction_rows, *block = w + f->direction_rows;
+    int64_t found = ob_sample(g, begin, n, state, g->sample, t, w);
+    if (found == 0)
+        return 0;
+    double weight = 0, *mean = g->moment;
+    memset(mean, 0, (size_t) k * sizeof(double));
+    for (int64_t i = 0; i < found; i++) {
+        const float *x = f->x + (int64_t) g->sample[i] * f->p;
+        weight += w[i];
+        for (int64_t a = 0; a < k; a++) {
+            block[i * k + a] = x[g->drawn[a]];
+            mean[a] += w[i] * block[i * k + a];
+        }
+    }
+    for (int64_t a = 0; a < k; a++)
+        mean[a] /= weight;
+    for (int64_t i = 0; i < found; i++)
+        for (int64_t a = 0; a < k; a++)
+            block[i * k + a] -= mean[a];
+    memset(g->scatter, 0, (size_t) (k * k) * sizeof(double));
+    memset(g->moment, 0, (size_t) k * sizeof(double));
+    ob_moments(block, w, t, found, k, g->scatter, g->moment);
+    double *size = g->moment + k, largest = 0, longest = 0;
+    for (int64_t a = 0; a < k; a++)
+        size[a] = sqrt(g->scatter[a * k + a]);
+    if (!ob_solve(g->scatter, g->moment, k, f->ridge))
+        return 0;
+    for (int64_t a = 0; a < k; a++) {
+        double reach = fabs(g->moment[a]) * size[a];
+        largest = reach > largest ? reach : largest;
+    }
+    if (!(largest > 0) || largest - largest != 0)
+        return 0;
+    for (int64_t a = 0; a < k; a++) {
+        if (fabs(g->moment[a]) * size[a] < OB_DROPPED * largest)
+            g->moment[a] = 0;
+        longest = fabs(g->moment[a]) > longest ? fabs(g->moment[a]) : longest;
+    }
+    int64_t kept = 0;
+    for (int64_t a = 0; a < k; a++) {
+        float coef = (float) (g->moment[a] / longest);
+        if (coef != 0) {
+            g->drawn[kept] = g->drawn[a];
+            g->coefs[kept++] = coef;
+        }
+    }
+    return kept;
+}
+
+/* Tries the best cut along a direction that was drawn. */
+static void ob_try_direction(ob_grower *g, int64_t begin, int64_t n, uint64_t *state, int cut_already,
+                             ob_best *best) {
+    const ob_forest *f = g->f;
+    int64_t k = 2 + ob_below(state, f->most_terms - 1);
+    if ((double) g->counted < f->rows_per_term * (double) k && cut_already)
+        return;
+    ob_draw_columns(g, k, state);
+    int64_t n_terms = ob_fit_direction(g, begin, n, k, state);
+    if (n_terms == 0)
+        return;
+    ob_project_rows(g, begin, n, n_terms);
+    float low = g->along[0], high = low;
+    for (int64_t i = 1; i < n; i++) {
+        low = g->along[i] < low ? g->along[i] : low;
+        high = g->along[i] > high ? g->along[i] : high;
+    }
+    if (!(high > low) || (double) high - low > 1e300)
+        return;
+    double steps = OB_GRID / ((double) high - low);
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t q = (uint32_t) (((double) g->along[i] - low) * steps);
+        g->keys[i] = ((uint64_t) q << 32) | (uint64_t) i;
+    }
+    uint32_t last = (uint32_t) (((double) high - low) * steps);
+    if (ob_offer(g, begin, n, n_terms, 0, last, best) < 2)
+        return;
+    best->kind = OB_DIRECTION;
+    best->n_terms = n_terms;
+    memcpy(best->term_column, g->drawn, (size_t) n_terms * sizeof(int32_t));
+    memcpy(best->term_coef, g->coefs, (size_t) n_terms * sizeof(float));
+    /* Which side a row is on is kept: canonical values need not be sorted again. */
+    for (int64_t i = 0; i < n; i++)
+        g->goes_right[(uint32_t) g->keys[i]] = (uint32_t) (g->keys[i] >> 32) > best->last;
+}
+
+#endif

@@ -1,0 +1,202 @@
+"""Many trees packed one after another: rows go through all of them in one call."""
+
+from libc.stdlib cimport free, malloc
+
+import numpy as np
+from concurrent.futures import ThreadPoolExecutor
+
+from obliqua._core.base.types cimport View, i32, i64, make_view, u8, view_at
+
+cdef extern from "packed.h" nogil:
+    ctypedef struct ob_step:
+        double threshold
+        i32 child, column
+
+    ctypedef struct ob_packed:
+        const ob_step* steps
+        const i64* node_ptr
+        const i64* plane_ptr
+        const i64* leaf_ptr
+        const i64* term_ptr
+        const i32* term_column
+        const double* coef
+        const u8* side
+        const double* stand_in
+
+    void ob_walk_tree(const ob_packed* f, i64 tree, const double* rows, i64 p, i64 n,
+                      i32* reached)
+
+cdef enum:
+    BLOCK = 64               # rows that go through a tree together
+
+cdef i64 LEAST_WORK = 1 << 16    # rows times trees that are worth a thread
+
+
+cdef class ForestWalker:
+    """The arrays of packed trees, ready to be walked."""
+
+    cdef ob_packed f
+    cdef ob_step* steps
+    cdef object held
+    cdef i64 p
+    cdef readonly i64 n_trees
+    cdef bint numbers
+    cdef const i64[::1] leaf_ptr
+    cdef const i64[::1] level_ptr    # columns of levels: their numbers
+    cdef const double[::1] level
+    cdef const i64[::1] entry_ptr    # classes: what leaves hold
+    cdef const i32[::1] entry_class
+    cdef const double[::1] entry_weight, leaf_weight
+    cdef const double[:, ::1] leaf_mean
+
+    def __cinit__(self, trees, i64 n_features):
+        cdef const i64[::1] node_ptr = trees.node_ptr, plane_ptr = trees.plane_ptr
+        cdef const i64[::1] term_ptr = trees.term_ptr
+        cdef const i32[::1] child = trees.child, column = trees.column
+        cdef const i32[::1] term_column = trees.term_column
+        cdef const double[::1] threshold = trees.threshold, coef = trees.coef
+        cdef const double[::1] stand_in = trees.stand_in
+        cdef const u8[::1] side = trees.missing_side
+        cdef i64 k, n_nodes = child.shape[0]
+        self.held = trees
+        self.p = n_features
+        self.n_trees = node_ptr.shape[0] - 1
+        self.leaf_ptr = trees.leaf_ptr
+        self.leaf_weight = trees.leaf_weight
+        self.numbers = trees.leaf_mean is not None
+        if not self.numbers:
+            self.entry_ptr = trees.entry_ptr
+            self.entry_class, self.entry_weight = trees.entry_class, trees.entry_weight
+        else:
+            self.leaf_mean = trees.leaf_mean
+        self.steps = <ob_step*> malloc(n_nodes * sizeof(ob_step))
+        if self.steps == NULL:
+            raise MemoryError("no room for the steps of a forest")
+        for k in range(n_nodes):
+            self.steps[k].threshold = threshold[k]
+            self.steps[k].child, self.steps[k].column = child[k], column[k]
+        self.f.steps = self.steps
+        self.f.node_ptr, self.f.plane_ptr = &node_ptr[0], &plane_ptr[0]
+        self.f.leaf_ptr, self.f.term_ptr = &self.leaf_ptr[0], &term_ptr[0]
+        self.f.stand_in = &stand_in[0]
+        self.level_ptr, self.level = trees.level_ptr, trees.level
+        self.f.side = NULL
+        if term_column.shape[0]:
+            self.f.term_column, self.f.coef = &term_column[0], &coef[0]
+        for k in range(side.shape[0]):
+            if side[k]:
+                self.f.side = &side[0]
+
+    def __dealloc__(self):
+        free(self.steps)
+
+    cdef void fill_block(self, const View* view, i64 start, i64 n, double* rows) noexcept nogil:
+        """Copies rows, with numbers in the place of levels; a level that is not known counts 0."""
+        cdef i64 r, j, first, end
+        cdef double value
+        for r in range(n):
+            for j in range(self.p):
+                rows[r * self.p + j] = view_at(view, start + r, j)
+        if self.level.shape[0] == 0:
+            return
+        for j in range(self.p):
+            first, end = self.level_ptr[j], self.level_ptr[j + 1]
+            if first == end:
+                continue
+            for r in range(n):
+                value = rows[r * self.p + j]
+                if value != value:
+                    rows[r * self.p + j] = self.level[end - 1]
+                elif value >= 0.0 and value < <double> (end - first - 1):
+                    rows[r * self.p + j] = self.level[first + <i64> value]
+                else:
+                    rows[r * self.p + j] = 0.0
+
+    def apply_range(self, Z, i32[:, ::1] out, first, i64 start, i64 stop):
+        """The node that each row reaches in each tree; `first`: as below."""
+        cdef View view = make_view(Z)
+        cdef i32[BLOCK] reached
+        cdef i64 at, t, r, n, begin = first[0], end = first[1]
+        cdef double* rows = <double*> malloc(BLOCK * self.p * sizeof(double))
+        if rows == NULL:
+            raise MemoryError("no room for a block of rows")
+        with nogil:
+            at = start
+            while at < stop:
+                n = min(<i64> BLOCK, stop - at)
+                self.fill_block(&view, at, n, rows)
+                for t in range(begin, end):
+                    ob_walk_tree(&self.f, t, rows, self.p, n, reached)
+                    for r in range(n):
+                        out[at + r, t - begin] = reached[r]
+                at += n
+            free(rows)
+
+    def add_range(self, Z, double[:, ::1] out, first, i64 start, i64 stop):
+        """Adds what the trees say, in their order: shares of classes, or means.
+
+        `first`: the trees that are asked, from this one to before that one.
+        """
+        cdef View view = make_view(Z)
+        cdef i32[BLOCK] reached
+        cdef i64 at, t, r, n, begin = first[0], end = first[1]
+        cdef double* rows = <double*> malloc(BLOCK * self.p * sizeof(double))
+        if rows == NULL:
+            raise MemoryError("no room for a block of rows")
+        with nogil:
+            at = start
+            while at < stop:
+                n = min(<i64> BLOCK, stop - at)
+                self.fill_block(&view, at, n, rows)
+                for t in range(begin, end):
+                    ob_walk_tree(&self.f, t, rows, self.p, n, reached)
+                    for r in range(n):
+                        self.add_leaf(self.leaf_of(t, reached[r]), &out[at + r, 0])
+                at += n
+            free(rows)
+
+    cdef i64 leaf_of(self, i64 tree, i32 node) noexcept nogil:
+        """The number of a leaf among those of all trees."""
+        return self.leaf_ptr[tree] - 1 - self.steps[self.f.node_ptr[tree] + node].child
+
+    cdef void add_leaf(self, i64 leaf, double* out) noexcept nogil:
+        cdef i64 k
+        if not self.numbers:
+            for k in range(self.entry_ptr[leaf], self.entry_ptr[leaf + 1]):
+                out[self.entry_class[k]] += self.entry_weight[k] / self.leaf_weight[leaf]
+        else:
+            for k in range(self.leaf_mean.shape[1]):
+                out[k] += self.leaf_mean[leaf, k]
+
+    def sums(self, Z, i64 n_columns, int n_threads=1, first=None):
+        """What the trees say of each row, added up."""
+        out = np.zeros((Z.shape[0], n_columns))
+        if first is None:
+            first = (0, self.n_trees)
+        self.shared_out(self.add_range, (first,), Z, out, n_threads)
+        return out
+
+    def apply(self, Z, int n_threads=1, first=None):
+        """The node, within its tree, that each row reaches in each tree."""
+        if first is None:
+            first = (0, self.n_trees)
+        out = np.empty((Z.shape[0], first[1] - first[0]), dtype=np.int32)
+        self.shared_out(self.apply_range, (first,), Z, out, n_threads)
+        return out
+
+    cdef object shared_out(self, work, more, Z, out, int n_threads):
+        """Shares blocks of rows out among threads."""
+        cdef i64 n = Z.shape[0]
+        cdef i64 k, most = max(min(<i64> n_threads, n * self.n_trees // LEAST_WORK), 1)
+        if n == 0:
+            return
+        if most == 1:
+            work(Z, out, *more, 0, n)
+            return
+        ends = [n * k // most for k in range(most + 1)]
+        with ThreadPoolExecutor(most) as pool:
+            shares = [
+                pool.submit(work, Z, out, *more, ends[k], ends[k + 1]) for k in range(most)
+            ]
+        for share in shares:
+            share.result()                   # raises what the thread has raised

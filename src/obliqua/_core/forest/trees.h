@@ -1,0 +1,310 @@
+/* One tree of a forest, from the root to its leaves, without the GIL.
+ *
+ * candidates.h says which cuts a node compares. What is drawn depends on the key of the node and on
+ * what it is drawn for, so that neither threads nor the order of nodes change a tree. Rows stand in
+ * an order of their content (see rows.py), and stay in it within a node: all sums are those of
+ * doubles in that order, hence the same bits.
+ *
+ * The hyperplane that is kept has normals of 24 bits, and its threshold lies between canonical
+ * values, as everywhere.
+ */
+#ifndef OBLIQUA_TREES_H
+#define OBLIQUA_TREES_H
+
+#include "candidates.h"
+
+/* --- nodes ---------------------------------------------------------------------------------- */
+
+static void *ob_grown(void *array, int64_t *room, int64_t wanted, size_t size, int *failed) {
+    if (wanted <= *room)
+        return array;
+    int64_t more = 2 * *room > wanted ? 2 * *room : wanted;
+    void *larger = realloc(array, (size_t) more * size);
+    if (larger == NULL) {
+        *failed = 1;
+        return array;
+    }
+    *room = more;
+    return larger;
+}
+
+#define OB_ROOM(g, array, room, wanted)                                                            \
+    (g)->array = ob_grown((g)->array, &(g)->room, wanted, sizeof(*(g)->array), &(g)->failed)
+
+/* Sums of the rows of a node; whether all are alike. */
+static int ob_sum_node(ob_grower *g, int64_t begin, int64_t end) {
+    const ob_forest *f = g->f;
+    int pure = 1;
+    g->weight = 0;
+    g->counted = 0;
+    if (f->criterion != OB_SQUARES)
+        memset(g->sums, 0, (size_t) f->n_classes * sizeof(double));
+    for (int64_t i = begin; i < end; i++) {
+        const ob_member *member = &g->rows[i];
+        g->weight += member->w;
+        g->counted += member->times;
+        if (f->criterion != OB_SQUARES) {
+            g->sums[member->y] += member->w;
+            pure &= member->y == g->rows[begin].y;
+        }
+    }
+    for (int32_t o = 0; o < f->n_outputs; o++) {
+        double start = ob_number(f, g->rows[begin].row, o), sum = 0;
+        for (int64_t i = begin; i < end; i++) {
+            double off = ob_number(f, g->rows[i].row, o) - start;
+            sum += g->rows[i].w * off;
+            pure &= off == 0;
+        }
+        g->mean[o] = start + sum / g->weight;
+        g->sums[o] = 0;
+        for (int64_t i = begin; i < end; i++)
+            g->sums[o] += g->rows[i].w * (ob_number(f, g->rows[i].row, o) - g->mean[o]);
+    }
+    return pure;
+}
+
+static double ob_midpoint(double below, double above) {
+    double gap = above - below, middle;
+    middle = gap - gap == 0.0 ? below + gap / 2 : below / 2 + above / 2;
+    return middle < above && middle >= below ? middle : below;
+}
+
+/* What a column has at a row: its value, the number of its level, or what stands in for it. */
+static inline double ob_value(const ob_forest *f, int64_t row, int64_t column) {
+    int64_t at = f->source[row] * f->row_stride + column * f->col_stride;
+    double value = f->single ? ((const float *) f->z)[at] : ((const double *) f->z)[at];
+    int64_t first = f->level_ptr[column], end = f->level_ptr[column + 1];
+    if (first < end)
+        return f->level[value == value ? first + (int64_t) value : end - 1];
+    return value == value ? value : f->stand_in[column];
+}
+
+/* Writes the terms of the best direction and finds its threshold between canonical values: those of
+ * the largest row on the left and the least on the right. Rounding may have made them change places;
+ * then what is not above the largest goes left. Whether both sides have rows enough. */
+static int ob_place_direction(ob_grower *g, int64_t begin, int64_t n, const ob_best *best,
+                              ob_split *split) {
+    const ob_forest *f = g->f;
+    double largest = -INFINITY, least = INFINITY;
+    double *values = g->values;
+    memset(values, 0, (size_t) n * sizeof(double));
+    for (int64_t a = 0; a < best->n_terms; a++) {
+        int32_t column = best->term_column[a];
+        double coef = ldexp(best->term_coef[a], -f->exponent[column]);
+        double start = coef * ob_value(f, g->rows[begin].row, column), first = 0, second = 0;
+        for (int64_t i = 0; i < n; i++) {
+            double v = coef * ob_value(f, g->rows[begin + i].row, column), off = v - start;
+            values[i] += v;
+            first += g->rows[begin + i].w * off;
+            second += g->rows[begin + i].w * off * off;
+        }
+        second = (second - first * (first / g->weight)) / g->weight;
+        ob_term term = {coef, second > 0 ? sqrt(second) / fabs(coef) : 0.0, column};
+        g->terms[split->first_term + a] = term;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (g->goes_right[i])
+            least = values[i] < least ? values[i] : least;
+        else
+            largest = values[i] > largest ? values[i] : largest;
+    }
+    if (!(largest - largest == 0 && least - least == 0))
+        return 0;
+    split->threshold = largest < least ? ob_midpoint(largest, least) : largest;
+    int64_t rows = 0;
+    double weight = 0;
+    for (int64_t i = 0; i < n; i++) {
+        g->goes_right[i] = values[i] > split->threshold;
+        rows += g->goes_right[i] ? g->rows[begin + i].times : 0;
+        weight += g->goes_right[i] ? g->rows[begin + i].w : 0;
+    }
+    double least_weight = f->min_leaf_share * g->total;
+    return rows > 0 && rows < g->counted && rows >= f->min_leaf && g->counted - rows >= f->min_leaf
+           && weight >= least_weight && g->weight - weight >= least_weight;
+}
+
+/* Writes a cut of one column. */
+static void ob_place_column(ob_grower *g, int64_t begin, int64_t n, const ob_best *best,
+                            ob_split *split) {
+    const ob_forest *f = g->f;
+    int32_t column = best->column;
+    ob_term term = {1.0, NAN, column};
+    double weight = 0, below = 0, above = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int32_t r = f->rank[(int64_t) g->rows[begin + i].row * f->p + column];
+        uint32_t key = (uint32_t) r + 1;         /* 0 where it is missing */
+        if (r < 0 && best->missing == OB_MISSING_RIGHT)
+            key = UINT32_MAX;
+        g->goes_right[i] = key > best->last;
+        weight += g->goes_right[i] ? g->rows[begin + i].w : 0;
+        if (key == best->last)
+            below = ob_value(f, g->rows[begin + i].row, column);
+        if (key == best->next)
+            above = ob_value(f, g->rows[begin + i].row, column);
+    }
+    split->missing = best->missing;
+    if (best->missing == OB_STAND_IN && f->has_missing[column])
+        split->missing = weight > g->weight - weight ? OB_MISSING_RIGHT : OB_MISSING_LEFT;
+    if (best->next == UINT32_MAX)                /* nothing but whether the value is there */
+        term.coef = 0;
+    else
+        split->threshold = ob_midpoint(below, above);
+    g->terms[split->first_term] = term;
+}
+
+/* The best cut of a node's rows; whether there is one that is worth it. */
+static int ob_search(ob_grower *g, const ob_node *node, int64_t n_oblique) {
+    const ob_forest *f = g->f;
+    ob_best *best = &g->best;
+    int64_t begin = node->begin, n = node->end - begin, n_drawn = 0;
+    double enough = g->impurity * (1.0 - OB_NO_GAIN);
+    uint64_t state = ob_mix(node->key, 1);
+    int cut = 0;
+    best->kind = OB_NO_CUT;
+    for (; n_drawn < f->p && (n_drawn < f->n_axis || (!cut && f->n_axis > 0)); n_drawn++) {
+        int32_t column = ob_draw_column(g->columns, g->swaps, n_drawn, f->p, &state);
+        cut |= ob_try_column(g, begin, n, column, best);
+    }
+    for (int64_t d = 0; d < n_oblique && f->most_terms > 1; d++) {
+        uint64_t own = ob_mix(node->key, 2 + (uint64_t) d);
+        ob_try_direction(g, begin, n, &own, cut, best);
+    }
+    for (; n_drawn < f->p && !(best->kind && best->priced < enough); n_drawn++) {
+        int32_t column = ob_draw_column(g->columns, g->swaps, n_drawn, f->p, &state);
+        ob_try_column(g, begin, n, column, best);
+    }
+    ob_put_back(g->columns, g->swaps, n_drawn);
+    return best->kind && best->priced < enough
+           && (g->impurity - best->left_over) / g->total >= f->min_decrease;
+}
+
+/* Makes room for one more split and its terms, or those of a direction; whether there is any. */
+static int ob_make_room(ob_grower *g) {
+    OB_ROOM(g, splits, room_splits, g->n_splits + 1);
+    OB_ROOM(g, terms, room_terms, g->n_terms + (g->f->most_terms > 1 ? g->f->most_terms : 1));
+    OB_ROOM(g, nodes, room_nodes, g->n_nodes + 2);
+    OB_ROOM(g, open, room_open, g->n_open + 2);
+    return !g->failed;
+}
+
+/* Divides the rows of a node as `goes_right` says; both sides keep their order. */
+static int64_t ob_divide(ob_grower *g, int64_t begin, int64_t n) {
+    ob_member *rows = g->rows + begin;
+    int64_t left = 0, right = 0;
+    for (int64_t i = 0; i < n; i++) {            /* both are written, and one stays */
+        ob_member member = rows[i];
+        int goes = g->goes_right[i];
+        rows[left] = member;
+        g->aside[right] = member;
+        left += !goes;
+        right += goes;
+    }
+    memcpy(rows + left, g->aside, (size_t) right * sizeof(ob_member));
+    return begin + left;
+}
+
+/* Looks for the split of a node, and divides its rows; whether there is one. */
+static int ob_find_split(ob_grower *g, int32_t at) {
+    const ob_forest *f = g->f;
+    ob_node *node = &g->nodes[at];
+    int64_t begin = node->begin, n = node->end - begin;
+    int pure = ob_sum_node(g, begin, node->end);
+    if (pure || n < 2 || (f->max_depth >= 0 && node->depth >= f->max_depth)
+        || g->counted < f->min_split || g->counted < 2 * f->min_leaf
+        || g->weight < 2 * f->min_leaf_share * g->total)
+        return 0;
+    g->impurity = ob_node_impurity(g, begin, node->end);
+    if (!ob_search(g, node, f->n_oblique))
+        return 0;
+    ob_split split = {0, g->n_terms, 1, OB_STAND_IN};
+    if (g->best.kind == OB_DIRECTION && !ob_place_direction(g, begin, n, &g->best, &split)
+        && !ob_search(g, node, 0))               /* rows that floats tell apart, and sums do not */
+        return 0;
+    if (g->best.kind != OB_DIRECTION)
+        ob_place_column(g, begin, n, &g->best, &split);
+    else
+        split.n_terms = (int32_t) g->best.n_terms;
+    g->n_terms += split.n_terms;
+    g->splits[g->n_splits] = split;
+    node->split = (int32_t) g->n_splits++;
+    node->decrease = g->impurity - g->best.left_over;
+    node->middle = ob_divide(g, begin, n);
+    return 1;
+}
+
+/* Whether the node a is divided before the node b: the larger decrease first, then the older. */
+static inline int ob_sooner(const ob_grower *g, int32_t a, int32_t b) {
+    double one = g->nodes[a].decrease, other = g->nodes[b].decrease;
+    return one != other ? one > other : a < b;
+}
+
+/* Adds a node; if it can be divided it waits for that: in a stack, or a heap with a limit on
+ * leaves. */
+static void ob_add_node(ob_grower *g, int64_t begin, int64_t end, int32_t depth, uint64_t key) {
+    int32_t at = (int32_t) g->n_nodes++;
+    ob_node node = {begin, end, key, 0.0, depth, -1, -1, begin};
+    g->nodes[at] = node;
+    if (!ob_find_split(g, at))
+        return;
+    int64_t place = g->n_open++;
+    g->open[place] = at;
+    if (g->f->max_leaves < 0)
+        return;
+    while (place > 0 && ob_sooner(g, at, g->open[(place - 1) / 2])) {
+        g->open[place] = g->open[(place - 1) / 2];
+        place = (place - 1) / 2;
+    }
+    g->open[place] = at;
+}
+
+static int32_t ob_next_node(ob_grower *g) {
+    if (g->f->max_leaves < 0)
+        return g->open[--g->n_open];
+    int32_t first = g->open[0], moved = g->open[--g->n_open];
+    int64_t place = 0, below;
+    while ((below = 2 * place + 1) < g->n_open) {
+        if (below + 1 < g->n_open && ob_sooner(g, g->open[below + 1], g->open[below]))
+            below++;
+        if (!ob_sooner(g, g->open[below], moved))
+            break;
+        g->open[place] = g->open[below];
+        place = below;
+    }
+    g->open[place] = moved;
+    return first;
+}
+
+/* Grows the tree of the rows that `row`, `times` and `w` have; 0 if there is no memory. */
+static int ob_grow_tree(ob_grower *g, uint64_t key) {
+    const ob_forest *f = g->f;
+    int64_t n_leaves = 1;
+    g->n_nodes = g->n_splits = g->n_terms = g->n_open = 0;
+    g->failed = 0;
+    g->total = 0;
+    for (int64_t i = 0; i < g->n; i++) {
+        g->total += g->rows[i].w;
+        if (f->criterion == OB_SQUARES)
+            g->rows[i].number = ob_number(f, g->rows[i].row, 0);
+        else
+            g->rows[i].y = f->y[g->rows[i].row];
+    }
+    if (!ob_make_room(g))
+        return 0;
+    ob_add_node(g, 0, g->n, 0, key);
+    while (g->n_open > 0 && (f->max_leaves < 0 || n_leaves < f->max_leaves)) {
+        int32_t at = ob_next_node(g);
+        ob_node node = g->nodes[at];
+        g->nodes[at].left = (int32_t) g->n_nodes;
+        /* The room of two nodes, and of one split at a time. */
+        if (!ob_make_room(g))
+            return 0;
+        ob_add_node(g, node.begin, node.middle, node.depth + 1, ob_child_key(node.key, 0));
+        if (!ob_make_room(g))
+            return 0;
+        ob_add_node(g, node.middle, node.end, node.depth + 1, ob_child_key(node.key, 1));
+        n_leaves++;
+    }
+    return 1;
+}
+
+#endif

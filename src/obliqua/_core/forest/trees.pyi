@@ -1,0 +1,32 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from obliqua._typing import FloatArray, Int32Array, Int64Array, UInt8Array
+
+def draw_counts(
+    keys: NDArray[np.uint64],
+    pieces: Int64Array,
+    means: FloatArray,
+    key: int,
+    counts: FloatArray,
+    times: Int32Array,
+    drawn: UInt8Array,
+) -> None: ...
+def draw_share(
+    keys: NDArray[np.uint64],
+    pieces: Int64Array,
+    share: float,
+    key: int,
+    times: Int32Array,
+    drawn: UInt8Array,
+) -> None: ...
+
+class ForestData:
+    numbers: bool
+    def __init__(self, columns: Any, target: Any, rules: dict[str, Any]) -> None: ...
+
+class TreeGrower:
+    def __init__(self, data: ForestData) -> None: ...
+    def grow(self, weights: FloatArray, times: Int32Array, key: int) -> dict[str, Any]: ...

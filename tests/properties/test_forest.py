@@ -1,0 +1,210 @@
+"""Trees of a forest against their slow twin, and packed trees against trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from obliqua._core.forest.trees import ForestData, TreeGrower
+from obliqua.data.problem import Problem, encode, encode_numbers
+from obliqua.data.table import read_table
+from obliqua.data.target import Numbers
+from obliqua.forest import ForestRules, Sampling, forest_rows, grow_forest
+from obliqua.forest.growing import CRITERIA
+from obliqua.forest.rows import SHRINK
+from problems import COLUMNS, ORDINARY, WEIGHTS, examples, lay_out
+from reference import crimcoord
+from reference import forest as twin
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def table(rng: np.random.Generator, n: int) -> tuple[np.ndarray, list[int]]:
+    """Columns with ties, gaps and duplicates, some of them of levels, and some of them wild."""
+    p = int(rng.integers(1, 7))
+    kinds = COLUMNS if rng.random() < 0.3 else ORDINARY
+    dtype = np.dtype(rng.choice(["f4", "f8"]))
+    X = np.empty((n, p), dtype=dtype)
+    levels = []
+    for j in range(p):
+        k = rng.integers(0, 65, n)
+        chance = rng.random()
+        if chance < 0.25:
+            levels.append(j)
+            X[:, j] = k % rng.integers(1, 6)
+        elif chance < 0.5:
+            X[:, j] = rng.normal(size=n) * 10.0 ** rng.integers(-3, 4)
+        else:
+            X[:, j] = kinds[rng.integers(len(kinds))](k, dtype)
+    X[rng.random((n, p)) < rng.choice([0.0, 0.0, 0.1, 0.5], p)] = np.nan
+    if rng.random() < 0.3:
+        X = X[rng.integers(0, max(n // 3, 1), n)]
+    return lay_out(X, str(rng.choice(["C", "F", "rows", "reversed"]))), levels
+
+
+def problem(seed: int, numbers: bool) -> tuple[Problem, np.random.Generator]:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 60))
+    X, levels = table(rng, n)
+    read = read_table(X, levels or None, None, True)
+    weights = None
+    if rng.random() < 0.5:
+        weights = rng.choice(WEIGHTS[str(rng.choice(list(WEIGHTS)))], n)
+        weights[0] = max(weights[0], 1.0)
+    score = np.nan_to_num(np.asarray(X, dtype=float)).clip(-5, 5).sum(axis=1) + rng.normal(size=n)
+    if numbers:
+        y = np.round(score[:, None] * rng.normal(size=(1, rng.integers(1, 4))), rng.integers(0, 9))
+        return encode_numbers(read, y * 10.0 ** rng.integers(-9, 10), sample_weight=weights), rng
+    n_classes = int(rng.integers(1, 6))
+    y = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
+    return encode(read, y, n_classes, sample_weight=weights), rng
+
+
+def forest(seed: int, numbers: bool) -> tuple[Sampling, ForestRules]:
+    """How rows are drawn, and rules, of all kinds."""
+    data, rng = problem(seed, numbers)
+    rows = forest_rows(data)
+    p = data.n_features
+    replace = bool(rng.random() < 0.6)
+    size = float(rng.choice([1, len(rows.source), 2 * data.n_rows, 40 * data.n_rows]))
+    share = float(rng.choice([0.02, 0.6, 1.0]))
+    sampling = Sampling(
+        rows,
+        key=int(rng.integers(2**63)),
+        replace=replace,
+        size=size if replace else share,
+        balanced=not numbers and bool(rng.random() < 0.25),
+    )
+    return sampling, ForestRules(
+        criterion="squared_error" if numbers else str(rng.choice(["gini", "entropy"])),
+        n_classes=0 if numbers else data.n_classes,
+        n_axis=int(rng.integers(0, p + 1)),
+        n_oblique=int(rng.integers(0, 4)),
+        most_terms=int(rng.integers(1, p + 1)),
+        rows_per_term=float(rng.choice([0.0, 1.0, 3.0])),
+        direction_rows=int(rng.choice([2, 7, 256])),
+        price=float(rng.choice([0.0, 1.0])),
+        max_depth=int(rng.choice([-1, -1, 2])),
+        min_split=int(rng.choice([2, 2, 5])),
+        min_leaf=int(rng.choice([1, 1, 3])),
+        max_leaves=int(rng.choice([-1, -1, 2, 5])),
+        min_leaf_share=float(rng.choice([0.0, 0.0, 0.1])),
+        min_decrease=float(rng.choice([0.0, 0.0, 0.05])),
+    )
+
+
+def grown(sampling: Sampling, rules: ForestRules, tree: int) -> dict[str, Any]:
+    """The arrays of one tree, from the compiled code."""
+    settings = vars(rules) | {"criterion": CRITERIA[rules.criterion]}
+    data = ForestData(sampling.rows, sampling.rows.target, settings)
+    return TreeGrower(data).grow(*sampling.of_tree(tree), sampling.tree_key(tree))
+
+
+def assert_same_bits(found: Any, wanted: Any, name: str = "") -> None:
+    wanted = np.array(wanted, dtype=found.dtype).reshape(found.shape)
+    bits = f"u{found.itemsize}"
+    np.testing.assert_array_equal(found.view(bits), wanted.view(bits), name)
+
+
+@examples(400)
+@given(seeds, st.booleans())
+def test_a_tree_is_that_of_its_twin_bit_for_bit(seed: int, numbers: bool) -> None:
+    sampling, rules = forest(seed, numbers)
+    number = seed % 3
+    found, wanted = grown(sampling, rules, number), twin.grown(sampling, rules, number)
+    assert found.keys() == wanted.keys()
+    for name, array in found.items():
+        assert_same_bits(array, wanted[name], name)
+
+
+@examples(200)
+@given(seeds)
+def test_the_rows_of_a_tree_are_those_of_its_twin(seed: int) -> None:
+    sampling, _ = forest(seed, False)
+    weights, times, drawn = twin.sample(sampling, 3)
+    found = sampling.of_tree(3)
+    assert_same_bits(found[0], weights)
+    assert_same_bits(found[1], times)
+    # A row is out of bag if none of its pieces is drawn; equal rows have theirs one after another.
+    rows = sampling.rows
+    left = {
+        group: drawn[end - n : end]
+        for group, (n, end) in enumerate(
+            zip(rows.pieces.tolist(), np.cumsum(rows.pieces).tolist(), strict=True)
+        )
+    }
+    out = []
+    for group, count in zip(rows.group.tolist(), rows.count.tolist(), strict=True):
+        mine, left[group] = left[group][:count], left[group][count:]
+        out.append(not any(mine))
+    np.testing.assert_array_equal(sampling.out_of_bag(3), out)
+
+
+@examples(100)
+@given(seeds, st.booleans())
+def test_levels_have_the_numbers_of_their_definition(seed: int, numbers: bool) -> None:
+    found, _ = problem(seed, numbers)
+    rows = forest_rows(found)
+    weights = np.ones(found.n_rows) if found.weights is None else found.weights.astype(float)
+    for column in np.flatnonzero(found.n_levels).tolist():
+        codes = np.asarray(found.Z[:, column], dtype=float)
+        n_levels = int(found.n_levels[column])
+        place = np.where(np.isnan(codes), n_levels, codes).astype(int)
+        counted = np.bincount(place, weights * found.row_unit, n_levels + 1)
+        if isinstance(found.target, Numbers):
+            y = found.target.values[:, 0]
+            off = y - np.average(y, weights=weights)
+            sums = np.bincount(place, weights * found.row_unit * off, n_levels + 1)
+            expected = sums / (counted + SHRINK)
+        else:
+            counts = np.zeros((n_levels + 1, found.n_classes))
+            np.add.at(counts, (place, found.y), weights)
+            if not crimcoord.distinct_top(counts):
+                continue
+            expected = crimcoord.from_counts(counts) * counted / (counted + SHRINK)
+        got = rows.level[rows.level_ptr[column] : rows.level_ptr[column + 1]]
+        size = np.abs(expected).max() + (1e-8 * np.abs(y).max() if numbers else 0.0)
+        if not numbers and np.sign(got @ expected) < 0:
+            expected = -expected  # of several classes either sign is right
+        np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6 * size)
+
+
+@examples(200)
+@given(seeds, st.booleans())
+def test_packed_trees_are_trees(seed: int, numbers: bool) -> None:
+    sampling, rules = forest(seed, numbers)
+    packed = grow_forest(sampling, rules, 0, 3, n_threads=2)
+    rng = np.random.default_rng(seed)
+    Z = np.array(sampling.rows.Z)[rng.integers(0, len(sampling.rows.Z), 40)]
+    Z[rng.random(Z.shape) < 0.1] = np.nan  # also where the fit had none
+    coded = np.diff(sampling.rows.level_ptr) > 0
+    Z[:, coded] = rng.integers(-1, 7, Z[:, coded].shape)  # also levels that nobody has seen
+    leaves = packed.apply(Z)
+    sums = np.zeros((len(Z), packed.n_classes or packed.n_outputs))
+    for number, tree in enumerate(packed):
+        tree.validate()
+        np.testing.assert_array_equal(leaves[:, number], tree.apply(Z))
+        stats = tree.stats[leaves[:, number]]
+        sums += stats[:, 1:-1] if numbers else stats / stats.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(packed.sums(Z), sums, rtol=1e-12)
+    assert packed.changed(lambda tree: tree) == packed
+
+
+@examples(100)
+@given(seeds, st.booleans())
+def test_rows_reach_the_leaf_that_has_counted_them(seed: int, numbers: bool) -> None:
+    sampling, rules = forest(seed, numbers)
+    packed = grow_forest(sampling, rules, 0, 2, n_threads=1)
+    Z = np.array(sampling.rows.Z)[sampling.rows.source]
+    for number, leaves in enumerate(packed.apply(Z).T):
+        weights, times = sampling.of_tree(number)
+        tree = packed[number]
+        counted = np.bincount(leaves, times, tree.n_nodes)
+        np.testing.assert_array_equal(counted[tree.is_leaf], tree.n_samples[tree.is_leaf])
+        weighed = np.bincount(leaves, weights * sampling.unit, tree.n_nodes)[tree.is_leaf]
+        stats = tree.stats[tree.is_leaf]
+        kept = stats[:, 0] if numbers else stats.sum(axis=1)
+        np.testing.assert_allclose(weighed, kept, rtol=1e-9)

@@ -1,0 +1,673 @@
+"""Twin of one tree of a forest: what is drawn, which cuts a node compares, and how it divides.
+
+Everything is written out over lists of rows, one candidate after the other, without keys that are
+sorted by buckets, arrays of scratch or a heap. Sums are added one by one and in the order of the
+rows, for every bit of a tree depends on that. (`sum` of Python is more exact, hence not used.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from obliqua.forest import ForestRows, ForestRules, Sampling
+from reference.search import midpoint
+
+MASK = 2**64 - 1
+GOLDEN = 0x9E3779B97F4A7C15
+GRID = 2.0**30  # steps along a direction
+NO_GAIN = 1e-12
+DROPPED = 1e-6
+STAND_IN, LEFT, RIGHT = 0, 1, 2  # where rows go that miss a value
+
+# --- random numbers ---------------------------------------------------------------------------
+
+
+def scramble(x: int) -> int:
+    x ^= x >> 30
+    x = x * 0xBF58476D1CE4E5B9 & MASK
+    x ^= x >> 27
+    x = x * 0x94D049BB133111EB & MASK
+    return x ^ x >> 31
+
+
+def mix(key: int, value: int) -> int:
+    return scramble((key + GOLDEN * (value + 1)) & MASK)
+
+
+def child_key(key: int, side: int) -> int:
+    return mix(scramble((key + GOLDEN) & MASK), side)
+
+
+class Stream:
+    """Random numbers one after another."""
+
+    def __init__(self, state: int) -> None:
+        self.state = state
+
+    def below(self, n: int) -> int:
+        self.state = (self.state + GOLDEN) & MASK
+        return ((scramble(self.state) >> 32) * n) >> 32
+
+    def columns(self, p: int) -> Iterable[int]:
+        """All columns in a random order; a number is drawn for each one that is asked for."""
+        left = list(range(p))
+        for drawn in range(p):
+            at = drawn + self.below(p - drawn)
+            left[drawn], left[at] = left[at], left[drawn]
+            yield left[drawn]
+
+
+# --- samples ----------------------------------------------------------------------------------
+
+
+def uniform(bits: int) -> float:
+    return (bits >> 11) / 2.0**53
+
+
+def poisson(u: float, mean: float) -> int:
+    """The smallest k whose cumulative probability is above u, as far as doubles tell."""
+    term = below = math.exp(-mean)
+    k = 0
+    while u >= below:
+        k += 1
+        term *= mean / k
+        if k > mean and below + term == below:
+            break
+        below += term
+    return k
+
+
+def sample(sampling: Sampling, tree: int) -> tuple[list[float], list[int], list[bool]]:
+    """What each row weighs, as how many rows it counts, and which pieces of rows are drawn."""
+    rows = sampling.rows
+    key = child_key(child_key(sampling.key, tree), 0)
+    pieces, keys = rows.pieces.tolist(), rows.keys.tolist()
+    weights = rows.weights.tolist()
+    drawn: list[int] = []
+    nearness: list[float] = []
+    mean = (rows.weights / rows.pieces * (sampling.size / rows.weights.sum())).tolist()
+    for i, own_key in enumerate(keys):
+        for piece in range(pieces[i]):
+            own = mix(mix(key, own_key), piece)
+            if not sampling.replace:
+                drawn.append(int(sampling.size >= 1.0 or uniform(own) < sampling.size))
+                nearness.append(-uniform(own))
+                continue
+            n_parts = 1 + int(mean[i] / 16.0)
+            parts = [own, *(mix(own, part) for part in range(1, n_parts))]
+            drawn.append(sum(poisson(uniform(bits), mean[i] / n_parts) for bits in parts))
+            nearness.append(max(map(uniform, parts)))
+    if not any(drawn):
+        drawn[nearness.index(max(nearness))] = 1
+    found, times = [], []
+    ends = np.cumsum(rows.pieces).tolist()
+    for i, end in enumerate(ends):
+        mine = drawn[end - pieces[i] : end]
+        times.append(sum(count > 0 for count in mine))
+        share = float(sum(mine)) if sampling.replace else weights[i] * (times[i] / pieces[i])
+        found.append(share)
+    if sampling.balanced:
+        found = balanced(found, rows.target.tolist())
+    return found, times, [count > 0 for count in drawn]
+
+
+def balanced(weights: list[float], y: list[int]) -> list[float]:
+    """All classes that are there weigh the same."""
+    total = dict.fromkeys(y, 0.0)
+    for w, c in zip(weights, y, strict=True):
+        total[c] += w
+    there = [c for c in total if total[c] > 0]
+    whole = float(np.sum(np.array(weights)))
+    return [
+        w * (whole / (len(there) * total[c])) if w else 0.0
+        for w, c in zip(weights, y, strict=True)
+    ]
+
+
+# --- a node -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Row:
+    """A row of the sample."""
+
+    number: int  # among the rows of the forest
+    w: float
+    times: int
+    y: int  # its class
+    values: list[float]  # or its numbers
+
+
+@dataclass
+class Term:
+    """A term of a hyperplane."""
+
+    column: int
+    coef: float
+    spread: float = math.nan
+
+
+@dataclass
+class Candidate:
+    """A cut: which rows of the node go right, and what it leaves over."""
+
+    left_over: float
+    priced: float
+    right: list[bool]
+    place: Callable[[list[bool]], tuple[list[Term], float, int, list[bool]] | None]
+
+
+@dataclass
+class Node:
+    rows: list[Row]
+    key: int
+    depth: int
+    decrease: float = 0.0
+    terms: list[Term] = field(default_factory=list)
+    threshold: float = 0.0
+    missing: int = STAND_IN
+    sides: tuple[list[Row], list[Row]] | None = None  # if it can be divided
+    children: tuple[Node, Node] | None = None  # if it is
+
+
+def total(numbers: Iterable[float]) -> float:
+    """Their sum, added one by one."""
+    found = 0.0
+    for number in numbers:
+        found += number
+    return found
+
+
+def log_term(x: float) -> float:
+    return x * math.log(x) if x > 0 else 0.0
+
+
+def canonical_values(rows: ForestRows) -> NDArray[np.float64]:
+    """Values, numbers of levels (the last for what is missing), and what stands in for numbers."""
+    found = np.asarray(rows.Z, dtype=np.float64)[rows.source]
+    for column, stand_in in enumerate(rows.stand_in):
+        numbers = rows.level[rows.level_ptr[column] : rows.level_ptr[column + 1]]
+        for i, value in enumerate(found[:, column].tolist()):
+            if len(numbers):
+                found[i, column] = numbers[-1 if math.isnan(value) else int(value)]
+            elif math.isnan(value):
+                found[i, column] = stand_in
+    return found
+
+
+class Grower:
+    """Grows one tree from a sample."""
+
+    def __init__(
+        self,
+        rows: ForestRows,
+        rules: ForestRules,
+        weights: Sequence[float],
+        times: Sequence[int],
+    ) -> None:
+        self.f, self.rules = rows, rules
+        self.values = canonical_values(rows)
+        self.rank, self.x = rows.rank.tolist(), rows.x
+        self.p = len(rows.stand_in)
+        classes = rules.n_classes > 0
+        target = rows.target.tolist()
+        self.rows = [
+            Row(i, w, t, target[i] if classes else 0, [] if classes else target[i])
+            for i, (w, t) in enumerate(zip(weights, times, strict=True))
+            if t > 0
+        ]
+        self.total = total(row.w for row in self.rows)
+
+    def grow(self, key: int) -> Node:
+        """The node with the largest decrease is divided first, of equals the older one."""
+        root = Node(self.rows, key, 0)
+        self.find_split(root)
+        nodes, n_leaves = [root], 1
+        while self.rules.max_leaves < 0 or n_leaves < self.rules.max_leaves:
+            ready = [node for node in nodes if node.sides and not node.children]
+            if not ready:
+                break
+            node = max(ready, key=lambda node: node.decrease)
+            assert node.sides is not None
+            left, right = node.sides
+            node.children = (
+                Node(left, child_key(node.key, 0), node.depth + 1),
+                Node(right, child_key(node.key, 1), node.depth + 1),
+            )
+            for child in node.children:
+                self.find_split(child)
+                nodes.append(child)
+            n_leaves += 1
+        return root
+
+    # --- sums of a node
+
+    def sum_up(self, rows: list[Row]) -> bool:
+        """Whether all rows of the node are alike."""
+        rules = self.rules
+        self.here = rows
+        self.weight = total(row.w for row in rows)
+        self.counted = sum(row.times for row in rows)
+        if rules.n_classes:
+            self.sums = [
+                total(row.w for row in rows if row.y == c) for c in range(rules.n_classes)
+            ]
+            return len({row.y for row in rows}) == 1
+        self.mean, self.sums = [], []
+        for o in range(len(rows[0].values)):
+            start = rows[0].values[o]
+            off = total(row.w * (row.values[o] - start) for row in rows)
+            self.mean.append(start + off / self.weight)
+            self.sums.append(total(row.w * (row.values[o] - self.mean[o]) for row in rows))
+        return all(row.values == rows[0].values for row in rows)
+
+    def node_impurity(self) -> float:
+        """Impurity times weight."""
+        if self.rules.criterion == "gini":
+            return self.weight - total(s * s for s in self.sums) / self.weight
+        if self.rules.criterion == "entropy":
+            return log_term(self.weight) - total(map(log_term, self.sums))
+        return total(
+            row.w * (row.values[o] - self.mean[o]) * (row.values[o] - self.mean[o])
+            for o in range(len(self.mean))
+            for row in self.here
+        )
+
+    # --- the best cut along some keys
+
+    def cut(self, keys: Sequence[int]) -> tuple[float, int, int] | None:
+        """What the best cut leaves over, and the keys on both sides of it."""
+        rules, order = self.rules, sorted(range(len(keys)), key=lambda i: keys[i])
+        least = rules.min_leaf_share * self.total
+        wl, wr, rl = 0.0, self.weight, 0
+        step = {"gini": self.gini, "entropy": self.entropy, "squared_error": self.squares}
+        left_over_after = step[rules.criterion]()
+        best = None
+        for i, at in enumerate(order[:-1]):
+            row = self.here[at]
+            wl, wr, rl = wl + row.w, wr - row.w, rl + row.times
+            goodness = left_over_after(row, wl, wr)
+            here, after = keys[at], keys[order[i + 1]]
+            if here == after or min(rl, self.counted - rl) < rules.min_leaf:
+                continue
+            if min(wl, wr) >= least and (best is None or goodness > best[0]):
+                best = goodness, here, after
+        if best is None:
+            return None
+        whole = {"gini": self.weight, "entropy": 0.0, "squared_error": self.impurity}
+        return whole[rules.criterion] - best[0], best[1], best[2]
+
+    def gini(self) -> Callable[[Row, float, float], float]:
+        left, right = [0.0] * len(self.sums), list(self.sums)
+        squares = [0.0, total(s * s for s in self.sums)]
+
+        def add(row: Row, wl: float, wr: float) -> float:
+            squares[0] += row.w * (2 * left[row.y] + row.w)
+            squares[1] -= row.w * (2 * right[row.y] - row.w)
+            left[row.y] += row.w
+            right[row.y] -= row.w
+            return (squares[0] * wr + squares[1] * wl) / (wl * wr)
+
+        return add
+
+    def entropy(self) -> Callable[[Row, float, float], float]:
+        left, right = [0.0] * len(self.sums), list(self.sums)
+
+        def add(row: Row, wl: float, wr: float) -> float:
+            left[row.y] += row.w
+            right[row.y] -= row.w
+            left_over = log_term(wl) + log_term(wr)
+            for one, other in zip(left, right, strict=True):
+                left_over -= log_term(one) + log_term(other)
+            return -left_over
+
+        return add
+
+    def squares(self) -> Callable[[Row, float, float], float]:
+        left = [0.0] * len(self.sums)
+
+        def add(row: Row, wl: float, wr: float) -> float:
+            goodness = 0.0
+            for o, whole in enumerate(self.sums):
+                left[o] += row.w * (row.values[o] - self.mean[o])
+                other = whole - left[o]
+                goodness += left[o] * left[o] * wr + other * other * wl
+            return goodness / (wl * wr)
+
+        return add
+
+    def offer(
+        self, keys: Sequence[int], n_terms: int, place: Callable[[int, int], Any]
+    ) -> Candidate | None:
+        """The best cut along some keys as a candidate."""
+        found = self.cut(keys)
+        if found is None:
+            return None
+        left_over, last, after = found
+        price = 1.0 + self.rules.price * (n_terms - 1) / self.counted
+        return Candidate(
+            left_over, left_over * price, [key > last for key in keys], place(last, after)
+        )
+
+    # --- columns
+
+    def of_column(self, column: int) -> list[Candidate]:
+        """The cuts of a column, with rows that miss it on the right, and on the left."""
+        ranks = [self.rank[row.number][column] for row in self.here]
+        gone = [rank < 0 for rank in ranks]
+        found = []
+        for missing in (RIGHT, LEFT) if any(gone) and not all(gone) else (STAND_IN,):
+            keys = [rank if rank >= 0 else (2**40 if missing == RIGHT else -1) for rank in ranks]
+
+            def place(last: int, after: int, missing: int = missing, keys: Any = keys) -> Any:
+                return lambda right: self.place_number(column, missing, keys, (last, after), right)
+
+            offered = self.offer(keys, 1, place)
+            # Missing or not on the left is the same as on the right.
+            if offered and not (missing == LEFT and offered.right == [not m for m in gone]):
+                found.append(offered)
+        return found
+
+    def place_number(
+        self, column: int, missing: int, keys: list[int], ends: tuple[int, int], right: list[bool]
+    ) -> Any:
+        values = [float(self.values[row.number, column]) for row in self.here]
+        term = Term(column, 1.0)
+        heavy = total(row.w for row, goes in zip(self.here, right, strict=True) if goes)
+        if missing == STAND_IN and self.f.has_missing[column]:
+            missing = RIGHT if heavy > self.weight - heavy else LEFT
+        if ends[1] == 2**40:
+            term.coef = 0.0
+            return [term], 0.0, missing, right
+        below, above = (values[keys.index(end)] for end in ends)
+        return [term], midpoint(below, above), missing, right
+
+    # --- directions
+
+    def of_direction(self, stream: Stream, cut_already: bool) -> list[Candidate]:
+        """The best cut along a direction that is drawn and fitted."""
+        k = 2 + stream.below(self.rules.most_terms - 1)
+        if self.counted < self.rules.rows_per_term * k and cut_already:
+            return []
+        order = iter(stream.columns(self.p))
+        columns = sorted(next(order) for _ in range(k))
+        terms = self.fit(columns, stream)
+        if not terms:
+            return []
+        along = np.zeros(len(self.here), dtype=np.float32)
+        for column, coef in terms:
+            along += coef * self.x[[row.number for row in self.here], column]
+        low, high = float(along.min()), float(along.max())
+        if not high > low:
+            return []
+        steps = GRID / (high - low)
+        keys = [int((float(value) - low) * steps) for value in along]
+        offered = self.offer(keys, len(terms), lambda *_: lambda right: self.placed(terms, right))
+        return [offered] if offered else []
+
+    def fitting_rows(self, stream: Stream) -> tuple[list[Row], list[float]] | None:
+        """The rows that a direction is fitted to, and what is learnt of them about its mean."""
+        rows, n = self.here, len(self.here)
+        pair: set[int] = {0}
+        a = 0
+        if self.rules.n_classes:
+            a = rows[stream.below(n)].y
+            at = stream.below(n)
+            for _ in range(64):
+                if rows[at].y == a:
+                    at = stream.below(n)
+            while rows[at].y == a:
+                at = (at + 1) % n
+            pair = {a, rows[at].y}
+        most = min(n, self.rules.direction_rows)
+        offset = stream.below(n) if n > most else 0
+        taken = [rows[(offset + i * n // most) % n] for i in range(most)]
+        taken = [row for row in taken if row.y in pair]
+        t = [float(row.y == a) for row in taken]
+        if not self.rules.n_classes:
+            t = [row.values[0] - self.mean[0] for row in taken]
+        elif {row.y for row in taken} != pair:
+            return None
+        if len(taken) < 2:
+            return None
+        weight = total(row.w for row in taken)
+        mean = total(v * row.w for v, row in zip(t, taken, strict=True)) / weight
+        return taken, [v - mean for v in t]
+
+    def fit(self, columns: list[int], stream: Stream) -> list[tuple[int, np.float32]]:
+        """The column and the coefficient of each term."""
+        found = self.fitting_rows(stream)
+        if found is None:
+            return []
+        rows, t = found
+        weight = total(row.w for row in rows)
+        block = []
+        for column in columns:
+            values = [float(self.x[row.number, column]) for row in rows]
+            mean = total(row.w * v for row, v in zip(rows, values, strict=True)) / weight
+            block.append([v - mean for v in values])
+        S = [
+            [
+                total(row.w * u * v for row, u, v in zip(rows, one, two, strict=True))
+                for two in block
+            ]
+            for one in block
+        ]
+        b = [total(row.w * u * v for row, u, v in zip(rows, one, t, strict=True)) for one in block]
+        size = [math.sqrt(S[a][a]) for a in range(len(columns))]
+        w = solve(S, b, self.rules.ridge)
+        if w is None:
+            return []
+        reach = [abs(v) * s for v, s in zip(w, size, strict=True)]
+        largest = max(reach)
+        if not 0 < largest < math.inf:
+            return []
+        w = [0.0 if r < DROPPED * largest else v for v, r in zip(w, reach, strict=True)]
+        longest = max(map(abs, w))
+        coefs = [np.float32(v / longest) for v in w]
+        return [term for term in zip(columns, coefs, strict=True) if term[1] != 0]
+
+    def placed(
+        self, fitted: list[tuple[int, np.float32]], right: list[bool]
+    ) -> tuple[list[Term], float, int, list[bool]] | None:
+        """The hyperplane between canonical values of the two sides, if they can be told apart."""
+        rows, f = self.here, self.f
+        values = np.zeros(len(rows))
+        terms = []
+        for column, coef in fitted:
+            with np.errstate(over="ignore"):
+                term = Term(column, float(np.ldexp(float(coef), -int(f.exponent[column]))))
+            seen = self.values[[row.number for row in rows], column]
+            with np.errstate(over="ignore", invalid="ignore"):
+                values = values + term.coef * seen
+                term.spread = self.spread(term.coef, seen)
+            terms.append(term)
+        goes = np.array(right)
+        largest, least = float(values[~goes].max()), float(values[goes].min())
+        if not (math.isfinite(largest) and math.isfinite(least)):
+            return None
+        threshold = midpoint(largest, least) if largest < least else largest
+        goes = values > threshold
+        inside = [row for row, other in zip(rows, goes, strict=True) if other]
+        n_right, weight = sum(row.times for row in inside), total(row.w for row in inside)
+        least_rows, least_weight = self.rules.min_leaf, self.rules.min_leaf_share * self.total
+        if not least_rows <= n_right <= self.counted - least_rows:
+            return None
+        if weight < least_weight or self.weight - weight < least_weight:
+            return None
+        return terms, threshold, STAND_IN, goes.tolist()
+
+    def spread(self, coef: float, seen: NDArray[np.float64]) -> float:
+        """The standard deviation of what a coefficient is multiplied with."""
+        off = (coef * seen - coef * seen[0]).tolist()
+        first = total(row.w * v for row, v in zip(self.here, off, strict=True))
+        second = total(row.w * v * v for row, v in zip(self.here, off, strict=True))
+        variance = (second - first * (first / self.weight)) / self.weight
+        return math.sqrt(variance) / abs(coef) if variance > 0 else 0.0
+
+    # --- which cut wins
+
+    def search(self, node: Node, n_oblique: int) -> Candidate | None:
+        rules = self.rules
+        enough = self.impurity * (1.0 - NO_GAIN)
+        stream = Stream(mix(node.key, 1))
+        order = iter(stream.columns(self.p))
+        found: list[Candidate] = []
+        drawn, can = 0, False
+        while drawn < self.p and (drawn < rules.n_axis or (rules.n_axis > 0 and not can)):
+            here = self.of_column(next(order))
+            can = can or bool(here)
+            found += here
+            drawn += 1
+        for number in range(n_oblique if rules.most_terms > 1 else 0):
+            found += self.of_direction(Stream(mix(node.key, 2 + number)), can)
+        while drawn < self.p and not any(one.priced < enough for one in found):
+            found += self.of_column(next(order))
+            drawn += 1
+        best = min(found, key=lambda one: one.priced, default=None)  # the first of equals
+        if best is None or not best.priced < enough:
+            return None
+        return (
+            best if (self.impurity - best.left_over) / self.total >= rules.min_decrease else None
+        )
+
+    def find_split(self, node: Node) -> None:
+        rules = self.rules
+        if self.sum_up(node.rows) or 0 <= rules.max_depth <= node.depth:
+            return
+        if self.counted < max(rules.min_split, 2 * rules.min_leaf):
+            return
+        if self.weight < 2 * rules.min_leaf_share * self.total:
+            return
+        self.impurity = self.node_impurity()
+        best = self.search(node, rules.n_oblique)
+        placed = best and best.place(best.right)
+        if best and not placed:  # rows that floats tell apart, and sums do not
+            best = self.search(node, 0)
+            placed = best and best.place(best.right)
+        if not best or not placed:
+            return
+        node.terms, node.threshold, node.missing, right = placed
+        node.decrease = self.impurity - best.left_over
+        node.sides = (
+            [row for row, goes in zip(node.rows, right, strict=True) if not goes],
+            [row for row, goes in zip(node.rows, right, strict=True) if goes],
+        )
+
+
+def solve(S: list[list[float]], b: list[float], ridge: float) -> list[float] | None:
+    """(S + ridge diag S)^-1 b by Cholesky's factors; 0 for a column that does not vary."""
+    k = len(b)
+    A, z = [list(line) for line in S], list(b)
+    for a in range(k):
+        if A[a][a] > 0:
+            A[a][a] *= 1.0 + ridge
+        else:
+            for c in range(k):
+                A[a][c] = A[c][a] = 0.0
+            A[a][a], z[a] = 1.0, 0.0
+    for a in range(k):
+        for c in range(a + 1):
+            v = A[a][c]
+            for e in range(c):
+                v -= A[a][e] * A[c][e]
+            if c == a:
+                if not v > 0:
+                    return None
+                A[a][a] = math.sqrt(v)
+            else:
+                A[a][c] = v / A[c][c]
+    for a in range(k):
+        for c in range(a):
+            z[a] -= A[a][c] * z[c]
+        z[a] /= A[a][a]
+    for a in reversed(range(k)):
+        for c in range(a + 1, k):
+            z[a] -= A[c][a] * z[c]
+        z[a] /= A[a][a]
+    return z
+
+
+# --- the tree as it is packed -----------------------------------------------------------------
+
+
+def in_level_order(root: Node) -> list[Node]:
+    nodes = [root]
+    for node in nodes:  # which grows
+        nodes += node.children or ()
+    return nodes
+
+
+def packed(root: Node, rules: ForestRules) -> dict[str, list[Any]]:
+    """What the compiled code gives, as lists."""
+    names = (
+        "child", "column", "threshold", "term_count", "missing_side", "term_column", "coef",
+        "spread", "leaf_rows", "leaf_weight",
+    )  # fmt: skip
+    names += (
+        ("entry_count", "entry_class", "entry_weight")
+        if rules.n_classes
+        else ("leaf_mean", "leaf_rest")
+    )
+    out: dict[str, list[Any]] = {name: [] for name in names}
+    next_child = 1
+    for node in in_level_order(root):
+        if node.children is None:
+            out["child"].append(-1 - len(out["leaf_rows"]))
+            out["column"].append(0)
+            out["threshold"].append(0.0)
+            # A node that waited for its turn has divided its rows.
+            add_leaf(out, [*node.sides[0], *node.sides[1]] if node.sides else node.rows, rules)
+            continue
+        out["child"].append(next_child)
+        next_child += 2
+        out["threshold"].append(node.threshold)
+        one = node.terms[0]
+        if len(node.terms) == 1 and one.coef == 1.0 and not node.missing:
+            out["column"].append(one.column)
+            continue
+        out["column"].append(-1 - len(out["term_count"]))
+        out["term_count"].append(len(node.terms))
+        out["missing_side"].append(node.missing)
+        for term in node.terms:
+            out["term_column"].append(term.column)
+            out["coef"].append(term.coef)
+            out["spread"].append(term.spread)
+    return out
+
+
+def add_leaf(out: dict[str, list[Any]], rows: list[Row], rules: ForestRules) -> None:
+    out["leaf_rows"].append(sum(row.times for row in rows))
+    weight = total(row.w for row in rows)
+    if rules.n_classes:
+        classes = sorted({row.y for row in rows})
+        shares = [total(row.w for row in rows if row.y == c) for c in classes]
+        out["leaf_weight"].append(total(shares))
+        out["entry_count"].append(len(classes))
+        out["entry_class"] += classes
+        out["entry_weight"] += shares
+        return
+    out["leaf_weight"].append(weight)
+    means, rest = [], 0.0
+    for o in range(len(rows[0].values)):
+        start = rows[0].values[o]
+        mean = start + total(row.w * (row.values[o] - start) for row in rows) / weight
+        for row in rows:
+            rest += row.w * (row.values[o] - mean) * (row.values[o] - mean)
+        means.append(mean)
+    out["leaf_mean"].append(means)
+    out["leaf_rest"].append(rest)
+
+
+def grown(sampling: Sampling, rules: ForestRules, tree: int) -> dict[str, list[Any]]:
+    """The arrays of one tree of the forest."""
+    weights, times, _ = sample(sampling, tree)
+    key = child_key(child_key(sampling.key, tree), 1)
+    root = Grower(sampling.rows, rules, weights, times).grow(key)
+    return packed(root, rules)
