@@ -22,7 +22,13 @@ from collections.abc import Iterator
 import numpy as np
 from sklearn.datasets import load_iris, make_classification
 
-from obliqua import CartClassifier, HHCartClassifier, Tree, TreeBuilder
+from obliqua import (
+    CartClassifier,
+    HHCartClassifier,
+    ObliqueForestClassifier,
+    Tree,
+    TreeBuilder,
+)
 from obliqua.data.encoding import Column, Encoding
 from obliqua.errors import ModelFileError
 from obliqua.io.container import pack
@@ -100,6 +106,7 @@ def models() -> dict[str, Model]:
         "linear leaves": lines_model(),
         "cart": CartClassifier(random_state=0).fit(X, labels).model_,
         "three trees": several,
+        "forest": ObliqueForestClassifier(5, random_state=0).fit(X, labels).model_,
         "large": HHCartClassifier(pruning=None, variant="dominant").fit(X2, y2).model_,
     }
 

@@ -45,6 +45,7 @@ def test_the_files_are_there() -> None:
         "sides",
         "other_levels",
         "lines",
+        "forest",
     } <= set(NAMES)
     assert max(path.stat().st_size for path in FILES.glob("*.obliqua")) < 10_000
 

@@ -159,6 +159,14 @@ def lines() -> Model:
     return Model((tree,), "single", Encoding(columns), np.zeros(0))
 
 
+def forest() -> Any:
+    """Packed trees, with missing values on a side of their own."""
+    X, y = iris()
+    X[::7, 2] = math.nan
+    model = obliqua.ObliqueForestClassifier(4, max_depth=3, oob_score=False, random_state=0)
+    return model.fit(X, SPECIES[y])
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "cart": cart,
     "hhcart_with_names": hhcart_with_names,
@@ -173,6 +181,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "sides": sides,
     "other_levels": other_levels,
     "lines": lines,
+    "forest": forest,
 }
 
 

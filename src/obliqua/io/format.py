@@ -20,6 +20,7 @@ from obliqua.data.encoding import Encoding
 from obliqua.data.target import Classes
 from obliqua.errors import ModelFileError
 from obliqua.io.container import MAGIC, Refused, first_entry, frame, inflate, pack
+from obliqua.io.packed import PARTS, names_of, packed_parts, parts_packed
 from obliqua.io.values import from_json, labels_from_json, labels_to_json, to_json
 from obliqua.tree.layout import ARRAYS, NO_LINES
 from obliqua.tree.model import COMBINATIONS, Model
@@ -30,12 +31,13 @@ __all__ = ["FORMAT", "VERSION", "from_bytes", "to_bytes"]
 #: What the first field of every header says.
 FORMAT = "obliqua model"
 #: The newest version of the format. A model is written in the oldest one that can hold it.
-VERSION = 5
+VERSION = 6
 _OF_CLASSES = 1  # trees of classes: every obliqua reads their files
 _OF_NUMBERS = 2  # trees of numbers too
 _WITH_SIDES = 3  # and sides for missing values
 _WITH_LINES = 4  # and leaves that are linear functions or medians
 _WITH_OTHERS = 5  # and columns with a level for all others
+_PACKED = 6  # trees that are packed into few arrays
 
 _HEADER = "header.json"
 _CHECKSUMS = "checksums.json"
@@ -79,12 +81,8 @@ def to_bytes(model: Model, about: Mapping[str, Any] | None = None) -> bytes:
             f"write_model takes a Model; got {type(model).__name__}. obliqua.save takes "
             "estimators and trees too."
         )
-    for tree in model.trees:
-        tree.validate()
     number = _version_of(model)
-    names = [name for name in ARRAYS if number >= _SINCE.get(name, 0)]
-    parts = {name: [_stored(tree, name, number) for tree in model.trees] for name in names}
-    arrays = {name: _joined(name, part) for name, part in parts.items()}
+    arrays, said, lengths = _packed(model) if number == _PACKED else _one_by_one(model, number)
     header = {
         "format": FORMAT,
         "version": number,
@@ -94,13 +92,9 @@ def to_bytes(model: Model, about: Mapping[str, Any] | None = None) -> bytes:
         "classes": _named("classes", labels_to_json, model.classes),
         "encoding": _named("encoding", _encoding_to_json, model.encoding),
         "n_features": model.encoding.n_columns,
-        "trees": [_tree_facts(tree, number) for tree in model.trees],
+        **said,
         "arrays": {
-            name: {
-                "type": array.dtype.str,
-                "shape": list(array.shape),
-                "lengths": [len(part) for part in parts[name]],
-            }
+            name: {"type": array.dtype.str, "shape": list(array.shape), **lengths.get(name, {})}
             for name, array in arrays.items()
         },
     }
@@ -109,11 +103,34 @@ def to_bytes(model: Model, about: Mapping[str, Any] | None = None) -> bytes:
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in members}
     members.append((_CHECKSUMS, _json_bytes(sums)))
     data = pack(members)
-    return data if len(model.trees) <= _most_trees(len(data)) else pack(members, level=0)
+    few = number == _PACKED or len(model.trees) <= _most_trees(len(data))
+    return data if few else pack(members, level=0)
+
+
+def _one_by_one(model: Model, number: int) -> tuple[dict[str, AnyArray], Fields, Fields]:
+    """Return the arrays of all trees, what is said of the trees, and the length of each part."""
+    for tree in model.trees:
+        tree.validate()
+    names = [name for name in ARRAYS if number >= _SINCE.get(name, 0)]
+    parts = {name: [_stored(tree, name, number) for tree in model.trees] for name in names}
+    arrays = {name: _narrowed(np.concatenate(parts[name]), ARRAYS[name]) for name in names}
+    lengths = {name: {"lengths": [len(part) for part in parts[name]]} for name in names}
+    return arrays, {"trees": [_tree_facts(tree, number) for tree in model.trees]}, lengths
+
+
+def _packed(model: Model) -> tuple[dict[str, AnyArray], Fields, Fields]:
+    """Return the arrays of packed trees, and what is said of them."""
+    trees = model._packed
+    assert trees is not None
+    trees.validate()
+    arrays = {name: _narrowed(part, PARTS[name]) for name, part in packed_parts(trees).items()}
+    return arrays, {"trees": len(trees), "criterion": trees.criterion}, {}
 
 
 def _version_of(model: Model) -> int:
     """Return the oldest version of the format that can hold a model."""
+    if model._packed is not None:
+        return _PACKED
     if any(column.others for column in model.encoding.columns):
         return _WITH_OTHERS
     if any(tree.has_lines or tree.loss != "squared_error" for tree in model.trees):
@@ -192,10 +209,9 @@ def _json_bytes(state: Fields) -> bytes:
     return text.encode("ascii")
 
 
-def _joined(name: str, parts: Sequence[AnyArray]) -> AnyArray:
-    """Return an array of all trees, one after another, in the narrowest type that is exact."""
-    array: AnyArray = np.concatenate(parts)
-    kind = ARRAYS[name].kind
+def _narrowed(array: AnyArray, wide: np.dtype[Any]) -> AnyArray:
+    """Return an array in the narrowest type that is exact."""
+    kind = wide.kind
     for candidate in _TYPES[kind]:
         dtype = np.dtype(candidate)
         if kind != "f":
@@ -267,13 +283,15 @@ def _model_in(data: bytes) -> tuple[Model, dict[str, Any]]:
         )
     header = _read_json(inflate(first))
     _check_version(header)
-    most, n_trees = _most_trees(len(data)), len(header["trees"])
+    packed = header["version"] == _PACKED  # these are checked all at once, however many
+    most = _most_trees(len(data))
+    n_trees = 0 if packed else len(header["trees"])
     if n_trees > most:
         raise Refused(
             f"claims to hold {n_trees} trees, and a file of {len(data)} bytes holds at most {most}"
         )
     entries = frame(data)
-    expected = _expected_arrays(header)
+    expected = _expected_parts(header) if packed else _expected_arrays(header)
     names = [_HEADER, *map(_member, expected), _CHECKSUMS]
     if [entry.name for entry in entries] != names:
         raise Refused("is damaged: it does not have the parts that its header announces")
@@ -283,7 +301,11 @@ def _model_in(data: bytes) -> tuple[Model, dict[str, Any]]:
             raise Refused(f"is damaged: {entry.name} has not the size that the header announces")
     contents = {entry.name: inflate(entry) for entry in entries}
     _check_sums(contents)
-    joined = {name: _array_in(contents[_member(name)], name, *expected[name]) for name in expected}
+    known = PARTS if packed else ARRAYS
+    joined = {
+        name: _array_in(contents[_member(name)], _member(name), *found, known[name])
+        for name, found in expected.items()
+    }
     return _model_of(header, joined), header["about"]
 
 
@@ -348,6 +370,25 @@ def _expected_arrays(header: Fields) -> dict[str, tuple[np.dtype[Any], tuple[int
     return expected
 
 
+def _expected_parts(header: Fields) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+    """Return the type and the shape that the header gives to each array of packed trees."""
+    listed = header["arrays"]
+    if sorted(listed) != sorted(names_of(len(header["classes"]["values"]) > 0)):
+        raise Refused("is damaged: it has not the arrays of packed trees")
+    expected = {}
+    for name, fields in listed.items():
+        text, shape = fields["type"], fields["shape"]
+        if (
+            fields.keys() != {"type", "shape"}
+            or text not in _TYPES[PARTS[name].kind]
+            or len(shape) != (2 if name == "leaf_mean" else 1)
+            or not all(type(size) is int and size >= 0 for size in shape)
+        ):
+            raise Refused(f"is damaged: what its header says of {name} makes no sense")
+        expected[name] = (np.dtype(text), tuple(shape))
+    return expected
+
+
 def _check_sums(contents: Mapping[str, bytes]) -> None:
     sums = _read_json(contents[_CHECKSUMS])
     others = {name: data for name, data in contents.items() if name != _CHECKSUMS}
@@ -358,13 +399,15 @@ def _check_sums(contents: Mapping[str, bytes]) -> None:
             raise Refused(f"is damaged: {name} is not what was written")
 
 
-def _array_in(data: bytes, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> AnyArray:
+def _array_in(
+    data: bytes, member: str, dtype: np.dtype[Any], shape: tuple[int, ...], wide: np.dtype[Any]
+) -> AnyArray:
     head = _npy_head(dtype, shape)
     if not data.startswith(head):
-        raise Refused(f"is damaged: {_member(name)} has not the type and shape of the header")
+        raise Refused(f"is damaged: {member} has not the type and shape of the header")
     array = np.frombuffer(data, dtype, offset=len(head)).reshape(shape)
     with np.errstate(invalid="ignore"):  # there are NaNs that some processors complain about
-        return array.astype(ARRAYS[name])
+        return array.astype(wide)
 
 
 def _model_of(header: Fields, joined: Mapping[str, AnyArray]) -> Model:
@@ -375,6 +418,21 @@ def _model_of(header: Fields, joined: Mapping[str, AnyArray]) -> Model:
             f"combines its trees as {str(header['combine'])[:60]!r}, which this version does not "
             "know. Upgrade obliqua"
         )
+    classes = labels_from_json(header["classes"])
+    trees: Sequence[Tree]
+    if header["version"] == _PACKED:
+        trees = parts_packed(joined, header["n_features"], len(classes), header["criterion"])
+        if type(header["trees"]) is not int or header["trees"] != len(trees):
+            raise Refused("is damaged: it has not as many trees as its header says")
+        if header["combine"] != "mean":
+            raise Refused("is damaged: packed trees are combined by their mean")
+    else:
+        trees = _trees_of(header, joined)
+    return Model(trees, header["combine"], _encoding_from_json(header["encoding"]), classes)
+
+
+def _trees_of(header: Fields, joined: Mapping[str, AnyArray]) -> tuple[Tree, ...]:
+    """Return the trees of a file that has each by itself."""
     trees = []
     ends = {name: np.cumsum([0, *header["arrays"][name]["lengths"]]) for name in joined}
     for number, facts in enumerate(header["trees"]):
@@ -392,8 +450,7 @@ def _model_of(header: Fields, joined: Mapping[str, AnyArray]) -> Model:
             others["task"] = facts["task"]
             others["loss"] = facts.get("loss", "squared_error")
         trees.append(Tree.from_arrays({**arrays, **others}))
-    encoding = _encoding_from_json(header["encoding"])
-    return Model(tuple(trees), header["combine"], encoding, labels_from_json(header["classes"]))
+    return tuple(trees)
 
 
 def _encoding_from_json(state: Fields) -> Encoding:
