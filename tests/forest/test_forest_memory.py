@@ -12,9 +12,15 @@ from obliqua.forest import growing
 def test_more_trees_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     model = ObliqueForestClassifier(10**6, random_state=0)
     monkeypatch.setattr(growing, "_physical_memory", lambda: 2**30)
-    with pytest.raises(MemoryError, match=r"all would take about .* has 1 GiB of memory.*min_sam"):
+    with pytest.raises(
+        MemoryError, match=r"to grow all takes about .* this machine has 1 GiB.*min_sam"
+    ):
         model.fit(FRAME, LABELS)
     assert not hasattr(model, "model_")
+    trees = model.set_params(n_estimators=1).fit(FRAME, LABELS).model_.trees
+    monkeypatch.setattr(growing, "_physical_memory", lambda: int(1.5 * trees.nbytes))
+    with pytest.raises(MemoryError, match=r"The first of 1 trees"):  # it stands there twice
+        model.fit(FRAME, LABELS)
     monkeypatch.setattr(growing, "_physical_memory", lambda: None)
     assert len(model.set_params(n_estimators=2).fit(FRAME, LABELS)) == 2
 

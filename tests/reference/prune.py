@@ -173,10 +173,14 @@ def hold_out(divisible: Sequence[Part], fraction: float) -> dict[tuple[int, int]
 
 
 def folds(divisible: Sequence[Part], n_folds: int) -> dict[tuple[int, int], int]:
-    """The fold in which the middle of each part lies, laid end to end."""
+    """The fold in which the middle of each part lies, laid end to end.
+
+    One that lies between two folds, or before that by a millionth, is in the later one.
+    """
     number, begin, total = [], 0, sum(size for _, size in divisible)
     for _, size in divisible:
-        number.append(int((begin + size / 2) / total * n_folds))
+        middle = (begin + size / 2) / total + 2.0**-20
+        number.append(min(int(middle * n_folds), n_folds - 1))
         begin += size
     return _weights(divisible, number)
 

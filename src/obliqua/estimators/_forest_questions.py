@@ -271,7 +271,7 @@ class NumberQuestions(ForestQuestions, TreesRegressor):
         >>> X, y = load_diabetes(return_X_y=True)
         >>> forest = ObliqueForestRegressor(min_samples_leaf=5, keep_rows=True, random_state=0)
         >>> low, high = forest.fit(X, y).predict_quantiles(X[:1], [0.1, 0.9])[0].tolist()
-        >>> low < forest.predict(X[:1])[0] < high
+        >>> bool(low < forest.predict(X[:1])[0] < high)
         True
         """
         trees, Z, shares = self._trees, self._check_rows(X), checked_quantiles(quantiles)

@@ -97,11 +97,13 @@ def grow_forest(
 
 def _check_memory(tree: Mapping[str, AnyArray], n_trees: int) -> None:
     """Raise if so many trees like this one are more than the machine has memory for."""
-    needed, there = n_trees * sum(array.nbytes for array in tree.values()), _physical_memory()
+    # Twice: at the end the trees stand beside the arrays into which they are packed.
+    needed = 2 * n_trees * sum(array.nbytes for array in tree.values())
+    there = _physical_memory()
     if there is not None and needed > there:
         raise MemoryError(
-            f"The first of {n_trees} trees has {len(tree['child'])} nodes; all would take about "
-            f"{needed / 2**30:.3g} GiB, and this machine has {there / 2**30:.3g} GiB of memory. "
+            f"The first of {n_trees} trees has {len(tree['child'])} nodes; to grow all takes "
+            f"about {needed / 2**30:.3g} GiB, and this machine has {there / 2**30:.3g} GiB. "
             "Grow fewer trees (n_estimators), or smaller ones: with min_samples_leaf, "
             "max_leaf_nodes or max_samples."
         )
