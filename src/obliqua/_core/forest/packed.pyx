@@ -8,6 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from obliqua._core.base.types cimport View, i32, i64, make_view, u8, view_at
 
 cdef extern from "packed.h" nogil:
+    enum:
+        BLOCK "OB_BLOCK_ROWS"
+
     ctypedef struct ob_step:
         double threshold
         i32 child, column
@@ -26,9 +29,7 @@ cdef extern from "packed.h" nogil:
     void ob_walk_tree(const ob_packed* f, i64 tree, const double* rows, i64 p, i64 n,
                       i32* reached)
 
-cdef enum:
-    BLOCK = 64               # rows that go through a tree together
-
+cdef i64 MOST_CELLS = 1 << 19     # of a block of rows
 cdef i64 LEAST_WORK = 1 << 16    # rows times trees that are worth a thread
 
 
@@ -80,15 +81,16 @@ cdef class ForestWalker:
         self.f.leaf_ptr, self.f.term_ptr = &self.leaf_ptr[0], &term_ptr[0]
         self.f.stand_in = &stand_in[0]
         self.level_ptr, self.level = trees.level_ptr, trees.level
-        self.f.side = NULL
         if term_column.shape[0]:
             self.f.term_column, self.f.coef = &term_column[0], &coef[0]
-        for k in range(side.shape[0]):
-            if side[k]:
-                self.f.side = &side[0]
+            self.f.side = &side[0]
 
     def __dealloc__(self):
         free(self.steps)
+
+    cdef i64 block_rows(self, i64 n) noexcept nogil:
+        """How many rows go through a tree together: fewer of very many columns."""
+        return min(n, max(min(<i64> BLOCK, MOST_CELLS // self.p), <i64> 64))
 
     cdef void fill_block(self, const View* view, i64 start, i64 n, double* rows) noexcept nogil:
         """Copies rows, with numbers in the place of levels; a level that is not known counts 0."""
@@ -117,13 +119,14 @@ cdef class ForestWalker:
         cdef View view = make_view(Z)
         cdef i32[BLOCK] reached
         cdef i64 at, t, r, n, begin = first[0], end = first[1]
-        cdef double* rows = <double*> malloc(BLOCK * self.p * sizeof(double))
+        cdef i64 most = self.block_rows(stop - start)
+        cdef double* rows = <double*> malloc(most * self.p * sizeof(double))
         if rows == NULL:
             raise MemoryError("no room for a block of rows")
         with nogil:
             at = start
             while at < stop:
-                n = min(<i64> BLOCK, stop - at)
+                n = min(most, stop - at)
                 self.fill_block(&view, at, n, rows)
                 for t in range(begin, end):
                     ob_walk_tree(&self.f, t, rows, self.p, n, reached)
@@ -140,13 +143,14 @@ cdef class ForestWalker:
         cdef View view = make_view(Z)
         cdef i32[BLOCK] reached
         cdef i64 at, t, r, n, begin = first[0], end = first[1]
-        cdef double* rows = <double*> malloc(BLOCK * self.p * sizeof(double))
+        cdef i64 most = self.block_rows(stop - start)
+        cdef double* rows = <double*> malloc(most * self.p * sizeof(double))
         if rows == NULL:
             raise MemoryError("no room for a block of rows")
         with nogil:
             at = start
             while at < stop:
-                n = min(<i64> BLOCK, stop - at)
+                n = min(most, stop - at)
                 self.fill_block(&view, at, n, rows)
                 for t in range(begin, end):
                     ob_walk_tree(&self.f, t, rows, self.p, n, reached)
