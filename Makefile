@@ -136,6 +136,7 @@ bench-refined: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers ## refined tr
 FEWER ?= 16
 SANITIZE_TESTS ?= tests/core tests/properties/test_odd_columns.py tests/properties/test_oc1.py \
 	tests/properties/test_overlaps.py tests/properties/test_numbers.py tests/properties/test_row_sources.py \
+	tests/properties/test_forest.py \
 	tests/test_tree.py tests/test_spread.py
 sanitize: ## run the compiled room's tests with sanitizers (gcc)
 	@$(MAKE) --no-print-directory VENV=.venv-sanitize sanitized
