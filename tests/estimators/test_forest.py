@@ -19,6 +19,7 @@ from obliqua import ObliqueForestClassifier, ObliqueForestRegressor
 from obliqua._core.base.rng import child_key
 from obliqua._core.forest.trees import draw_counts
 from obliqua.data.problem import encode
+from obliqua.errors import TreeError
 from obliqua.forest import ForestRules, Sampling, forest_rows, grow_forest
 from obliqua.prune import cost_complexity_path
 from obliqua.tree.packed import PackedTrees
@@ -310,6 +311,7 @@ def test_what_a_warm_start_refuses(Forest: Any) -> None:
     others = {
         "rows": (X + 1e-9, Y, None),
         "labels": (X, np.roll(Y, 1), None),
+        "other labels": (X, 3 * Y + 1, None),  # in the same order
         "weights": (X, Y, np.arange(len(X)) + 1.0),
         "fewer rows": (X[1:], Y[1:], None),
     }
@@ -431,12 +433,25 @@ def test_hardly_any_data(Forest: Any) -> None:
 
 
 @both
+def test_rows_that_cannot_be_walked_are_refused(Forest: Any) -> None:
+    trees = trees_of(Forest(2, max_depth=2, random_state=0).fit(X, Y))
+    for rows in (np.zeros((3, 0)), np.zeros((3, 1)), np.zeros(3), [["a"] * X.shape[1]]):
+        for walk in (trees.apply, trees.sums, trees.leaves):
+            with pytest.raises(TreeError):
+                walk(rows)
+    with pytest.raises(TreeError, match="Row 1 is infinite"):
+        trees.sums(np.where(np.arange(3)[:, None] == 1, np.inf, np.zeros((3, X.shape[1]))))
+    whole = np.zeros((2, X.shape[1]), dtype=int)
+    np.testing.assert_array_equal(trees.sums(whole.tolist()), trees.sums(whole.astype(float)))
+
+
+@both
 def test_an_error_in_a_thread_reaches_the_caller(Forest: Any, monkeypatch: Any) -> None:
-    forest = Forest(2, max_depth=2, random_state=0).fit(X, Y)
+    trees = trees_of(Forest(2, max_depth=2, random_state=0).fit(X, Y))
     whole = np.zeros((70_000, X.shape[1]), dtype=np.int64)  # no rows of numbers
     for n_threads in (1, 2):
         with pytest.raises((TypeError, ValueError)):
-            trees_of(forest).sums(whole, n_threads)
+            trees._walker.sums(whole, 3, n_threads)
 
     def broken(self: Sampling, tree: int) -> Any:
         if tree == 3:

@@ -23,6 +23,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 GRID = 2.0**30  # steps along a direction
 NO_GAIN = 1e-12
 DROPPED = 1e-6
+SHRINK = 10.0
 STAND_IN, LEFT, RIGHT = 0, 1, 2  # where rows go that miss a value
 
 # --- random numbers ---------------------------------------------------------------------------
@@ -188,17 +189,49 @@ def log_term(x: float) -> float:
     return x * math.log(x) if x > 0 else 0.0
 
 
-def canonical_values(rows: ForestRows) -> NDArray[np.float64]:
-    """Values, numbers of levels (the last for what is missing), and what stands in for numbers."""
-    found = np.asarray(rows.Z, dtype=np.float64)[rows.source]
-    for column, stand_in in enumerate(rows.stand_in):
-        numbers = rows.level[rows.level_ptr[column] : rows.level_ptr[column + 1]]
-        for i, value in enumerate(found[:, column].tolist()):
-            if len(numbers):
-                found[i, column] = numbers[-1 if math.isnan(value) else int(value)]
-            elif math.isnan(value):
-                found[i, column] = stand_in
+def level_numbers(
+    rows: ForestRows, weights: Sequence[float], times: Sequence[int], key: int
+) -> list[list[float]]:
+    """For each column the numbers of its levels, the last for what is missing; none of numbers."""
+    whole = total(weights)
+    unit = whole / sum(times)
+    found: list[list[float]] = []
+    for column, n_levels in enumerate(np.diff(rows.level_ptr).tolist()):
+        own = child_key(key, column)
+        learnt = learnt_by(rows, weights, own)
+        mean = total(w * t for w, t in zip(weights, learnt, strict=True)) / whole
+        off = [t - mean for t in learnt]
+        spread = (total(w * t * t for w, t in zip(weights, off, strict=True)) / whole) ** 0.5
+        numbers = []
+        for level in range(n_levels):
+            mine = [i for i in range(rows.n) if times[i] and rows.rank[i, column] == level]
+            weight, n_rows = total(weights[i] for i in mine), sum(times[i] for i in mine)
+            share = total(weights[i] * off[i] for i in mine) / (weight + SHRINK * unit)
+            chance = signed(mix(own, level + 1)) * spread / np.sqrt(n_rows + SHRINK)
+            numbers.append(float(np.float32(share + chance)) if n_rows else 0.0)
+        found.append(numbers)
     return found
+
+
+def learnt_by(rows: ForestRows, weights: Sequence[float], key: int) -> list[float]:
+    """Whether rows are of a class, the second or one that is drawn; or one of the outputs."""
+    share = (signed(mix(child_key(key, 0), 1)) / 3.0**0.5 + 1.0) / 2.0
+    if rows.target.ndim == 2:
+        n_outputs = rows.target.shape[1]
+        return rows.target[:, min(int(share * n_outputs), n_outputs - 1)].tolist()
+    classes, wanted = rows.target.tolist(), 1
+    if max(classes) > 1:
+        ends, end = [], 0.0
+        for c in range(max(classes) + 1):
+            end += total(w for w, y in zip(weights, classes, strict=True) if y == c)
+            ends.append(end)
+        wanted = next(c for c, end in enumerate(ends) if end > share * ends[-1])
+    return [float(c == wanted) for c in classes]
+
+
+def signed(bits: int) -> float:
+    """A uniform number of variance 1."""
+    return ((bits >> 11) * 2.0**-52 - 1.0) * 3.0**0.5
 
 
 class Grower:
@@ -210,11 +243,21 @@ class Grower:
         rules: ForestRules,
         weights: Sequence[float],
         times: Sequence[int],
+        level_numbers: list[list[float]],
     ) -> None:
         self.f, self.rules = rows, rules
-        self.values = canonical_values(rows)
-        self.rank, self.x = rows.rank.tolist(), rows.x
         self.p = len(rows.stand_in)
+        self.rank, self.x = rows.rank.tolist(), rows.x.copy()
+        self.values = np.asarray(rows.Z, dtype=np.float64)[rows.source]
+        for column, numbers in enumerate(level_numbers):
+            order = sorted(set(numbers))
+            for i, value in enumerate(self.values[:, column].tolist()):
+                if numbers:
+                    own = numbers[-1 if math.isnan(value) else int(value)]
+                    self.rank[i][column] = order.index(own)
+                    self.values[i, column] = self.x[i, column] = own
+                elif math.isnan(value):
+                    self.values[i, column] = rows.stand_in[column]
         classes = rules.n_classes > 0
         target = rows.target.tolist()
         self.rows = [
@@ -669,5 +712,7 @@ def grown(sampling: Sampling, rules: ForestRules, tree: int) -> dict[str, list[A
     """The arrays of one tree of the forest."""
     weights, times, _ = sample(sampling, tree)
     key = child_key(child_key(sampling.key, tree), 1)
-    root = Grower(sampling.rows, rules, weights, times).grow(key)
-    return packed(root, rules)
+    own = child_key(child_key(sampling.key, tree), 2)
+    numbers = level_numbers(sampling.rows, weights, times, own)
+    root = Grower(sampling.rows, rules, weights, times, numbers).grow(key)
+    return {**packed(root, rules), "level": [number for one in numbers for number in one]}

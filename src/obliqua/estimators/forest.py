@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from math import log2
 from numbers import Integral, Real
+from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
@@ -83,8 +84,8 @@ be split. 0 compares directions only.""",
     "n_oblique": (
         "int",
         """\
-The number of directions that each node compares beside them. 0 makes it a random forest, 1 costs
-two thirds of the time of 2.""",
+The number of directions that each node compares beside them. 0 makes it a random forest; 1 is
+quicker than 2, and nearly as accurate.""",
     ),
     "max_terms": (
         "int or None",
@@ -127,7 +128,8 @@ where classes hardly overlap, worse where there is noise.""",
         "int, float or None",
         """\
 How many rows are drawn for a tree, on average: a number, or a share of all; `None` is as many as
-there are. Without `bootstrap`, the share of rows that each tree is grown from.""",
+there are. If all weights are whole numbers up to 64, a row counts as so many. Without
+`bootstrap`, the share of rows that each tree is grown from.""",
     ),
     "oob_score": (
         "bool or callable",
@@ -216,6 +218,7 @@ class _TreesAsEstimators(Sequence[Any]):
 
         if isinstance(number, slice):
             return [self[k] for k in range(*number.indices(len(self)))]
+        number = index(number)
         kind = ObliqueTreeClassifier if self.model.n_classes else ObliqueTreeRegressor
         member = kind(pruning=None)
         tree = self.model.trees[number]
@@ -315,7 +318,7 @@ class _Forest(Seeded, ForestQuestions):
         from obliqua.forest import Sampling, forest_rows
 
         rows = forest_rows(problem)
-        n_rows = int(rows.count.sum())
+        n_rows = rows.n_counted
         size: float = 1.0
         if self.bootstrap:
             size = float(n_rows)
@@ -336,11 +339,11 @@ class _Forest(Seeded, ForestQuestions):
 
     # --- growing -----------------------------------------------------------------------------
 
-    def _grow(self, problem: Problem, sampling: "Sampling", seen: Any) -> PackedTrees:
+    def _grow(self, problem: Problem, sampling: "Sampling", classes: AnyArray) -> PackedTrees:
         """Grow the trees that are wanted beyond those that are there."""
         from obliqua.forest import grow_forest
 
-        there = self._there(sampling)
+        there = self._there(problem, sampling, classes)
         first, end = 0 if there is None else len(there), int(self.n_estimators)
         if there is not None and first >= end:
             if first > end:
@@ -357,7 +360,7 @@ class _Forest(Seeded, ForestQuestions):
             return there
         grown = grow_forest(
             sampling,
-            self._rules(problem, int(sampling.rows.count.sum())),
+            self._rules(problem, sampling.rows.n_counted),
             first,
             end,
             effective_n_jobs(self.n_jobs),
@@ -379,12 +382,18 @@ class _Forest(Seeded, ForestQuestions):
 
         return note
 
-    def _there(self, sampling: "Sampling") -> PackedTrees | None:
+    def _there(
+        self, problem: Problem, sampling: "Sampling", classes: AnyArray
+    ) -> PackedTrees | None:
         """Return the trees to which others are added, if these are the same rows."""
         model = vars(self).get("model_")
         if not self.warm_start or model is None:
             return None
-        if vars(self).get("_fingerprint") != sampling.fingerprint:
+        if (
+            vars(self).get("_fingerprint") != sampling.fingerprint
+            or model.encoding != problem.encoding
+            or not np.array_equal(model.classes, classes)
+        ):
             raise ValueError(
                 "With warm_start=True the rows, labels and weights must be those of the fit "
                 "before, and bootstrap, max_samples and class_weight too: trees are added to "
@@ -402,11 +411,11 @@ class _Forest(Seeded, ForestQuestions):
 
     def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
         """Grow the forest, and hold it with all that is noted of it."""
-        self._check_oob()
         seen, problem, classes = self._encoded(X, y, sample_weight)
         seed = self._first_seed()
         sampling = self._sampling(problem, seed)
-        trees = self._grow(problem, sampling, seen)
+        self._check_oob(sampling)
+        trees = self._grow(problem, sampling, classes)
         model = Model(trees, "mean", problem.encoding, classes)
         notes: dict[str, Any] = {
             "timed_out_": len(trees) < int(self.n_estimators),
@@ -426,11 +435,12 @@ class _Forest(Seeded, ForestQuestions):
         self.__dict__.update(notes)
         return self
 
-    def _check_oob(self) -> None:
-        if self.oob_score and not self.bootstrap and self.max_samples is None:
+    def _check_oob(self, sampling: "Sampling") -> None:
+        if self.oob_score and not sampling.replace and sampling.size >= 1.0:
             raise ValueError(
                 "oob_score needs rows that trees were grown without, and with bootstrap=False "
-                "each tree is grown from all of them. Set bootstrap=True, or max_samples below 1."
+                f"and max_samples={self.max_samples} each tree is grown from all of them. Set "
+                "bootstrap=True, or max_samples below 1."
             )
 
     def _out_of_bag(
@@ -445,8 +455,9 @@ class _Forest(Seeded, ForestQuestions):
         if not times.all():
             warnings.warn(
                 f"Of {len(times)} rows {int((times == 0).sum())} were drawn for every tree, so "
-                "nothing is known of them out of bag: their entries are NaN. More trees would "
-                "help.",
+                "nothing is known of them out of bag: their entries are NaN. More trees, a "
+                "smaller max_samples, or class_weight='balanced_subsample' instead of 'balanced' "
+                "leave more rows out.",
                 UserWarning,
                 stacklevel=5,  # the line that calls fit
             )
@@ -529,10 +540,11 @@ class ObliqueForestClassifier(_Forest, TrainedTreesClassifier):
 
     Notes
     -----
-    Takes qualitative features and missing values. The levels of a column get numbers once, from
-    all rows: the first discriminant coordinate of their shares of the classes, drawn towards 0
-    where rows are few. Rows that miss a number are tried on both sides of a split; in a direction
-    the mean of the column stands in for it.
+    Takes qualitative features and missing values. In each tree the levels of a column get
+    numbers: their share of a class among the tree's rows, drawn towards that of all where rows
+    are few, and as much more or less, by chance, as such a share is uncertain. Rows that miss a
+    number are tried on both sides of a split; in a direction the mean of the column stands in for
+    it.
 
     With `bootstrap` a row is drawn as often as a number with a Poisson distribution says, which
     depends on the seed, the tree and what is in the row. So the same seed gives the same forest,
@@ -632,8 +644,8 @@ class ObliqueForestClassifier(_Forest, TrainedTreesClassifier):
             The class labels: integers, strings or bools.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: with `bootstrap` the odds of being drawn. Rows of weight 0 count
-            as absent; a weight of 2 is the same as having the row twice. Negative weights are an
-            error.
+            as absent. If all weights are whole numbers up to 64, a weight of 2 is the same as
+            having the row twice; of others only the ratios count. Negative weights are an error.
 
         Returns
         -------

@@ -115,7 +115,8 @@ squared error on the training rows is smaller.""",
             """\
 The most features that a split may use. While the tree shrinks its splits are left fewer and fewer
 features, those of largest `|coefficient| * standard deviation in the node`, and the others are
-refined to make up for it. `None` sets no limit.""",
+refined to make up for it; three trees are made in this way, and the one that errs least on the
+training rows is kept. `None` sets no limit.""",
         ),
         "max_depth": ("int or None", "The largest depth of what is grown. `None` sets no limit."),
         "compare_greedy": (
@@ -402,7 +403,10 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
         best, n_threads = choice.best, effective_n_jobs(self.n_jobs)
         grower = self._grower(key, best.oblique, best.fit)
         if best.kind == "refined":
-            recipe = replace(self._recipe(problem, best.fit), enough=choice.enough(problem))
+            # Splits of few features depend on luck most: several trees are always made of them.
+            few = (self.max_features_per_split or problem.n_features) < problem.n_features
+            enough = 0.0 if few else choice.enough(problem)
+            recipe = replace(self._recipe(problem, best.fit), enough=enough)
             tree = refined_tree(problem, grower, best.n_leaves, recipe, key, n_threads, watch)
         else:
             tree = grower(problem, best.n_leaves, 0)

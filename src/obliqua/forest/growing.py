@@ -13,6 +13,7 @@ from typing import Any
 
 from obliqua._core.forest.trees import ForestData, TreeGrower
 from obliqua._typing import AnyArray
+from obliqua.forest.levels import places_of
 from obliqua.forest.samples import Sampling
 from obliqua.tree.packed import PackedTrees
 
@@ -83,8 +84,8 @@ def grow_forest(
                 raise found
             n_done += found is None
             n_there += found is not None
-            if n_there == 1 and found is not None:
-                _check_memory(grown.trees[found], end - first)
+            if n_there == 1 and found is not None and until is None:
+                _check_memory(grown.trees[found], end)
             if note is not None and found is not None:
                 note(n_there)
     finally:
@@ -137,7 +138,15 @@ class _Grown:
             grower = TreeGrower(self.data)
             while (number := self._take()) is not None:
                 weights, times = self.sampling.of_tree(number)
-                self.trees[number] = grower.grow(weights, times, self.sampling.tree_key(number))
+                numbers = self.sampling.level_numbers(number, weights, times)
+                tree = grower.grow(
+                    weights,
+                    times,
+                    self.sampling.tree_key(number),
+                    numbers,
+                    places_of(numbers, self.sampling.rows.level_ptr),
+                )
+                self.trees[number] = {**tree, "level": numbers}
                 self.news.put(number)
         except BaseException as error:  # told to the thread that waits
             self.news.put(error)

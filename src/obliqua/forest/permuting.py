@@ -33,6 +33,8 @@ def permutation_losses(
 
     def of_tree(tree: int) -> FloatArray:
         out = np.flatnonzero(sampling.out_of_bag(tree))
+        # Equal rows may change places, all others stand in an order of their own.
+        out = out[np.argsort(sampling.rows.group[out], kind="stable")]
         if not len(out):
             return np.full(trees.n_features, np.nan)
         Z, rng = np.array(sampling.rows.Z[out]), np.random.default_rng(int(seeds[tree]))

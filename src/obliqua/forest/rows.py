@@ -9,24 +9,23 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from obliqua._core.base.rng import row_hashes
-from obliqua._core.grow.coding import code_columns
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array
 from obliqua.data.problem import Problem
 from obliqua.data.target import Classes, Numbers
-from obliqua.data.weights import round_significant
 from obliqua.tree.layout import pointers
 
 __all__ = ["ForestRows", "forest_rows"]
 
-#: A whole weight up to this is so many rows that are drawn each by itself.
+#: Whole weights, if none is above this, are so many rows that are drawn each by itself.
 MOST_PIECES = 64
-#: So many rows more count 0 in the number of a level: rare ones stay near to it.
-SHRINK = 10.0
+#: So many rows and their tree have numbers of 32 bits.
+MOST_ROWS = 2**30
 #: The seed of the hash that tells rows apart.
 _SEED = 0x6F626C69717561
 
@@ -45,12 +44,13 @@ class ForestRows:
     unit: float  # a power of two; products of three weights would leave the range of doubles
     target: AnyArray  # (n,) classes, or (n, n_outputs) numbers
     # columns
-    rank: Int32Array  # (n, p): place of a value among those of its column; -1: missing
+    # (n, p): place of a value among those of its column, -1: missing; of a qualitative column the
+    # level, where what is missing is the last one
+    rank: Int32Array
     x: NDArray[np.float32]  # (n, p): values about a middle one, times 2^-exponent
     exponent: Int32Array  # (p,)
     stand_in: FloatArray  # (p,): what a missing number counts in a direction
-    level_ptr: Int64Array  # (p + 1,): where the numbers of the levels of a column begin
-    level: FloatArray  # those numbers, that of a missing level last
+    level_ptr: Int64Array  # (p + 1,): where the levels of a column begin, the missing one last
     has_missing: UInt8Array  # (p,): of columns of numbers
 
     @property
@@ -59,25 +59,37 @@ class ForestRows:
         return len(self.keys)
 
     @property
+    def n_counted(self) -> int:
+        """As how many rows all rows of the problem count."""
+        return int(self.pieces.sum())
+
+    @property
     def fingerprint(self) -> str:
         """What tells these rows, with their weights, from others."""
-        state = hashlib.sha256(self.keys.tobytes())
-        state.update(self.pieces.tobytes())
-        state.update(self.weights.tobytes())
-        state.update(repr(self.unit).encode())
+        state = hashlib.sha256(repr(self.unit).encode())
+        for array in (self.keys, self.pieces, self.weights, self.target, self.level_ptr):
+            state.update(array.tobytes())
         return state.hexdigest()
 
     def without_columns(self) -> ForestRows:
         """Return what samples are drawn from, alone."""
-        none = {name: getattr(self, name)[:0] for name in ("Z", "source", "group", "rank", "x")}
-        return replace(self, **none)
+        names = ("Z", "source", "group", "count", "rank", "x")
+        return replace(self, **{name: getattr(self, name)[:0].copy() for name in names})
+
+    @cached_property
+    def _piece_order(self) -> tuple[Int64Array, Int64Array]:
+        """The rows of the problem in the order of pieces, and where the pieces of each begin.
+
+        Of equal rows the lighter comes first, in whatever order they came.
+        """
+        order = np.lexsort((self.count, self.group))
+        return order, np.cumsum(self.count[order]) - self.count[order]
 
     def without(self, drawn: UInt8Array) -> BoolArray:
         """Return which rows of the problem have no piece among those that were drawn."""
-        order = np.argsort(self.group, kind="stable")
-        ends = np.cumsum(self.count[order])
+        order, begins = self._piece_order
         found = np.empty(len(order), dtype=bool)
-        found[order] = np.add.reduceat(drawn, ends - self.count[order], dtype=np.int64) == 0
+        found[order] = np.add.reduceat(drawn, begins, dtype=np.int64) == 0
         return found
 
 
@@ -88,8 +100,13 @@ def forest_rows(problem: Problem) -> ForestRows:
     n = len(keys)
     count = np.ones(problem.n_rows, dtype=np.int64)
     weights = problem.weights
-    if weights is not None and problem.row_counts is not None:
-        count = np.where(problem.row_counts <= MOST_PIECES, problem.row_counts, 1)
+    if problem.row_counts is not None and problem.row_counts.max() <= MOST_PIECES:
+        count = problem.row_counts
+    if count.sum() > MOST_ROWS:
+        raise ValueError(
+            f"A forest grows from at most {MOST_ROWS} rows; got {problem.n_rows}, which count as "
+            f"{int(count.sum())}. Take a part of them."
+        )
     pieces = np.zeros(n, dtype=np.int64)
     np.add.at(pieces, group, count)
     total = pieces
@@ -106,15 +123,12 @@ def forest_rows(problem: Problem) -> ForestRows:
     rank, x = np.empty((n, p), dtype=np.int32), np.empty((n, p), dtype=np.float32)
     exponent = np.zeros(p, dtype=np.int32)
     stand_in = np.where(problem.n_levels > 0, 0.0, problem.stand_ins)
-    levels = [
-        _level_numbers(problem, source, total, j) if problem.n_levels[j] else np.empty(0)
-        for j in range(p)
-    ]
-    for j in range(p):
+    for j, n_levels in enumerate(problem.n_levels.tolist()):
         values = np.asarray(problem.Z[source, j], dtype=np.float64)
-        if len(levels[j]):
-            values = levels[j][np.where(np.isnan(values), -1.0, values).astype(np.int64)]
-        rank[:, j], x[:, j], exponent[j] = _column(values, float(stand_in[j]))
+        if n_levels:
+            rank[:, j], x[:, j] = np.where(np.isnan(values), n_levels, values), 0.0
+        else:
+            rank[:, j], x[:, j], exponent[j] = _column(values, float(stand_in[j]))
     return ForestRows(
         Z=problem.Z,
         source=source.astype(np.int64),
@@ -129,41 +143,9 @@ def forest_rows(problem: Problem) -> ForestRows:
         x=x,
         exponent=exponent,
         stand_in=stand_in,
-        level_ptr=pointers(np.array([len(numbers) for numbers in levels])),
-        level=np.concatenate([np.empty(0), *levels]),
+        level_ptr=pointers(np.where(problem.n_levels > 0, problem.n_levels + 1, 0)),
         has_missing=(problem.has_missing & (problem.n_levels == 0)).astype(np.uint8),
     )
-
-
-def _level_numbers(
-    problem: Problem, source: Int64Array, weights: Int64Array, column: int
-) -> FloatArray:
-    """Return a number for each level of a column, and one for what is missing.
-
-    That is the first discriminant coordinate of the levels (CRIMCOORD, see `coding.pyx`), or the
-    mean of what is learnt, the first output; drawn towards 0, which is what a level counts that
-    nobody knows, as if `SHRINK` rows more had it.
-    """
-    codes = np.asarray(problem.Z[source, column], dtype=np.float64)
-    n_levels = int(problem.n_levels[column])
-    place = np.where(np.isnan(codes), n_levels, codes).astype(np.int64)
-    rows = np.bincount(place, weights=weights * problem.row_unit, minlength=n_levels + 1)
-    if isinstance(problem.target, Classes):
-        there, classes = np.unique(problem.target.codes[source], return_inverse=True)
-        counts = np.zeros(len(there), dtype=np.int64)
-        np.add.at(counts, classes, weights)
-        limits = np.array([n_levels], dtype=np.int32), np.zeros(1)
-        numbers, _ = code_columns(
-            codes[None, :].copy(), classes.astype(np.int32), weights, counts, *limits, True
-        )
-    else:
-        assert isinstance(problem.target, Numbers)
-        values = problem.target.values[source, 0]
-        units = weights * problem.row_unit
-        values = values - np.bincount(place * 0, weights=units * values)[0] / rows.sum()
-        sums = np.bincount(place, weights=units * values, minlength=n_levels + 1)
-        numbers = np.divide(sums, rows, out=np.zeros(n_levels + 1), where=rows > 0)
-    return round_significant(numbers * (rows / (rows + SHRINK)))
 
 
 def _column(values: FloatArray, stand_in: float) -> tuple[Int32Array, NDArray[np.float32], int]:

@@ -16,6 +16,7 @@ import numpy as np
 from obliqua._core.base.rng import child_key
 from obliqua._core.forest.trees import draw_counts, draw_share
 from obliqua._typing import BoolArray, FloatArray, Int32Array, UInt8Array
+from obliqua.forest.levels import level_numbers
 from obliqua.forest.rows import ForestRows
 
 __all__ = ["Sampling"]
@@ -61,6 +62,10 @@ class Sampling:
         drawn = np.empty(int(rows.pieces.sum()), dtype=np.uint8)
         self._drawn(tree, drawn)
         return rows.without(drawn)
+
+    def level_numbers(self, tree: int, weights: FloatArray, times: Int32Array) -> FloatArray:
+        """Return the numbers of the levels of qualitative columns in a tree."""
+        return level_numbers(self.rows, weights, times, child_key(child_key(self.key, tree), 2))
 
     def tree_key(self, tree: int) -> int:
         """Return the seed of a tree's root."""

@@ -381,7 +381,7 @@ def _expected_parts(header: Fields) -> dict[str, tuple[np.dtype[Any], tuple[int,
         if (
             fields.keys() != {"type", "shape"}
             or text not in _TYPES[PARTS[name].kind]
-            or len(shape) != (2 if name == "leaf_mean" else 1)
+            or len(shape) != (2 if name in ("leaf_mean", "level") else 1)
             or not all(type(size) is int and size >= 0 for size in shape)
         ):
             raise Refused(f"is damaged: what its header says of {name} makes no sense")

@@ -15,6 +15,7 @@ from obliqua._typing import AnyArray, BoolArray, Int64Array
 from obliqua.errors import TreeError
 from obliqua.tree.layout import pointers
 from obliqua.tree.packed import PackedTrees
+from obliqua.tree.packed_validate import set_before
 
 __all__ = ["PARTS", "packed_parts", "parts_packed"]
 
@@ -33,7 +34,7 @@ PARTS = {
         "spread": np.float64,
         "stand_in": np.float64,  # of each column
         "n_levels": np.int64,  # with one for what is missing; 0: a column of numbers
-        "level": np.float64,
+        "level": np.float64,  # of each tree and level
         "leaf_rows": np.int32,  # of each leaf
         "leaf_weight": np.float64,
         "n_entries": np.int64,
@@ -87,13 +88,13 @@ def parts_packed(
         if len(parts[name]) != int(inner.sum()):
             raise TreeError(f"There must be an entry of {name!r} for each split.")
     start = np.repeat(node_ptr[:-1], np.diff(node_ptr))
-    n_before, n_leaves_before = _before(inner, start), _before(~inner, start)
+    n_before, n_leaves_before = set_before(inner, start), set_before(~inner, start)
     column = np.zeros(len(inner), dtype=np.int32)
     column[inner] = parts["column"]
     if (column < -1).any():
         raise TreeError("A column is a number from 0 on, or -1 for a plane.")
     slanted = column < 0
-    column[slanted] = -1 - _before(slanted, start)[slanted]
+    column[slanted] = -1 - set_before(slanted, start)[slanted]
     threshold = np.zeros(len(inner))
     threshold[inner] = parts["threshold"]
     classes = n_classes > 0
@@ -108,7 +109,7 @@ def parts_packed(
         column=column,
         threshold=threshold,
         term_ptr=_pointers(parts, "n_terms", "coef"),
-        level_ptr=_pointers(parts, "n_levels", "level"),
+        level_ptr=pointers(_levels(parts)),
         entry_ptr=_pointers(parts, "n_entries", "entry_class") if classes else None,
         criterion=criterion,
         **others,
@@ -126,10 +127,13 @@ def _pointers(parts: Mapping[str, AnyArray], counts: str, counted: str) -> Int64
     return pointers(number)
 
 
-def _before(flags: BoolArray, start: Int64Array) -> Int64Array:
-    """Return how many flags of the same tree were set before each place."""
-    before: Int64Array = np.cumsum(flags) - flags
-    return before - before[start]
+def _levels(parts: Mapping[str, AnyArray]) -> Int64Array:
+    """Return how many levels each column has: in all, as many as there are numbers in a tree."""
+    number, level = parts["n_levels"], parts["level"]
+    wide = level.shape[1] if level.ndim == 2 else -1
+    if ((number < 0) | (number > wide)).any() or number.astype(object).sum() != wide:
+        raise TreeError("Each tree must have a number for each level.")
+    return np.asarray(number)
 
 
 def _counted(flags: BoolArray, ptr: Int64Array) -> Int64Array:

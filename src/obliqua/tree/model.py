@@ -15,7 +15,7 @@ from obliqua.data.table import columns_by_name, encoded_rows
 from obliqua.data.target import Classes, Numbers
 from obliqua.errors import TreeError
 from obliqua.tree.packed import PackedTrees
-from obliqua.tree.tree import Tree
+from obliqua.tree.tree import Tree, as_rows
 
 __all__ = ["COMBINATIONS", "Model"]
 
@@ -159,11 +159,6 @@ class Model:
         return sum(tree.n_leaves for tree in self.trees)
 
     @cached_property
-    def _first(self) -> Tree:
-        """The first tree; one that is packed is made once."""
-        return self.trees[0]
-
-    @cached_property
     def _only(self) -> Tree | None:
         """The tree whose answer is the model's, if there is one."""
         return self.trees[0] if len(self.trees) == 1 else None
@@ -210,7 +205,7 @@ class Model:
             fitted: if it has infinite numbers, for instance.
         """
         X = columns_by_name(X, self.encoding.names)
-        return self._first._as_rows(encoded_rows(X, self.encoding, self.takes_missing))
+        return as_rows(encoded_rows(X, self.encoding, self.takes_missing), self.encoding.n_columns)
 
     def predict_index(self, Z: AnyArray, n_threads: int = 1) -> Int64Array:
         """Predict the number of each row's class.

@@ -1,4 +1,4 @@
-"""Many trees packed into few arrays: what a forest is, at a fifth of the memory.
+"""Many trees packed into few arrays: what a forest is, at half the memory.
 
 `PackedTrees` is a sequence of `Tree`. One is made when it is asked for, and not kept; what a whole
 forest is asked, where rows end and what all trees say of them, needs none.
@@ -17,8 +17,9 @@ from obliqua._core.forest.packed import ForestWalker
 from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array, UInt8Array
 from obliqua.criteria import get_criterion
 from obliqua.data.target import Classes, Numbers
+from obliqua.errors import TreeError
 from obliqua.tree.layout import NodeKind, pointers, ranges
-from obliqua.tree.tree import Tree
+from obliqua.tree.tree import Tree, as_rows
 
 __all__ = ["PackedTrees"]
 
@@ -41,9 +42,6 @@ class ForestColumns(Protocol):
 
     @property
     def level_ptr(self) -> Int64Array: ...
-
-    @property
-    def level(self) -> FloatArray: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,9 +79,9 @@ class PackedTrees(Sequence[Tree]):
         What stands in for a missing number.
     level_ptr : ndarray of int64, of shape (n_features + 1,)
         Where the numbers of the levels of each column begin; none for a column of numbers.
-    level : ndarray of float64
-        The numbers, which all trees share; that of a missing level is the last of its column. A
-        level that nobody knows counts 0.
+    level : ndarray of float64, of shape (n_trees, n_levels)
+        The numbers of all levels in each tree; that of a missing level is the last of its column.
+        A level that nobody knows counts 0.
     leaf_rows : ndarray of int32
         By leaf: the number of training rows.
     leaf_weight : ndarray of float64
@@ -152,7 +150,7 @@ class PackedTrees(Sequence[Tree]):
             term_ptr=pointers(joined("term_count")),
             stand_in=columns.stand_in,
             level_ptr=columns.level_ptr,
-            level=columns.level,
+            level=np.stack([tree["level"] for tree in grown]),
             criterion=criterion,
             **arrays,
         )
@@ -170,7 +168,7 @@ class PackedTrees(Sequence[Tree]):
         joined: dict[str, Any] = {}
         for field in fields(self):
             one, two = getattr(self, field.name), getattr(other, field.name)
-            if not isinstance(one, np.ndarray) or field.name in ("stand_in", "level_ptr", "level"):
+            if not isinstance(one, np.ndarray) or field.name in ("stand_in", "level_ptr"):
                 joined[field.name] = one
             elif field.name.endswith("_ptr"):
                 joined[field.name] = np.concatenate([one, two[1:] + one[-1]])
@@ -190,7 +188,10 @@ class PackedTrees(Sequence[Tree]):
 
     def changed(self, change: Callable[[Tree], Tree]) -> PackedTrees:
         """Return what a function makes of each tree: a tree of hyperplanes as well."""
-        grown = [self._packed_arrays(change(tree)) for tree in self]
+        grown = [
+            {**self._packed_arrays(change(tree)), "level": level}
+            for tree, level in zip(self, self.level, strict=True)
+        ]
         return PackedTrees.of_grown(grown, self, self.n_classes, self.criterion)
 
     def _packed_arrays(self, tree: Tree) -> dict[str, AnyArray]:
@@ -318,21 +319,31 @@ class PackedTrees(Sequence[Tree]):
 
     def apply(self, Z: AnyArray, n_threads: int = 1) -> Int32Array:
         """Find the leaf that each row reaches in each tree: (n_rows, n_trees) node numbers."""
-        return self._walker.apply(Z, n_threads)
+        return self._walker.apply(self._rows(Z), n_threads)
 
     def leaves(
         self, Z: AnyArray, n_threads: int = 1, trees: tuple[int, int] | None = None
     ) -> Int64Array:
         """Find the leaf that each row reaches in each tree, numbered over all trees."""
         first, last = (0, len(self)) if trees is None else trees
-        node = self._walker.apply(Z, n_threads, (first, last)) + self.node_ptr[first:last]
+        node = (
+            self._walker.apply(self._rows(Z), n_threads, (first, last)) + self.node_ptr[first:last]
+        )
         return self.leaf_ptr[first:last] - 1 - self.child[node]
 
     def sums(
         self, Z: AnyArray, n_threads: int = 1, trees: tuple[int, int] | None = None
     ) -> FloatArray:
         """Add up what the trees, or some of them, say of each row: shares, or means."""
-        return self._walker.sums(Z, self.n_classes or self.n_outputs, n_threads, trees)
+        return self._walker.sums(self._rows(Z), self.n_classes or self.n_outputs, n_threads, trees)
+
+    def _rows(self, Z: AnyArray) -> AnyArray:
+        """Return rows that can be walked; refuse others."""
+        rows = as_rows(Z, self.n_features)
+        if np.isinf(rows).any():
+            row = int(np.argmax(np.isinf(rows).any(axis=1)))
+            raise TreeError(f"Row {row} is infinite in a column. Replace such values.")
+        return rows
 
     # --- one tree ------------------------------------------------------------------------
 
@@ -343,18 +354,19 @@ class PackedTrees(Sequence[Tree]):
         child, column = self.child[nodes], self.column[nodes]
         inner = child >= 0
         stats, n_samples = self._stats(number, child)
-        oblique = column[inner] < 0
-        origin = np.full(len(child), -1, dtype=np.int32)
-        origin[inner] = oblique
+        is_plane = column[inner] < 0
         missing_side = np.zeros(int(inner.sum()), dtype=np.uint8)
-        missing_side[oblique] = self.missing_side[planes]
+        missing_side[is_plane] = self.missing_side[planes]
+        terms = self._terms(planes, column[inner], self.level[number])
+        origin = np.full(len(child), -1, dtype=np.int32)
+        origin[inner] = np.diff(terms["coef_ptr"]) > 1
         return Tree(
             n_features=self.n_features,
             kind=np.where(inner, NodeKind.HYPERPLANE, NodeKind.LEAF).astype(np.uint8),
             first_child=np.where(inner, child, -1).astype(np.int32),
             n_children=np.where(inner, 2, 0).astype(np.int32),
             plane_ptr=np.concatenate([[0], np.cumsum(inner)]).astype(np.int32),
-            **self._terms(planes, column[inner]),
+            **terms,
             threshold=self.threshold[nodes][inner],
             stats=stats,
             n_samples=n_samples,
@@ -366,7 +378,7 @@ class PackedTrees(Sequence[Tree]):
             missing_side=missing_side,
         )
 
-    def _terms(self, planes: slice, column: Int32Array) -> dict[str, Any]:
+    def _terms(self, planes: slice, column: Int32Array, level: FloatArray) -> dict[str, Any]:
         """Lay out the coefficients of the inner nodes of a tree."""
         first, last = self.term_ptr[planes.start], self.term_ptr[planes.stop]
         terms = slice(first, last)
@@ -380,7 +392,7 @@ class PackedTrees(Sequence[Tree]):
         coef[slanted], spread[slanted] = self.coef[terms], self.spread[terms]
         numbers = np.diff(self.level_ptr)
         fill = self.stand_in.copy()
-        fill[numbers > 0] = self.level[self.level_ptr[1:][numbers > 0] - 1]
+        fill[numbers > 0] = level[self.level_ptr[1:][numbers > 0] - 1]
         table_size = np.maximum(numbers - 1, 0)[index]
         return {
             "coef_ptr": pointers(length),
@@ -389,7 +401,7 @@ class PackedTrees(Sequence[Tree]):
             "fill": fill[index],
             "spread": spread,
             "table_ptr": pointers(table_size),
-            "table": self.level[ranges(self.level_ptr[:-1][index], table_size)],
+            "table": level[ranges(self.level_ptr[:-1][index], table_size)],
         }
 
     def _stats(self, number: int, child: Int32Array) -> tuple[FloatArray, Int64Array]:

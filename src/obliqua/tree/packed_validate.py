@@ -14,9 +14,9 @@ from obliqua.tree.layout import MissingSide
 if TYPE_CHECKING:
     from obliqua.tree.packed import PackedTrees
 
-__all__ = ["validate_packed"]
+__all__ = ["set_before", "validate_packed"]
 
-#: The arrays, with their types; `leaf_mean` alone has two dimensions.
+#: The arrays, with their types.
 TYPES = {
     name: np.dtype(dtype)
     for dtype, names in (
@@ -66,7 +66,7 @@ def _check_arrays(trees: PackedTrees) -> None:
             raise TreeError(f"The array {name!r} of packed trees {there}.")
         if array is None:
             continue
-        ndim = 2 if name == "leaf_mean" else 1
+        ndim = 2 if name in ("leaf_mean", "level") else 1
         if array.dtype != dtype or array.ndim != ndim or not array.flags.c_contiguous:
             raise TreeError(
                 f"The array {name!r} of packed trees must be of type {dtype}, contiguous and of "
@@ -80,7 +80,7 @@ def _check_arrays(trees: PackedTrees) -> None:
         "plane_ptr": n_trees + 1, "leaf_ptr": n_trees + 1,
         "column": n_nodes, "threshold": n_nodes, "term_ptr": n_planes + 1,
         "term_column": n_terms, "spread": n_terms, "stand_in": trees.n_features,
-        "level_ptr": trees.n_features + 1, "leaf_weight": n_leaves,
+        "level_ptr": trees.n_features + 1, "level": n_trees, "leaf_weight": n_leaves,
     }  # fmt: skip
     if trees.n_classes:
         assert trees.entry_weight is not None
@@ -104,7 +104,7 @@ def _check_pointers(trees: PackedTrees) -> None:
         "plane_ptr": (len(trees.missing_side), 0),
         "leaf_ptr": (len(trees.leaf_rows), 1),
         "term_ptr": (len(trees.coef), 1),
-        "level_ptr": (len(trees.level), 0),
+        "level_ptr": (trees.level.shape[1], 0),
     }
     if trees.entry_class is not None:
         ends["entry_ptr"] = (len(trees.entry_class), 1)
@@ -119,7 +119,7 @@ def _check_pointers(trees: PackedTrees) -> None:
             )
 
 
-def _within(flags: BoolArray, start: AnyArray) -> Int64Array:
+def set_before(flags: BoolArray, start: AnyArray) -> Int64Array:
     """Return how many flags were set before each place; `start`: where its tree begins."""
     before: Int64Array = np.cumsum(flags) - flags
     return before - before[start]
@@ -136,7 +136,7 @@ def _check_nodes(trees: PackedTrees) -> None:
         (2 * n_inner + 1 != sizes) | (n_inner + 1 != np.diff(trees.leaf_ptr)),
         "Tree {} must have one leaf more than splits, as many as `leaf_ptr` says.",
     )
-    before = _within(inner, start)
+    before = set_before(inner, start)
     expected = np.where(inner, 1 + 2 * before, -1 - (place - before))
     # A split whose children do not come after it would be its own ancestor.
     _refuse(
@@ -161,7 +161,7 @@ def _check_splits(trees: PackedTrees) -> None:
         "Tree {} does not have as many planes as `plane_ptr` says.",
     )
     _refuse(
-        slanted & (column != -1 - _within(slanted, start)),
+        slanted & (column != -1 - set_before(slanted, start)),
         "The planes of a packed tree stand in the order of its nodes; that of node {} of all "
         "trees does not.",
     )
@@ -189,7 +189,7 @@ def _check_terms(trees: PackedTrees) -> None:
         raise TreeError(f"Plane {where} uses column {twice} twice. Add the coefficients.")
     for name in ("coef", "level", "stand_in"):
         _refuse(
-            ~np.isfinite(getattr(trees, name)),
+            ~np.isfinite(getattr(trees, name)).ravel(),
             f"The array {name!r} of packed trees must be finite; entry {{}} is not.",
         )
     _refuse(

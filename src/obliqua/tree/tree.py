@@ -48,6 +48,29 @@ _FLOAT64 = np.dtype(np.float64)
 _FLOAT32 = np.dtype(np.float32)
 
 
+def as_rows(Z: Any, n_features: int) -> AnyArray:
+    """Make rows that can be walked of anything like an array."""
+    if sparse.issparse(Z):
+        raise TreeError(
+            f"A tree walks arrays; got a sparse matrix ({type(Z).__name__}). Make it dense "
+            "with toarray()."
+        )
+    try:
+        rows: AnyArray = np.asarray(Z)
+        if rows.dtype not in (_FLOAT32, _FLOAT64) or not rows.dtype.isnative:
+            rows = rows.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TreeError(
+            f"A tree walks rows of numbers; got {type(Z).__name__}: {error}."
+        ) from error
+    if rows.ndim != 2 or rows.shape[1] != n_features:
+        raise TreeError(
+            f"A tree over {n_features} columns walks arrays of shape (n_rows, "
+            f"{n_features}); got shape {rows.shape}."
+        )
+    return rows if rows.flags.aligned else rows.copy()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
     """A decision tree as an immutable set of arrays.
@@ -300,26 +323,7 @@ class Tree:
         return len(self.leaf_intercept) > 0
 
     def _as_rows(self, Z: Any) -> AnyArray:
-        """Make rows that can be walked of anything like an array."""
-        if sparse.issparse(Z):
-            raise TreeError(
-                f"A tree walks arrays; got a sparse matrix ({type(Z).__name__}). Make it dense "
-                "with toarray()."
-            )
-        try:
-            rows: AnyArray = np.asarray(Z)
-            if rows.dtype not in (_FLOAT32, _FLOAT64) or not rows.dtype.isnative:
-                rows = rows.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise TreeError(
-                f"A tree walks rows of numbers; got {type(Z).__name__}: {error}."
-            ) from error
-        if rows.ndim != 2 or rows.shape[1] != self.n_features:
-            raise TreeError(
-                f"A tree over {self.n_features} columns walks arrays of shape (n_rows, "
-                f"{self.n_features}); got shape {rows.shape}."
-            )
-        return rows if rows.flags.aligned else rows.copy()
+        return as_rows(Z, self.n_features)
 
     def _report_missing(self, Z: AnyArray, leaves: Int64Array) -> None:
         row = int(np.argmax(leaves < 0))

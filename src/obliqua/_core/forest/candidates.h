@@ -28,6 +28,7 @@
 #define OB_BUCKETS 4096
 #define OB_NO_GAIN 1e-12       /* a share of the impurity that is rounding, not gain */
 #define OB_DROPPED 1e-6        /* a coefficient that moves rows less, beside the largest, is 0 */
+#define OB_MISSING_KEY(f) ((uint32_t) (f)->n + 1) /* above all ranks, which begin at 1 */
 #define OB_SUBNODE 0x9E3779B97F4A7C15ULL
 
 enum { OB_GINI, OB_ENTROPY, OB_SQUARES };                /* criteria */
@@ -46,7 +47,7 @@ typedef struct {
     const double *stand_in;    /* what a missing value counts in a direction */
     const int32_t *exponent;
     const int64_t *level_ptr;  /* p + 1: where the numbers of the levels of a column begin, if it has any */
-    const double *level;       /* those numbers, that of a missing level last */
+    const double *level;       /* those numbers in this tree, that of a missing level last */
     const uint8_t *has_missing; /* of columns of numbers */
     const int32_t *y;          /* classes; or NULL */
     const double *number;      /* n x n_outputs; or NULL */
@@ -75,7 +76,6 @@ typedef struct {
     int32_t row;               /* which one it is */
     int32_t y;                 /* or its class */
     int32_t times;             /* as how many rows it counts */
-    int32_t unused;
 } ob_member;
 
 /* A hyperplane; of one term with coefficient 1 it is a cut of a column. */
@@ -277,10 +277,10 @@ static double ob_node_impurity(ob_grower *g, int64_t begin, int64_t end) {
     return ob_log_term(g->weight) - found;
 }
 
-/* Offers the best cut of sorted keys, whose lower halves are the places of rows in the node. */
+/* The best cut of sorted keys, whose lower halves are the places of rows in the node. */
 typedef struct {
     double left_over;
-    uint32_t last, next;
+    uint32_t last, next;       /* the keys on both sides of it */
     int found;
 } ob_cut;
 
@@ -435,11 +435,11 @@ static int ob_try_column(ob_grower *g, int64_t begin, int64_t n, int32_t column,
     const int32_t *rank = f->rank + column;
     int64_t missing = 0;
     int offered;
-    /* Missing values stand right of all others, UINT32_MAX; ranks begin at 1. */
+    /* Missing values stand right of all others; ranks begin at 1. */
     uint32_t low = UINT32_MAX, high = 0;
     for (int64_t i = 0; i < n; i++) {
         int32_t r = rank[(int64_t) g->rows[begin + i].row * f->p];
-        uint32_t key = r < 0 ? UINT32_MAX : (uint32_t) r + 1;
+        uint32_t key = r < 0 ? OB_MISSING_KEY(f) : (uint32_t) r + 1;
         missing += r < 0;
         low = key < low ? key : low;
         high = key > high ? key : high;
@@ -588,7 +588,7 @@ static int64_t ob_sample(ob_grower *g, int64_t begin, int64_t n, uint64_t *state
     }
     int64_t most = n < f->direction_rows ? n : f->direction_rows, found = 0;
     int64_t offset = n > most ? ob_below(state, n) : 0;
-    double weight = 0, first = 0, first_weight = 0;
+    double weight = 0, first = 0;
     for (int64_t i = 0; i < most; i++) {
         int64_t at = offset + i * n / most;
         at = begin + (at < n ? at : at - n);
@@ -598,15 +598,13 @@ static int64_t ob_sample(ob_grower *g, int64_t begin, int64_t n, uint64_t *state
         w[found] = g->rows[at].w;
         if (f->criterion == OB_SQUARES)
             t[found] = g->rows[at].number - g->mean[0];
-        else {
+        else
             t[found] = g->rows[at].y == a;
-            first_weight += t[found] * w[found];
-        }
         first += t[found] * w[found];
         weight += w[found];
         found++;
     }
-    if (found < 2 || (f->criterion != OB_SQUARES && !(first_weight > 0 && first_weight < weight)))
+    if (found < 2 || (f->criterion != OB_SQUARES && !(first > 0 && first < weight)))
         return 0;
     for (int64_t i = 0; i < found; i++)
         t[i] -= first / weight;
@@ -684,7 +682,7 @@ static void ob_try_direction(ob_grower *g, int64_t begin, int64_t n, uint64_t *s
         low = g->along[i] < low ? g->along[i] : low;
         high = g->along[i] > high ? g->along[i] : high;
     }
-    if (!(high > low) || (double) high - low > 1e300)
+    if (!(high > low))
         return;
     double steps = OB_GRID / ((double) high - low);
     for (int64_t i = 0; i < n; i++) {

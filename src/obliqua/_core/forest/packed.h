@@ -22,7 +22,7 @@ typedef struct {
 
 typedef struct {
     const ob_step *steps;
-    const int64_t *node_ptr, *plane_ptr, *leaf_ptr; /* where each tree begins */
+    const int64_t *node_ptr, *plane_ptr; /* where each tree begins */
     const int64_t *term_ptr;   /* of all planes */
     const int32_t *term_column;
     const double *coef;

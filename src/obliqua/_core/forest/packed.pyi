@@ -6,12 +6,12 @@ class ForestWalker:
     n_trees: int
     def __init__(self, trees: Any, n_features: int) -> None: ...
     def apply(
-        self, Z: AnyArray, n_threads: int = 1, first: tuple[int, int] | None = None
+        self, Z: AnyArray, n_threads: int = 1, trees: tuple[int, int] | None = None
     ) -> Int32Array: ...
     def sums(
         self,
         Z: AnyArray,
         n_columns: int,
         n_threads: int = 1,
-        first: tuple[int, int] | None = None,
+        trees: tuple[int, int] | None = None,
     ) -> FloatArray: ...

@@ -19,7 +19,6 @@ cdef extern from "packed.h" nogil:
         const ob_step* steps
         const i64* node_ptr
         const i64* plane_ptr
-        const i64* leaf_ptr
         const i64* term_ptr
         const i32* term_column
         const double* coef
@@ -43,8 +42,9 @@ cdef class ForestWalker:
     cdef readonly i64 n_trees
     cdef bint numbers
     cdef const i64[::1] leaf_ptr
-    cdef const i64[::1] level_ptr    # columns of levels: their numbers
-    cdef const double[::1] level
+    cdef const i64[::1] level_ptr    # columns of levels: where their numbers begin
+    cdef bint coded                  # whether there are any
+    cdef const double[:, ::1] level  # by tree
     cdef const i64[::1] entry_ptr    # classes: what leaves hold
     cdef const i32[::1] entry_class
     cdef const double[::1] entry_weight, leaf_weight
@@ -59,7 +59,7 @@ cdef class ForestWalker:
         cdef const double[::1] stand_in = trees.stand_in
         cdef const u8[::1] side = trees.missing_side
         cdef i64 k, n_nodes = child.shape[0]
-        self.held = trees
+        self.held = (node_ptr, plane_ptr, term_ptr, term_column, coef, stand_in, side)
         self.p = n_features
         self.n_trees = node_ptr.shape[0] - 1
         self.leaf_ptr = trees.leaf_ptr
@@ -78,9 +78,10 @@ cdef class ForestWalker:
             self.steps[k].child, self.steps[k].column = child[k], column[k]
         self.f.steps = self.steps
         self.f.node_ptr, self.f.plane_ptr = &node_ptr[0], &plane_ptr[0]
-        self.f.leaf_ptr, self.f.term_ptr = &self.leaf_ptr[0], &term_ptr[0]
+        self.f.term_ptr = &term_ptr[0]
         self.f.stand_in = &stand_in[0]
         self.level_ptr, self.level = trees.level_ptr, trees.level
+        self.coded = self.level_ptr[n_features] > 0
         if term_column.shape[0]:
             self.f.term_column, self.f.coef = &term_column[0], &coef[0]
             self.f.side = &side[0]
@@ -93,32 +94,35 @@ cdef class ForestWalker:
         return min(n, max(min(<i64> BLOCK, MOST_CELLS // self.p), <i64> 64))
 
     cdef void fill_block(self, const View* view, i64 start, i64 n, double* rows) noexcept nogil:
-        """Copies rows, with numbers in the place of levels; a level that is not known counts 0."""
-        cdef i64 r, j, first, end
-        cdef double value
+        cdef i64 r, j
         for r in range(n):
             for j in range(self.p):
                 rows[r * self.p + j] = view_at(view, start + r, j)
-        if self.level.shape[0] == 0:
-            return
+
+    cdef void number_levels(self, const View* view, i64 tree, i64 start, i64 n,
+                            double* rows) noexcept nogil:
+        """Puts a tree's numbers in the place of levels; a level that is not known counts 0."""
+        cdef i64 r, j, first, end
+        cdef double value
         for j in range(self.p):
             first, end = self.level_ptr[j], self.level_ptr[j + 1]
             if first == end:
                 continue
             for r in range(n):
-                value = rows[r * self.p + j]
+                value = view_at(view, start + r, j)
                 if value != value:
-                    rows[r * self.p + j] = self.level[end - 1]
+                    value = self.level[tree, end - 1]
                 elif value >= 0.0 and value < <double> (end - first - 1):
-                    rows[r * self.p + j] = self.level[first + <i64> value]
+                    value = self.level[tree, first + <i64> value]
                 else:
-                    rows[r * self.p + j] = 0.0
+                    value = 0.0
+                rows[r * self.p + j] = value
 
-    def apply_range(self, Z, i32[:, ::1] out, first, i64 start, i64 stop):
-        """The node that each row reaches in each tree; `first`: as below."""
+    def apply_range(self, Z, i32[:, ::1] out, trees, i64 start, i64 stop):
+        """The node that each row reaches in each tree; `trees`: as below."""
         cdef View view = make_view(Z)
         cdef i32[BLOCK] reached
-        cdef i64 at, t, r, n, begin = first[0], end = first[1]
+        cdef i64 at, t, r, n, begin = trees[0], end = trees[1]
         cdef i64 most = self.block_rows(stop - start)
         cdef double* rows = <double*> malloc(most * self.p * sizeof(double))
         if rows == NULL:
@@ -129,20 +133,22 @@ cdef class ForestWalker:
                 n = min(most, stop - at)
                 self.fill_block(&view, at, n, rows)
                 for t in range(begin, end):
+                    if self.coded:
+                        self.number_levels(&view, t, at, n, rows)
                     ob_walk_tree(&self.f, t, rows, self.p, n, reached)
                     for r in range(n):
                         out[at + r, t - begin] = reached[r]
                 at += n
             free(rows)
 
-    def add_range(self, Z, double[:, ::1] out, first, i64 start, i64 stop):
+    def add_range(self, Z, double[:, ::1] out, trees, i64 start, i64 stop):
         """Adds what the trees say, in their order: shares of classes, or means.
 
-        `first`: the trees that are asked, from this one to before that one.
+        `trees`: those that are asked, from this one to before that one.
         """
         cdef View view = make_view(Z)
         cdef i32[BLOCK] reached
-        cdef i64 at, t, r, n, begin = first[0], end = first[1]
+        cdef i64 at, t, r, n, begin = trees[0], end = trees[1]
         cdef i64 most = self.block_rows(stop - start)
         cdef double* rows = <double*> malloc(most * self.p * sizeof(double))
         if rows == NULL:
@@ -153,6 +159,8 @@ cdef class ForestWalker:
                 n = min(most, stop - at)
                 self.fill_block(&view, at, n, rows)
                 for t in range(begin, end):
+                    if self.coded:
+                        self.number_levels(&view, t, at, n, rows)
                     ob_walk_tree(&self.f, t, rows, self.p, n, reached)
                     for r in range(n):
                         self.add_leaf(self.leaf_of(t, reached[r]), &out[at + r, 0])
@@ -172,26 +180,27 @@ cdef class ForestWalker:
             for k in range(self.leaf_mean.shape[1]):
                 out[k] += self.leaf_mean[leaf, k]
 
-    def sums(self, Z, i64 n_columns, int n_threads=1, first=None):
+    def sums(self, Z, i64 n_columns, int n_threads=1, trees=None):
         """What the trees say of each row, added up."""
         out = np.zeros((Z.shape[0], n_columns))
-        if first is None:
-            first = (0, self.n_trees)
-        self.shared_out(self.add_range, (first,), Z, out, n_threads)
+        if trees is None:
+            trees = (0, self.n_trees)
+        self.shared_out(self.add_range, (trees,), Z, out, n_threads)
         return out
 
-    def apply(self, Z, int n_threads=1, first=None):
+    def apply(self, Z, int n_threads=1, trees=None):
         """The node, within its tree, that each row reaches in each tree."""
-        if first is None:
-            first = (0, self.n_trees)
-        out = np.empty((Z.shape[0], first[1] - first[0]), dtype=np.int32)
-        self.shared_out(self.apply_range, (first,), Z, out, n_threads)
+        if trees is None:
+            trees = (0, self.n_trees)
+        out = np.empty((Z.shape[0], trees[1] - trees[0]), dtype=np.int32)
+        self.shared_out(self.apply_range, (trees,), Z, out, n_threads)
         return out
 
     cdef object shared_out(self, work, more, Z, out, int n_threads):
         """Shares blocks of rows out among threads."""
         cdef i64 n = Z.shape[0]
-        cdef i64 k, most = max(min(<i64> n_threads, n * self.n_trees // LEAST_WORK), 1)
+        cdef i64 k, n_trees = more[0][1] - more[0][0]
+        cdef i64 most = max(min(<i64> n_threads, n * n_trees // LEAST_WORK), 1)
         if n == 0:
             return
         if most == 1:

@@ -134,7 +134,7 @@ static void ob_place_column(ob_grower *g, int64_t begin, int64_t n, const ob_bes
         int32_t r = f->rank[(int64_t) g->rows[begin + i].row * f->p + column];
         uint32_t key = (uint32_t) r + 1;         /* 0 where it is missing */
         if (r < 0 && best->missing == OB_MISSING_RIGHT)
-            key = UINT32_MAX;
+            key = OB_MISSING_KEY(f);
         g->goes_right[i] = key > best->last;
         weight += g->goes_right[i] ? g->rows[begin + i].w : 0;
         if (key == best->last)
@@ -145,10 +145,11 @@ static void ob_place_column(ob_grower *g, int64_t begin, int64_t n, const ob_bes
     split->missing = best->missing;
     if (best->missing == OB_STAND_IN && f->has_missing[column])
         split->missing = weight > g->weight - weight ? OB_MISSING_RIGHT : OB_MISSING_LEFT;
-    if (best->next == UINT32_MAX)                /* nothing but whether the value is there */
+    split->threshold = ob_midpoint(below, above);
+    if (best->next == OB_MISSING_KEY(f)) {       /* nothing but whether the value is there */
         term.coef = 0;
-    else
-        split->threshold = ob_midpoint(below, above);
+        split->threshold = 0;
+    }
     g->terms[split->first_term] = term;
 }
 
@@ -274,7 +275,7 @@ static int32_t ob_next_node(ob_grower *g) {
     return first;
 }
 
-/* Grows the tree of the rows that `row`, `times` and `w` have; 0 if there is no memory. */
+/* Grows the tree of `rows`, which have their weights; 0 if there is no memory. */
 static int ob_grow_tree(ob_grower *g, uint64_t key) {
     const ob_forest *f = g->f;
     int64_t n_leaves = 1;

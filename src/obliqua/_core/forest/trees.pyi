@@ -22,6 +22,14 @@ def draw_share(
     times: Int32Array,
     drawn: UInt8Array,
 ) -> None: ...
+def sum_levels(
+    rank: Int32Array,
+    column: int,
+    weights: FloatArray,
+    times: Int32Array,
+    off: FloatArray,
+    sums: FloatArray,
+) -> None: ...
 
 class ForestData:
     numbers: bool
@@ -29,4 +37,11 @@ class ForestData:
 
 class TreeGrower:
     def __init__(self, data: ForestData) -> None: ...
-    def grow(self, weights: FloatArray, times: Int32Array, key: int) -> dict[str, Any]: ...
+    def grow(
+        self,
+        weights: FloatArray,
+        times: Int32Array,
+        key: int,
+        numbers: FloatArray,
+        places: Int32Array,
+    ) -> dict[str, Any]: ...

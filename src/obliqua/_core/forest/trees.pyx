@@ -2,7 +2,7 @@
 
 from libc.math cimport exp
 from libc.stdlib cimport free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -177,6 +177,19 @@ def draw_share(const u64[::1] keys, const i64[::1] pieces, double share, u64 key
                 drawn[at_piece] = 1
 
 
+def sum_levels(const i32[:, ::1] rank, i64 column, const double[::1] weights,
+               const i32[::1] times, const double[::1] off, double[:, ::1] sums):
+    """By level of a column: the weight of rows, as how many they count, and the sum of `off`."""
+    cdef i64 i, level
+    with nogil:
+        for i in range(times.shape[0]):
+            if times[i] > 0:
+                level = rank[i, column]
+                sums[0, level] += weights[i]
+                sums[1, level] += times[i]
+                sums[2, level] += weights[i] * off[i]
+
+
 # --- growing ----------------------------------------------------------------------------------
 
 cdef class ForestData:
@@ -189,7 +202,7 @@ cdef class ForestData:
     def __cinit__(self, columns, target, rules):
         cdef const i32[:, ::1] rank = columns.rank
         cdef const float[:, ::1] x = columns.x
-        cdef const double[::1] stand_in = columns.stand_in, level = columns.level
+        cdef const double[::1] stand_in = columns.stand_in
         cdef const i64[::1] source = columns.source
         cdef View view = make_view(columns.Z)
         cdef const i64[::1] level_ptr = columns.level_ptr
@@ -205,8 +218,6 @@ cdef class ForestData:
         self.f.row_stride, self.f.col_stride = view.row_stride, view.col_stride
         self.f.stand_in, self.f.exponent = &stand_in[0], &exponent[0]
         self.f.level_ptr, self.f.has_missing = &level_ptr[0], &has_missing[0]
-        if level.shape[0]:
-            self.f.level = &level[0]
         self.f.criterion = rules["criterion"]
         self.numbers = self.f.criterion == OB_SQUARES
         if self.numbers:
@@ -229,7 +240,10 @@ cdef class TreeGrower:
     """Grows trees, one after another, with memory of its own: one for each thread."""
 
     cdef ob_grower g
+    cdef ob_forest f                 # as it is for one tree: levels have numbers
     cdef ForestData data
+    cdef i32* own_rank               # of levels, by these numbers; or NULL
+    cdef float* own_x
     cdef list memory
 
     def __cinit__(self, ForestData data):
@@ -238,7 +252,8 @@ cdef class TreeGrower:
         cdef i64 size = data.f.direction_rows
         memset(&self.g, 0, sizeof(ob_grower))
         self.data = data
-        self.g.f = &data.f
+        self.f = data.f
+        self.g.f = &self.f
         self.memory = []
         self.g.rows = <ob_member*> self.room(sizeof(ob_member), n)
         self.g.aside = <ob_member*> self.room(sizeof(ob_member), n)
@@ -259,6 +274,25 @@ cdef class TreeGrower:
         self.g.best.term_coef = <float*> self.room(4, k)
         for i in range(p):
             self.g.columns[i] = self.g.others[i] = <i32> i
+        if data.f.level_ptr[p] > 0:
+            self.own_rank = <i32*> self.room(4, n * p)
+            self.own_x = <float*> self.room(4, n * p)
+            memcpy(self.own_rank, data.f.rank, n * p * sizeof(i32))
+            memcpy(self.own_x, data.f.x, n * p * sizeof(float))
+            self.f.rank, self.f.x = self.own_rank, self.own_x
+
+    cdef void number_levels(self, const double* numbers, const i32* places) noexcept nogil:
+        """Gives levels their numbers, for the tree that comes."""
+        cdef i64 i, j, at, first, p = self.f.p
+        self.f.level = numbers
+        for j in range(p):
+            first = self.f.level_ptr[j]
+            if first == self.f.level_ptr[j + 1]:
+                continue
+            for i in range(self.f.n):
+                at = first + self.data.f.rank[i * p + j]
+                self.own_rank[i * p + j] = places[at]
+                self.own_x[i * p + j] = <float> numbers[at]
 
     cdef void* room(self, i64 size, i64 n) except NULL:
         """Memory that lives as long as this object."""
@@ -273,11 +307,17 @@ cdef class TreeGrower:
         free(self.g.terms)
         free(self.g.open)
 
-    def grow(self, const double[::1] weights, const i32[::1] times, u64 key):
-        """Grow the tree of the rows that count at least once; a dict of arrays, in level order."""
+    def grow(self, const double[::1] weights, const i32[::1] times, u64 key,
+             const double[::1] numbers, const i32[::1] places):
+        """Grow the tree of the rows that count at least once; a dict of arrays, in level order.
+
+        `numbers` of the levels of all qualitative columns, and their places in each of them.
+        """
         cdef i64 i, n = 0
         cdef int grown
         with nogil:
+            if numbers.shape[0]:
+                self.number_levels(&numbers[0], &places[0])
             for i in range(times.shape[0]):
                 if times[i] > 0:
                     self.g.rows[n].row = <i32> i
