@@ -311,6 +311,18 @@ def test_a_vote_is_fitted_shown_and_asked(run: Run, data: Path) -> None:
     assert len(run("predict", "m.obliqua", "data.csv").stdout.split()) >= 60
 
 
+def test_a_forest_is_fitted_shown_and_asked(run: Run, data: Path) -> None:
+    words = ("--set", "n_estimators=5", "-o", "m.obliqua", "--jobs", "2")
+    said = facts(run("fit", "data.csv", "-t", "y", "-m", "forest", *words).stdout)
+    model = obliqua.load("m.obliqua")
+    assert isinstance(model, obliqua.ObliqueForestClassifier)
+    assert len(model) == 5
+    assert said["leaves"] == str(sum(member.get_n_leaves() for member in model))
+    assert said["rows"] == "60"
+    assert "ObliqueForestClassifier" in run("show", "m.obliqua", "--tree", "4").stdout
+    assert len(run("predict", "m.obliqua", "data.csv").stdout.split()) >= 60
+
+
 def test_the_best_is_one_tree(run: Run, data: Path) -> None:
     run("fit", "data.csv", "-t", "y", "-m", "oc1-vote", "--set", "combine=best", "-o", "m.obliqua")
     model = obliqua.load("m.obliqua")

@@ -37,7 +37,7 @@ def houses(folder: Path) -> str:
 def test_every_method_fits_and_is_shown(run: Run, houses: str, method: str) -> None:
     said = facts(run("fit", houses, "-t", "price", "-m", method, "-o", "m.obliqua").stdout)
     assert said["method"] == f"{method}, {NUMBER_METHODS[method].title}"
-    assert ("features per leaf" in said) == obliqua.load("m.obliqua").tree_.has_lines
+    assert ("features per leaf" in said) == obliqua.load("m.obliqua").model_.trees[0].has_lines
     assert "leaves, depth" in run("show", "m.obliqua").stdout
     run("show", "m.obliqua", "--rules")
 

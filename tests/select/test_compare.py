@@ -118,6 +118,18 @@ def test_features_per_split() -> None:
     assert np.isnan(features_per_split(single.model_))
 
 
+def test_a_forest_counts_all_of_its_trees() -> None:
+    result = compare(X, y, ["forest"], n_folds=2)
+    forest, shapes = find_method("forest").make(0), []
+    seed = int(np.random.SeedSequence(0).generate_state(1)[0])
+    for train, _ in StratifiedKFold(2, shuffle=True, random_state=seed).split(X, y):
+        trees = [member.tree_ for member in forest.fit(X[train], y[train]).estimators_]
+        leaves, terms = sum(tree.n_leaves for tree in trees), sum(len(t.coef) for t in trees)
+        shapes.append([leaves, max(tree.depth for tree in trees), terms / (leaves - len(trees))])
+    assert len(trees) == 100
+    np.testing.assert_allclose(result.folds["forest"][:, 1:4], shapes)
+
+
 def test_what_an_estimator_does_not_tell_is_not_known() -> None:
     result = compare(X, y, {"dummy": DummyClassifier(), "tree": TREE}, n_folds=3)
     assert np.isnan(result.rows()[0]["leaves"])

@@ -86,7 +86,7 @@ def test_methods_have_names() -> None:
 
 
 def test_all_methods_are_made_as_their_names_say() -> None:
-    assert set(NUMBER_METHODS) & set(METHODS) == {"cart", "refined", "sklearn"}
+    assert set(NUMBER_METHODS) & set(METHODS) == {"cart", "refined", "forest", "sklearn"}
     for name, method in NUMBER_METHODS.items():
         made = method.make(3)
         assert made.random_state == 3

@@ -142,6 +142,7 @@ METHODS: dict[str, Method] = {
             "ODT: components of bagged C4.5 trees",
             "obliqua.OrthogonalTreesClassifier",
         ),
+        Method("forest", "forest: the mean of many trees", "obliqua.ObliqueForestClassifier"),
         Method("sadt", "SADT: simulated annealing", "obliqua.SADTClassifier"),
         Method("means", "differences of class means", "obliqua.ObliqueTreeClassifier"),
         Method(
@@ -174,6 +175,7 @@ NUMBER_METHODS: dict[str, Method] = {
         _numbers(
             "refined-linear", "refined, linear functions in the leaves", "RefinedTree", "linear"
         ),
+        _numbers("forest", "forest: the mean of many trees", "ObliqueForest"),
         Method("sklearn", "scikit-learn's tree, not pruned", "sklearn.tree.DecisionTreeRegressor"),
     )
 }
