@@ -110,7 +110,7 @@ def test_tables_of_all_kinds(run: Run, data: Path, once: None) -> None:
         "data.csv, target y: 90 rows, 4 features (2 qualitative), 2 classes, 29 missing cells"
     )
     notes = result.stderr.splitlines()
-    assert notes[0].startswith("Note: linear and forest take no categories")
+    assert notes[0].startswith("Note: linear takes no categories")
     assert notes[1].startswith("Note: linear takes no missing values")
     assert run(*QUICK, "--quiet").stderr == ""
 

@@ -13,14 +13,20 @@ import polars as pl
 import pytest
 from scipy import stats
 from sklearn.datasets import make_classification
-from sklearn.ensemble import RandomForestClassifier
 
 from cli_tools import people
-from obliqua import CartClassifier, HHCartClassifier, RefinedTreeClassifier, advise, compare
+from obliqua import (
+    CartClassifier,
+    HHCartClassifier,
+    ObliqueForestClassifier,
+    RefinedTreeClassifier,
+    advise,
+    compare,
+)
 from obliqua.datasets import make_pol
 from obliqua.select import advise as asking
 from obliqua.select.advice import Advice
-from obliqua.select.candidates import CANDIDATES, SizedForest, linear
+from obliqua.select.candidates import CANDIDATES, linear
 from obliqua.select.decision import decide
 
 QUICK: dict[str, Any] = {"n_folds": 5, "n_repeats": 1}
@@ -106,8 +112,8 @@ def test_a_linear_truth_needs_a_plane() -> None:
 def test_many_clusters_are_for_a_refined_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     """The greedy trees are far behind the forest; the refined one is not."""
     monkeypatch.setattr(asking, "SIZES", (2,))
-    shape = {"n_informative": 10, "n_redundant": 0, "n_clusters_per_class": 8, "class_sep": 1.5}
-    X, y = make_classification(800, 10, **shape, random_state=0)
+    shape = {"n_informative": 6, "n_redundant": 0, "n_clusters_per_class": 4, "class_sep": 1.5}
+    X, y = make_classification(600, 6, **shape, random_state=0)
     # The last digits depend on the processor, and which rows are held out on all digits.
     advice = advise(X.round(6), y, **QUICK)
     assert (advice.choice, advice.pays) == ("refined", "accuracy")
@@ -123,12 +129,13 @@ def test_a_sphere_is_for_a_forest() -> None:
     advice = advise(X, distance > np.median(distance), **QUICK)
     assert (advice.choice, advice.tree, advice.pays) == ("forest", "axis", "no")
     assert "A single tree costs accuracy here" in advice.recommendation()
-    assert isinstance(advice.make(), RandomForestClassifier)
+    assert "Take an oblique forest (ObliqueForestClassifier)" in advice.recommendation()
+    assert isinstance(advice.make(), ObliqueForestClassifier)
 
 
 @pytest.mark.usefixtures("quick")
 def test_where_only_the_forest_learns_no_tree_is_named() -> None:
-    X = uniform(400, 16)
+    X = uniform(500, 20)
     sums = np.abs(X).sum(axis=1)
     advice = advise(X, sums > np.median(sums), **QUICK)
     assert (advice.choice, advice.tree) == ("forest", "majority")
@@ -261,13 +268,6 @@ def test_repeats_by_default() -> None:
     assert told == [(k + 1, n_fits) for k in range(n_fits)]
 
 
-def test_forests_tell_their_size() -> None:
-    X, y = make_pol(100, random_state=0, return_X_y=True)
-    forest = SizedForest(7, random_state=0).fit(X, y)
-    assert forest.get_n_leaves() == sum(tree.get_n_leaves() for tree in forest.estimators_)
-    assert forest.get_depth() == max(tree.get_depth() for tree in forest.estimators_)
-
-
 def test_the_linear_model_says_nothing_of_its_iterations() -> None:
     """Here a warning would be an error; separable classes let weights grow for ever."""
     X = np.random.default_rng(0).normal(size=(60, 3)) * [1.0, 1e-9, 1e9]
@@ -284,7 +284,7 @@ def test_categories_and_missing_values() -> None:
     frame = pl.read_csv(people(120).encode())
     X, y = frame.drop("y"), frame["y"].to_numpy()
     advice = advise(X, y, **QUICK)
-    assert any(note.startswith("linear and forest take no categories") for note in advice.notes)
+    assert any(note.startswith("linear takes no categories") for note in advice.notes)
     assert any(note.startswith("linear takes no missing values") for note in advice.notes)
     assert not any("majority" in note for note in advice.notes)
     panda = advise(pd.DataFrame(X.to_dict(as_series=False)), y, **QUICK)
@@ -302,7 +302,7 @@ def test_codes_as_categories() -> None:
         advise(X, y, n_folds=3, n_repeats=1, categorical_features=given) for given in (None, [0])
     )
     assert levels.curve["axis"][2] == 1.0 > plain.curve["axis"][2]
-    assert any("take no categories" in note for note in levels.notes)
+    assert any("linear takes no categories" in note for note in levels.notes)
 
 
 def test_one_feature_cannot_be_oblique() -> None:

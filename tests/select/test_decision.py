@@ -156,7 +156,8 @@ def test_a_tree_that_does_what_the_majority_does_is_not_recommended() -> None:
     assert decide(found) == Decision("forest", "majority", "no", "sparse")
     said = words(found)
     assert said.recommendation() == (
-        "Take a forest: 66.0 %. No single tree is more accurate, beyond noise, than always giving "
+        "Take an oblique forest (ObliqueForestClassifier): 66.0 %. No single tree is more "
+        "accurate, beyond noise, than always giving "
         "the most frequent class (60.0 %; axis has 60.0 %, p = 0.060)."
     )
     assert said.obliqueness().startswith("Whether obliqueness pays cannot be told: no tree is")
@@ -272,7 +273,8 @@ def test_there_is_no_minus_zero() -> None:
 def test_words_where_a_tree_costs_accuracy() -> None:
     text = words(evidence(forest=(96.0, 900.0, 1.0))).recommendation()
     assert text == (
-        "Take a forest: 96.0 %. A single tree costs accuracy here: -6.0 points (axis, p = 0.001). "
+        "Take an oblique forest (ObliqueForestClassifier): 96.0 %. A single tree costs accuracy "
+        "here: -6.0 points (axis, p = 0.001). "
         "If it must be a tree that can be read, take an axis-parallel tree: 90.0 % with 10.0 "
         "leaves, or let obliqua.distil make one of the forest."
     )

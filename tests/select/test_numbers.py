@@ -308,6 +308,11 @@ def test_decisions_about_numbers() -> None:
     assert "A single tree costs accuracy here: R2 -0.150 ± 0.010, RMSE 100 % larger (axis" in (
         words(forest).recommendation()
     )
+    assert (
+        words(forest)
+        .recommendation()
+        .startswith("Take an oblique forest (ObliqueForestRegressor): R2 0.950")
+    )
     assert "Neither oblique splits nor linear functions in the leaves pay" in (
         words(evidence()).obliqueness()
     )

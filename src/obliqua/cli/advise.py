@@ -44,7 +44,7 @@ def advise(data: str, target: str, form: str, **given: Any) -> None:
     """Say which kind of tree suits DATA, and whether one does.
 
     Cross-validates an axis-parallel tree, a sparse, a dense and a refined oblique one, a linear
-    model, a random forest, and always giving the most frequent class, all on the same folds.
+    model, an oblique forest, and always giving the most frequent class, all on the same folds.
     Trees are also grown to equal numbers of leaves. Then it says in words what that means. Where
     numbers are learnt, a tree with linear functions in its leaves is tried too, a ridge
     regression is the linear model, and the mean is what is always given. DATA is a CSV or Parquet

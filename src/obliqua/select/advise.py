@@ -52,19 +52,19 @@ def advise(
     """Find out which kind of tree suits a table, and whether oblique splits pay.
 
     Cross-validated on the same stratified folds are an axis-parallel tree, a sparse, a dense and
-    a refined oblique one, a logistic regression, a random forest, and always giving the most
+    a refined oblique one, a logistic regression, an oblique forest, and always giving the most
     frequent class. The four trees are also grown to the same numbers of leaves, so that one sees
     what a leaf is worth.
 
     Where numbers are learnt, these are an axis-parallel tree, an oblique one, one with linear
-    functions in its leaves, a refined one, a ridge regression, a random forest, and always giving
-    the mean.
+    functions in its leaves, a refined one, a ridge regression, an oblique forest, and always
+    giving the mean.
 
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
         The rows, an array or a frame, with categories and missing values too. The linear model
-        and the forest get them through a pipeline, as `compare` does it, and a note says so.
+        gets them through a pipeline, as `compare` does it, and a note says so.
     y : array-like of shape (n_rows,)
         The class labels, or the numbers to learn.
     task : {"auto", "classification", "regression"}, default="auto"
@@ -111,7 +111,7 @@ def advise(
     --------
     >>> from obliqua import advise
     >>> from obliqua.datasets import make_pol
-    >>> X, y = make_pol(400, random_state=0, return_X_y=True)
+    >>> X, y = make_pol(200, random_state=0, return_X_y=True)
     >>> advice = advise(X, y, n_folds=5, n_repeats=1)
     >>> advice.choice, advice.pays
     ('dense', 'accuracy')

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.pipeline import Pipeline
@@ -22,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from obliqua.select.methods import Method
 
-__all__ = ["CANDIDATES", "NUMBER_CANDIDATES", "Candidate", "SizedForest", "linear"]
+__all__ = ["CANDIDATES", "NUMBER_CANDIDATES", "Candidate", "linear"]
 
 
 @dataclass(frozen=True)
@@ -60,28 +59,6 @@ class Candidate:
     def name(self) -> str:
         """Its name."""
         return self.method.name
-
-
-class _Sized:
-    """A forest of scikit-learn that also tells the leaves of all its trees together."""
-
-    estimators_: list[Any]
-
-    def get_n_leaves(self) -> int:
-        """Return the number of leaves of all trees."""
-        return sum(int(tree.get_n_leaves()) for tree in self.estimators_)
-
-    def get_depth(self) -> int:
-        """Return the depth of the deepest tree."""
-        return max(int(tree.get_depth()) for tree in self.estimators_)
-
-
-class SizedForest(_Sized, RandomForestClassifier):
-    """scikit-learn's forest for classes."""
-
-
-class SizedNumberForest(_Sized, RandomForestRegressor):
-    """scikit-learn's forest for numbers."""
 
 
 class _Logistic(LogisticRegression):
@@ -180,8 +157,9 @@ CANDIDATES: tuple[Candidate, ...] = (
     ),
     Candidate(
         "forest",
-        _method("forest", "a random forest of 100 trees", "obliqua.select.candidates.SizedForest"),
-        "a forest",
+        _method("forest", "an oblique forest of 100 trees", "obliqua.ObliqueForestClassifier"),
+        "an oblique forest (ObliqueForestClassifier)",
+        "-m forest",
     ),
     Candidate(
         "floor",
@@ -244,12 +222,9 @@ NUMBER_CANDIDATES: tuple[Candidate, ...] = (
     ),
     Candidate(
         "forest",
-        _method(
-            "forest",
-            "a random forest of 100 trees",
-            "obliqua.select.candidates.SizedNumberForest",
-        ),
-        "a forest",
+        _method("forest", "an oblique forest of 100 trees", "obliqua.ObliqueForestRegressor"),
+        "an oblique forest (ObliqueForestRegressor)",
+        "-m forest",
     ),
     Candidate(
         "floor",
