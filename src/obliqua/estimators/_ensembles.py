@@ -20,35 +20,44 @@ __all__ = [
     "SHARES",
     "VOTES",
     "Ensemble",
-    "bagged_trees",
+    "grown_members",
     "is_ensemble",
     "read_ensemble",
     "refusal",
 ]
 
 
-def bagged_trees(
+def grown_members(
     method: BaseTreeClassifier,
     problem: "Problem",
     seeds: Int64Array,
-    max_samples: float,
     n_jobs: int | None,
-) -> tuple[Tree, ...]:
-    """Grow a tree of a method from a bootstrap sample of the rows for each seed."""
+    max_samples: float | None = None,
+) -> list[tuple[Tree, dict[str, Any]]]:
+    """Grow a tree of a method for each seed; return with it what its search has noted.
+
+    With `max_samples` each is grown from a bootstrap sample of the rows, otherwise from all.
+    """
     parallel = Parallel(n_jobs=n_jobs, prefer="threads")
-    grown = parallel(
-        delayed(_one_tree)(method, problem, seed, max_samples) for seed in seeds.tolist()
+    return list(
+        parallel(
+            delayed(_grown_member)(method, problem, seed, max_samples) for seed in seeds.tolist()
+        )
     )
-    return tuple(grown)
 
 
-def _one_tree(
-    method: BaseTreeClassifier, problem: "Problem", seed: int, max_samples: float
-) -> Tree:
+def _grown_member(
+    method: BaseTreeClassifier, problem: "Problem", seed: int, max_samples: float | None
+) -> tuple[Tree, dict[str, Any]]:
+    """Grow one of the trees, in this thread or process."""
     from obliqua.prune.division import draw
 
     member = clone(method).set_params(random_state=seed)
-    return member._grown(draw(problem, max_samples, seed))
+    tree = member._grown(problem if max_samples is None else draw(problem, max_samples, seed))
+    journal = getattr(member, "_journal", None)
+    if journal is None:
+        return tree, {}
+    return tree, {"n_hyperplanes_": journal.tried, "timed_out_": journal.timed_out}
 
 
 def read_ensemble(fitted: Any) -> Ensemble:

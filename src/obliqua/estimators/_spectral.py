@@ -21,7 +21,7 @@ from obliqua.estimators._coding import CODINGS, Coding
 from obliqua.estimators._ensembles import (
     VOTES,
     Ensemble,
-    bagged_trees,
+    grown_members,
     is_ensemble,
     read_ensemble,
     refusal,
@@ -306,7 +306,8 @@ class SpectralClassifier(TreesClassifier):
         seen, problem, classes = method._encoded(X, y, sample_weight)
         n = int(self.n_estimators)
         max_samples = self.max_samples
-        trees = bagged_trees(method, problem, self._seeds(n), max_samples, self.n_jobs)
+        grown = grown_members(method, problem, self._seeds(n), self.n_jobs, max_samples)
+        trees = tuple(tree for tree, _ in grown)
         ensemble = Ensemble(trees, np.full(n, 1.0 / n), VOTES, problem.encoding, classes)
         return ensemble, problem.Z, getattr(seen, "feature_names_in_", None)
 

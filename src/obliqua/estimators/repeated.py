@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -14,6 +13,7 @@ from sklearn.utils import check_random_state
 from obliqua._sklearn_compat import Interval, StrOptions, fit_context
 from obliqua._typing import AnyArray, Int64Array
 from obliqua.estimators._docs import document
+from obliqua.estimators._ensembles import grown_members
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators.base import BaseTreeClassifier, SeedLike
 from obliqua.tree.model import Model
@@ -338,8 +338,7 @@ class RepeatedTreesClassifier(TreesClassifier):
         self, method: BaseTreeClassifier, problem: "Problem", seeds: Int64Array
     ) -> tuple[list["Tree"], dict[str, Any]]:
         """Grow the trees; return what they have noted on the way, too."""
-        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
-        made = parallel(delayed(_one_tree)(method, problem, seed) for seed in seeds.tolist())
+        made = grown_members(method, problem, seeds, self.n_jobs)
         notes: dict[str, Any] = {"tree_seeds_": seeds}
         for name, together in (("n_hyperplanes_", sum), ("timed_out_", any)):
             if name in method._notes:
@@ -351,18 +350,6 @@ class RepeatedTreesClassifier(TreesClassifier):
         # Of the method that was fitted, whatever `estimator` is set to later; if a file could not
         # keep it, what the trees can take is what they take.
         self._takes_odd = bool(getattr(self._given(), "_takes_odd", model.takes_missing))
-
-
-def _one_tree(
-    method: BaseTreeClassifier, problem: "Problem", seed: int
-) -> tuple["Tree", dict[str, Any]]:
-    """Grow one of the trees, in this thread or process."""
-    member = clone(method).set_params(random_state=seed)
-    tree = member._grown(problem)
-    journal = getattr(member, "_journal", None)
-    if journal is None:
-        return tree, {}
-    return tree, {"n_hyperplanes_": journal.tried, "timed_out_": journal.timed_out}
 
 
 def _all_equal(trees: Sequence["Tree"]) -> bool:
