@@ -22,6 +22,7 @@ NAMES = (
     "compare_boundaries",
     "sparse_splits",
     "many_classes",
+    "forest_surfaces",
 )
 
 

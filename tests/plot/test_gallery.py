@@ -30,6 +30,7 @@ PARTS = {
     "compare_boundaries": {r"leaf-\d+": 5, r"class-\d+": 4},
     "sparse_splits": {r"node-\d+": 10, r"node-\d+-histogram": 4},
     "many_classes": {r"node-\d+": 31, r"node-\d+-left": 15, r"legend-\d+": 10},
+    "forest_surfaces": {"surface": 3, "rows": 3},
 }
 
 
