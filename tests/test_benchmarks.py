@@ -236,3 +236,20 @@ def test_the_page_says_what_the_results_of_regression_say(part: str) -> None:
 
     result = json.loads((regression.RESULTS / f"{part}.json").read_text("utf-8"))
     assert_on_page(regression.page_text(part, result), f"regression-{part}")
+
+
+@pytest.mark.parametrize("part", ["accuracy", "numbers", "size"])
+def test_the_page_says_what_the_results_of_forests_say(part: str) -> None:
+    from benchmarks import forests
+
+    result = json.loads((forests.RESULTS / f"{part}.json").read_text("utf-8"))
+    assert_on_page(forests.page_text(part, result), f"forests-{part}")
+
+
+def test_scores_of_forests_are_those_of_their_definitions() -> None:
+    from benchmarks import forests
+
+    found = forests.scores(np.array([[1.0, 0.0], [0.25, 0.75], [1.0, 0.0]]), np.array([0, 1, 1]))
+    assert found["accuracy"] == pytest.approx(2 / 3)
+    assert found["brier"] == pytest.approx((0.0 + 2 * 0.25**2 + 2.0) / 3)
+    assert found["log_loss"] == pytest.approx(-(np.log(0.75) + np.log(0.001)) / 3)
