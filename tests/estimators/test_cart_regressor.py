@@ -221,6 +221,8 @@ def test_equal_numbers_and_one_row_are_a_leaf(n: int) -> None:
 
 BAD: dict[str, tuple[Any, str]] = {
     "words": (["a", "b", "c", "d"], "learns numbers; y holds 'a' in row 0.*CartClassifier"),
+    "dates": (np.arange(4).astype("M8[ns]"), "learns numbers; y holds '1970-01-01T.*dates"),
+    "durations": (np.arange(4).astype("m8[ns]"), "learns numbers; y holds '0 "),
     "a word in two columns": ([[1, 2], [3, 4], ["a", 5], [6, 7]], "y holds 'a' in row 2"),
     "one word": ([1.0, 2.0, "c", 4.0], "y holds 'c' in row 2"),
     "None": ([1.0, None, 3.0, 4.0], "no number in row 1"),

@@ -60,7 +60,9 @@ def check_numbers(y: Any) -> None:
     if values.dtype.kind in "biufc" or values.ndim not in (1, 2):
         return  # scikit-learn says what is wrong, if anything
     width = values.size // max(len(values), 1)
-    for place, value in enumerate(values.ravel().tolist()):
+    # Dates and times would become numbers of nanoseconds in a list; as text they are refused.
+    listed = values.ravel().astype(str) if values.dtype.kind in "mM" else values.ravel()
+    for place, value in enumerate(listed.tolist()):
         row = place // width
         if _is_missing(value):
             raise ValueError(
