@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -512,3 +513,27 @@ def test_large_nodes_against_the_twin() -> None:
     for name in ("child", "column", "threshold", "coef", "term_column", "leaf_weight"):
         np.testing.assert_array_equal(getattr(found, name), wanted[name], name)
     assert child_key(5, 0) == twin.child_key(5, 0)
+
+
+@both
+def test_levels_that_say_nothing_look_no_better_out_of_bag(Forest: Any) -> None:
+    """Their numbers come from a tree's own rows: others would know what they are to be asked."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 50, (600, 6)).astype(str)).rename(columns=str)
+    forest = Forest(60, oob_score=True, random_state=0)
+    chance = 0.5 if Forest is ObliqueForestClassifier else 0.0
+    assert forest.fit(frame, rng.integers(0, 2, 600)).oob_score_ < chance + 0.06
+
+
+@both
+def test_levels_with_equal_means_are_told_apart(Forest: Any) -> None:
+    rng = np.random.default_rng(0)
+    level, number = np.tile(["m", "f"], 100), np.repeat([-1.0, 1.0], 100)
+    frame = pd.DataFrame({"level": level, "number": number + rng.uniform(-0.5, 0.5, 200)})
+    forest = Forest(40, oob_score=True, random_state=0)
+    assert forest.fit(frame, ((level == "m") ^ (number > 0)).astype(int)).oob_score_ > 0.95
+
+
+def test_what_samples_need_holds_on_to_no_rows() -> None:
+    rows = forest_rows(encode(X, np.arange(len(X), dtype=np.int32) % 2, 2)).without_columns()
+    assert all(getattr(rows, name).base is None for name in ("Z", "rank", "x", "source"))
