@@ -24,7 +24,7 @@ import warnings
 from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import rankdata
@@ -52,7 +52,13 @@ LIBRARIES = {"obliqua", "ydf", "treeple", "lightgbm"}
 
 
 class Ydf:
-    """ydf's random forest with sparse oblique splits, grown in full as the others are."""
+    """ydf's random forest, grown in full as the others are."""
+
+    split: ClassVar[dict[str, Any]] = {
+        "split_axis": "SPARSE_OBLIQUE",
+        "sparse_oblique_normalization": "MIN_MAX",
+        "sparse_oblique_num_projections_exponent": 1.0,
+    }
 
     def __init__(self, n_trees: int, seed: int, n_threads: int = 1) -> None:
         self.n_trees, self.seed, self.n_threads = n_trees, seed, n_threads
@@ -63,9 +69,7 @@ class Ydf:
         learner = ydf.RandomForestLearner(
             label="y",
             num_trees=self.n_trees,
-            split_axis="SPARSE_OBLIQUE",
-            sparse_oblique_normalization="MIN_MAX",
-            sparse_oblique_num_projections_exponent=1.0,
+            **self.split,
             max_depth=-1,
             min_examples=1,
             compute_oob_performances=False,
@@ -83,6 +87,12 @@ class Ydf:
         found = np.zeros_like(said)
         found[:, np.asarray(self.model.label_classes(), dtype=np.int64)] = said
         return found
+
+
+class YdfAxis(Ydf):
+    """The same with splits along single features."""
+
+    split: ClassVar[dict[str, Any]] = {"split_axis": "AXIS_ALIGNED"}
 
 
 def treeple(n_trees: int, seed: int) -> Any:
@@ -105,6 +115,7 @@ CLASSIFIERS: dict[str, Maker] = {
     REFERENCE: lambda n, seed: RandomForestClassifier(n, random_state=seed),
     "ExtraTrees": lambda n, seed: ExtraTreesClassifier(n, random_state=seed),
     YDF: Ydf,
+    "ydf": YdfAxis,
     "treeple": treeple,
     "LightGBM": light,
 }

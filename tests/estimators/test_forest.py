@@ -22,6 +22,11 @@ from obliqua._core.forest.trees import draw_counts
 from obliqua.data.problem import encode
 from obliqua.errors import TreeError
 from obliqua.forest import ForestRules, Sampling, forest_rows, grow_forest
+from obliqua.methods.discriminants import Discriminants
+from obliqua.methods.hhcart import Householder
+from obliqua.methods.means import class_means
+from obliqua.methods.quest import Quest
+from obliqua.methods.slopes import Slopes
 from obliqua.prune import cost_complexity_path
 from obliqua.tree.packed import PackedTrees
 from problems import gaussians
@@ -43,6 +48,60 @@ def sampling_of(forest: Any, y: Any = Y, weights: Any = None) -> Sampling:
     problem = encode(X, y, int(np.max(y)) + 1, sample_weight=weights)
     rows = forest_rows(problem)
     return Sampling(rows, forest._seed, True, float(rows.count.sum()))
+
+
+# --- directions of others ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("Forest", "proposer"),
+    [
+        (ObliqueForestClassifier, Householder()),
+        (ObliqueForestClassifier, Discriminants()),
+        (ObliqueForestClassifier, Quest()),
+        (ObliqueForestClassifier, class_means),
+        (ObliqueForestRegressor, Slopes()),
+    ],
+    ids=["Householder", "Discriminants", "Quest", "class_means", "Slopes"],
+)
+def test_proposers_of_the_library(Forest: Any, proposer: Any) -> None:
+    given: dict[str, Any] = {"directions": proposer, "random_state": 3}
+    whole = Forest(8, **given).fit(X, Y)
+    assert len(trees_of(whole).term_column) > 0
+    grown = Forest(4, warm_start=True, n_jobs=2, **given).fit(X[::-1], Y[::-1])
+    assert trees_of(grown.set_params(n_estimators=8).fit(X, Y)) == trees_of(whole)
+    assert trees_of(Forest(8, random_state=3).fit(X, Y)) != trees_of(whole)
+
+
+def test_planes_lie_as_a_proposer_says() -> None:
+    asked: list[tuple[int, ...]] = []
+
+    def one_to_minus_three(node: Any) -> Any:
+        asked.append((*node.X.shape, len(node.y), len(node.sample_weight)))
+        return [1.0, -3.0]
+
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 2)) * [1.0, 1000.0]
+    y = rows[:, 0] > 0.003 * rows[:, 1]
+    forest = ObliqueForestClassifier(
+        5, directions=one_to_minus_three, max_features=0, n_oblique=1, random_state=0
+    ).fit(rows, y)
+    trees = trees_of(forest)
+    pairs = trees.coef.reshape(-1, 2) * rows.std(axis=0)
+    np.testing.assert_allclose(pairs[0, 1] / pairs[0, 0], -3.0, rtol=0.2)  # of the root's rows
+    assert all(k == 2 and n == n_y == n_w for n, k, n_y, n_w in asked)
+    assert max(n for n, *_ in asked) == max(tree.n_samples[0] for tree in trees)
+    assert forest.score(rows, y) > 0.97
+
+
+@both
+def test_an_error_of_a_proposer_ends_the_fit(Forest: Any) -> None:
+    def confused(node: Any) -> Any:
+        raise LookupError("no direction today")
+
+    with pytest.raises(LookupError, match="no direction today"):
+        Forest(3, directions=confused, n_jobs=2).fit(X, Y)
+    assert not [thread for thread in threading.enumerate() if thread.daemon]
 
 
 # --- the same bits -----------------------------------------------------------------------------
@@ -360,6 +419,16 @@ def test_pruning_by_the_price_of_a_leaf(Forest: Any) -> None:
             np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
         np.testing.assert_allclose(found.stats, wanted.stats, rtol=1e-12, atol=1e-12)
     assert sum(pruned.n_leaves) < sum(full.n_leaves)
+
+
+@both
+def test_paths_come_with_where_trees_begin(Forest: Any) -> None:
+    forest = Forest(3, random_state=0).fit(X, Y)
+    passed, begins = forest.decision_path(X[:20])
+    assert begins.tolist() == np.cumsum([0, *(tree.n_nodes for tree in trees_of(forest))]).tolist()
+    for k, tree in enumerate(trees_of(forest)):
+        own = passed[:, begins[k] : begins[k + 1]].toarray()
+        np.testing.assert_array_equal(own, tree.decision_path(X[:20]).toarray())
 
 
 def test_as_good_as_another_forest_without_directions() -> None:

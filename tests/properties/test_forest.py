@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from obliqua._core.forest.trees import ForestData, TreeGrower
@@ -96,7 +96,9 @@ def forest(seed: int, numbers: bool) -> tuple[Sampling, ForestRules]:
     )
 
 
-def grown(sampling: Sampling, rules: ForestRules, tree: int) -> dict[str, Any]:
+def grown(
+    sampling: Sampling, rules: ForestRules, tree: int, directions: twin.Ask | None = None
+) -> dict[str, Any]:
     """The arrays of one tree, from the compiled code."""
     settings = vars(rules) | {"criterion": CRITERIA[rules.criterion]}
     data = ForestData(sampling.rows, sampling.rows.target, settings)
@@ -104,7 +106,8 @@ def grown(sampling: Sampling, rules: ForestRules, tree: int) -> dict[str, Any]:
     numbers = sampling.level_numbers(tree, weights, times)
     places = places_of(numbers, sampling.rows.level_ptr)
     key = sampling.tree_key(tree)
-    return {"level": numbers} | TreeGrower(data).grow(weights, times, key, numbers, places)
+    grower = TreeGrower(data, directions)
+    return {"level": numbers} | grower.grow(weights, times, key, numbers, places)
 
 
 def assert_same_bits(found: Any, wanted: Any, name: str = "") -> None:
@@ -113,12 +116,24 @@ def assert_same_bits(found: Any, wanted: Any, name: str = "") -> None:
     np.testing.assert_array_equal(found.view(bits), wanted.view(bits), name)
 
 
+def some_direction(X: Any, y: Any, weights: Any, key: int) -> np.ndarray | None:
+    """A normal of a kind that depends on the key, from all that a node tells."""
+    if key % 5 == 0:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = (np.asarray(weights)[:, None] * (X - X[0])).T @ np.asarray(y).reshape(len(y), -1)
+    return np.ascontiguousarray(np.where(np.arange(X.shape[1]) == key % 7, 0.0, off[:, 0]))
+
+
 @examples(400)
-@given(seeds, st.booleans())
-def test_a_tree_is_that_of_its_twin_bit_for_bit(seed: int, numbers: bool) -> None:
+@given(seeds, st.booleans(), st.sampled_from([None, some_direction]))
+@example(180597, True, None)  # as many levels as rows
+def test_a_tree_is_that_of_its_twin_bit_for_bit(
+    seed: int, numbers: bool, ask: twin.Ask | None
+) -> None:
     sampling, rules = forest(seed, numbers)
     number = seed % 3
-    found, wanted = grown(sampling, rules, number), twin.grown(sampling, rules, number)
+    found, wanted = grown(sampling, rules, number, ask), twin.grown(sampling, rules, number, ask)
     assert found.keys() == wanted.keys()
     for name, array in found.items():
         assert_same_bits(array, wanted[name], name)

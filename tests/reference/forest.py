@@ -26,6 +26,9 @@ DROPPED = 1e-6
 SHRINK = 10.0
 STAND_IN, LEFT, RIGHT = 0, 1, 2  # where rows go that miss a value
 
+#: Who is asked for a direction: rows, what is learnt, weights and a key give a normal.
+Ask = Callable[[Any, Any, Any, int], NDArray[np.float64] | None]
+
 # --- random numbers ---------------------------------------------------------------------------
 
 
@@ -244,8 +247,9 @@ class Grower:
         weights: Sequence[float],
         times: Sequence[int],
         level_numbers: list[list[float]],
+        directions: Ask | None = None,
     ) -> None:
-        self.f, self.rules = rows, rules
+        self.f, self.rules, self.directions = rows, rules, directions
         self.p = len(rows.stand_in)
         self.rank, self.x = rows.rank.tolist(), rows.x.copy()
         self.values = np.asarray(rows.Z, dtype=np.float64)[rows.source]
@@ -440,7 +444,8 @@ class Grower:
             return []
         order = iter(stream.columns(self.p))
         columns = sorted(next(order) for _ in range(k))
-        terms = self.fit(columns, stream)
+        fit = self.fit if self.directions is None else self.asked
+        terms = fit(columns, stream)
         if not terms:
             return []
         along = np.zeros(len(self.here), dtype=np.float32)
@@ -515,6 +520,23 @@ class Grower:
         longest = max(map(abs, w))
         coefs = [np.float32(v / longest) for v in w]
         return [term for term in zip(columns, coefs, strict=True) if term[1] != 0]
+
+    def asked(self, columns: list[int], stream: Stream) -> list[tuple[int, np.float32]]:
+        """The same from somebody who is asked; powers of two make floats of the coefficients."""
+        assert self.directions is not None
+        rows = self.here
+        X = self.values[[row.number for row in rows]][:, columns]
+        y = [row.y if self.rules.n_classes else row.values for row in rows]
+        normal = self.directions(X, np.array(y), [row.w for row in rows], mix(stream.state, 0))
+        if normal is None:
+            return []
+        with np.errstate(over="ignore"):
+            coefs = np.ldexp(normal, self.f.exponent[columns])
+        longest = float(np.abs(coefs).max())
+        if not math.isfinite(longest):
+            return []
+        terms = np.ldexp(coefs, -math.frexp(longest)[1]).astype(np.float32)
+        return [term for term in zip(columns, terms, strict=True) if term[1] != 0]
 
     def placed(
         self, fitted: list[tuple[int, np.float32]], right: list[bool]
@@ -708,11 +730,13 @@ def add_leaf(out: dict[str, list[Any]], rows: list[Row], rules: ForestRules) -> 
     out["leaf_rest"].append(rest)
 
 
-def grown(sampling: Sampling, rules: ForestRules, tree: int) -> dict[str, list[Any]]:
+def grown(
+    sampling: Sampling, rules: ForestRules, tree: int, directions: Ask | None = None
+) -> dict[str, list[Any]]:
     """The arrays of one tree of the forest."""
     weights, times, _ = sample(sampling, tree)
     key = child_key(child_key(sampling.key, tree), 1)
     own = child_key(child_key(sampling.key, tree), 2)
     numbers = level_numbers(sampling.rows, weights, times, own)
-    root = Grower(sampling.rows, rules, weights, times, numbers).grow(key)
+    root = Grower(sampling.rows, rules, weights, times, numbers, directions).grow(key)
     return {**packed(root, rules), "level": [number for one in numbers for number in one]}

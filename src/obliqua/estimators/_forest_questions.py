@@ -44,6 +44,26 @@ class ForestQuestions(TreesEstimator):
         assert isinstance(trees, PackedTrees)
         return trees
 
+    def decision_path(self, X: Any) -> tuple[csr_array, Int64Array]:
+        """Say which nodes of each tree each row passes, as scikit-learn's forests do.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        indicator : sparse array of shape (n_samples, n_nodes)
+            CSR with a 1 where a row passes a node, root and leaf included; the nodes of one tree
+            stand after those of another.
+        n_nodes_ptr : ndarray of shape (n_trees + 1,)
+            Where the nodes of each tree begin: the columns from `n_nodes_ptr[k]` up to
+            `n_nodes_ptr[k + 1]` are those of tree k.
+        """
+        passed = super().decision_path(X)
+        return passed, self._trees.node_ptr.copy()
+
     def oob_importances(
         self,
         X: Any,

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from obliqua._sklearn_compat import Interval, RealNotInt, StrOptions, fit_context
+from obliqua._sklearn_compat import HasMethods, Interval, RealNotInt, StrOptions, fit_context
 from obliqua._typing import AnyArray, BoolArray, FloatArray
 from obliqua.data.problem import Problem
 from obliqua.data.target import Classes, Numbers
@@ -54,6 +54,7 @@ _LIMITS: dict[str, list[Any]] = {
     ],
     "n_oblique": [Interval(Integral, 0, None, closed="left")],
     "max_terms": [Interval(Integral, 2, None, closed="left"), None],
+    "directions": [callable, HasMethods("propose"), HasMethods("finder"), None],
     "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
     "bootstrap": ["boolean"],
     "max_samples": [
@@ -92,6 +93,15 @@ quicker than 2, and nearly as accurate.""",
         """\
 The most features of a direction; how many it has is drawn, from 2 on. `None` is
 `2 * ceil(log2(n_features) + 1)`.""",
+    ),
+    "directions": (
+        "callable, object with a method `propose`, or None",
+        """\
+Where directions come from. `None` fits them as is said above. A proposer, as in
+:class:`ObliqueTreeClassifier`, is asked `n_oblique` times in a node, each time about other
+features, 2 to `max_terms` of them, divided by their standard deviations; the direction of the best
+split that it finds is compared with the others. :class:`obliqua.methods.hhcart.Householder` and
+other methods of the library may stand here. It takes Python in each node, about a millisecond.""",
     ),
     "max_depth": ("int or None", "The largest depth of a tree. `None` sets no limit."),
     "max_leaf_nodes": (
@@ -244,6 +254,7 @@ class _Forest(Seeded, ForestQuestions):
     max_features: MaxFeatures
     n_oblique: int
     max_terms: int | None
+    directions: Any
     max_depth: int | None
     max_leaf_nodes: int | None
     min_samples_split: float
@@ -366,6 +377,7 @@ class _Forest(Seeded, ForestQuestions):
             effective_n_jobs(self.n_jobs),
             None if self.time_limit is None else float(self.time_limit),
             self._progress(first, end),
+            self.directions,
         )
         if self.ccp_alpha > 0:
             grown = _pruned(grown, float(self.ccp_alpha))
@@ -591,6 +603,7 @@ class ObliqueForestClassifier(_Forest, TrainedTreesClassifier):
         max_features: MaxFeatures = "sqrt",
         n_oblique: int = 2,
         max_terms: int | None = None,
+        directions: Any = None,
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_split: float = 2,
@@ -614,6 +627,7 @@ class ObliqueForestClassifier(_Forest, TrainedTreesClassifier):
         self.max_features = max_features
         self.n_oblique = n_oblique
         self.max_terms = max_terms
+        self.directions = directions
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_split = min_samples_split
@@ -749,6 +763,7 @@ class ObliqueForestRegressor(_Forest, NumberQuestions, TrainedTreesRegressor):
         max_features: MaxFeatures = 1 / 3,
         n_oblique: int = 2,
         max_terms: int | None = None,
+        directions: Any = None,
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_split: float = 2,
@@ -772,6 +787,7 @@ class ObliqueForestRegressor(_Forest, NumberQuestions, TrainedTreesRegressor):
         self.max_features = max_features
         self.n_oblique = n_oblique
         self.max_terms = max_terms
+        self.directions = directions
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_split = min_samples_split

@@ -13,6 +13,7 @@ from typing import Any
 
 from obliqua._core.forest.trees import ForestData, TreeGrower
 from obliqua._typing import AnyArray
+from obliqua.forest.directions import BestOf
 from obliqua.forest.levels import places_of
 from obliqua.forest.samples import Sampling
 from obliqua.tree.packed import PackedTrees
@@ -57,17 +58,20 @@ def grow_forest(
     n_threads: int,
     time_limit: float | None = None,
     note: Callable[[int], None] | None = None,
+    directions: Any = None,
 ) -> PackedTrees:
     """Grow trees `first` to `end` - 1, each from its sample; fewer if time is up, at least one.
 
     A tree depends on its number and the seed only. `note` is called in this thread with the
-    number of trees that are there, as they come.
+    number of trees that are there, as they come. `directions`: a proposer that is asked in the
+    place of fitting directions.
     """
     rows = sampling.rows
     settings = asdict(rules) | {"criterion": CRITERIA[rules.criterion]}
     data = ForestData(rows, rows.target, settings)
     until = None if time_limit is None else time.monotonic() + time_limit
-    grown = _Grown(data, sampling, first, end, until)
+    ask = None if directions is None else BestOf(directions, rules.criterion, rules.n_classes)
+    grown = _Grown(data, ask, sampling, first, end, until)
     workers = [
         threading.Thread(target=grown.work, daemon=True)
         for _ in range(max(min(n_threads, end - first), 1))
@@ -123,9 +127,15 @@ class _Grown:
     """What workers share: which tree comes next, and what has been grown."""
 
     def __init__(
-        self, data: ForestData, sampling: Sampling, first: int, end: int, until: float | None
+        self,
+        data: ForestData,
+        ask: BestOf | None,
+        sampling: Sampling,
+        first: int,
+        end: int,
+        until: float | None,
     ) -> None:
-        self.data, self.sampling, self.until = data, sampling, until
+        self.data, self.ask, self.sampling, self.until = data, ask, sampling, until
         self.next, self.first, self.end = first, first, end
         self.trees: dict[int, Any] = {}
         self.news: SimpleQueue[int | BaseException | None] = SimpleQueue()
@@ -135,7 +145,7 @@ class _Grown:
     def work(self) -> None:
         """Grow one tree after another until there is none left, or time is up."""
         try:
-            grower = TreeGrower(self.data)
+            grower = TreeGrower(self.data, self.ask)
             while (number := self._take()) is not None:
                 weights, times = self.sampling.of_tree(number)
                 numbers = self.sampling.level_numbers(number, weights, times)

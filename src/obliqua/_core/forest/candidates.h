@@ -4,7 +4,7 @@
  *  - directions: of k columns, k drawn from 2 .. most_terms, with S the scatter matrix of two classes
  *    among the node's rows, drawn in proportion to their rows, w = (S + ridge diag S)^-1 (m_a - m_b);
  *    where numbers are learnt, of all rows, w = (S + ridge diag S)^-1 sum of (x - m) y. At most
- *    `direction_rows` rows serve for that. Passed over if the node has fewer than `rows_per_term` k
+ *    `direction_rows` rows serve for that. Or what somebody else says who is asked. Passed over if the node has fewer than `rows_per_term` k
  *    rows, unless no column can be cut;
  *  - the cut of the least G (1 + price (k - 1) / n) wins, where G is the impurity that is left times
  *    the weight, n the rows of the node; at ties the first. If it is no better than no cut, the
@@ -28,7 +28,8 @@
 #define OB_BUCKETS 4096
 #define OB_NO_GAIN 1e-12       /* a share of the impurity that is rounding, not gain */
 #define OB_DROPPED 1e-6        /* a coefficient that moves rows less, beside the largest, is 0 */
-#define OB_MISSING_KEY(f) ((uint32_t) (f)->n + 1) /* above all ranks, which begin at 1 */
+/* Above the places of all values and levels, which begin at 1. */
+#define OB_MISSING_KEY(f) ((uint32_t) ((f)->n + (f)->level_ptr[(f)->p]) + 1)
 #define OB_SUBNODE 0x9E3779B97F4A7C15ULL
 
 enum { OB_GINI, OB_ENTROPY, OB_SQUARES };                /* criteria */
@@ -137,7 +138,11 @@ typedef struct {
     float *coefs;              /* of a direction */
     ob_best best;
     double *scatter, *moment, *buffer;
-    int failed;                /* no memory */
+    int failed;                /* no memory, or an error of what is asked */
+    /* Who is asked for directions, if they are not fitted here: writes the terms of one to `drawn`,
+     * which has k columns, and `coefs`, and returns how many they are. */
+    int64_t (*ask)(void *asked, int64_t begin, int64_t n, int64_t k, uint64_t key);
+    void *asked;
 } ob_grower;
 
 /* --- random numbers: as in rng.pxd ---------------------------------------------------------- */
@@ -673,7 +678,8 @@ static void ob_try_direction(ob_grower *g, int64_t begin, int64_t n, uint64_t *s
     if ((double) g->counted < f->rows_per_term * (double) k && cut_already)
         return;
     ob_draw_columns(g, k, state);
-    int64_t n_terms = ob_fit_direction(g, begin, n, k, state);
+    int64_t n_terms = g->ask == NULL ? ob_fit_direction(g, begin, n, k, state)
+                                     : g->ask(g->asked, begin, n, k, ob_mix(*state, 0));
     if (n_terms == 0)
         return;
     ob_project_rows(g, begin, n, n_terms);

@@ -1,9 +1,12 @@
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from obliqua._typing import FloatArray, Int32Array, Int64Array, UInt8Array
+
+Directions = Callable[[FloatArray, Any, FloatArray, int], FloatArray | None]
 
 def draw_counts(
     keys: NDArray[np.uint64],
@@ -36,7 +39,7 @@ class ForestData:
     def __init__(self, columns: Any, target: Any, rules: dict[str, Any]) -> None: ...
 
 class TreeGrower:
-    def __init__(self, data: ForestData) -> None: ...
+    def __init__(self, data: ForestData, directions: Directions | None = None) -> None: ...
     def grow(
         self,
         weights: FloatArray,

@@ -1,6 +1,6 @@
 """Trees of a forest: grown from samples of the rows, one tree a call, without the GIL."""
 
-from libc.math cimport exp
+from libc.math cimport exp, frexp, isfinite, ldexp
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
@@ -87,8 +87,12 @@ cdef extern from "trees.h" nogil:
         double* scatter
         double* moment
         double* buffer
+        i32 failed
+        i64 (*ask)(void* asked, i64 begin, i64 n, i64 k, u64 key) noexcept nogil
+        void* asked
 
     int ob_grow_tree(ob_grower* g, u64 key)
+    double ob_value(const ob_forest* f, i64 row, i64 column)
 
 cdef double MOST_AT_ONCE = 16.0      # larger means are drawn in pieces
 
@@ -236,8 +240,16 @@ cdef class ForestData:
         self.f.min_decrease = rules["min_decrease"]
 
 
+cdef i64 ask_grower(void* asked, i64 begin, i64 n, i64 k, u64 key) noexcept with gil:
+    return (<TreeGrower> asked).ask(begin, n, k, key)
+
+
 cdef class TreeGrower:
-    """Grows trees, one after another, with memory of its own: one for each thread."""
+    """Grows trees, one after another, with memory of its own: one for each thread.
+
+    `directions`: who is asked for a normal in the place of fitting one, with the values of a
+    node's rows in a few columns, what is learnt, their weights, and a key for random numbers.
+    """
 
     cdef ob_grower g
     cdef ob_forest f                 # as it is for one tree: levels have numbers
@@ -245,8 +257,10 @@ cdef class TreeGrower:
     cdef i32* own_rank               # of levels, by these numbers; or NULL
     cdef float* own_x
     cdef list memory
+    cdef object directions
+    cdef object error                # that it has raised
 
-    def __cinit__(self, ForestData data):
+    def __cinit__(self, ForestData data, directions=None):
         cdef i64 n = data.f.n, p = data.f.p, k = max(data.f.most_terms, 1), i
         cdef i64 m = max(<i64> data.f.n_outputs, 1), C = max(<i64> data.f.n_classes, m)
         cdef i64 size = data.f.direction_rows
@@ -255,6 +269,9 @@ cdef class TreeGrower:
         self.f = data.f
         self.g.f = &self.f
         self.memory = []
+        self.directions = directions
+        if directions is not None:
+            self.g.ask, self.g.asked = &ask_grower, <void*> self
         self.g.rows = <ob_member*> self.room(sizeof(ob_member), n)
         self.g.aside = <ob_member*> self.room(sizeof(ob_member), n)
         self.g.values, self.g.sample = <double*> self.room(8, n), <i32*> self.room(4, size)
@@ -294,6 +311,61 @@ cdef class TreeGrower:
                 self.own_rank[i * p + j] = places[at]
                 self.own_x[i * p + j] = <float> numbers[at]
 
+    cdef i64 ask(self, i64 begin, i64 n, i64 k, u64 key) noexcept:
+        """Asks for a direction of the drawn columns; 0 if there is none, or an error."""
+        try:
+            return self.take(self.directions(*self.seen(begin, n, k), key), k)
+        except BaseException as error:           # raised when the compiled code has ended
+            self.error = error
+            self.g.failed = 1
+        return 0
+
+    cdef tuple seen(self, i64 begin, i64 n, i64 k):
+        """What is told of a node's rows: values, what is learnt, weights."""
+        cdef i64 i, a, row, m = self.f.n_outputs
+        X, weights = np.empty((n, k)), np.empty(n)
+        y = np.empty((n, m)) if self.data.numbers else np.empty(n, dtype=np.int32)
+        cdef double[:, ::1] X_ = X, number_
+        cdef double[::1] weights_ = weights
+        cdef i32[::1] y_
+        if self.data.numbers:
+            number_ = y
+        else:
+            y_ = y
+        for i in range(n):
+            row = self.g.rows[begin + i].row
+            weights_[i] = self.g.rows[begin + i].w
+            for a in range(k):
+                X_[i, a] = ob_value(&self.f, row, self.g.drawn[a])
+            if self.data.numbers:
+                for a in range(m):
+                    number_[i, a] = self.number_of(begin + i, a)
+            else:
+                y_[i] = self.g.rows[begin + i].y
+        return X, y, weights
+
+    cdef i64 take(self, normal, i64 k) except -1:
+        """Takes a normal in the units of the columns; returns its number of terms."""
+        if normal is None:
+            return 0
+        cdef const double[::1] normal_ = normal
+        cdef i64 a, kept = 0
+        cdef int exponent
+        cdef double coef, longest = 0.0
+        for a in range(k):
+            coef = abs(ldexp(normal_[a], self.f.exponent[self.g.drawn[a]]))
+            if not isfinite(coef):
+                return 0
+            longest = max(longest, coef)
+        frexp(longest, &exponent)
+        for a in range(k):
+            coef = <float> ldexp(normal_[a], self.f.exponent[self.g.drawn[a]] - exponent)
+            if coef != 0.0:
+                self.g.drawn[kept] = self.g.drawn[a]
+                self.g.coefs[kept] = <float> coef
+                kept += 1
+        return kept
+
     cdef void* room(self, i64 size, i64 n) except NULL:
         """Memory that lives as long as this object."""
         array = np.empty(max(size * n, 8), dtype=np.uint8)
@@ -326,6 +398,8 @@ cdef class TreeGrower:
                     n += 1
             self.g.n = n
             grown = ob_grow_tree(&self.g, key)
+        if self.error is not None:
+            raise self.error
         if not grown:
             raise MemoryError("no room to grow a tree of a forest")
         return self.packed()
