@@ -157,9 +157,8 @@ def test_counts_that_are_taken_for_classes_are_told(run: Run, folder: Path) -> N
         assert "whole numbers" not in run("fit", "c.csv", *words).stderr
 
 
-def test_a_forest_for_numbers_points_to_trees_that_take_categories(run: Run, houses: str) -> None:
-    error = run("distil", houses, "-t", "price", *SMALL, code=1).stderr
-    assert "`obliqua fit -m refined`" in error and "oc1-vote" not in error
+def test_a_forest_teaches_numbers_of_categories(run: Run, houses: str) -> None:
+    run("distil", houses, "-t", "price", *SMALL)
 
 
 def test_an_empty_column_is_shown_as_empty(run: Run, houses: str, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -70,6 +71,7 @@ def test_one_of_several_trees(run: Run, data: Path) -> None:
     result = run("show", "two.obliqua")
     assert obliqua.export_text(two, tree=0, width=80) in result.stdout
     assert "The model has 2 trees" in result.stderr
+    assert re.search(r"^trees +2 with \d+ leaves, depth at most \d+$", result.stdout, re.M)
     result = run("show", "two.obliqua", "--tree", "1")
     assert obliqua.export_text(two, tree=1, width=80) in result.stdout
     assert result.stderr == ""

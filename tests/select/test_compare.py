@@ -194,6 +194,7 @@ def test_fewer_folds_than_asked_for() -> None:
         (y, {"n_jobs": "all"}, "n_jobs must be None or a whole number .*; got 'all'"),
         (y, {"methods": ["hhcart"]}, "Did you mean 'hhcart-"),
         (y, {"methods": "cart"}, "list of names"),
+        (y, {"methods": ["cart", CartClassifier()]}, r"mapping of names.*got \['cart', CartCl"),
         (y, {"methods": []}, "nothing to compare"),
     ],
 )

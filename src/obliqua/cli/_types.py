@@ -336,30 +336,23 @@ def plain_numbers(
     names: Sequence[str],
     what: str,
     more: str = "",
-    gaps: bool = False,
     needed: bool = False,
 ) -> pl.DataFrame:
     """Return columns as finite numbers, or say which are none; `needed` ones cannot be dropped."""
     polars = require("polars", "cli", "Reading tables")
     columns: list[pl.Series] = []
     problems: list[UnreadableColumn] = []
-    words = False
     for name in names:
         column, problem = numbers(table, name)
-        if problem is None and not gaps and column.is_nan().any():
+        if problem is None and column.is_nan().any():
             problem = _gaps(table, name, column.is_nan())
         columns.append(column)
         if problem is not None:
-            words |= problem.useless or problem.word is not None
-            word = problem.word if gaps and not problem.useless else None
-            problems.append(replace(problem, word=word, useless=problem.useless or gaps))
+            problems.append(replace(problem, word=None))
     if problems:
-        text = f"{what} must be {'finite numbers' if gaps else 'numbers, without gaps'}."
-        more = more if words or not gaps else ""
-        fitting = gaps or (bool(more) and not needed)
+        fitting = bool(more) and not needed
+        text = f"{what} must be numbers, without gaps."
         raise Trouble(_message(table, text, problems, fitting, more))
-    for column in columns if gaps else []:
-        _say_what_is_missing(table, column)
     return polars.DataFrame(columns)
 
 

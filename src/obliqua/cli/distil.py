@@ -21,7 +21,7 @@ from obliqua.cli._models import features_used, has_own_names, load_model, size_o
 from obliqua.cli._output import chosen_target, note, print_facts
 from obliqua.cli._table import NamedTable, choose_features, choose_known
 from obliqua.cli._target import choose_task, learnt_rows, read_target
-from obliqua.cli._types import ColumnChoice, infer, plain_numbers, read_as
+from obliqua.cli._types import ColumnChoice, infer, read_as
 from obliqua.data.encoding import Column
 from obliqua.io.values import text_of
 
@@ -35,14 +35,8 @@ METHODS = {
     "regression": ("cart", "oblique", "refined"),
 }
 DEFAULT_METHODS = {"classification": "hhcart", "regression": "refined"}
-FOREST = "random-forest"
+FOREST = "oblique-forest"
 FEW_ROWS = 3  # fewer are not worth a tree
-_OTHERS = {
-    "classification": "A teacher that takes categories: `obliqua fit -m oc1-vote -o "
-    "votes.obliqua`, with this table and target, and then --teacher votes.obliqua.",
-    "regression": "A tree that takes categories and needs no teacher: `obliqua fit -m refined`, "
-    "with this table and target.",
-}
 OF_THE_TEACHER = ("features", "drop", "categorical", "numeric")
 
 
@@ -59,8 +53,7 @@ OF_THE_TEACHER = ("features", "drop", "categorical", "numeric")
     show_default=True,
     metavar="MODEL",
     help="A model file of obliqua, or a pickle or joblib file with --trust-pickle. "
-    f"{FOREST} fits one of scikit-learn's to DATA first; it takes numbers, of which some may be "
-    "missing, and no categories.",
+    f"{FOREST} fits an oblique forest to DATA first.",
 )
 @click.option(
     "--target",
@@ -150,7 +143,7 @@ def distil(data: str, output: Path | None, **given: Any) -> None:
         )
     if given["teacher"] == FOREST and given["target"] is None:
         raise click.UsageError(
-            f"--target: a {FOREST} is fitted to classes or numbers; name their column."
+            f"--target: an {FOREST} is fitted to classes or numbers; name their column."
         )
     known = None if given["teacher"] == FOREST else _load(given)
     table = _read(data, given, known)
@@ -226,11 +219,11 @@ def _student(given: dict[str, Any], known: Any) -> DistilledClassifier | Distill
 
 
 def _forest(given: dict[str, Any]) -> Any:
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+    from obliqua.estimators._teaching import default_teacher
 
-    classes = given["task"] == "classification"
-    forest = RandomForestClassifier if classes else RandomForestRegressor
-    return forest(random_state=given["seed"], n_jobs=given["jobs"])
+    return default_teacher(given["task"]).set_params(
+        random_state=given["seed"], n_jobs=given["jobs"]
+    )
 
 
 def _load(given: dict[str, Any]) -> Any:
@@ -306,7 +299,7 @@ def _rows(table: NamedTable, given: dict[str, Any], known: Any) -> TeacherRows:
     from obliqua.tree.model import Model
     from obliqua.tree.tree import Tree
 
-    target, others = given["target"], _OTHERS[given["task"]]
+    target = given["target"]
     y = None if target is None else _target(table, given, known)
     if isinstance(known, TreesEstimator | Model | Tree):
         _refuse(given, OF_THE_TEACHER)
@@ -314,12 +307,8 @@ def _rows(table: NamedTable, given: dict[str, Any], known: Any) -> TeacherRows:
     taken = [] if target is None else [target]
     names = choose_features(table, taken, features=given["features"], drop=given["drop"])
     if known is None:
-        if given["categorical"]:
-            raise click.UsageError(f"--categorical: a {FOREST} takes numbers only. {others}")
-        frame = plain_numbers(table, names, f"features of a {FOREST}", others, gaps=True)
-        return TeacherRows(
-            frame, y, [Column(name) for name in names], named=True, source=table.source
-        )
+        found = infer(table, names, ColumnChoice.of(given))
+        return TeacherRows(found.frame, y, found.columns(), named=True, source=table.source)
     own = getattr(known, "feature_names_in_", None)
     if own is not None:
         _refuse(given, ("features", "drop"))
@@ -460,7 +449,7 @@ def _say_what_is_small(
 
 def _called(given: dict[str, Any], known: Any) -> str:
     if known is None:
-        return f"{FOREST}, scikit-learn's, fitted to the rows that are not held out"
+        return f"{FOREST}, fitted to the rows that are not held out"
     return f"{given['teacher']}, {type(known).__name__}"
 
 

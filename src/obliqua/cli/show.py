@@ -172,9 +172,18 @@ def _facts(fitted: Any, container: Model, path: str) -> list[tuple[str, str]]:
         ("model", f"{path}, {' '.join(kind.split())}"),
         ("features", _features(container)),
         _learnt(container),
+        *_trees_of(container),
         *_rows_of(fitted),
         *features_used(container),
     ]
+
+
+def _trees_of(container: Model) -> list[tuple[str, str]]:
+    """Say how many trees there are, if several, and how large they are together."""
+    n, n_leaves = len(container.trees), container._n_leaves
+    if n == 1:
+        return []
+    return [("trees", f"{n:,} with {n_leaves:,} leaves, depth at most {container._depth}")]
 
 
 def _learnt(container: Model) -> tuple[str, str]:

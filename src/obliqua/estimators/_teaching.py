@@ -16,8 +16,8 @@ from obliqua.estimators._teachers import RawRows, number_teacher_of, seeded, tea
 
 #: Teachers that take text.
 _TAKES_TEXT = {
-    "classification": "RepeatedTreesClassifier(OC1Classifier())",
-    "regression": "RefinedTreeRegressor()",
+    "classification": "ObliqueForestClassifier()",
+    "regression": "ObliqueForestRegressor()",
 }
 NO_NUMBERS = "could not convert string to float"  # how scikit-learn's message begins
 
@@ -47,9 +47,9 @@ def present_rows(
 
 def default_teacher(task: str = "classification") -> Any:
     """Return what stands for a teacher that is not given."""
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+    from obliqua.estimators.forest import ObliqueForestClassifier, ObliqueForestRegressor
 
-    return RandomForestClassifier() if task == "classification" else RandomForestRegressor()
+    return ObliqueForestClassifier() if task == "classification" else ObliqueForestRegressor()
 
 
 def fit_teacher(
@@ -75,9 +75,8 @@ def fit_teacher(
     except ValueError as error:
         if NO_NUMBERS not in str(error):
             raise
-        which = "default teacher" if estimator is None else "teacher"
         raise ValueError(
-            f"The {which}, {type(given).__name__}, takes numbers only, and X holds text ({error})."
+            f"The teacher, {type(given).__name__}, takes numbers only, and X holds text ({error})."
             " Give a teacher that makes numbers of text, a pipeline of scikit-learn's such as "
             "make_pipeline(make_column_transformer((OneHotEncoder(handle_unknown='ignore'), [...])"
             f", remainder='passthrough'), {type(given).__name__}()) with the columns of text in "

@@ -54,6 +54,11 @@ class Seeded:
 
     random_state: SeedLike
 
+    def _take_shared(self, given: dict[str, Any]) -> None:
+        """Keep the parameters of a constructor; `given`: its variables."""
+        for name in given.keys() - {"self", "__class__"}:
+            setattr(self, name, given[name])
+
     def _fill(self) -> str:
         """Return what becomes of missing numbers, see `encode`."""
         return str(getattr(self, "fill", "node"))

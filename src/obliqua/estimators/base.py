@@ -102,11 +102,6 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
     random_state: SeedLike
     n_jobs: int | None
 
-    def _take_shared(self, given: dict[str, Any]) -> None:
-        """Keep the parameters of a constructor; `given`: its variables."""
-        for name in given.keys() - {"self", "__class__"}:
-            setattr(self, name, given[name])
-
     @abstractmethod
     def _encoded(
         self, X: Any, y: Any, sample_weight: ArrayLike | None

@@ -64,8 +64,8 @@ of the mean square error.""",
         "estimator or None",
         """\
 The teacher: any classifier with `predict_proba`, such as a forest, a pipeline or a support vector
-machine. It is cloned and fitted, unless `prefit`. `None` stands for scikit-learn's
-`RandomForestClassifier()`, which takes numbers, of which some may be missing, and no text.""",
+machine. It is cloned and fitted, unless `prefit`. `None` stands for
+`ObliqueForestClassifier()`.""",
     ),
     method=(
         "{'cart', 'hhcart', 'oc1'} or estimator",

@@ -50,8 +50,7 @@ there than it is; `obliqua.fidelity` measures the same on any rows."""
         "estimator or None",
         """\
 The teacher: any regressor, such as a forest, a booster or a pipeline. It is cloned and fitted,
-unless `prefit`. `None` stands for scikit-learn's `RandomForestRegressor()`, which takes numbers,
-of which some may be missing, and no text.""",
+unless `prefit`. `None` stands for `ObliqueForestRegressor()`.""",
     ),
     method=(
         "{'cart', 'oblique', 'refined'} or estimator",

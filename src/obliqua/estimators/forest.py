@@ -269,6 +269,8 @@ class _Forest(Seeded, ForestQuestions):
     time_limit: float | None
     verbose: int
     n_jobs: int | None
+    class_weight: dict[object, float] | str | None = None
+    keep_rows: bool = False
     timed_out_: bool
     model_: Model
     # of the two forests: the score of what is said out of bag, and under which names it is kept
@@ -345,7 +347,7 @@ class _Forest(Seeded, ForestQuestions):
         elif self.max_samples is not None:
             whole = isinstance(self.max_samples, Integral)
             size = min(self.max_samples / n_rows if whole else float(self.max_samples), 1.0)
-        balanced = getattr(self, "class_weight", None) == "balanced_subsample"
+        balanced = self.class_weight == "balanced_subsample"
         return Sampling(rows, seed, bool(self.bootstrap), size, balanced)
 
     # --- growing -----------------------------------------------------------------------------
@@ -437,7 +439,7 @@ class _Forest(Seeded, ForestQuestions):
         if self.oob_score:
             kept = _kept(self, problem, y, sample_weight)
             notes |= self._out_of_bag(model, problem, sampling, kept)
-        if getattr(self, "keep_rows", False):
+        if self.keep_rows:
             from obliqua.forest import leaf_rows
 
             notes["_kept_rows"] = leaf_rows(trees, sampling, effective_n_jobs(self.n_jobs))
@@ -622,29 +624,7 @@ class ObliqueForestClassifier(_Forest, TrainedTreesClassifier):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_features = max_features
-        self.n_oblique = n_oblique
-        self.max_terms = max_terms
-        self.directions = directions
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.ccp_alpha = ccp_alpha
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.categorical_features = categorical_features
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._take_shared(locals())
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -782,29 +762,7 @@ class ObliqueForestRegressor(_Forest, NumberQuestions, TrainedTreesRegressor):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_features = max_features
-        self.n_oblique = n_oblique
-        self.max_terms = max_terms
-        self.directions = directions
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.keep_rows = keep_rows
-        self.ccp_alpha = ccp_alpha
-        self.warm_start = warm_start
-        self.categorical_features = categorical_features
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._take_shared(locals())
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -863,7 +821,7 @@ def _kept(forest: Any, problem: Problem, y: Any, sample_weight: ArrayLike | None
     if problem.n_rows < n_given:
         if sample_weight is not None:
             kept &= np.broadcast_to(np.asarray(sample_weight, dtype=np.float64) > 0, n_given)
-        if isinstance(getattr(forest, "class_weight", None), dict):
+        if isinstance(forest.class_weight, dict):
             weightless = [label for label, weight in forest.class_weight.items() if weight == 0]
             kept &= ~np.isin(np.ravel(y), weightless)
     return kept

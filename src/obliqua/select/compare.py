@@ -286,8 +286,12 @@ def _estimators(
     methods: Sequence[str] | Mapping[str, Any] | None, random_state: int, task: str
 ) -> dict[str, Any]:
     """Return unfitted estimators by name, all of them with a seed."""
-    if isinstance(methods, str):
-        raise ValueError(f"methods must be a list of names or a mapping; got {methods!r}.")
+    listed = () if methods is None or isinstance(methods, Mapping) else methods
+    if isinstance(methods, str) or not all(isinstance(name, str) for name in listed):
+        raise ValueError(
+            "methods must be a list of names, or a mapping of names to estimators, such as "
+            f"{{'mine': CartClassifier()}}; got {methods!r}."
+        )
     if isinstance(methods, Mapping):
         chosen = {str(name): clone(estimator) for name, estimator in methods.items()}
     else:
