@@ -117,9 +117,9 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
 
 
 def _threads(jobs: int) -> int:
-    from joblib import effective_n_jobs
+    from obliqua.data.threads import thread_count
 
-    return int(effective_n_jobs(jobs))
+    return thread_count(jobs)
 
 
 def _labels_and_shares(

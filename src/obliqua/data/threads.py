@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-__all__ = ["PIECE", "each", "over_rows"]
+from joblib import effective_n_jobs
+
+__all__ = ["PIECE", "each", "over_rows", "thread_count"]
 
 T = TypeVar("T")
 Item = TypeVar("Item")
 
 #: Rows of a piece. Sums of floats are made piece by piece, so that threads change no bit.
 PIECE = 1 << 15
+#: Threads that may be had on any machine; more only where there are as many cores.
+ANYWHERE = 8
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return how many threads an `n_jobs` asks for; no more than are of use."""
+    return min(int(effective_n_jobs(n_jobs)), max(os.cpu_count() or 1, ANYWHERE))
 
 
 def each(task: Callable[[Item], T], items: Iterable[Item], n_threads: int) -> list[T]:
@@ -20,7 +30,7 @@ def each(task: Callable[[Item], T], items: Iterable[Item], n_threads: int) -> li
     items = list(items)
     if n_threads <= 1 or len(items) < 2:
         return [task(item) for item in items]
-    with ThreadPoolExecutor(n_threads) as pool:
+    with ThreadPoolExecutor(min(n_threads, len(items))) as pool:
         return list(pool.map(task, items))
 
 

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from obliqua._typing import Int64Array
+from obliqua.data.threads import thread_count
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators.base import BaseTreeClassifier
 from obliqua.spectrum.ensembles import SHARES, VOTES, Ensemble, members_of, put_together
@@ -38,7 +39,7 @@ def grown_members(
 
     With `max_samples` each is grown from a bootstrap sample of the rows, otherwise from all.
     """
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads")
+    parallel = Parallel(n_jobs=thread_count(n_jobs), prefer="threads")
     return list(
         parallel(
             delayed(_grown_member)(method, problem, seed, max_samples) for seed in seeds.tolist()

@@ -3,13 +3,13 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy.sparse import csr_array, hstack
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from obliqua._core.base.walk import all_finite
 from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
+from obliqua.data.threads import thread_count
 from obliqua.estimators._input import FLOATS, read_rows
 from obliqua.io.values import NotSaved
 from obliqua.tree.model import Model
@@ -163,7 +163,7 @@ class TreesEstimator(BaseEstimator):
 
     def _n_threads(self, Z: Rows) -> int:
         """Return how many threads walk the rows."""
-        return effective_n_jobs(self.n_jobs) if len(Z) >= ROWS_WORTH_THREADS else 1
+        return thread_count(self.n_jobs) if len(Z) >= ROWS_WORTH_THREADS else 1
 
 
 class TreesClassifier(ClassifierMixin, TreesEstimator):

@@ -5,7 +5,6 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.utils import Bunch, check_random_state
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
 from obliqua.data.problem import Problem
 from obliqua.data.target import Classes, Numbers
+from obliqua.data.threads import thread_count
 from obliqua.estimators._fitted import TreesEstimator, TreesRegressor
 from obliqua.estimators._leaves import checked_quantiles
 from obliqua.estimators._training import SeedLike
@@ -133,7 +133,7 @@ class ForestQuestions(TreesEstimator):
             return np.asarray(((said - target.values[rows]) ** 2).mean(axis=1))
 
         seeds = check_random_state(random_state).randint(2**31 - 1, size=len(trees))
-        n_threads = effective_n_jobs(self.n_jobs)
+        n_threads = thread_count(self.n_jobs)
         rises = permutation_losses(trees, sampling, errors, int(n_repeats), seeds, n_threads)
         known = rises[:, ~np.isnan(rises[0])]
         n = known.shape[1]

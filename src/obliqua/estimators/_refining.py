@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -16,6 +15,7 @@ from obliqua._sklearn_compat import Interval, StrOptions, check_sample_weight
 from obliqua._typing import Int32Array
 from obliqua.data.problem import Problem, encode
 from obliqua.data.table import Table, missing_columns
+from obliqua.data.threads import thread_count
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators._training import SeedLike, TrainedTreesClassifier
 from obliqua.tree.model import Model
@@ -144,7 +144,7 @@ def refined(
     _check(classifier, max_features_per_split, time_limit)
     problem = _problem(classifier, X, y, sample_weight)
     key = int(check_random_state(random_state).randint(2**63 - 1, dtype=np.int64))
-    n_threads = effective_n_jobs(n_jobs)
+    n_threads = thread_count(n_jobs)
     tree = refine_only(
         classifier.tree_,
         problem,

@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import clone
 
 from obliqua._typing import FloatArray
 from obliqua.data.table import FROM_DTYPE, Table
+from obliqua.data.threads import thread_count
 from obliqua.estimators._training import TrainedTreesRegressor
 from obliqua.estimators.base import BaseTreeClassifier
 from obliqua.estimators.cart import CartClassifier, CartRegressor
@@ -114,7 +114,7 @@ def grow_student(
             f"{type(method).__name__} takes numbers only, and X has qualitative columns or "
             "missing values. Choose another method, such as 'cart'."
         )
-    threads = effective_n_jobs(told.n_jobs)
+    threads = thread_count(told.n_jobs)
     costly = shares.shape[1] > PARTS and not isinstance(method, CartClassifier)
 
     def grown(labels: FloatArray, most: int, number: int) -> "Tree":

@@ -7,7 +7,6 @@ from math import ceil
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
@@ -21,6 +20,7 @@ from obliqua._typing import (
 )
 from obliqua.criteria import CRITERIA, NUMBER_CRITERIA, Criterion, get_criterion
 from obliqua.data.problem import Problem, encode, encode_numbers
+from obliqua.data.threads import thread_count
 from obliqua.estimators._fitted import TreesEstimator
 from obliqua.estimators._input import number_of_rows, with_least_weight
 from obliqua.estimators._leaves import (
@@ -191,7 +191,7 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
         """Grow the tree of a problem and prune it."""
         from obliqua.prune import grow_pruned
 
-        key, n_threads = self._key(), effective_n_jobs(self.n_jobs)
+        key, n_threads = self._key(), thread_count(self.n_jobs)
         tree = grow_pruned(problem, self._grower(key), pruner_of(self), key, n_threads)
         if not self._refines():
             return tree
@@ -225,7 +225,7 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
         from obliqua.engine.grow import grow
 
         proposer, criterion = self._proposer(), get_criterion(self.criterion)
-        n_threads = effective_n_jobs(self.n_jobs)
+        n_threads = thread_count(self.n_jobs)
 
         def grown(problem: Problem) -> "Tree":
             # Limits that are fractions refer to the rows that grow this very tree.
@@ -338,7 +338,7 @@ class BaseTreeRegressor(TrainedTreesRegressor, GrownTree):
         from obliqua.engine.grow import grow
         from obliqua.engine.linear_leaves import with_leaves
 
-        criterion, n_threads = get_criterion(self.criterion), effective_n_jobs(self.n_jobs)
+        criterion, n_threads = get_criterion(self.criterion), thread_count(self.n_jobs)
 
         def grown(problem: Problem, fit: "LeafFit") -> "Tree":
             proposer = (

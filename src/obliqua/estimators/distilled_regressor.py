@@ -4,13 +4,13 @@ from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from obliqua._sklearn_compat import fit_context
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.table import FROM_DTYPE
+from obliqua.data.threads import thread_count
 from obliqua.estimators._distilling import (
     MOST_SEED,
     STUDENT_CONSTRAINTS,
@@ -193,7 +193,7 @@ class DistilledRegressor(Student, TreesRegressor):
             max_leaf_nodes=int(self.max_leaves),
             categorical_features=seen.categorical_features,
             random_state=int(seeds[2]),
-            n_jobs=effective_n_jobs(self.n_jobs),
+            n_jobs=thread_count(self.n_jobs),
         )
         checks = self._taught(method, teacher, raw, source)
         found = {"generated": _compared(teacher, method, raw.mixed(checks))}

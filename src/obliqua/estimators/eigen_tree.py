@@ -6,12 +6,12 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from obliqua._sklearn_compat import Interval, StrOptions, fit_context
 from obliqua._typing import FloatArray
+from obliqua.data.threads import thread_count
 from obliqua.engine.moments import SCALES
 from obliqua.errors import LeakWarning
 from obliqua.estimators._docs import document
@@ -262,7 +262,7 @@ class EigenTreeClassifier(TrainedTreesClassifier):
 
         seen, problem, classes = self._encoded(X, y, sample_weight)
         method = self._method()
-        grown = grow_pairs(problem, method, self._key(), effective_n_jobs(self.n_jobs))
+        grown = grow_pairs(problem, method, self._key(), thread_count(self.n_jobs))
         combine = "single" if len(classes) <= 2 else "pairs"
         trees = tuple(each.tree for each in grown)
         model = Model(trees, combine, problem.encoding, classes)

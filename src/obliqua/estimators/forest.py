@@ -8,7 +8,6 @@ from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +16,7 @@ from obliqua._sklearn_compat import HasMethods, Interval, RealNotInt, StrOptions
 from obliqua._typing import AnyArray, BoolArray, FloatArray
 from obliqua.data.problem import Problem
 from obliqua.data.target import Classes, Numbers
+from obliqua.data.threads import thread_count
 from obliqua.estimators._docs import NUMBER_ATTRIBUTES, document
 from obliqua.estimators._forest_questions import ForestQuestions, NumberQuestions
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures, number_of_rows
@@ -376,7 +376,7 @@ class _Forest(Seeded, ForestQuestions):
             self._rules(problem, sampling.rows.n_counted),
             first,
             end,
-            effective_n_jobs(self.n_jobs),
+            thread_count(self.n_jobs),
             None if self.time_limit is None else float(self.time_limit),
             self._progress(first, end),
             self.directions,
@@ -442,7 +442,7 @@ class _Forest(Seeded, ForestQuestions):
         if self.keep_rows:
             from obliqua.forest import leaf_rows
 
-            notes["_kept_rows"] = leaf_rows(trees, sampling, effective_n_jobs(self.n_jobs))
+            notes["_kept_rows"] = leaf_rows(trees, sampling, thread_count(self.n_jobs))
         self._hold(model, getattr(seen, "feature_names_in_", None))
         for name in (*self._notes, "_kept_rows"):
             self.__dict__.pop(name, None)
@@ -465,7 +465,7 @@ class _Forest(Seeded, ForestQuestions):
 
         trees = model.trees
         assert isinstance(trees, PackedTrees)
-        sums, times = out_of_bag_sums(trees, sampling, effective_n_jobs(self.n_jobs))
+        sums, times = out_of_bag_sums(trees, sampling, thread_count(self.n_jobs))
         if not times.all():
             warnings.warn(
                 f"Of {len(times)} rows {int((times == 0).sum())} were drawn for every tree, so "

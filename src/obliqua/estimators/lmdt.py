@@ -4,10 +4,9 @@ from collections.abc import Callable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from joblib import effective_n_jobs
-
 from obliqua._sklearn_compat import Interval, StrOptions
 from obliqua.criteria import get_criterion
+from obliqua.data.threads import thread_count
 from obliqua.estimators._docs import PARAMETERS, document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._pruning import PruningLike
@@ -291,7 +290,7 @@ class LMDTClassifier(SearchingTreeClassifier):
         from obliqua.methods.lmdt import grow_lmdt
 
         method, criterion = self._proposer(), get_criterion(self.criterion)
-        n_threads = effective_n_jobs(self.n_jobs)
+        n_threads = thread_count(self.n_jobs)
 
         def grown(problem: "Problem") -> "Tree":
             # Limits that are fractions refer to the rows that grow this very tree.

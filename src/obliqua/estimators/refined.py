@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
 from obliqua._sklearn_compat import StrOptions, fit_context
 from obliqua._typing import FloatArray
 from obliqua.data.problem import Problem
+from obliqua.data.threads import thread_count
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._refining import (
@@ -302,7 +302,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         from obliqua.refine.choice import choose, is_small
 
         compared = is_small(problem) if self.compare_greedy == "auto" else self.compare_greedy
-        n_threads = effective_n_jobs(self.n_jobs)
+        n_threads = thread_count(self.n_jobs)
         most = self.max_leaf_nodes
         return choose(
             problem,
@@ -320,7 +320,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         from obliqua.refine import refined_tree
         from obliqua.tree.spread import measure_spread
 
-        n_threads = effective_n_jobs(self.n_jobs)
+        n_threads = thread_count(self.n_jobs)
         if choice.refined:
             grower, recipe = self._grower(key, n_threads), self._recipe(int(self.cycles))
             tree = refined_tree(problem, grower, choice.n_leaves, recipe, key, n_threads, watch)

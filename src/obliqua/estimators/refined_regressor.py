@@ -5,12 +5,12 @@ from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
 from obliqua._sklearn_compat import Interval, RealNotInt, fit_context
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.problem import Problem
+from obliqua.data.threads import thread_count
 from obliqua.estimators._docs import NUMBER_ATTRIBUTES, NUMBER_PARAMETERS, document
 from obliqua.estimators._input import (
     TABLE_CONSTRAINTS,
@@ -338,7 +338,7 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
         from obliqua.engine.grow import grow
         from obliqua.engine.linear_leaves import with_leaves
 
-        proposals, n_threads = self._proposals(oblique, fit), effective_n_jobs(self.n_jobs)
+        proposals, n_threads = self._proposals(oblique, fit), thread_count(self.n_jobs)
 
         def grown(problem: Problem, n_leaves: int, depth: int) -> "Tree":
             rules = self._rules(problem, n_leaves, depth, fit.linear)
@@ -390,7 +390,7 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
             lambda fit: self._recipe(problem, fit),
             bool(self.compare_greedy),
             key,
-            effective_n_jobs(self.n_jobs),
+            thread_count(self.n_jobs),
             watch,
         )
 
@@ -400,7 +400,7 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
         from obliqua.refine import refined_tree
         from obliqua.tree.spread import measure_spread
 
-        best, n_threads = choice.best, effective_n_jobs(self.n_jobs)
+        best, n_threads = choice.best, thread_count(self.n_jobs)
         grower = self._grower(key, best.oblique, best.fit)
         if best.kind == "refined":
             # Splits of few features depend on luck most: several trees are always made of them.

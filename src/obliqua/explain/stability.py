@@ -16,6 +16,7 @@ from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.data.encoding import written_name
 from obliqua.data.problem import encode, encode_numbers
 from obliqua.data.table import Table
+from obliqua.data.threads import thread_count
 from obliqua.errors import TreeError
 from obliqua.explain._planes import has_table, length_of, require_kinds
 from obliqua.tree.layout import NodeKind, pointers
@@ -285,7 +286,7 @@ def split_stability(
     found = np.empty((len(chosen), n_resamples, 3))
     lead = []
     # Threads: most of the work is compiled and runs without the GIL, and nothing is copied.
-    with Parallel(n_jobs=estimator.n_jobs, prefer="threads") as run:
+    with Parallel(n_jobs=thread_count(estimator.n_jobs), prefer="threads") as run:
         for place, (node, rows) in enumerate(zip(chosen.tolist(), reach, strict=True)):
             data = (Z[rows], learnt[rows], weights[rows])
             bag = _Bag(subject, node, data, int(random_state))

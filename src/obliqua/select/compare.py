@@ -142,7 +142,8 @@ def compare(
         for name, division in tasks
     )
     found: dict[str, list[tuple[FloatArray, Int64Array]]] = {name: [] for name in estimators}
-    results = joblib.Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    most = n_jobs if n_jobs is None else min(int(n_jobs), len(tasks))
+    results = joblib.Parallel(n_jobs=most, return_as="generator")(calls)
     for done, ((name, _), values) in enumerate(zip(tasks, results, strict=True), start=1):
         found[name].append(values)
         if progress is not None:
