@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from obliqua.data.encoding import Column, Encoding
@@ -98,8 +98,10 @@ def test_any_model_comes_back_bit_for_bit(data: Any) -> None:
             st.one_of(st.sampled_from(ODD_NAMES), st.text(max_size=5)),
             min_size=first.n_features,
             max_size=first.n_features,
+            unique=True,
         )
     )
+    assume(all(tree.stats.any() for tree in (first, *others)))
     classes = np.array([f"c{i}" for i in range(first.n_stats)], dtype=object)
     model = model_of(
         first, *others, classes=classes, encoding=Encoding.identity(first.n_features, names)

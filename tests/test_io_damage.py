@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from obliqua.data.encoding import Column, Encoding
 from obliqua.errors import ModelFileError
 from obliqua.io import container
 from obliqua.io.files import read_model
 from obliqua.io.format import VERSION, _npy_bytes, from_bytes, to_bytes
+from obliqua.tree.builder import TreeBuilder
 from test_io import archive_of, leaf, members_of, model_of, with_header
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -352,7 +354,7 @@ def test_arrays_must_say_of_themselves_what_the_header_says() -> None:
     name = "arrays/stats.npy"
     assert members[name].count(b"'<f4'") == 1
     members[name] = members[name].replace(b"'<f4'", b"'<i4'")
-    with pytest.raises(ModelFileError, match="type and shape of the header"):
+    with pytest.raises(ModelFileError, match="does not begin as it must"):
         from_bytes(archive_of(members))
 
 
@@ -389,3 +391,60 @@ def test_memory_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(np, "frombuffer", no_memory)
     with pytest.raises(ModelFileError, match="memory"):
         from_bytes(data)
+
+
+def _with_array(data: bytes, name: str, array: np.ndarray) -> bytes:
+    """The same file with another array, which its header announces."""
+    members = members_of(data)
+    header = json.loads(members["header.json"])
+    header["arrays"][name] |= {"type": array.dtype.str, "shape": list(array.shape)}
+    members["header.json"] = json.dumps(header).encode()
+    members[f"arrays/{name}.npy"] = _npy_bytes(array)
+    return archive_of(members)
+
+
+def test_forged_contents_that_are_no_model() -> None:
+    builder = TreeBuilder(2, 2)
+    builder.add_split("root", {0: 1.0}, 0.5, ("left", "right"))
+    builder.set_leaf("left", [1.0, 0.0])
+    builder.set_leaf("right", [0.0, 1.0])
+    columns = (Column("a"), Column("b", "qualitative", ("x", "y")))
+    data = to_bytes(model_of(builder.build(), encoding=Encoding(columns)))
+    header = json.loads(members_of(data)["header.json"])
+
+    def levels(*given: Any) -> bytes:
+        entries = [header["encoding"]["columns"][0]]
+        entries.append({**header["encoding"]["columns"][1], "levels": list(given)})
+        return with_header(data, encoding={"columns": entries})
+
+    def named(name: str) -> bytes:
+        entries = [{**entry, "name": name} for entry in header["encoding"]["columns"]]
+        return with_header(data, encoding={"columns": entries})
+
+    def classes(*values: Any) -> bytes:
+        kind = {"type": "<f8" if isinstance(values[0], float) else "<i8"}
+        return with_header(data, classes={**header["classes"], **kind, "values": list(values)})
+
+    assert from_bytes(levels("p", "q"))[0].encoding.columns[1].levels == ("p", "q")
+    assert from_bytes(classes(3, 4))[0].classes.tolist() == [3, 4]
+    wrapped = np.array([2**32 + 1, -1, -1])
+    for forged, words in (
+        (levels(["x"], ["y"]), "level"),
+        (levels("x", "x"), "levels of column 'b' must differ"),
+        (named("a"), "two columns have the same name"),
+        (classes(3, 3), "classes of a model must differ"),
+        (classes(float("nan"), 1.0), "NaN"),
+        (_with_array(data, "first_child", wrapped), "numbers that are too large"),
+        (_with_array(data, "stats", np.array([[1.0, 1], [2, -1], [0, 1]])), "none below 0"),
+        (_with_array(data, "stats", np.zeros((3, 2))), "not all 0"),
+    ):
+        with pytest.raises(ModelFileError, match=words):
+            from_bytes(forged)
+
+
+def test_members_that_numpy_has_written_are_refused() -> None:
+    members = members_of(to_bytes(model_of(leaf())))
+    written = io.BytesIO()
+    np.save(written, np.load(io.BytesIO(members["arrays/stats.npy"])))
+    with pytest.raises(ModelFileError, match="does not begin as it must"):
+        from_bytes(archive_of({**members, "arrays/stats.npy": written.getvalue()}))

@@ -7,12 +7,14 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from obliqua.errors import ModelFileError, ModelFileIOError
 from obliqua.io.files import read_model, write_model
+from obliqua.io.format import to_bytes
 from test_io_atomic import NEW, OLD, assert_untouched
 
 pytestmark = pytest.mark.skipif(
@@ -218,6 +220,18 @@ def test_a_pipe(tmp_path: Path) -> None:
         data, _ = process.communicate()
     assert read_model(io.BytesIO(data))[0] == OLD
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(ModelFileError, match="is empty"):
+        read_model(pipe)
+    writer = os.open(pipe, os.O_RDWR)  # there is somebody, who has written nothing yet
+    late = threading.Timer(0.1, lambda: (os.write(writer, to_bytes(OLD)), os.close(writer)))
+    late.start()
+    assert read_model(pipe)[0] == OLD
+    late.join()
 
 
 NAMELESS = """

@@ -69,6 +69,14 @@ class Column:
                 f"levels; got {self.others!r} for {len(self.levels)} levels."
             )
         object.__setattr__(self, "levels", tuple(self.levels))
+        try:
+            twice = len(self.codes) < len(self.levels)
+        except TypeError as error:
+            raise ValueError(f"A level of column {self.name!r} is no value: {error}.") from error
+        if twice:
+            raise ValueError(
+                f"The levels of column {self.name!r} must differ; got one of them twice."
+            )
 
     @cached_property
     def codes(self) -> dict[Any, int]:

@@ -165,7 +165,7 @@ def read_bytes(path: Any, magic: bytes, most: int) -> bytes:
         place = _as_text(path)
         if os.path.isdir(place):  # not every system says so when it is opened
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
-        with open(place, "rb") as file:
+        with open(place, "rb", opener=_opened) as file:
             return _read_open(file, magic, most)
     except FileNotFoundError as error:
         raise _error_like(
@@ -176,6 +176,14 @@ def read_bytes(path: Any, magic: bytes, most: int) -> bytes:
             raise
         what = f"Cannot read the model file {name_of(path)}: {_reason(error)}"
         raise _error_like(ModelFileIOError, what, error) from error
+
+
+def _opened(place: str, flags: int) -> int:
+    """Open a file without waiting for somebody to write into it, if it is a pipe."""
+    descriptor = os.open(place, flags | getattr(os, "O_NONBLOCK", 0))
+    if hasattr(os, "O_NONBLOCK"):
+        os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def _read_open(file: Any, magic: bytes, most: int) -> bytes:

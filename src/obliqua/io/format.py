@@ -18,7 +18,7 @@ import numpy as np
 from obliqua._typing import AnyArray
 from obliqua.data.encoding import Encoding
 from obliqua.data.target import Classes
-from obliqua.errors import ModelFileError
+from obliqua.errors import ModelFileError, TreeError
 from obliqua.io.container import MAGIC, Refused, first_entry, frame, inflate, pack
 from obliqua.io.packed import PARTS, names_of, packed_parts, parts_packed
 from obliqua.io.values import from_json, labels_from_json, labels_to_json, to_json
@@ -81,6 +81,7 @@ def to_bytes(model: Model, about: Mapping[str, Any] | None = None) -> bytes:
             f"write_model takes a Model; got {type(model).__name__}. obliqua.save takes "
             "estimators and trees too."
         )
+    _check_weights(model)
     number = _version_of(model)
     arrays, said, lengths = _packed(model) if number == _PACKED else _one_by_one(model, number)
     header = {
@@ -125,6 +126,17 @@ def _packed(model: Model) -> tuple[dict[str, AnyArray], Fields, Fields]:
     trees.validate()
     arrays = {name: _narrowed(part, PARTS[name]) for name, part in packed_parts(trees).items()}
     return arrays, {"trees": len(trees), "criterion": trees.criterion}, {}
+
+
+def _check_weights(model: Model) -> None:
+    """Raise if trees of classes have what are no weights of classes."""
+    trees = [] if model._packed is not None else model.trees  # packed ones are checked anyway
+    for number, tree in enumerate(trees):
+        if tree.task == Classes.task and ((tree.stats < 0).any() or not tree.stats.any()):
+            raise TreeError(
+                f"The stats of a tree are the weights of classes, none below 0 and not all 0; in "
+                f"tree {number} they are not. A tree of numbers has task='regression'."
+            )
 
 
 def _version_of(model: Model) -> int:
@@ -195,6 +207,8 @@ def _encoding_to_json(encoding: Encoding) -> Fields:
         entry["name"] = str(entry["name"])
         if "levels" in entry:
             entry["levels"] = [to_json(level) for level in entry["levels"]]
+    if len(set(encoding.names)) < encoding.n_columns:
+        raise TypeError("two columns have the same name")
     return state
 
 
@@ -404,8 +418,15 @@ def _array_in(
 ) -> AnyArray:
     head = _npy_head(dtype, shape)
     if not data.startswith(head):
-        raise Refused(f"is damaged: {member} has not the type and shape of the header")
+        raise Refused(
+            f"is damaged: {member} does not begin as it must: with the type and the shape that "
+            "the header says, in the one form that the format has"
+        )
     array = np.frombuffer(data, dtype, offset=len(head)).reshape(shape)
+    if array.size and wide.kind != "f":
+        bounds = np.iinfo(wide)
+        if array.min() < bounds.min or array.max() > bounds.max:
+            raise Refused(f"is damaged: {member} holds numbers that are too large for it")
     with np.errstate(invalid="ignore"):  # there are NaNs that some processors complain about
         return array.astype(wide)
 
@@ -428,7 +449,9 @@ def _model_of(header: Fields, joined: Mapping[str, AnyArray]) -> Model:
             raise Refused("is damaged: packed trees are combined by their mean")
     else:
         trees = _trees_of(header, joined)
-    return Model(trees, header["combine"], _encoding_from_json(header["encoding"]), classes)
+    model = Model(trees, header["combine"], _encoding_from_json(header["encoding"]), classes)
+    _check_weights(model)
+    return model
 
 
 def _trees_of(header: Fields, joined: Mapping[str, AnyArray]) -> tuple[Tree, ...]:
@@ -460,4 +483,6 @@ def _encoding_from_json(state: Fields) -> Encoding:
             raise Refused("is damaged: a column has no name or no kind")
         levels = [from_json(level) for level in entry.get("levels", [])]
         columns.append({**entry, "levels": levels})
+    if len({entry["name"] for entry in columns}) < len(columns):
+        raise Refused("is damaged: two columns have the same name")
     return Encoding.from_dict({"columns": columns})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -63,6 +64,11 @@ class Model:
         if not isinstance(self.trees, PackedTrees):
             state["trees"] = tuple(self.trees)
         state["classes"] = np.asarray(self.classes)
+        known = state["classes"].tolist() if state["classes"].ndim == 1 else []
+        if len(set(known)) < len(known) or any(label != label for label in known):
+            raise ValueError(
+                f"The classes of a model must differ, and none is NaN; got {reprlib.repr(known)}."
+            )
         if self.combine not in COMBINATIONS:
             raise ValueError(
                 f"combine must be one of {', '.join(COMBINATIONS)}; got {self.combine!r}."
