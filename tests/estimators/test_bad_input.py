@@ -2,9 +2,11 @@
 
 import importlib
 import re
+from datetime import date
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
@@ -43,7 +45,9 @@ BAD_ROWS = {
     "complex": (X + 1j, ValueError, "Complex data not supported"),
     "sparse": (sp.csr_array(X), TypeError, re.escape("Use '.toarray()' to convert to a dense")),
     "sparse matrix": (sp.csc_matrix(X), TypeError, "dense data is required"),
-    "a dictionary": ({"a": 1}, (TypeError, ValueError), "float|array"),
+    "a dictionary": ({"a": 1}, ValueError, r"a mapping \(dict\).*pandas.DataFrame\(X\)"),
+    "dictionaries": ([{"a": 1}] * len(Y), ValueError, "a list of mappings, one for each row"),
+    "bytes": (np.full(X.shape, b"1"), ValueError, r"byte strings.*astype\(str\)"),
 }
 
 
@@ -108,6 +112,7 @@ def test_two_columns_of_one_name(Estimator):
 
 # --- the labels -----------------------------------------------------------------------------
 
+DATES = "y holds dates or times.*astype"
 BAD_LABELS = {
     "none": (None, ValueError, "requires y to be passed"),
     "too few": (Y[:-1], ValueError, "inconsistent numbers of samples"),
@@ -136,6 +141,11 @@ BAD_LABELS = {
         "no label in 1 of .* rows",
     ),
     "bytes": (np.array([b"a", b"b", b"c"])[Y], TypeError, "Got bytes; decode them"),
+    "dates": (np.array(["2020-01-01", "2021-02-03"], dtype="M8[D]")[Y % 2], ValueError, DATES),
+    "dates of pandas": (pd.Series(pd.to_datetime(["2020-01-01"] * len(Y))), ValueError, DATES),
+    "dates of polars": (pl.Series([date(2020, 1, 1)] * len(Y)), ValueError, DATES),
+    "a list of dates": ([date(2020, 1, 1 + k % 2) for k in Y], ValueError, DATES),
+    "an end that NumPy drops": (["a", "a\0"] * (len(Y) // 2), ValueError, "character 0"),
     "a number": (1, (ValueError, TypeError), None),
 }
 

@@ -15,7 +15,12 @@ from sklearn.metrics import log_loss
 
 import obliqua
 from estimators.registry import assert_sound, blobs
-from obliqua import CartClassifier, HHCartClassifier, RefinedTreeClassifier
+from obliqua import (
+    CartClassifier,
+    HHCartClassifier,
+    RefinedTreeClassifier,
+    RefinedTreeRegressor,
+)
 from obliqua.errors import ModelFileError
 from reference.refine import mixed_frame
 
@@ -440,3 +445,10 @@ def test_columns_of_tiny_numbers(scale: float) -> None:
         Z[:, columns] *= scale
         tree = RefinedTreeClassifier(max_leaf_nodes=4, compare_greedy=False, random_state=0)
         assert tree.fit(Z, y).score(Z, y) > 0.95
+
+
+@pytest.mark.parametrize("Estimator", [RefinedTreeClassifier, RefinedTreeRegressor])
+def test_columns_as_near_to_0_as_doubles_can_be(Estimator: Any) -> None:
+    rows = np.where(np.arange(120).reshape(60, 2) % 4 == 0, 5e-324, 0.0)
+    y = (rows[:, 0] > 0).astype(int)
+    assert Estimator(random_state=0).fit(rows, y).score(rows, y) == 1.0

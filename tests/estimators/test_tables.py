@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow
 import pytest
 from sklearn.base import clone
 from sklearn.utils import get_tags
@@ -205,3 +206,11 @@ def test_a_proposer_sees_finite_numbers() -> None:
     assert seen
     assert all(np.isfinite(X).all() for X in seen)
     assert_sound(model, frame, LABELS)
+
+
+def test_tables_of_arrow_are_read_as_frames() -> None:
+    town = np.array(["Bonn", "Oslo"])[np.arange(60) % 2]
+    table = pyarrow.table({"age": np.arange(60.0), "town": town})
+    model = CartClassifier(random_state=0).fit(table, town)
+    assert model.score(table, town) == 1.0
+    assert model.feature_names_in_.tolist() == ["age", "town"]

@@ -7,7 +7,7 @@ imported: what a frame or a series can do is enough.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -23,7 +23,6 @@ __all__ = [
     "MAX_ROWS",
     "RawColumn",
     "Table",
-    "check_names",
     "checked_rows",
     "columns_by_name",
     "encoded_rows",
@@ -33,6 +32,7 @@ __all__ = [
     "raw_column",
     "read_by_columns",
     "read_table",
+    "readable",
     "to_levels",
     "to_numbers",
 ]
@@ -314,7 +314,43 @@ def read_table(
     return Table(matrix, Encoding(tuple(columns)), missing_columns(matrix))
 
 
-def check_names(X: Any) -> None:
+def readable(X: Any) -> Any:
+    """Return rows in a form that can be read: tables of Arrow as frames, masks as gaps.
+
+    What looks like a table and is none is refused, with a word on what would do.
+    """
+    if isinstance(X, Mapping):
+        raise ValueError(
+            f"X is a mapping ({type(X).__name__}), and a table is wanted: pandas.DataFrame(X) "
+            "makes one of columns, pandas.DataFrame([X]) of a single row."
+        )
+    if isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
+        raise ValueError(
+            "X is a list of mappings, one for each row, and a table is wanted: "
+            "pandas.DataFrame(X) makes one."
+        )
+    if isinstance(X, np.ndarray) and X.dtype.kind == "S":
+        raise ValueError(
+            "X holds byte strings, which may be text or numbers. Decode them with "
+            "X.astype(str), and make numbers of them with X.astype(float)."
+        )
+    if type(X).__module__.partition(".")[0] == "pyarrow" and hasattr(X, "to_pandas"):
+        X = X.to_pandas()
+    _check_names(X)
+    return _without_mask(X)
+
+
+def _without_mask(X: Any) -> Any:
+    """Return what is masked in an array as NaN; NumPy would show what is below the mask."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    masked: Any = X
+    if X.dtype.kind not in "biuf":
+        return masked.astype(object).filled(None)
+    return masked.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
+
+
+def _check_names(X: Any) -> None:
     """Refuse a frame in which two columns have the same name."""
     # polars has no such columns, and a lazy frame would have to find its names out.
     labels: Any = X.columns if hasattr(X, "iloc") and hasattr(X, "columns") else None

@@ -18,11 +18,11 @@ from obliqua.data.rare_levels import pool_rare_levels
 from obliqua.data.table import (
     FROM_DTYPE,
     Table,
-    check_names,
     encoded_rows,
     plain_table,
     read_by_columns,
     read_table,
+    readable,
 )
 from obliqua.data.weights import ROUNDING
 
@@ -46,8 +46,7 @@ def read_training(estimator: Any, X: Any, y: Any, **of_y: bool) -> tuple[Table, 
 
     `of_y`: what scikit-learn's checks should know of y.
     """
-    check_names(X)
-    X = without_mask(X)
+    X = readable(X)
     chosen = getattr(estimator, "categorical_features", None)
     if not (estimator._takes_odd and read_by_columns(X, chosen)):
         Z, y = checked(estimator, X, y, **of_y)
@@ -74,8 +73,7 @@ def without_rare_levels(table: Table, weights: FloatArray | None, stacklevel: in
 
 def read_rows(estimator: Any, X: Any) -> Rows:
     """Read and check rows to predict."""
-    check_names(X)
-    X = without_mask(X)
+    X = readable(X)
     encoding: Encoding = estimator.model_.encoding
     by_columns = estimator._takes_odd and read_by_columns(X, FROM_DTYPE)
     if encoding.numeric and not by_columns:
@@ -83,16 +81,6 @@ def read_rows(estimator: Any, X: Any) -> Rows:
         return rows
     validate_data(estimator, X, reset=False, skip_check_array=True)
     return encoded_rows(X, encoding)
-
-
-def without_mask(X: Any) -> Any:
-    """Return what is masked in an array as NaN; NumPy would show what is below the mask."""
-    if not isinstance(X, np.ma.MaskedArray):
-        return X
-    masked: Any = X
-    if X.dtype.kind not in "biuf":
-        return masked.astype(object).filled(None)
-    return masked.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
 
 
 def checked(estimator: Any, X: Any, *y: Any, reset: bool = True, **of_y: bool) -> Any:

@@ -1,6 +1,7 @@
 """Class labels and class weights: from what the user gives to codes and one number per class."""
 
 import warnings
+from datetime import date, time, timedelta
 from numbers import Integral, Number
 from typing import Any
 
@@ -8,6 +9,16 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from obliqua._typing import AnyArray, FloatArray, Int32Array
+
+DATES = (
+    "y holds dates or times. Classes are integers, strings or bools: give y as text, for instance "
+    "with y.astype(str), or take a part of the date, such as the year or the weekday."
+)
+
+
+def _is_temporal(dtype: Any) -> bool:
+    """Say whether a type of polars is one of dates and times."""
+    return bool(getattr(dtype, "is_temporal", lambda: False)())
 
 
 def _check_mask(y: Any) -> None:
@@ -27,6 +38,9 @@ def check_labels(y: Any) -> None:
     NumPy makes text of a list with text and numbers in it, None and NaN included.
     """
     _check_mask(y)
+    dtype = getattr(y, "dtype", None)
+    if getattr(dtype, "kind", None) in ("m", "M") or _is_temporal(dtype):
+        raise ValueError(DATES)
     if isinstance(y, list | tuple):
         values = list(y)
     elif not hasattr(y, "dtype") or (isinstance(y.dtype, np.dtype) and y.dtype.kind not in "Of"):
@@ -34,6 +48,13 @@ def check_labels(y: Any) -> None:
     else:
         values = np.asarray(y, dtype=object).ravel().tolist()
     kinds = set(map(type, values))
+    if any(issubclass(kind, date | time | timedelta | np.datetime64) for kind in kinds):
+        raise ValueError(DATES)
+    if kinds <= {str} and isinstance(y, list | tuple) and any(v.endswith("\0") for v in values):
+        raise ValueError(
+            "A label in y ends with the character 0, which an array of text drops. Leave it out, "
+            "or give y as an array of objects: np.array(y, dtype=object)."
+        )
     if kinds <= {int} or kinds <= {str}:
         return
     missing = [row for row, value in enumerate(values) if _is_missing(value)]

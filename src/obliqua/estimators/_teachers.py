@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from obliqua._core.base.rng import row_hashes, scattered
 from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
-from obliqua.estimators._input import without_mask
+from obliqua.data.table import readable
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
 
@@ -219,7 +219,7 @@ class RawRows:
     """
 
     def __init__(self, X: Any, by_columns: bool = False) -> None:
-        X = without_mask(X)
+        X = readable(X)
         check_dense(X)
         self._pandas = hasattr(X, "iloc")
         self._polars = not self._pandas and hasattr(X, "get_columns")

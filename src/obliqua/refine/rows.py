@@ -344,6 +344,8 @@ def _centres(
         # A column that is constant but for rounding tells nothing, and must not be blown up.
         mean[k], sd[k] = centre * unit[k], width * unit[k] if width > 1e-12 else 1.0
         mean[k], sd[k] = _rounded(float(mean[k]), float(sd[k]))
+        if sd[k] == 0.0:  # so near to 0 that nothing lies between
+            mean[k], sd[k] = 0.0, 1.0
     return mean, sd, heavy
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from obliqua._sklearn_compat import safe_indexing
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data.table import read_table
+from obliqua.data.table import read_table, readable
 from obliqua.estimators._fitted import TreesEstimator
 from obliqua.estimators._labels import encode_labels
 from obliqua.select.adapt import adapted
@@ -118,6 +118,7 @@ def advise(
     """
     found_out = note_of_numbers(task, y)
     task = task_of(task, y)
+    X = readable(X)
     truth = checked_target(X, y, task)
     if max_rows is not None:
         check_count("max_rows", max_rows, 2, ", or None for all rows")

@@ -18,7 +18,7 @@ from sklearn.utils import check_consistent_length
 
 from obliqua._sklearn_compat import safe_indexing
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data.table import check_names
+from obliqua.data.table import readable
 from obliqua.estimators._labels import check_labels, check_numbers, encode_labels
 from obliqua.select._workers import leave_interrupts_to
 from obliqua.select.adapt import adapted, fix_types, rare_level_notes, takes_tables
@@ -117,6 +117,7 @@ def compare(
     """
     found_out = note_of_numbers(task, y, methods)
     task = task_of(task, y, methods)
+    X = readable(X)
     truth = checked_target(X, y, task)
     check_count("n_folds", n_folds, 2)
     check_count("n_repeats", n_repeats, 1)
@@ -256,7 +257,6 @@ def check_count(name: str, given: Any, least: int, otherwise: str = "") -> None:
 
 def checked_target(X: Any, y: Any, task: str) -> AnyArray:
     """Return labels or numbers as an array; what is none, or does not fit the rows, is refused."""
-    check_names(X)
     if task == "classification":
         check_labels(y)
     else:
