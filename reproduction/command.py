@@ -19,6 +19,7 @@ from obliqua.cli._errors import Trouble, did_you_mean
 from obliqua.cli._output import (
     QUIET,
     console,
+    note,
     print_laid_out,
     print_text,
     write_file,
@@ -160,6 +161,7 @@ def reproduce(names: tuple[str, ...], only_list: bool, **given: Any) -> None:
     for compared in made:
         _write(compared, given["out"])
     _print_tables(made)
+    _say_where(made, given["out"])
     if not made:
         raise Trouble("Nothing could be run: none of the data can be had.")
 
@@ -253,10 +255,22 @@ def _write(compared: Comparison, folder: Path) -> None:
         write_file(path.with_name(path.name + suffix), text.encode())
 
 
-def _print_tables(made: Sequence[Comparison]) -> None:
-    from reproduction.verdict import WHAT_IS_COMPARED, Counts, Summed, sum_up
+def _say_where(made: Sequence[Comparison], folder: Path) -> None:
+    """Say where the tables were written, and where the cells are."""
+    if not made:
+        return
+    names = ", ".join(compared.table.name for compared in made)
+    logs = dict.fromkeys(one.table.cells_of or one.table.name for one in made)
+    note(
+        f"written to {folder}: {names}, each as .md and .csv; the cells are in "
+        f"{', '.join(f'{name}.jsonl' for name in logs)}."
+    )
 
-    together = Summed(Counts(), Counts())
+
+def _print_tables(made: Sequence[Comparison]) -> None:
+    from reproduction.verdict import Summed, sum_up, what_is_compared
+
+    together = Summed()
     for compared in made:
         together += sum_up(compared.figures())
         _print_table(compared)
@@ -264,28 +278,60 @@ def _print_tables(made: Sequence[Comparison]) -> None:
         print_text(f"All {len(made)} tables together:\n")
         for sentence in together.sentences():
             print_laid_out(sentence)
-    if together.by_paper.total + together.by_ours.total:
-        print_laid_out(WHAT_IS_COMPARED)
+    figures = [figure for compared in made for figure in compared.figures()]
+    if together.both.total:
+        for line in what_is_compared(figures):
+            print_laid_out(line)
 
 
 def _print_table(compared: Comparison) -> None:
     """Print each figure of the paper beside ours; a table without such as its Markdown has it."""
-    from reproduction.verdict import HEADS, figure_rows, verdict_lines
+    from reproduction.verdict import figure_rows, verdict_lines
 
     if not any(True for _ in compared.figures()):
         _print_markdown(compared.markdown())
         return
     print_text(f"{compared.table.title}\n")
-    grid = _grid(HEADS, left=3)
-    before = None
-    for name, *cells in figure_rows(compared):
-        grid.add_row("" if name == before else name, *cells)
-        before = name
-    print_laid_out(grid)
+    print_laid_out(_figures_grid([_shortened(row) for row in figure_rows(compared)]))
     print_text("")
+    _print_methods(compared)
+    _warn_of_few_repeats(compared)
     for line in verdict_lines(compared.table.name, compared.figures()):
         print_laid_out(line)
     print_text("")
+
+
+def _shortened(row: Sequence[str]) -> list[str]:
+    """A line of figures with the names of rates as short as a screen wants them."""
+    return [
+        cell.replace("true positive rate of", "TPR of").replace("true negative rate of", "TNR of")
+        for cell in row
+    ]
+
+
+def _print_methods(compared: Comparison) -> None:
+    """Say what the names of the methods stand for."""
+    run = dict.fromkeys(row.method for row in compared.rows)
+    titles = {method.name: method.title for method in compared.table.methods}
+    width = max(map(len, run))
+    for name in run:
+        counts = compared.table.readings.get(name, name)
+        more = f" (counted: {counts})" if counts != name and counts in run else ""
+        print_laid_out(f"{name:<{width}}  {titles[name]}{more}")
+    print_text("")
+
+
+def _warn_of_few_repeats(compared: Comparison) -> None:
+    """Say that means of few repeats are rough."""
+    wanted = compared.table.repeats
+    fewest = min(row.ours.repeats for row in compared.rows)
+    if fewest < wanted:
+        told = "there is no spread of ours" if fewest == 1 else "their means and spreads are rough"
+        print_laid_out(
+            f"Warning: few repeats. Some figures have {fewest} in the place of {wanted}: {told}, "
+            "and verdicts may change with more."
+        )
+        print_text("")
 
 
 def _grid(heads: Sequence[str], left: int) -> RichTable:
@@ -296,6 +342,25 @@ def _grid(heads: Sequence[str], left: int) -> RichTable:
     grid = Grid(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for place, head in enumerate(heads):
         grid.add_column(head, justify="right" if place >= left else "left", overflow="fold")
+    return grid
+
+
+def _figures_grid(rows: Sequence[Sequence[str]]) -> RichTable:
+    """Make the table of `figure_rows`; where the screen is narrow only verdicts are broken."""
+    from reproduction.verdict import HEADS
+
+    grid = _grid(HEADS, left=3)
+    *others, _ = grid.columns
+    grid.padding = (0, 0, 0, 0)
+    for place, column in enumerate(others):
+        widest = max(len(row[place]) for row in [HEADS, *rows])
+        column.min_width, column.no_wrap = min(widest, 15), place >= 3
+    set_before, method_before = "", ""
+    for data_set, method, *cells in rows:
+        same = data_set == set_before
+        shown = "" if same and method == method_before else method
+        grid.add_row("" if same else data_set, shown, *cells)
+        set_before, method_before = data_set, method
     return grid
 
 

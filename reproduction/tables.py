@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count as numbers
 from itertools import islice, takewhile
 from typing import TypeVar
@@ -22,18 +22,30 @@ from reproduction.effort import (
     mean_effort,
 )
 from reproduction.entries import Entries, TableEntry
-from reproduction.figures import PublishedFigure, published_figures, unavailable_lines
+from reproduction.figures import (
+    PublishedFigure,
+    Remark,
+    published_figures,
+    unavailable_lines,
+)
 from reproduction.protocol import (
     N_FOLDS,
     CellResult,
     DataSet,
     Summary,
-    WholeTreeMethod,
     summarise,
 )
 from reproduction.running import TablePart, run
 from reproduction.store import Kept, Store
-from reproduction.verdict import other_figures, sum_up, verdict, verdict_lines
+from reproduction.verdict import (
+    other_figures,
+    said_of,
+    shown_spread,
+    shown_t,
+    sum_up,
+    verdict,
+    verdict_lines,
+)
 
 __all__ = ["LIMIT", "Comparison", "PaperTable", "Row", "run_table"]
 
@@ -80,6 +92,13 @@ class PaperTable:
         Data sets of the published table that cannot be had, and why. Nothing is run on them.
     protocol : str
         How the paper measures, in a few words.
+    repeats_of_paper : int
+        Repeats that the paper's means have, if not `repeats`.
+    readings : mapping of str to str
+        Where several methods stand for one published number: by the name of each the name of
+        that by which the number is counted.
+    misprints : tuple of Remark
+        What in the paper cannot be right.
     """
 
     name: str
@@ -98,6 +117,9 @@ class PaperTable:
     cells_of: str = ""
     unavailable: Mapping[str, str] = field(default_factory=dict)
     protocol: str = ""
+    repeats_of_paper: int = 0
+    readings: Mapping[str, str] = field(default_factory=dict)
+    misprints: tuple[Remark, ...] = ()
 
     def compared(self, rows: Sequence[Row]) -> Comparison:
         """Return the table with our figures filled in."""
@@ -123,7 +145,7 @@ class PaperTable:
                     method.name,
                     self.published.get(data_set.name, {}).get(method.name, TableEntry()),
                     self.prototype.get(data_set.name, {}).get(method.name, TableEntry()),
-                    _summary(cells, isinstance(method, WholeTreeMethod)),
+                    summarise(cells),
                     cells,
                 )
                 rows.append(row)
@@ -221,12 +243,12 @@ class Comparison:
     def _figures(self) -> list[str]:
         """All figures. A column in which nothing stands would only make the table wider."""
         rows = [self._written(row) for row in self.rows]
-        filled = [any(row[place] for row in rows) for place in range(3, 13)]
-        names = ("paper", self.table.reference, "ours", "z", "verdict")
+        names = ("paper", self.table.reference, "ours", "z", "se", "spread", "verdict")
+        filled = [any(row[place] for row in rows) for place in range(3, 3 + 2 * len(names))]
         head = ["set", "method", "repeats"]
         kept = [0, 1, 2]
-        for start, what in ((0, "accuracy: "), (5, "leaves: ")):
-            for place in range(start, start + 5):
+        for start, what in ((0, "accuracy: "), (len(names), "leaves: ")):
+            for place in range(start, start + len(names)):
                 if filled[place]:
                     head.append(what + names[place - start])
                     kept.append(place + 3)
@@ -238,7 +260,7 @@ class Comparison:
     def _written(self, row: Row) -> list[str]:
         """What stands in a row of the Markdown table."""
         out = [row.data_set, row.method, str(row.ours.repeats)]
-        said = self._said(row)
+        published = self._published(row)
         for digits, what, (paper, prototype, ours, z) in zip(
             (self.table.digits(row.data_set), 1),
             ("accuracy", "leaves"),
@@ -248,17 +270,17 @@ class Comparison:
             mark = "**" if abs(z) > LIMIT else ""
             shown = "" if math.isnan(z) else f"{mark}{z:+.2f}{mark}"
             out += [paper.text(digits), prototype.text(digits), ours.text(digits), shown]
-            out.append(said.get(what, ""))
+            figure = published.get(what)
+            out += [said(figure) if figure else "" for said in (shown_t, shown_spread, said_of)]
         return out
 
-    @staticmethod
-    def _said(row: Row) -> dict[str, str]:
-        """What is said of the published figures of a row, by their names."""
-        return {figure.what: verdict(figure) for figure in published_figures([row])}
+    def _published(self, row: Row) -> dict[str, PublishedFigure]:
+        """The published figures of a row, by their names."""
+        return {figure.what: figure for figure in published_figures(self.table, [row])}
 
     def figures(self) -> Iterator[PublishedFigure]:
         """Each published figure beside ours."""
-        return published_figures(self.rows)
+        return published_figures(self.table, self.rows)
 
     def _told(self) -> list[str]:
         """What the verdicts say together, with an empty line before it; or nothing."""
@@ -266,12 +288,9 @@ class Comparison:
         return ["", *lines] if lines else []
 
     def _verdict(self) -> list[str]:
-        found = sum_up(self.figures()).by_paper
         lines = verdict_lines(self.table.name, self.figures())
-        if found.total:
-            within = found.within_one + found.within_two
-            meaning = "z = (ours - paper) / standard deviation in the paper."
-            lines = [f"{meaning} Within 2: {within} of {found.total} cells.", "", *lines]
+        if sum_up(self.figures()).by_paper.total:
+            lines = ["z = (ours - paper) / standard deviation in the paper.", "", *lines]
         return lines + (self._verdict_by_reference() if self.table.effort else [])
 
     def _verdict_by_reference(self) -> list[str]:
@@ -329,20 +348,23 @@ class Comparison:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         head = ["set", "method", "repeats"]
-        said_of = ("accuracy", "leaves")
-        for what in said_of:
+        quantities = ("accuracy", "leaves")
+        for what in quantities:
             for whose in ("paper", self.table.reference, "ours"):
                 head += [f"{what}_{whose}", f"{what}_{whose}_sd"]
-            head += [f"{what}_z", f"{what}_verdict"]
+            head += [f"{what}_{name}" for name in ("z", "t", "spread", "verdict")]
         head += ["macro_f_ours", "macro_f_ours_sd"]
         effort = self.table.effort
         writer.writerow([*head, *(effort_names(self.table.reference) if effort else ())])
         for row in self.rows:
             out: list[object] = [row.data_set, row.method, row.ours.repeats]
-            said = self._said(row)
-            for what, (paper, prototype, ours, z) in zip(said_of, _quantities(row), strict=True):
+            published = self._published(row)
+            for what, (paper, prototype, ours, z) in zip(
+                quantities, _quantities(row), strict=True
+            ):
                 out += [paper.mean, paper.sd, prototype.mean, prototype.sd, ours.mean, ours.sd]
-                out += [z, said.get(what, "")]
+                one = published.get(what)
+                out += [z, *((one.t, one.spread, verdict(one)) if one else ("", "", ""))]
             out += row.ours.macro_f
             out += effort_values(row) if effort else ()
             writer.writerow(["" if _is_nan(value) else value for value in out])
@@ -381,12 +403,6 @@ def run_table(
         progress=progress,
     )
     return table.filled(store, chosen_sets, chosen, counts)
-
-
-def _summary(cells: tuple[CellResult, ...], whole_tree: bool) -> Summary:
-    """Sum up repeats; the same tree from all rows, counted once in each, has no spread."""
-    found = summarise(cells)
-    return replace(found, leaves=(found.leaves[0], math.nan)) if whole_tree else found
 
 
 def _cells(kept: Kept, data_set: str, method: str, most: int | None) -> tuple[CellResult, ...]:

@@ -1,10 +1,17 @@
 """What is said of a published figure and ours: how near they are, and on which side ours is.
 
 A figure is judged by the standard deviation that the paper prints with it, which is that of single
-repeats. Where it prints none, that of our own repeats stands in ("own sd"), and the summary counts
-these figures apart. Where there is neither, nothing is said. More accuracy is better, and so are
-fewer leaves. Figures of which neither more nor less is better are not judged: shares of
-components, and hyperplanes, which each program counts in its own way.
+repeats. Where it prints none, that of our own repeats stands in ("own sd"), but never one that is
+wide beside the paper's figure, and the summary counts these figures apart. Where there is neither,
+nothing is said. More accuracy is better, and so are fewer leaves. Beyond two standard deviations a
+figure is not reproduced, whichever side it is on. Figures of which neither more nor less is better
+are not judged: shares of components, and hyperplanes, which each program counts in its own way.
+
+Beside that stand two tests, which are stricter: whether the means differ, in standard errors of
+their difference, and whether the spreads do.
+
+A published number is counted once, however many readings of it were run, and so are rates that
+follow from each other.
 """
 
 from __future__ import annotations
@@ -15,7 +22,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from obliqua.select.result import Figure
-from reproduction.reasons import reason_of
+from reproduction.figures import LEVEL
+from reproduction.reasons import why_not
 
 if TYPE_CHECKING:
     from reproduction.figures import PublishedFigure
@@ -23,29 +31,31 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HEADS",
-    "WHAT_IS_COMPARED",
+    "MISPRINTED",
     "Counts",
     "Summed",
+    "Tally",
+    "counted",
     "far",
     "figure_rows",
     "other_figures",
+    "said_of",
+    "shown_spread",
+    "shown_t",
     "sum_up",
     "verdict",
     "verdict_lines",
+    "what_is_compared",
 ]
 
 # Figures are decimal: 0.52 - 0.5 in units of 0.02 is to be one.
 ONE, TWO = 1.0 + 1e-9, 2.0 + 1e-9
 
 #: The heads of `figure_rows`.
-HEADS = ("set", "method", "figure", "paper", "ours", "z", "verdict")
+HEADS = ("set", "method", "figure", "paper", "ours", "z", "se", "spread", "verdict")
 
-#: What a verdict says, and what it does not.
-WHAT_IS_COMPARED = (
-    "A verdict compares means, the paper's and ours, in standard deviations of single repeats. A "
-    "mean varies less than a single repeat, so two of them are a wide gate: within it nothing "
-    "speaks against the paper, but a small difference would not be seen."
-)
+#: Stands behind the verdict on a figure that was probably misprinted.
+MISPRINTED = "†"
 
 _NOT_JUDGED = ("hyperplanes", "share")
 # Decimals of what is neither an accuracy nor a number of leaves.
@@ -68,6 +78,54 @@ def verdict(figure: PublishedFigure) -> str:
     return f"2 {sd}, {side}" if abs(figure.z) <= TWO else f"> 2 {sd}, {side}"
 
 
+def said_of(figure: PublishedFigure) -> str:
+    """Return the verdict as a table shows it: with a mark at what was probably misprinted."""
+    text = verdict(figure)
+    return f"{text} {MISPRINTED}" if text and figure.misprint else text
+
+
+def shown_t(figure: PublishedFigure) -> str:
+    """Return the difference of the means in standard errors, with a star if it is significant."""
+    if math.isnan(figure.t) or not verdict(figure):
+        return ""
+    return f"{figure.t:+.1f}{'*' if figure.means_differ else ''}"
+
+
+def shown_spread(figure: PublishedFigure) -> str:
+    """Return our deviation over the paper's, with a star if an F test tells them apart."""
+    if math.isnan(figure.spread) or not verdict(figure):
+        return ""
+    return f"{figure.spread:.2f}{'*' if figure.spreads_differ else ''}"
+
+
+def what_is_compared(figures: Iterable[PublishedFigure]) -> list[str]:
+    """Say what the columns mean, and what a verdict says and does not."""
+    lines = [
+        (
+            "z: ours minus the paper's, in standard deviations of single repeats: the paper's, or "
+            "ours where it prints none (own sd)."
+        ),
+        (
+            "verdict: 1 sd is at most one of them, 2 sd at most two, and '2 sd, worse' is "
+            "between one and two on the worse side: less accuracy, or more leaves. Beyond two "
+            "(>) a figure is not reproduced, on either side. A mean varies less than a single "
+            "repeat, so this is a wide gate."
+        ),
+        (
+            "se: the same difference in standard errors of the two means, which is the strict "
+            "test; spread: our standard deviation divided by the paper's. A star: a test at the "
+            "level of "
+            f"{LEVEL:.0%} tells the two apart, as chance alone does in one of twenty cases."
+        ),
+    ]
+    every = list(figures)
+    if any(" rate of " in figure.what for figure in every):
+        lines.append("TPR, TNR: true positive and true negative rate of a class.")
+    if any(figure.misprint for figure in every):
+        lines.append(f"{MISPRINTED}: the published figure is probably a misprint.")
+    return lines
+
+
 @dataclass(frozen=True)
 class Counts:
     """How many figures there are of each kind.
@@ -79,7 +137,7 @@ class Counts:
     within_two : int, default=0
         More than one, at most two.
     better, worse : int, default=0
-        More than two away, on the better or on the worse side.
+        More than two away, on the better or on the worse side: not reproduced.
     """
 
     within_one: int = 0
@@ -92,15 +150,36 @@ class Counts:
         """How many there are in all."""
         return self.within_one + self.within_two + self.better + self.worse
 
+    @property
+    def reproduced(self) -> int:
+        """How many are at most two away."""
+        return self.within_one + self.within_two
+
     def __add__(self, other: Counts) -> Counts:
         pairs = (getattr(self, f.name) + getattr(other, f.name) for f in fields(self))
         return Counts(*pairs)
 
     def __str__(self) -> str:
         return (
-            f"{self.within_one} within one, {self.within_two} within two, {self.better} better "
-            f"and {self.worse} worse by more than two"
+            f"{self.reproduced} reproduced ({self.within_one} within one, {self.within_two} "
+            f"within two), {self.better + self.worse} not: {self.better} better and {self.worse} "
+            f"worse "
+            "by more than two"
         )
+
+
+@dataclass(frozen=True)
+class Tally:
+    """In how many of the cases that could be tested the paper and we differ."""
+
+    tested: int = 0
+    differ: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.tested + other.tested, self.differ + other.differ)
+
+    def __str__(self) -> str:
+        return f"{self.differ} of {self.tested}"
 
 
 def _counted(figures: Iterable[PublishedFigure]) -> Counts:
@@ -111,6 +190,11 @@ def _counted(figures: Iterable[PublishedFigure]) -> Counts:
         kind = kinds[text[0]] or text.rpartition(" ")[2]
         found += Counts(**{kind: 1})
     return found
+
+
+def _tally(answers: Iterable[bool | None]) -> Tally:
+    known = [answer for answer in answers if answer is not None]
+    return Tally(len(known), sum(known))
 
 
 @dataclass(frozen=True)
@@ -125,18 +209,27 @@ class Summed:
         Figures that it prints without, judged by the standard deviation of our repeats.
     unjudged : int, default=0
         Figures for which there is neither.
+    repeated : int, default=0
+        Figures that are not counted: other readings of a published number, and what follows from
+        others.
+    means, spreads : Tally
+        How many means and spreads differ, of those that can be tested.
     """
 
-    by_paper: Counts
-    by_ours: Counts
+    by_paper: Counts = Counts()
+    by_ours: Counts = Counts()
     unjudged: int = 0
+    repeated: int = 0
+    means: Tally = Tally()
+    spreads: Tally = Tally()
 
     def __add__(self, other: Summed) -> Summed:
-        return Summed(
-            self.by_paper + other.by_paper,
-            self.by_ours + other.by_ours,
-            self.unjudged + other.unjudged,
-        )
+        return Summed(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    @property
+    def both(self) -> Counts:
+        """All figures that are judged."""
+        return self.by_paper + self.by_ours
 
     def sentences(self) -> list[str]:
         """Return the counts in words."""
@@ -151,19 +244,54 @@ class Summed:
                 f"Figures without one, judged by that of our repeats: {self.by_ours.total}; "
                 f"{self.by_ours}."
             )
+        if self.means.tested:
+            lines.append(
+                f"The strict test: means differ at the level of {LEVEL:.0%} in {self.means} "
+                f"figures (chance alone: {LEVEL * self.means.tested:.1f})"
+                + (f", and spreads in {self.spreads}." if self.spreads.tested else ".")
+            )
         if self.unjudged:
             lines.append(f"Figures without any spread, which are not judged: {self.unjudged}.")
+        if self.repeated:
+            lines.append(
+                "Not counted, as they are other readings of the same published number or follow "
+                f"from others: {self.repeated}."
+            )
         return lines
+
+
+def counted(figures: Iterable[PublishedFigure]) -> list[PublishedFigure]:
+    """Return the figures that count: each published number once.
+
+    Of several readings of one it is the one that the table names, or the first if that was not
+    run; of rates that follow from each other the one that is farthest away.
+    """
+    groups: dict[tuple[str, ...], list[PublishedFigure]] = {}
+    for figure in figures:
+        if not figure.what.startswith(_NOT_JUDGED):
+            method, what = figure.counts_as
+            key = (figure.data_set, method or figure.method, what or figure.what)
+            groups.setdefault(key, []).append(figure)
+    found = []
+    for (_, named, _), group in groups.items():
+        method = named if any(one.method == named for one in group) else group[0].method
+        readings = [one for one in group if one.method == method]
+        found.append(max(readings, key=lambda one: 0.0 if math.isnan(one.z) else abs(one.z)))
+    return found
 
 
 def sum_up(figures: Iterable[PublishedFigure]) -> Summed:
     """Count figures by what is said of them."""
     every = [figure for figure in figures if not figure.what.startswith(_NOT_JUDGED)]
-    known = [figure for figure in every if verdict(figure)]
+    once = counted(every)
+    known = [figure for figure in once if verdict(figure)]
     return Summed(
         _counted(f for f in known if not math.isnan(f.published_sd)),
         _counted(f for f in known if math.isnan(f.published_sd)),
-        len(every) - len(known),
+        len(once) - len(known),
+        len(every) - len(once),
+        _tally(f.means_differ for f in known),
+        _tally(f.spreads_differ for f in known),
     )
 
 
@@ -178,12 +306,14 @@ def verdict_lines(table: str, figures: Iterable[PublishedFigure]) -> list[str]:
     lines = []
     for sentence in sum_up(every).sentences():
         lines += [sentence, ""]
+    count = counted(every)
     for figure in far(every):
         side = "better" if figure.better else "worse"
-        known = reason_of(table, figure.data_set, figure.method, figure.what)
+        side += "" if figure in count else "; not counted"
+        known = why_not(table, figure)
         lines.append(
             f"- {figure.data_set} {figure.method}, {figure.what}: z = {figure.z:+.2f} ({side})"
-            + (f". {known.text}" if known else "")
+            + (f". {known[0]}" if known else "")
         )
     return lines if not lines or lines[-1] else lines[:-1]
 
@@ -203,12 +333,12 @@ def figure_rows(compared: Comparison) -> Iterator[list[str]]:
                 Figure(figure.published, figure.published_sd).text(digits),
                 Figure(figure.ours, figure.ours_sd).text(digits),
                 "" if math.isnan(figure.z) else f"{figure.z:+.2f}",
-                verdict(figure),
+                *(shown_t(figure), shown_spread(figure), said_of(figure)),
             ]
         for what, ours in (("accuracy", row.ours.accuracy), ("leaves", row.ours.leaves)):
             if not found and not math.isnan(ours[0]):
                 text = Figure(*ours).text(_digits(compared, row.data_set, what))
-                yield [row.data_set, row.method, what, "", text, "", ""]
+                yield [row.data_set, row.method, what, "", text, *[""] * 4]
 
 
 def other_figures(compared: Comparison) -> list[str]:
@@ -218,7 +348,7 @@ def other_figures(compared: Comparison) -> list[str]:
     if not rows:
         return []
     lines = ["| " + " | ".join(row) + " |" for row in [HEADS, *rows]]
-    return ["Further figures:", "", lines[0], "|--|--|--" + "|--:" * 4 + "|", *lines[1:], ""]
+    return ["Further figures:", "", lines[0], "|--|--|--" + "|--:" * 6 + "|", *lines[1:], ""]
 
 
 def _digits(compared: Comparison, data_set: str, what: str) -> int:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from obliqua.select.result import Figure
 from reproduction.figures import PublishedFigure
 from reproduction.tables import LIMIT, Comparison
-from reproduction.verdict import verdict, verdict_lines
+from reproduction.verdict import said_of, shown_spread, shown_t, verdict, verdict_lines
 
 __all__ = ["FMeasures", "figures_csv", "marked"]
 
 DIGITS = 3
+_SAID = (shown_t, shown_spread, said_of)
 
 
 def marked(figure: PublishedFigure) -> str:
@@ -29,9 +30,10 @@ def figures_csv(figures: Iterator[PublishedFigure]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     heads = ["set", "method", "what", "paper", "paper_sd", "ours", "ours_sd", "judged_by", "z"]
-    writer.writerow([*heads, "verdict"])
+    writer.writerow([*heads, "t", "spread", "verdict"])
     for one in figures:
         values = [one.published, one.published_sd, one.ours, one.ours_sd, one.judged_by, one.z]
+        values += [one.t, one.spread]
         shown = ["" if math.isnan(value) else value for value in values]
         writer.writerow([one.data_set, one.method, one.what, *shown, verdict(one)])
     return text.getvalue()
@@ -45,8 +47,8 @@ class FMeasures(Comparison):
         """The F-measures as Markdown."""
         lines = [
             *(f"## {self.table.title}", ""),
-            "| set | method | repeats | macro F: paper | ours | z | verdict |",
-            "|--|--|--:|--:|--:|--:|--:|",
+            "| set | method | repeats | macro F: paper | ours | z | se | spread | verdict |",
+            "|--|--|--:|--:|--:|--:|--:|--:|--:|",
         ]
         published = {(one.data_set, one.method): one for one in self.figures()}
         for row in self.rows:
@@ -54,8 +56,8 @@ class FMeasures(Comparison):
             paper = "" if found is None else row.published.macro_f.text(DIGITS)
             z = "" if found is None else marked(found)
             ours = Figure(*row.ours.macro_f).text(DIGITS)
-            said = "" if found is None else verdict(found)
-            cells = [row.data_set, row.method, str(row.ours.repeats), paper, ours, z, said]
+            cells = [row.data_set, row.method, str(row.ours.repeats), paper, ours, z]
+            cells += ["" if found is None else said(found) for said in _SAID]
             lines.append("| " + " | ".join(cells) + " |")
         lines += ["", _MEANING, *(["", self.table.note] if self.table.note else [])]
         return "\n".join([*lines, "", *verdict_lines(self.table.name, published.values())]) + "\n"

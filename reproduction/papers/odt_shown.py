@@ -12,10 +12,10 @@ import numpy as np
 from obliqua._typing import FloatArray
 from obliqua.select.result import Figure, mean_and_sd
 from obliqua.stats import metrics as measures
-from reproduction.figures import PublishedFigure
+from reproduction.figures import PublishedFigure, beside_ours
 from reproduction.protocol import CellResult
-from reproduction.tables import Comparison, Row
-from reproduction.verdict import verdict
+from reproduction.tables import Comparison, PaperTable, Row
+from reproduction.verdict import said_of, shown_t
 
 __all__ = ["PAPER_SHARES", "Complexity", "ComplexityBySet", "Errors"]
 
@@ -23,6 +23,7 @@ __all__ = ["PAPER_SHARES", "Complexity", "ComplexityBySet", "Errors"]
 PAPER_SHARES = (99.4416, 0.3748, 0.0925, 0.0240, 0.0156)
 
 POSITIVE = "1"
+_NOTHING = ("", "")
 
 
 def error(cell: CellResult) -> float:
@@ -73,7 +74,7 @@ class Errors(Comparison):
         for row in self.rows:
             paper = _turned(row.published.accuracy)
             ours = mean_and_sd(_over(row.cells, error).tolist())
-            yield from _published(row, "error", paper.mean, ours)
+            yield from _published(self.table, row, "error", paper.mean, ours)
 
     def _columns(self) -> dict[str, list[str]]:
         """What stands below each head. A column that would say nothing is left out."""
@@ -87,7 +88,8 @@ class Errors(Comparison):
                 ("paper", Figure(_turned(row.published.accuracy).mean).text(2)),
                 (self.table.reference, Figure(_turned(row.prototype.accuracy).mean).text(2)),
                 ("ours", Figure(*mean_and_sd(errors.tolist())).text(2)),
-                ("verdict", said.get((row.data_set, row.method), "")),
+                ("se", said.get((row.data_set, row.method), _NOTHING)[0]),
+                ("verdict", said.get((row.data_set, row.method), _NOTHING)[1]),
                 ("range", f"{errors.min():.1f} to {errors.max():.1f}"),
                 ("balanced", Figure(*mean_and_sd(_over(row.cells, balanced).tolist())).text(1)),
                 ("answers 1", f"{ones.mean():.1f} %"),
@@ -98,7 +100,7 @@ class Errors(Comparison):
         if len(set(found["set"])) == 1:
             del found["set"]
         if not any(found["paper"]):
-            del found["paper"], found["verdict"]
+            del found["paper"], found["se"], found["verdict"]
         return found
 
     def csv(self) -> str:
@@ -118,7 +120,7 @@ class Errors(Comparison):
                     *(_turned(row.published.accuracy).mean, _turned(row.prototype.accuracy).mean),
                     *(*mean_and_sd(found.tolist()), found.min(), found.max(), *others),
                     int((_over(row.cells, positive) == 100.0).sum()),
-                    said.get((row.data_set, row.method), ""),
+                    said.get((row.data_set, row.method), _NOTHING)[1],
                 ]
             )
         return _csv(lines)
@@ -133,23 +135,23 @@ _ERRORS_MEAN = (
 )
 
 
-def _said(compared: Comparison) -> dict[tuple[str, str], str]:
-    """What is said of the error, or of the nodes, by data set and method."""
+def _said(compared: Comparison) -> dict[tuple[str, str], tuple[str, str]]:
+    """The error, or the nodes, in standard errors, and what is said: by data set and method."""
     return {
-        (figure.data_set, figure.method): verdict(figure)
+        (figure.data_set, figure.method): (shown_t(figure), said_of(figure))
         for figure in compared.figures()
         if figure.what in ("error", "nodes")
     }
 
 
 def _published(
-    row: Row, what: str, paper: float, ours: tuple[float, float]
+    table: PaperTable, row: Row, what: str, paper: float, ours: tuple[float, float]
 ) -> Iterator[PublishedFigure]:
     """A figure beside ours, if the paper has it; it has no standard deviations."""
     if not np.isnan(paper):
         # A share that is near the paper's is neither better nor worse.
         larger = not what.startswith(("error", "nodes"))
-        yield PublishedFigure(row.data_set, row.method, what, paper, float("nan"), *ours, larger)
+        yield beside_ours(table, row, what, Figure(paper), ours, larger)
 
 
 def _plain(method: str) -> str:
@@ -190,6 +192,7 @@ class Complexity(Comparison):
             "nodes per tree: paper",
             self.table.reference,
             "ours",
+            "se",
             "verdict",
         )
         lines = [f"## {self.table.title}", "", _line([*head, "range"])]
@@ -216,21 +219,22 @@ class Complexity(Comparison):
             if _plain(row.method) not in _ALIKE:
                 sizes = [nodes(cell, row.method) for cell in row.cells]
                 paper = _as_nodes(row.published.leaves).mean
-                yield from _published(row, "nodes", paper, mean_and_sd(sizes))
+                yield from _published(self.table, row, "nodes", paper, mean_and_sd(sizes))
             explained = _explained(row)
             if explained is not None:
                 for place, share in enumerate(PAPER_SHARES):
                     ours = mean_and_sd(_first(explained)[:, place].tolist())
-                    yield from _published(row, f"share of component {place + 1}", share, ours)
+                    what = f"share of component {place + 1}"
+                    yield from _published(self.table, row, what, share, ours)
 
-    def _sizes(self, row: Row, said: Mapping[tuple[str, str], str]) -> list[str]:
+    def _sizes(self, row: Row, said: Mapping[tuple[str, str], tuple[str, str]]) -> list[str]:
         found = np.array([nodes(cell, row.method) for cell in row.cells])
         return [
             *(row.method, str(row.ours.repeats), str(n_trees(row.method))),
             _as_nodes(row.published.leaves).text(2),
             _as_nodes(row.prototype.leaves).text(2),
             Figure(*mean_and_sd(found.tolist())).text(2 if found.max() < 100.0 else 0),
-            said.get((row.data_set, row.method), ""),
+            *said.get((row.data_set, row.method), _NOTHING),
             f"{found.min():.5g} to {found.max():.5g}",
         ]
 
@@ -260,7 +264,7 @@ class Complexity(Comparison):
                 [
                     *(row.data_set, row.method, row.ours.repeats, n_trees(row.method)),
                     *(paper.mean, other.mean, *mean_and_sd(found), *shares),
-                    said.get((row.data_set, row.method), ""),
+                    said.get((row.data_set, row.method), _NOTHING)[1],
                 ]
             )
         return _csv(lines)

@@ -27,7 +27,7 @@ from reproduction.figures import NEGATIVE, POSITIVE, PublishedFigure, rates
 from reproduction.papers.f_measure import figures_csv
 from reproduction.papers.hhcart_published import COMPARED, MEAN_RANKS_3, MINORITY
 from reproduction.tables import Comparison, Row
-from reproduction.verdict import verdict, verdict_lines
+from reproduction.verdict import said_of, shown_t, verdict_lines
 
 __all__ = ["ClassRates", "cut", "mean_ranks", "ranks"]
 
@@ -78,9 +78,9 @@ class ClassRates(Comparison):
         ]
         if not shown:
             return [f"No {what} of these methods is published."]
-        heads = " | ".join(f"{method}: paper | ours | verdict" for method in shown)
+        heads = " | ".join(f"{method}: paper | ours | se | verdict" for method in shown)
         lines = [f"{what.capitalize()}s:", "", f"| set | class | rows | {heads} |"]
-        lines.append("|--|--|--:" + "|--:" * 3 * len(shown) + "|")
+        lines.append("|--|--|--:" + "|--:" * 4 * len(shown) + "|")
         for data_set, by_method in self._by_set().items():
             for label, n_rows in _classes(next(iter(by_method.values()))):
                 cells = [
@@ -136,7 +136,7 @@ class ClassRates(Comparison):
         """The published rates and ours, unrounded, as CSV; the mean ranks at the end."""
         text, ours = figures_csv(self.figures()), self.ranked()
         for method, mean in (ours or {}).items():
-            text += f"all,{method},mean rank,{MEAN_RANKS_3[method]},,{mean},,,,\n"
+            text += f"all,{method},mean rank,{MEAN_RANKS_3[method]},,{mean},,,,,,\n"
         return text
 
 
@@ -159,9 +159,9 @@ def _cells(
     row: Row | None, label: str, what: str, published: PublishedFigure | None
 ) -> Sequence[str]:
     if row is None:
-        return ("", "", "")
+        return ("", "", "", "")
     ours = Figure(*rates(row.cells, label, what)).text(DIGITS)
     if published is None:
-        return ("", ours, "")
+        return ("", ours, "", "")
     paper = Figure(published.published, published.published_sd).text(DIGITS)
-    return (paper, ours, verdict(published))
+    return (paper, ours, shown_t(published), said_of(published))

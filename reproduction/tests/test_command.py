@@ -69,10 +69,16 @@ def test_the_command_writes_what_it_prints(run: Run, folder: Path) -> None:
     assert "BS AP accuracy 78.2 ± 1.3" in shown
     assert "> 2 sd, worse" in shown
     assert "better and 2 worse by more than two." in shown
+    # What names and columns mean, that repeats are few, and where files are.
+    assert "AP one split" in shown
+    assert "'2 sd, worse' is between one and two on the worse side" in shown
+    assert "Warning: few repeats. Some figures have 1 in the place of 10" in shown
+    assert "†" not in shown
+    told = " ".join(result.stderr.split())
+    assert "Note: written to new/folder: hhcart-table-2, each as .md and .csv; the cells" in told
     assert "|" not in shown
     assert max(map(len, result.stdout.splitlines())) <= 80
-    meaning = "A verdict compares means, the paper's and ours, in standard deviations of single"
-    assert shown.count(meaning) == 1
+    assert shown.count("z: ours minus the paper's, in standard deviations of single repeats") == 1
     assert "[1/3]" in result.stderr
     assert "left" in result.stderr
     with (folder / "new/folder/hhcart-table-2.csv").open(encoding="utf-8", newline="") as file:

@@ -89,7 +89,7 @@ def test_columns_without_a_figure_are_left_out() -> None:
 
 def test_cells_are_judged_by_the_program_too() -> None:
     text = compared().markdown()
-    assert "Within 2: 4 of 4 cells." in text
+    assert "2 reproduced (2 within one, 0 within two)" in text
     assert "Within 2 standard deviations of the program: 2 of 4 cells." in text
     assert "- cancer OC1, accuracy: +3.00 (better)" in text
 

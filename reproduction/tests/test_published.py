@@ -37,7 +37,9 @@ def test_tables_are_called_by_paper_and_number(name: str) -> None:
     assert TABLES[name] is table
     assert table.name == name
     assert table.protocol.endswith(".")
-    assert table.published is getattr(module, f"PUBLISHED_{number}")
+    for data_set, printed in getattr(module, f"PUBLISHED_{number}").items():
+        more = dict(table.published[data_set].items() - printed.items())
+        assert all(printed[table.readings[method]] is entry for method, entry in more.items())
     methods = {method.name for method in table.methods}
     known = {data_set.name for data_set in table.data_sets}
     assert set(table.published) == known | set(table.unavailable)
@@ -58,13 +60,27 @@ def test_every_published_row_is_run_if_nothing_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_misprints_are_data(paper: str) -> None:
+def test_misprints_failures_and_readings_are_three_lists(paper: str) -> None:
     module, _ = PAPERS[paper]
-    assert len({one.where for one in module.MISPRINTS}) == len(module.MISPRINTS) >= 3
-    for where, what, why in module.MISPRINTS:
-        assert where[0].islower()
-        assert not what.endswith(".")
-        assert why.endswith(".")
+    lists = (module.MISPRINTS, module.FAILURES, module.READINGS)
+    assert module.MISPRINTS and module.READINGS
+    every = [one for remarks in lists for one in remarks]
+    assert len({(one.where, one.what) for one in every}) == len(every)
+    for one in every:
+        assert one.where[0].islower()
+        assert not one.what.endswith(".")
+        assert one.why.endswith(".")
+        for name, data_set, method, what in one.figures:
+            assert one in module.MISPRINTS  # others are no marks at figures
+            table: PaperTable = getattr(module, f"TABLE_{name[-1]}")
+            assert name == table.name and table.misprints is module.MISPRINTS
+            entry = table.published[data_set][method]
+            kind, _, label = what.partition(" of ")
+            if label:
+                assert kind == "true positive rate"
+                assert label in [rate.label for rate in entry.rates]
+            else:
+                assert not math.isnan(getattr(entry, what).mean)
 
 
 def test_the_catalogue_knows_where_cells_come_from() -> None:

@@ -13,6 +13,7 @@ from obliqua.select.methods import Method
 from obliqua.select.result import Figure
 from reproduction.entries import TableEntry
 from reproduction.papers.hhcart import METHODS, PROTOTYPE_2, PUBLISHED_2, TABLE_2
+from reproduction.papers.hhcart_published import COMPARED
 from reproduction.protocol import Summary
 from reproduction.store import Store
 from reproduction.tables import Comparison, PaperTable, Row, run_table
@@ -42,16 +43,16 @@ def test_z_counts_published_standard_deviations() -> None:
 
 
 def test_what_is_outside_two_is_marked_and_judged() -> None:
-    rows = (row(93.0, 7.5, PAPER), row(85.9, 11.0, PAPER), row(94.0, 12.0, PAPER))
+    figures = {"A": (93.0, 7.5), "D": (85.9, 11.0), "AP": (94.0, 12.0)}
+    rows = tuple(replace(row(*found, PAPER), method=name) for name, found in figures.items())
     text = Comparison(TABLE_2, rows).markdown()
     assert "| +1.50 |" in text
     assert "| **-2.50** |" in text
-    assert "| **-2.05** | > 2 sd, worse |" in text
+    assert "| **-2.05** | -5.8* | 0.50 | > 2 sd, worse |" in text
     assert "| +2.00 |" in text  # two is not more than two
-    assert "Within 2: 4 of 6 cells." in text
-    assert "1 within one, 3 within two, 1 better and 1 worse by more than two." in text
+    assert "4 reproduced (1 within one, 3 within two), 2 not: 1 better and 1 worse" in text
     assert "BS A, leaves: z = -2.50 (better)" in text
-    assert "BS A, accuracy: z = -2.05 (worse)" in text
+    assert "BS D, accuracy: z = -2.05 (worse)" in text
 
 
 def test_cells_without_a_published_figure_are_not_judged() -> None:
@@ -66,14 +67,15 @@ def test_columns_in_which_nothing_stands_are_left_out() -> None:
         return Comparison(TABLE_2, rows).markdown().splitlines()[2]
 
     first = "| set | method | repeats | accuracy: "
-    all_of_one = "paper | ours | z | verdict | leaves: paper | ours | z | verdict |"
+    all_of_one = "paper | ours | z | se | spread | verdict | "
+    all_of_one += "leaves: paper | ours | z | se | spread | verdict |"
     assert head(row(93.0, 7.5, TableEntry())) == f"{first}ours | leaves: ours |"
     assert head(row(93.0, 7.5, TableEntry()), row(93.0, 7.5, PAPER)) == first + all_of_one
-    no_spread = "paper | ours | verdict |"  # judged by ours
+    no_spread = "paper | ours | se | verdict |"  # judged by ours
     assert head(row(93.0, math.nan, TableEntry(Figure(90.0)))) == first + no_spread
     seen = replace(row(93.0, 7.5, PAPER), prototype=TableEntry(leaves=Figure(8.0)))
     text = Comparison(TABLE_2, (row(93.0, 7.5, TableEntry()), seen)).markdown()
-    assert "leaves: paper | prototype | ours | z | verdict |" in text.splitlines()[2]
+    assert "leaves: paper | prototype | ours | z | se | spread | verdict |" in text.splitlines()[2]
     for line in text.splitlines()[3:6]:  # all lines have as many cells
         assert line.count("|") == text.splitlines()[2].count("|")
 
@@ -81,7 +83,7 @@ def test_columns_in_which_nothing_stands_are_left_out() -> None:
 def test_the_tables_of_figures_are_complete() -> None:
     names = [data_set.name for data_set in TABLE_2.data_sets]
     assert list(PUBLISHED_2) == list(PROTOTYPE_2) == names
-    assert {tuple(entries) for entries in PUBLISHED_2.values()} == {TABLE_2.standard}
+    assert {tuple(entries) for entries in PUBLISHED_2.values()} == {COMPARED}
     assert {tuple(entries) for entries in PROTOTYPE_2.values()} == {("A", "D", "AP")}
     for entries in PUBLISHED_2.values():
         for entry in entries.values():

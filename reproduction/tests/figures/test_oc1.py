@@ -149,7 +149,9 @@ def test_scaling_explains_the_papers_cancer_figure() -> None:
 def kept(name: str) -> dict[tuple[str, str], dict[str, float]]:
     with (RESULTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return {
-            (row.pop("set"), row.pop("method")): {k: float(v) for k, v in row.items() if v}
+            (row.pop("set"), row.pop("method")): {
+                k: float(v) for k, v in row.items() if v and not k.endswith("verdict")
+            }
             for row in csv.DictReader(file)
         }
 
