@@ -24,8 +24,10 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers bench-missing bench-regression bench-forests reproduce reproduction sanitize clean bench-refined
+.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers bench-missing bench-regression bench-forests reproduce experiments reproduction sanitize clean bench-refined
 .DELETE_ON_ERROR:
+
+LONGER = --jobs -1 --resume --out results/experiments
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -91,6 +93,11 @@ bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to 
 
 reproduce: $(VENV)/.package $(VENV)/.group-cli ## make the papers' tables again, or ARGS="hhcart-table-2 --repeats 1"
 	@$(RUN) -m obliqua reproduce $(if $(ARGS),$(ARGS),all --jobs -1 --resume)
+
+experiments: $(VENV)/.package $(VENV)/.group-cli ## longer runs that the page on the papers names, into results/experiments
+	@$(RUN) -m obliqua reproduce hhcart-table-7 --sets Income --methods A --repeats 100 $(LONGER)
+	@$(RUN) -m obliqua reproduce 2c-etct-table-2 --sets d11 --methods 2C-ETCT --repeats 100 $(LONGER)
+	@$(RUN) -m obliqua reproduce etct-clusters $(LONGER)
 
 reproduction: $(VENV)/.package ## write docs/reproduction.md; ARGS="--keep results" takes new logs first
 	@$(RUN) -m reproduction.page $(ARGS)

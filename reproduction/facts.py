@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from reproduction.figures import PublishedFigure
     from reproduction.tables import Comparison, PaperTable
 
-__all__ = ["LOGS", "NOT_RUN", "Facts", "known_facts", "placeholders"]
+__all__ = ["LOGS", "LONGER", "NOT_RUN", "Facts", "known_facts", "placeholders"]
 
 LOGS = Path(__file__).parent / "logs"
+#: The folder of longer runs, in that of the logs.
+LONGER = "experiments"
 NOT_RUN = "(not run)"
 
 _WANTED = re.compile(r"\{([^{}]*)\}")
@@ -68,7 +70,7 @@ class Facts:
     def logs(self) -> dict[str, Path]:
         """The logs of tables by name, and those of longer runs."""
         found = {path.name.partition(".")[0]: path for path in self.folder.glob("*.jsonl*")}
-        longer = (self.folder / "experiments").glob("*.jsonl*")
+        longer = (self.folder / LONGER).glob("*.jsonl*")
         return found | {_EXPERIMENT + path.name.partition(".")[0]: path for path in longer}
 
     def fill(self, text: str) -> str:
@@ -131,6 +133,8 @@ class Facts:
         compared = self.made(table)
         if compared is None:
             return []
+        if what == "mean rank":
+            return _mean_rank(compared, method, which)
         if which in _OF_FIGURES:
             return [
                 _OF_FIGURES[which](one)
@@ -206,6 +210,16 @@ def _from_csv(path: Path, data_set: str, method: str, column: str) -> str:
     return NOT_RUN
 
 
+def _mean_rank(compared: Comparison, method: str, which: str) -> list[float]:
+    """The mean rank of a method in HHCART's table 3, the paper's or ours."""
+    from reproduction.papers.hhcart_published import MEAN_RANKS_3
+    from reproduction.papers.rates import ClassRates
+
+    assert isinstance(compared, ClassRates)
+    found = MEAN_RANKS_3 if which == "paper" else compared.ranked() or {}
+    return [found[method]] if method in found else []
+
+
 def _fits(name: str, pattern: str) -> bool:
     return any(fnmatchcase(name, one) for one in pattern.split("|"))
 
@@ -218,8 +232,8 @@ def _digits(table: PaperTable, data_set: str, what: str, which: str, largest: fl
         return 2
     if which in ("t", "se"):
         return 1
-    if what == "error":
-        return 2
+    if what in ("error", "mean rank"):
+        return 1 if which == "paper" and what == "mean rank" else 2
     if what == "accuracy":
         return table.digits(data_set)
     if what in ("leaves", "nodes") and largest >= 100.0:

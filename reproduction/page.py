@@ -18,8 +18,8 @@ from typing import Any
 
 from reproduction.catalogue import OWN_TABLES, TABLES
 from reproduction.choices import choice_lines
-from reproduction.facts import LOGS, Facts
-from reproduction.figures import unavailable_lines
+from reproduction.facts import LOGS, LONGER, Facts
+from reproduction.figures import LEVEL, unavailable_lines
 from reproduction.papers import etct, hhcart, oc1, odt
 from reproduction.reasons import why_not
 from reproduction.store import Kept
@@ -63,10 +63,11 @@ much, and at least the last digit that the paper prints. Where there is neither,
 
 Two standard deviations of single repeats are a wide gate. The strict test stands beside it: *se*
 is the difference of the two means in standard errors, with the paper's number of repeats and ours
-(ten each for HHCART and OC1; 2C-ETCT and the orthogonal trees show one), and *spread* is our
-standard deviation divided by the paper's. A star means that Welch's test, or an F test, tells the
-two apart at the level of 5 %; chance alone does so in one of twenty. Repeats are
-cross-validations of the same rows, so both are about the same data, not about other data.
+(ten each for HHCART and OC1; 2C-ETCT and the orthogonal trees show one; where the paper prints no
+standard deviation, the one that stands in is taken), and *spread* is our standard deviation
+divided by the paper's. A star means that Welch's test, or an F test, tells the two apart at the
+level of 5 %; chance alone does so in one of twenty. Repeats are cross-validations of the same
+rows, so both are about the same data, not about other data.
 
 A published number is counted once. Where several readings of it were run, the one that does what
 the paper says is counted: `OC1+program`, which has the settings of the paper's own program,
@@ -185,7 +186,14 @@ def page(folder: Path = LOGS) -> str:
     facts = Facts(folder)
     made = {table.name: filled(table, kept) for table in paper_tables()}
     there = [compared for compared in made.values() if compared is not None]
-    lines = [INTRO, *summary(made, facts), "", *measured(kept), "", *what_does_not_hold(there)]
+    lines = [
+        INTRO,
+        *summary(made, facts),
+        "",
+        *measured(kept, folder),
+        "",
+        *what_does_not_hold(there),
+    ]
     lines += ["", *choice_lines(there, facts), "", *not_available()]
     for title, intro, name in REMARKS:
         lines += ["", *remarks(title, intro, name, facts)]
@@ -246,7 +254,7 @@ def _in_numbers(found: Summed) -> str:
     return (
         f"of {both.total} published numbers {both.reproduced} are reproduced, {both.better} are "
         f"better and {both.worse} worse by more than two standard deviations; means differ in "
-        f"{found.means}."
+        f"{found.means}, where chance alone gives {LEVEL * found.means.tested:.1f}."
     )
 
 
@@ -258,13 +266,15 @@ def _counted(name: str, found: Summed) -> str:
     return "| " + " | ".join([name, str(total), *map(str, counts), *map(str, rest)]) + " |"
 
 
-def measured(kept: dict[str, Kept]) -> list[str]:
+def measured(kept: dict[str, Kept], folder: Path) -> list[str]:
     """When, where and with what."""
     lines = ["## When, where and with what", ""]
     lines += ["| log | date | seed | cells | hours of fitting | obliqua | machine |"]
     lines += ["|--|--|--:|--:|--:|--|--|"]
     settings: dict[tuple[tuple[str, Any], ...], str] = {}
-    for name, log in kept.items():
+    longer = sorted((folder / LONGER).glob("*.jsonl*"))
+    every = kept | {f"{LONGER}/{path.name.partition('.')[0]}": Kept(path) for path in longer}
+    for name, log in every.items():
         dates = sorted({str(run["date"]) for run in log.runs})
         when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
         cells = list(_cells(log))
@@ -376,9 +386,18 @@ def remarks(title: str, intro: str, name: str, facts: Facts) -> list[str]:
 
 
 def keep(folder: Path, target: Path = LOGS) -> list[Path]:
-    """Take the logs of the papers' tables from a folder; large ones are packed."""
-    target.mkdir(parents=True, exist_ok=True)
+    """Take the logs of the papers' tables from a folder, and those of longer runs below it.
+
+    Large ones are packed.
+    """
     names = {table.cells_of or table.name for table in paper_tables()}
+    taken = _kept(folder, target, names)
+    longer = folder / LONGER
+    return taken + _kept(longer, target / LONGER, set(TABLES)) if longer.is_dir() else taken
+
+
+def _kept(folder: Path, target: Path, names: set[str]) -> list[Path]:
+    target.mkdir(parents=True, exist_ok=True)
     taken = []
     for name in sorted(names):
         path = folder / f"{name}.jsonl"

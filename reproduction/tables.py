@@ -38,6 +38,7 @@ from reproduction.protocol import (
 from reproduction.running import TablePart, run
 from reproduction.store import Kept, Store
 from reproduction.verdict import (
+    WHAT_COLUMNS_MEAN,
     other_figures,
     said_of,
     shown_spread,
@@ -290,7 +291,7 @@ class Comparison:
     def _verdict(self) -> list[str]:
         lines = verdict_lines(self.table.name, self.figures())
         if sum_up(self.figures()).by_paper.total:
-            lines = ["z = (ours - paper) / standard deviation in the paper.", "", *lines]
+            lines = [WHAT_COLUMNS_MEAN, "", *lines]
         return lines + (self._verdict_by_reference() if self.table.effort else [])
 
     def _verdict_by_reference(self) -> list[str]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HEADS",
     "MISPRINTED",
+    "WHAT_COLUMNS_MEAN",
     "Counts",
     "Summed",
     "Tally",
@@ -53,6 +54,13 @@ ONE, TWO = 1.0 + 1e-9, 2.0 + 1e-9
 
 #: The heads of `figure_rows`.
 HEADS = ("set", "method", "figure", "paper", "ours", "z", "se", "spread", "verdict")
+
+#: What stands in the columns of tables.
+WHAT_COLUMNS_MEAN = (
+    "z = (ours - paper) / standard deviation in the paper; se: the same difference in standard "
+    "errors of the two means; spread: our standard deviation over the paper's. A star: a test at "
+    f"the level of {LEVEL:.0%} tells them apart."
+)
 
 #: Stands behind the verdict on a figure that was probably misprinted.
 MISPRINTED = "†"

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from obliqua.select.result import Figure
 from reproduction.figures import PublishedFigure
 from reproduction.tables import LIMIT, Comparison
-from reproduction.verdict import said_of, shown_spread, shown_t, verdict, verdict_lines
+from reproduction.verdict import (
+    WHAT_COLUMNS_MEAN,
+    said_of,
+    shown_spread,
+    shown_t,
+    verdict,
+    verdict_lines,
+)
 
 __all__ = ["FMeasures", "figures_csv", "marked"]
 
@@ -69,5 +76,5 @@ class FMeasures(Comparison):
 
 _MEANING = (
     "Macro F is the mean of the F-measures of the classes, from the confusion matrix of all test "
-    "rows of a repeat. z = (ours - paper) / standard deviation in the paper."
+    f"rows of a repeat. {WHAT_COLUMNS_MEAN}"
 )

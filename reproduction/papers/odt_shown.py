@@ -130,8 +130,10 @@ _ERRORS_MEAN = (
     "Errors in per cent; means and sample standard deviations over the repeats, and the smallest "
     "and largest of them. *balanced*: balanced accuracy. *answers 1*: for how many rows the "
     'answer is 1, "positive". *only 1*: in how many repeats that is the answer for every row. '
-    "*always 1*: the error of always giving this answer. /20: trees from samples of 20 rows; "
-    "/all: of as many rows as there are to train on. C4.5 has nothing random on fixed test rows."
+    "*always 1*: the error of always giving this answer. *se*: the difference from the paper in "
+    "standard errors, with a star if a test tells the two apart. /20: trees from samples of 20 "
+    "rows; /all: of as many rows as there are to train on. C4.5 has nothing random on fixed test "
+    "rows."
 )
 
 

@@ -10,6 +10,7 @@ import pytest
 from reproduction import page
 from reproduction.catalogue import OWN_TABLES, TABLES
 from reproduction.choices import CHOICES
+from reproduction.facts import Facts
 from reproduction.reasons import why_not
 from reproduction.store import CellKey, Kept, ResultsError, Store
 from reproduction.verdict import far
@@ -115,6 +116,18 @@ def test_logs_are_kept_and_large_ones_are_packed(
     packed.write_bytes(packed.read_bytes()[:-10])
     with pytest.raises(ResultsError, match="cannot be read"):
         Kept(packed)
+
+
+def test_longer_runs_are_kept_beside_them(folder: Path, tmp_path: Path) -> None:
+    longer = folder / "experiments"
+    longer.mkdir()
+    (folder / "oc1-table-1.jsonl").rename(longer / "oc1-table-1.jsonl")
+    (kept,) = page.keep(folder, tmp_path / "kept")
+    assert kept == tmp_path / "kept" / "experiments" / "oc1-table-1.jsonl"
+    where = "experiment oc1-table-1; diabetes; OC1; accuracy"
+    assert Facts(tmp_path / "kept").look_up(f"{where}; ours") == "74.0"
+    assert Facts(tmp_path / "kept").look_up(f"{where}; repeats") == "2"
+    assert page.logs(tmp_path / "kept") == {}
 
 
 def test_damaged_logs_are_not_kept(folder: Path, tmp_path: Path) -> None:
