@@ -130,7 +130,7 @@ CHOICES = (
         "Verdicts: the standard deviation of a rate or an F-measure is at least half of the last "
         "digit",
         "A published deviation that is smaller was taken as it is.",
-        "{floor} published numbers would be beyond two standard deviations without it.",
+        "Published numbers that would be beyond two standard deviations without it: {floor}.",
     ),
     Choice(
         "Verdicts: a standard deviation of ours that stands in is limited by the paper's figure; "

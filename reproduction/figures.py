@@ -100,8 +100,8 @@ class PublishedFigure(NamedTuple):
     digit : float
         What the last printed digit is worth; NaN for what is usual for the quantity.
     counts_as : tuple of str
-        Method and quantity under which it is counted, if the same published number, or one that
-        follows from others, stands elsewhere too.
+        Data set, method and quantity under which it is counted, if the same published number, or
+        one that follows from others, stands elsewhere too.
     misprint : str
         Why the published figure cannot be right, if that is known.
     """
@@ -117,7 +117,7 @@ class PublishedFigure(NamedTuple):
     paper_repeats: int = 0
     repeats: int = 0
     digit: float = math.nan
-    counts_as: tuple[str, str] = ("", "")
+    counts_as: tuple[str, str, str] = ("", "", "")
     misprint: str = ""
 
     @property
@@ -261,7 +261,11 @@ def beside_ours(
         table.repeats_of_paper or table.repeats,
         row.ours.repeats,
         10.0 ** -table.digits(row.data_set) if what == "accuracy" else math.nan,
-        (table.readings.get(row.method, row.method), _counted_as(row, what, paper.mean)),
+        (
+            table.copied_rows.get(row.data_set, row.data_set),
+            table.readings.get(row.method, row.method),
+            _counted_as(row, what, paper.mean),
+        ),
         known[0] if known else "",
     )
 

@@ -73,8 +73,8 @@ A published number is counted once. Where several readings of it were run, the o
 the paper says is counted: `OC1+program`, which has the settings of the paper's own program,
 before `OC1`, ours; of the orthogonal trees samples of 20 rows and the trees that the paper
 describes. Rates of two classes that follow from each other are counted once, and so are the rates
-of a method on a set that are printed as 1.00. † marks figures that are probably misprinted; they
-count.
+of a method on a set that are printed as 1.00, and a row that is printed twice. † marks figures
+that are probably misprinted; they count.
 """
 
 
@@ -252,8 +252,8 @@ def summary(made: dict[str, Comparison | None], facts: Facts) -> list[str]:
 def _in_numbers(found: Summed) -> str:
     both = found.both
     return (
-        f"of {both.total} published numbers {both.reproduced} are reproduced, {both.better} are "
-        f"better and {both.worse} worse by more than two standard deviations; means differ in "
+        f"of {both.total} published numbers {both.reproduced} are reproduced; by more than two "
+        f"standard deviations better: {both.better}, worse: {both.worse}; means differ in "
         f"{found.means}, where chance alone gives {LEVEL * found.means.tested:.1f}."
     )
 

@@ -98,6 +98,9 @@ class PaperTable:
     readings : mapping of str to str
         Where several methods stand for one published number: by the name of each the name of
         that by which the number is counted.
+    copied_rows : mapping of str to str
+        Data sets whose published row is that of another one, probably by mistake: by the name of
+        each the name of that which is counted.
     misprints : tuple of Remark
         What in the paper cannot be right.
     """
@@ -120,6 +123,7 @@ class PaperTable:
     protocol: str = ""
     repeats_of_paper: int = 0
     readings: Mapping[str, str] = field(default_factory=dict)
+    copied_rows: Mapping[str, str] = field(default_factory=dict)
     misprints: tuple[Remark, ...] = ()
 
     def compared(self, rows: Sequence[Row]) -> Comparison:

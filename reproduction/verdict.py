@@ -274,16 +274,17 @@ def counted(figures: Iterable[PublishedFigure]) -> list[PublishedFigure]:
     Of several readings of one it is the one that the table names, or the first if that was not
     run; of rates that follow from each other the one that is farthest away.
     """
-    groups: dict[tuple[str, ...], list[PublishedFigure]] = {}
+    groups: dict[tuple[str, str, str], list[PublishedFigure]] = {}
     for figure in figures:
         if not figure.what.startswith(_NOT_JUDGED):
-            method, what = figure.counts_as
-            key = (figure.data_set, method or figure.method, what or figure.what)
+            data_set, method, what = figure.counts_as
+            key = (data_set or figure.data_set, method or figure.method, what or figure.what)
             groups.setdefault(key, []).append(figure)
     found = []
-    for (_, named, _), group in groups.items():
-        method = named if any(one.method == named for one in group) else group[0].method
-        readings = [one for one in group if one.method == method]
+    for named, group in groups.items():
+        first = (group[0].data_set, group[0].method)
+        chosen = named[:2] if any(one[:2] == named[:2] for one in group) else first
+        readings = [one for one in group if one[:2] == chosen]
         found.append(max(readings, key=lambda one: 0.0 if math.isnan(one.z) else abs(one.z)))
     return found
 

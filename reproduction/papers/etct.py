@@ -306,6 +306,7 @@ TABLE_1 = PaperTable(
     published=PUBLISHED_1,
     prototype=PROTOTYPE_1,
     repeats_of_paper=1,
+    copied_rows={"d10": "d9"},
     misprints=MISPRINTS,
     note=(
         "Each repeat draws rows of its own; the paper shows one cross-validation of one set of "

@@ -73,7 +73,7 @@ def folder(tmp_path: Path) -> Path:
 def test_the_page_has_everything(folder: Path) -> None:
     text = page.page(folder)
     assert "| `oc1-table-1` | 4 | 3 | 0 | 0 | 1 | 0 | 1 of 4 | 4 of 4 | 0 |" in text
-    assert "- **OC1**: of 4 published numbers 3 are reproduced, 0 are better and 1 worse" in text
+    assert "- **OC1**: of 4 published numbers 3 are reproduced; by more than two standard" in text
     assert "| `hhcart-table-2` | not run yet |" in text
     assert "| **all** | " in text
     # One seed, four cells of 36 seconds, and what they were made with.

@@ -263,4 +263,5 @@ def test_what_cannot_be_had_is_listed_and_not_run() -> None:
         in text
     )
     assert "C4.5/93 93.3 ± 0.8 and 77.9 ± 7.4 leaves." in text
+    assert text.count("95.0 ± 0.3") == 1  # of both OC1s once
     assert "Not available" not in TABLE_2.compared([]).markdown()

@@ -169,14 +169,18 @@ def test_figures_are_counted() -> None:
 
 def test_a_published_number_is_counted_once() -> None:
     named = figure(80.0)._replace(method="OC1+program")
-    other = figure(90.0)._replace(method="OC1", counts_as=("OC1+program", "accuracy"))
+    other = figure(90.0)._replace(method="OC1", counts_as=("s", "OC1+program", "accuracy"))
     assert counted([other, named]) == [named]
     assert counted([other]) == [other]  # the named one was not run
     assert sum_up([other, named]).both == Counts(worse=1)
     assert sum_up([other, named]).repeated == 1
+    copy = named._replace(data_set="d10", counts_as=("s", "OC1+program", "accuracy"))
+    assert counted([copy, named]) == counted([named, copy]) == [named]
     # Of what follows from each other the farthest counts.
     near, far_away = (
-        figure(ours)._replace(what=f"true positive rate of {ours}", counts_as=("m", "rates of 1"))
+        figure(ours)._replace(
+            what=f"true positive rate of {ours}", counts_as=("s", "m", "rates of 1")
+        )
         for ours in (90.0, 50.0)
     )
     assert counted([near, far_away]) == counted([far_away, near]) == [far_away]
