@@ -105,7 +105,7 @@ IN_A_WORD = (
             "RCB is far off: with 0:20 {oc1-table-2; RCB; 0:20+program; accuracy; ours} % and "
             "{oc1-table-2; RCB; 0:20+program; leaves; ours} leaves, {oc1-table-2; RCB; 0:20; "
             "accuracy; paper} and {oc1-table-2; RCB; 0:20; leaves; paper} in the paper. The "
-            "original program, version 3, is there too: {oc1-table-1; cancer; OC1+program; "
+            "original program, version 3, has {oc1-table-1; cancer; OC1+program; "
             "accuracy; reference} on cancer, {oc1-table-1; diabetes; OC1+program; accuracy; "
             "reference} on diabetes, {oc1-table-2; RCB; 0:20; accuracy; reference} and "
             "{oc1-table-2; RCB; 0:20; leaves; reference} on RCB. On cancer dividing features by "
