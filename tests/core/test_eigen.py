@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from obliqua._core.base.linalg import py_dominant, py_eigen
+from obliqua._core.base.linalg import py_dominant, py_eigen, py_eigen_scatter
+from reference.hhcart import plain_eigen_scatter
 
 Matrix = NDArray[np.float64]
 
@@ -157,3 +159,32 @@ def test_the_dominant_vector_of_odd_matrices() -> None:
     assert np.allclose(np.abs(py_dominant(np.diag(np.arange(60.0)))), np.eye(60)[59], atol=1e-8)
     same = py_dominant(np.eye(60))  # any vector is one
     assert same is not None and np.isclose(np.linalg.norm(same), 1.0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 14])
+@pytest.mark.parametrize("grades", [0.0, 6.0, 12.0])
+def test_features_of_any_size_have_exact_directions(n: int, grades: float) -> None:
+    """v_i' S v_j is 0 beside the eigenvalues of both, in exact arithmetic, not the largest's."""
+    matrix = scatter(n, n, 3 * n + 2, grades)
+    values, vectors = py_eigen_scatter(matrix, 1e-10)
+    assert len(values) == n
+    exact = np.array([[Fraction(x) for x in row] for row in matrix.tolist()], dtype=object)
+    rows = np.array([[Fraction(x) for x in row] for row in vectors.tolist()], dtype=object)
+    found = (rows @ exact @ rows.T).astype(float)
+    np.testing.assert_allclose(np.diag(found), values, rtol=1e-8)
+    shared = found / np.sqrt(np.outer(values, values))
+    np.testing.assert_allclose(shared, np.eye(n), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(vectors @ vectors.T, np.eye(n), rtol=0, atol=1e-13 * n)
+
+
+@pytest.mark.parametrize("grades", [0.0, 8.0])
+def test_the_rank_is_that_of_the_correlations(grades: float) -> None:
+    matrix = scatter(1, 6, 4, grades)  # four rows through the origin
+    matrix[2], matrix[:, 2] = 0.0, 0.0  # a feature that does not vary
+    values, vectors = py_eigen_scatter(matrix, 1e-10)
+    expected, expected_vectors = plain_eigen_scatter(matrix, 1e-10)
+    assert len(values) == len(expected) == 4
+    np.testing.assert_allclose(values, expected, rtol=1e-6)
+    aligned = np.abs((vectors * expected_vectors).sum(axis=1))
+    np.testing.assert_allclose(aligned, 1.0, atol=1e-9)
+    assert not vectors[:, 2].any()

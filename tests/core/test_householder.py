@@ -20,7 +20,7 @@ from core.adapter import (
     threads_everywhere,
     twin_data,
 )
-from obliqua._core.base.linalg import py_eigen
+from obliqua._core.base.linalg import py_eigen, py_eigen_scatter
 from obliqua.data.problem import Problem, encode
 from obliqua.engine.moments import feature_scale, spread
 from obliqua.engine.proposals import Proposals
@@ -44,7 +44,9 @@ def twin_tree(
         fisher=method.fisher,
         max_features=proposals.max_features,
         trimmed=method.trim or None,
+        zero_eigenvalues=method.zero_eigenvalues,
         eigen=py_eigen,
+        eigen_scatter=py_eigen_scatter,
         solve=library_solve,
         spread=lambda rows: spread(problem, rows.astype(np.int32)),
     )
@@ -65,6 +67,7 @@ methods = st.builds(
     min_rows=st.sampled_from([None, 5]),
     fisher=st.booleans(),
     trim=st.sampled_from([0.0, 0.1, 0.3]),
+    zero_eigenvalues=st.sampled_from(["correlation", "covariance"]),
 )
 proposals = st.builds(
     Proposals,
@@ -114,6 +117,34 @@ def test_larger_nodes_equal_the_twins(seed: int) -> None:
     tree = grow_tree(problem, "twoing", rules, method)
     assert tree.n_leaves > 2
     assert_equals_twin(tree, twin_tree(problem, "twoing", rules, method))
+
+
+@pytest.mark.parametrize("zero_eigenvalues", ["correlation", "covariance"])
+@pytest.mark.parametrize("seed", range(4))
+def test_features_in_other_units_equal_the_twins(seed: int, zero_eigenvalues: str) -> None:
+    """One of the features has a variance that dwarfs those of the others."""
+    plain = blobs(seed, 200, 4, 2 + seed % 3)
+    problem = encode(plain.Z * [1e6, 1.0, 1.0, 1e-3], plain.y, plain.n_classes)
+    method = Proposals(Householder(zero_eigenvalues=zero_eigenvalues))
+    rules = {"max_depth": 3}
+    tree = grow_tree(problem, "twoing", rules, method)
+    assert_equals_twin(tree, twin_tree(problem, "twoing", rules, method))
+
+
+def test_the_unit_of_a_feature_does_not_hide_the_others() -> None:
+    """The border runs obliquely through two features that are small beside a third."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 1] + X[:, 2] > 0).astype(int)
+    X[:, 1:] = X[:, 1:] @ np.array([[1.0, 0.6], [0.6, 1.0]])  # axes of both classes: diagonals
+    leaves = {}
+    for rule in ("correlation", "covariance"):
+        for unit in (1.0, 1e6):
+            problem = encode(X * [unit, 1.0, 1.0], y, 2)
+            tree = grow_tree(problem, "twoing", {}, Proposals(Householder(zero_eigenvalues=rule)))
+            leaves[rule, unit] = tree.n_leaves
+    assert leaves["correlation", 1e6] <= 2 * leaves["correlation", 1.0]
+    assert leaves["covariance", 1e6] > 3 * leaves["correlation", 1e6]
 
 
 @pytest.mark.parametrize("seed", range(4))

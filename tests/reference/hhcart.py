@@ -30,6 +30,8 @@ Rows = NDArray[np.int64]
 Moments = Callable[[Rows], tuple[FloatArray, FloatArray]]
 # of a symmetric matrix: eigenvalues, largest first, and eigenvectors as rows
 Eigen = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+# of a scatter matrix: the same without eigenvalues that are 0, as its correlation matrix says
+EigenScatter = Callable[[FloatArray, float], tuple[FloatArray, FloatArray]]
 # solution of matrix @ x = right-hand side, which is a vector or has one per column
 Solve = Callable[[FloatArray, FloatArray], FloatArray]
 # of some rows: the standard deviation of each feature
@@ -72,6 +74,32 @@ def plain_eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     return values[::-1], vectors.T[::-1]
 
 
+def plain_eigen_scatter(matrix: FloatArray, least: float) -> tuple[FloatArray, FloatArray]:
+    """By one-sided Jacobi rotations: the digits of small features are kept beside large ones."""
+    size = np.sqrt(np.diag(matrix))
+    inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+    values, vectors = plain_eigen(matrix * np.outer(inverse, inverse))
+    kept = values > least * values[0]
+    root = size[:, None] * (vectors[kept].T * np.sqrt(values[kept]))  # root @ root.T == matrix
+    turned = np.eye(len(matrix))
+    for _ in range(20):  # sweeps; six to ten are enough
+        for i in range(len(root)):
+            for j in range(i + 1, len(root)):
+                a, b, c = root[i] @ root[i], root[j] @ root[j], root[i] @ root[j]
+                if c != 0.0:
+                    angle = np.arctan2(2 * c, a - b) / 2
+                    if abs(angle) > np.pi / 4:  # the smaller turn
+                        angle -= np.copysign(np.pi / 2, angle)
+                    turn = np.array(
+                        [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
+                    )
+                    for rows in (root, turned):
+                        rows[[i, j]] = turn @ rows[[i, j]]
+    values = (root**2).sum(axis=1)
+    order = np.argsort(-values, kind="stable")[: kept.sum()]
+    return values[order], turned[order]
+
+
 def plain_solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
     try:
         return np.linalg.solve(matrix, right)
@@ -87,8 +115,10 @@ class Options:
     ``target``: onto the "first" axis or the "nearest". ``tau``: leave alone what is so close to an
     axis. ``min_rows``: smaller nodes are split axis-parallel. ``scale``: what features are
     multiplied by. ``fisher``: search Fisher's directions too. ``max_features``: of a direction.
-    ``trimmed``: the share of each class's weight that its scatter may do without. ``more``:
-    further directions of a node, given those tried so far and the best axis-parallel split.
+    ``trimmed``: the share of each class's weight that its scatter may do without.
+    ``zero_eigenvalues``: which matrix tells how many eigenvalues are 0, the "correlation" or the
+    "covariance". ``more``: further directions of a node, given those tried so far and the best
+    axis-parallel split.
     """
 
     variant: str | None = "all"
@@ -99,7 +129,9 @@ class Options:
     fisher: bool = False
     max_features: int | None = None
     trimmed: float | None = None
+    zero_eigenvalues: str = "correlation"
     eigen: Eigen = plain_eigen
+    eigen_scatter: EigenScatter = plain_eigen_scatter
     solve: Solve = plain_solve
     spread: Spread | None = None
     more: Callable[..., Iterator[Candidate]] | None = None
@@ -243,8 +275,16 @@ def eigenvectors(node: Node, c: int) -> list[FloatArray]:
         return []
     values, vectors = node.options.eigen(matrix)
     vectors = np.where(np.diag(matrix) == 0.0, 0.0, vectors)  # exactly, not to rounding
-    kept = [d for value, d in zip(values, vectors, strict=True) if value > NEGLIGIBLE * values[0]]
-    return kept if node.options.variant == "all" else kept[:1]
+    n = int((values > NEGLIGIBLE * values[0]).sum())
+    if node.options.variant == "dominant":
+        return [*vectors[:1]]
+    weight = sum(node.data.weights[i] for i in rows)
+    most = min(np.count_nonzero(np.diag(matrix)), weight - 1)  # a rank cannot be higher
+    if node.options.zero_eigenvalues == "correlation" and n < most:
+        _, better = node.options.eigen_scatter(matrix, NEGLIGIBLE)
+        if len(better) > n:
+            return [*np.where(np.diag(matrix) == 0.0, 0.0, better)]
+    return [*vectors[:n]]
 
 
 def reflector(d: FloatArray, options: Options) -> FloatArray | None:

@@ -30,6 +30,14 @@ splits along the axes are tried anyway (the paper's tau). 0 reflects all.""",
 The axis that is reflected to an eigenvector: the first, as published, or the nearest. With
 'first' the tree depends on which column comes first.""",
     ),
+    zero_eigenvalues=(
+        "{'correlation', 'covariance'}",
+        """\
+What tells eigenvalues that are 0, whose eigenvectors are passed over. 'correlation': a class has
+as many others as its correlation matrix has eigenvalues above 1e-10 of the largest, so that units
+do not decide. 'covariance': those above 1e-10 of the largest themselves; beside a feature in the
+hundred thousands, features around 1 are then not looked at. Matters for `variant='all'` only.""",
+    ),
     oblique_min_samples=(
         "int, '2p' or None",
         """\
@@ -82,7 +90,7 @@ class HHCartClassifier(BaseTreeClassifier):
     The defaults are the paper's, but for `min_samples_split`, which is 3 there (its MinParent
     is 2). What the paper leaves open is settled as follows. The sign of an eigenvector is the
     one with which its entry for the target axis is positive. Eigenvectors whose eigenvalue is
-    0 (at most 1e-10 of the largest) are passed over. A class whose rows are all equal has no
+    0 are passed over; `zero_eigenvalues` tells these. A class whose rows are all equal has no
     eigenvectors. Features are not scaled.
 
     Takes qualitative features and missing values. At each node the levels of a qualitative
@@ -115,6 +123,7 @@ class HHCartClassifier(BaseTreeClassifier):
         "variant": [StrOptions({"all", "dominant"})],
         "tau": [Interval(Real, 0.0, None, closed="left")],
         "target": [StrOptions({"first", "nearest"})],
+        "zero_eigenvalues": [StrOptions({"correlation", "covariance"})],
         "oblique_min_samples": [
             Interval(Integral, 1, None, closed="left"),
             StrOptions({"2p"}),
@@ -134,6 +143,7 @@ class HHCartClassifier(BaseTreeClassifier):
         variant: str = "all",
         tau: float = 0.05,
         target: str = "first",
+        zero_eigenvalues: str = "correlation",
         oblique_min_samples: int | str | None = None,
         extra_directions: str | None = None,
         covariance: str = "sample",
@@ -171,6 +181,7 @@ class HHCartClassifier(BaseTreeClassifier):
         self.variant = variant
         self.tau = tau
         self.target = target
+        self.zero_eigenvalues = zero_eigenvalues
         self.oblique_min_samples = oblique_min_samples
         self.extra_directions = extra_directions
         self.covariance = covariance
@@ -188,6 +199,7 @@ class HHCartClassifier(BaseTreeClassifier):
                 variant=self.variant,
                 tau=float(self.tau),
                 target=self.target,
+                zero_eigenvalues=self.zero_eigenvalues,
                 min_rows=self.oblique_min_samples,
                 fisher=self.extra_directions == "fisher",
                 discriminants=self.extra_directions == "discriminants",

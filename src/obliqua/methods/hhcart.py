@@ -40,6 +40,9 @@ class Householder(CompiledSide):
         Whether Fisher's direction of each class against the rest is looked at too.
     trim : float, default=0.0
         The share of each class's rows, the farthest from its mean, that covariances ignore.
+    zero_eigenvalues : {"correlation", "covariance"}, default="correlation"
+        Which matrix of a class says how many of its eigenvalues are 0, being at most 1e-10 of the
+        largest: its correlation matrix, or the covariance matrix itself.
     discriminants : bool, default=False
         Whether the directions of `obliqua.methods.discriminants.Discriminants` are looked at too.
     """
@@ -53,10 +56,15 @@ class Householder(CompiledSide):
     fisher: bool = False
     trim: float = 0.0
     discriminants: bool = False
+    zero_eigenvalues: str = "correlation"
     superclasses: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        self._check_choices(variant=("all", "dominant"), target=("first", "nearest"))
+        self._check_choices(
+            variant=("all", "dominant"),
+            target=("first", "nearest"),
+            zero_eigenvalues=("correlation", "covariance"),
+        )
         check_rows(self.min_rows)
         if not self.tau >= 0:
             raise ValueError(f"tau must be 0 or positive; got {self.tau!r}.")

@@ -4,6 +4,8 @@ from obliqua._core.base.types cimport i64
 
 
 cdef bint eigen_symmetric(double* matrix, i64 n, double* values, double* scratch) noexcept nogil
+cdef i64 eigen_scatter(double* scatter, double* vectors, i64 n, double least, double* values,
+                       double* scratch) noexcept nogil
 cdef bint dominant_vector(double* matrix, i64 n, double* vector) noexcept nogil
 
 

@@ -21,6 +21,7 @@ cdef extern from "loops.h" nogil:
 
 cdef enum:
     MOST_STEPS = 240
+    MOST_SWEEPS = 40
 
 cdef double EPSILON = 2.220446049250313e-16
 cdef double NOTHING = 1.110223024625157e-16      # beside entries near 1: rounding
@@ -222,7 +223,108 @@ cdef bint eigen_symmetric(double* matrix, i64 n, double* values, double* scratch
             return False
     for i in range(n):
         values[i] = ldexp(values[i], exponent)
-    for i in range(n - 1):                   # descending; n is small
+    sort_vectors(matrix, n, values)
+    return True
+
+
+cdef void rotate(double* one, double* other, i64 n, double cosine, double sine) noexcept nogil:
+    cdef i64 i
+    cdef double x, y
+    for i in range(n):
+        x = one[i]
+        y = other[i]
+        one[i] = cosine * x - sine * y
+        other[i] = sine * x + cosine * y
+
+
+cdef bint rotate_apart(double* one, double* other, i64 n, double* size_one, double* size_other,
+                       double* cosine, double* sine) noexcept nogil:
+    """Turns two rows of n numbers until they are orthogonal; False if they are already.
+
+    The sizes say what the rows were made of. A row that is no more than the rounding of that
+    becomes 0.
+    """
+    cdef double a = dot(one, one, n), b = dot(other, other, n), c = dot(one, other, n)
+    cdef double t, x
+    if sqrt(a) <= 64 * EPSILON * size_one[0]:
+        memset(one, 0, n * sizeof(double))
+        return False
+    if sqrt(b) <= 64 * EPSILON * size_other[0]:
+        memset(other, 0, n * sizeof(double))
+        return False
+    if not fabs(c) > 8 * EPSILON * sqrt(a) * sqrt(b):
+        return False
+    x = (b - a) / (2 * c)
+    t = 1.0 / (fabs(x) + sqrt(1.0 + x * x))
+    if x < 0.0:
+        t = -t
+    cosine[0] = 1.0 / sqrt(1.0 + t * t)
+    sine[0] = cosine[0] * t
+    rotate(one, other, n, cosine[0], sine[0])
+    x = size_one[0]
+    t = fabs(sine[0])
+    size_one[0] = cosine[0] * x + t * size_other[0]
+    size_other[0] = t * x + cosine[0] * size_other[0]
+    return True
+
+
+cdef i64 eigen_scatter(double* scatter, double* vectors, i64 n, double least, double* values,
+                       double* scratch) noexcept nogil:
+    """Eigenvectors, as rows, of a scatter matrix of features in any units; returns how many.
+
+    Left out are those of eigenvalues that are 0: the correlation matrix says how many are not,
+    by having so many above `least` of its largest. Those of S = D R D with R = V M V' are the
+    rotations that make the rows of D V sqrt(M) orthogonal (one-sided Jacobi). Unlike QR steps they
+    find directions of small features, beside large ones, with all their digits (Demmel and
+    Veselic 1992). The lower triangle is read; what stands in `scatter` is lost, `scratch` has room
+    for 5 n. -1 if it does not converge.
+    """
+    cdef i64 i, j, k, rank = 0
+    cdef int _
+    cdef bint turned = True
+    cdef double* size = scratch + 4 * n
+    cdef double cosine = 1.0, sine = 0.0
+    for i in range(n):
+        size[i] = sqrt(scatter[i * n + i])
+        for j in range(i + 1):
+            vectors[i * n + j] = 1.0 if i == j else 0.0
+            if size[i] == 0.0 or size[j] == 0.0:
+                vectors[i * n + j] = 0.0
+            elif i != j:
+                vectors[i * n + j] = scatter[i * n + j] / size[i] / size[j]
+    if not eigen_symmetric(vectors, n, values, scratch):
+        return -1
+    while rank < n and values[rank] > least * values[0]:
+        rank += 1
+    for i in range(n):
+        for k in range(rank):
+            scatter[i * n + k] = size[i] * (sqrt(values[k]) * vectors[k * n + i])
+    memset(vectors, 0, n * n * sizeof(double))
+    for i in range(n):
+        vectors[i * n + i] = 1.0
+    for _ in range(MOST_SWEEPS):
+        if not turned:
+            break
+        turned = False
+        for i in range(n - 1):
+            for j in range(i + 1, n):
+                if rotate_apart(scatter + i * n, scatter + j * n, rank, size + i, size + j,
+                                &cosine, &sine):
+                    rotate(vectors + i * n, vectors + j * n, n, cosine, sine)
+                    turned = True
+    if turned:
+        return -1
+    for i in range(n):
+        values[i] = dot(scatter + i * n, scatter + i * n, rank)
+    sort_vectors(vectors, n, values)
+    return rank
+
+
+cdef void sort_vectors(double* vectors, i64 n, double* values) noexcept nogil:
+    """Orders numbers, the largest first, and with them the rows of a matrix; n is small."""
+    cdef i64 i, j, k
+    cdef double held
+    for i in range(n - 1):
         k = i
         for j in range(i + 1, n):
             if values[j] > values[k]:
@@ -232,10 +334,9 @@ cdef bint eigen_symmetric(double* matrix, i64 n, double* values, double* scratch
             values[i] = values[k]
             values[k] = held
             for j in range(n):
-                held = matrix[i * n + j]
-                matrix[i * n + j] = matrix[k * n + j]
-                matrix[k * n + j] = held
-    return True
+                held = vectors[i * n + j]
+                vectors[i * n + j] = vectors[k * n + j]
+                vectors[k * n + j] = held
 
 
 cdef void multiply_symmetric(const double* a, i64 n, const double* v, double* w) noexcept nogil:
@@ -367,6 +468,18 @@ def py_eigen(matrix):
     if not converged:
         raise ArithmeticError("the eigenvalues did not converge")
     return values, vectors
+
+
+def py_eigen_scatter(matrix, double least):
+    """Eigenvalues and eigenvectors (rows) of a scatter matrix, without those that are 0."""
+    cdef i64 n = matrix.shape[0], rank
+    scatter = np.array(matrix, dtype=np.float64, order="C")
+    vectors = np.empty((n, n))
+    values, scratch = np.empty(n), np.empty(5 * n)
+    cdef double[:, ::1] scatter_ = scatter, vectors_ = vectors
+    cdef double[::1] values_ = values, scratch_ = scratch
+    rank = eigen_scatter(&scatter_[0, 0], &vectors_[0, 0], n, least, &values_[0], &scratch_[0])
+    return values[:max(rank, 0)], vectors[:max(rank, 0)]
 
 
 # -- systems of equations ----------------------------------------------------------------------

@@ -8,6 +8,7 @@ from obliqua._core.methods.discriminants cimport DiscriminantFinder
 cdef struct Settings:
     # What is looked at, the same for every node.
     bint every               # all eigenvectors of a class, or the dominant one
+    bint by_correlation      # whether eigenvalues that are 0 are told by the correlation matrix
     bint nearest             # reflect to the nearest axis instead of the first
     double tau               # an eigenvector this close to an axis is left alone
     bint fisher              # one class against the rest, beside the reflections
@@ -18,6 +19,7 @@ cdef class HouseholderFinder(DiscriminantFinder):
     cdef Settings settings
     cdef double* matrix      # a scatter matrix, then its eigenvectors as rows
     cdef double* other
+    cdef double* kept        # eigenvectors, while others are tried
     cdef double* values      # eigenvalues
     cdef double* scratch
     cdef i32* chosen         # rows that trimming leaves
@@ -26,6 +28,7 @@ cdef class HouseholderFinder(DiscriminantFinder):
     cdef void plan(self) noexcept nogil
     cdef void plan_from_sums(self) noexcept nogil
     cdef void plan_mirrors(self, int k) noexcept nogil
+    cdef i64 find_vectors(self, i64 slot) noexcept nogil
     cdef void plan_fisher(self) noexcept nogil
     cdef void measure_spread(self) noexcept nogil
     cdef i64 trimmed(self, int k) noexcept nogil

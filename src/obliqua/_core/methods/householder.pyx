@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from obliqua._core.base.linalg cimport (
-    add_ridge, dominant_vector, eigen_symmetric, factorise, solve,
+    add_ridge, dominant_vector, eigen_scatter, eigen_symmetric, factorise, solve,
 )
 from obliqua._core.base.sort cimport sort_order
 from obliqua._core.base.types cimport Cut, i32, i64, u8
@@ -46,6 +46,7 @@ cdef class HouseholderFinder(DiscriminantFinder):
                   bint helper=False):
         cdef i64 p = n_features
         self.settings.every = settings.variant == "all"
+        self.settings.by_correlation = settings.zero_eigenvalues == "correlation"
         self.settings.nearest = settings.target == "nearest"
         self.settings.tau = settings.tau
         self.settings.fisher = settings.fisher
@@ -56,17 +57,20 @@ cdef class HouseholderFinder(DiscriminantFinder):
                      + self.most_directions())
         self.matrix = <double*> malloc(p * p * sizeof(double))
         self.other = <double*> malloc(p * p * sizeof(double))
+        self.kept = <double*> malloc(p * p * sizeof(double))
         self.values = <double*> malloc(p * sizeof(double))
-        self.scratch = <double*> malloc(4 * p * sizeof(double))
+        self.scratch = <double*> malloc(5 * p * sizeof(double))
         self.chosen = <i32*> malloc(capacity * sizeof(i32))
         self.still = <u8*> malloc(p * sizeof(u8))
-        if (self.matrix == NULL or self.other == NULL or self.values == NULL
-                or self.scratch == NULL or self.chosen == NULL or self.still == NULL):
+        if (self.matrix == NULL or self.other == NULL or self.kept == NULL
+                or self.values == NULL or self.scratch == NULL or self.chosen == NULL
+                or self.still == NULL):
             raise MemoryError("no room to look for oblique splits")
 
     def __dealloc__(self):
         free(self.matrix)
         free(self.other)
+        free(self.kept)
         free(self.values)
         free(self.scratch)
         free(self.chosen)
@@ -104,7 +108,7 @@ cdef class HouseholderFinder(DiscriminantFinder):
 
     cdef void plan_mirrors(self, int k) noexcept nogil:
         cdef i64 p = self.n_features
-        cdef i64 e, slot = k
+        cdef i64 e, n_vectors, slot = k
         if self.settings.trim > 0.0:
             slot = self.trimmed(k)
         if not moments_scatter(&self.sums, slot, self.factor, self.matrix):
@@ -121,15 +125,36 @@ cdef class HouseholderFinder(DiscriminantFinder):
                 if self.set_mirror(self.values, self.vectors + self.n_tasks * p):
                     self.add_task(p + self.gathered.present[k] * p * p, True)
                 return
-        if not eigen_symmetric(self.matrix, p, self.values, self.scratch):
-            return
-        for e in range(p):
-            if self.values[e] <= NO_SPREAD * self.values[0]:
-                break
+        n_vectors = self.find_vectors(slot)
+        for e in range(n_vectors if self.settings.every else min(n_vectors, 1)):
             if self.set_mirror(self.matrix + e * p, self.vectors + self.n_tasks * p):
                 self.add_task(p + (self.gathered.present[k] * p + e) * p, True)
-            if not self.settings.every:
-                break
+
+    cdef i64 find_vectors(self, i64 slot) noexcept nogil:
+        """Eigenvectors of the scatter matrix in the place of it; returns how many vary.
+
+        An eigenvalue that is tiny beside the largest is 0 only if the correlation matrix is as
+        singular: the unit of a feature must not decide. No matrix has a higher rank than rows
+        less one, or than features that vary.
+        """
+        cdef i64 p = self.n_features
+        cdef i64 k, n = 0, rank, most = 0
+        memcpy(self.other, self.matrix, p * p * sizeof(double))
+        if not eigen_symmetric(self.matrix, p, self.values, self.scratch):
+            return 0
+        while n < p and self.values[n] > NO_SPREAD * self.values[0]:
+            n += 1
+        for k in range(p):
+            most += not self.still[k]
+        if (not self.settings.by_correlation or not self.settings.every
+                or n >= min(most, self.sums.weights[slot] - 1)):
+            return n
+        memcpy(self.kept, self.matrix, n * p * sizeof(double))
+        rank = eigen_scatter(self.other, self.matrix, p, NO_SPREAD, self.values, self.scratch)
+        if rank > n:
+            return rank
+        memcpy(self.matrix, self.kept, n * p * sizeof(double))
+        return n
 
     cdef bint set_mirror(self, double* d, double* mirror) noexcept nogil:
         """The mirror's normal for an eigenvector; False if the eigenvector is (nearly) an axis."""
