@@ -26,7 +26,7 @@ def rows_of(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.repeat(levels.ravel(), counts.ravel()), np.repeat(classes.ravel(), counts.ravel())
 
 
-def crimcoord(counts: np.ndarray) -> np.ndarray:
+def crimcoord(counts: np.ndarray, unit: float = 0.0) -> np.ndarray:
     """The compiled numbers of levels: one weighted row per level and class."""
     levels, classes = np.nonzero(counts)
     present, codes = np.unique(classes, return_inverse=True)
@@ -40,8 +40,10 @@ def crimcoord(counts: np.ndarray) -> np.ndarray:
         np.array([len(counts)], dtype=np.int32),
         np.zeros(1),
         True,
+        unit,
     )
-    assert spreads[0] == pytest.approx(1.0 if numbers.any() else 0.0)
+    spread = 1.0 if unit == 0.0 else 1.0 / np.sqrt(unit * counts.sum())
+    assert spreads[0] == pytest.approx(spread if numbers.any() else 0.0)
     return numbers[:-1]
 
 
@@ -70,14 +72,14 @@ def test_it_is_the_number_from_counts(counts: np.ndarray) -> None:
 
 
 @examples(100)
-@given(tables())
-def test_it_is_the_number_by_definition(counts: np.ndarray) -> None:
+@given(tables(), st.booleans())
+def test_it_is_the_number_by_definition(counts: np.ndarray, squares: bool) -> None:
     levels, classes = rows_of(counts)
     assume(len(np.unique(classes)) >= 2 and distinct_top(counts))
-    found = crimcoord(counts)
+    found = crimcoord(counts, unit=1.0 if squares else 0.0)
     assume(found.any())  # else the levels tell nothing: any direction is an eigenvector of 0
     expected = np.zeros(len(counts))
-    for level, number in by_definition(levels, classes).items():
+    for level, number in by_definition(levels, classes, squares).items():
         expected[level] = number
     assert found == near(expected if found @ expected >= 0 else -expected)
 
@@ -100,6 +102,16 @@ def test_two_classes_follow_the_share_of_the_second() -> None:
     n = counts.sum(axis=1)
     mean = (n * found).sum() / n.sum()
     assert (n * (found - mean) ** 2).sum() / n.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("unit", [0.5, 1.0, 4.0])
+def test_as_published_the_squares_add_up_to_one(unit: float) -> None:
+    """Over rows of which each weighs so many units: three classes, and two."""
+    for counts in ([[9, 1, 2], [5, 5, 1], [2, 8, 7]], [[9, 1], [5, 5], [2, 8]]):
+        table = np.array(counts, dtype=np.int64)
+        found, n = crimcoord(table, unit), table.sum(axis=1) * unit
+        mean = (n * found).sum() / n.sum()
+        assert (n * (found - mean) ** 2).sum() == pytest.approx(1.0)
 
 
 @examples(50)

@@ -57,6 +57,23 @@ def test_all_eigenvectors_find_what_the_dominant_ones_do_not():
     assert leaves["all"] == 2 < leaves["dominant"]
 
 
+def test_levels_as_published_have_squares_that_add_up_to_one():
+    """A weight of 2 is a row more."""
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 2
+    level = np.where(rng.random(400) < 0.7, y, 2)
+    table = np.column_stack([rng.normal(size=400), level])
+    fits = {}
+    for scale in ("variance", "squares"):
+        model = hhcart(level_scale=scale, categorical_features=[1], max_depth=1)
+        tree = model.fit(table, y).tree_
+        again = model.fit(table, y, sample_weight=np.full(400, 2.0)).tree_
+        twice = model.fit(np.repeat(table, 2, axis=0), np.repeat(y, 2)).tree_
+        np.testing.assert_array_equal(again.table, twice.table)
+        fits[scale] = tree.table
+    np.testing.assert_allclose(fits["variance"], fits["squares"] * 20, rtol=1e-6)
+
+
 def test_tau_decides_what_is_reflected():
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2

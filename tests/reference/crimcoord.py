@@ -1,8 +1,9 @@
 """CRIMCOORD, slow and obvious: by its definition over indicator vectors, and from counts.
 
 The definition is that of Loh and Shih (1997): the first discriminant coordinate of the levels'
-indicator vectors, with the total scatter in the place of the within scatter. Numbers are scaled to
-variance 1 over the rows.
+indicator vectors, with the total scatter in the place of the within scatter. By it the squares of
+the numbers, less their mean, add up to 1 over the rows; the library has a variance of 1 unless it
+is told otherwise.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 
-def by_definition(levels: NDArray[np.int64], y: NDArray[np.int64]) -> dict[int, float]:
+def by_definition(
+    levels: NDArray[np.int64], y: NDArray[np.int64], squares: bool = False
+) -> dict[int, float]:
     """The number of each level that is there, by the eigen-problem over indicator vectors."""
     present = np.unique(levels)
     V = (levels[:, None] == present[None, :]).astype(float)
@@ -27,7 +30,7 @@ def by_definition(levels: NDArray[np.int64], y: NDArray[np.int64]) -> dict[int, 
     root = np.where(t > 1e-10 * t.max(), 1 / np.sqrt(np.maximum(t, 1e-300)), 0.0)
     M = root[:, None] * (Q.T @ B @ Q) * root[None, :]
     _, vectors = np.linalg.eigh(M)
-    xi = Q @ (root * vectors[:, -1]) * np.sqrt(len(y))
+    xi = Q @ (root * vectors[:, -1]) * (1.0 if squares else np.sqrt(len(y)))
     return dict(zip(present.tolist(), (xi - xi.mean()).tolist(), strict=True))
 
 

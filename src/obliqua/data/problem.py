@@ -65,6 +65,9 @@ class Problem:
         leaves it to the node.
     sides : bool, default=False
         Whether rows with missing numbers are tried on both sides of a split.
+    level_squares : bool, default=False
+        Whether the numbers that levels get at a node have squares that add up to 1 over its rows,
+        as published by Loh and Shih, instead of a variance of 1.
     row_counts : ndarray of int64, of shape (n_rows,), or None, default=None
         As how many rows each row counts, if its weight, but for that of its class, is a number
         of rows. None if weights are no such numbers, or there are none.
@@ -90,6 +93,7 @@ class Problem:
     row_weights: FloatArray | None = None
     row_unit: float = 0.0
     sides: bool = False
+    level_squares: bool = False
 
     def __post_init__(self) -> None:
         if self.n_levels is None:

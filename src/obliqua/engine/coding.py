@@ -102,6 +102,8 @@ class CodedColumns:
         # Where a node knows no value, the mean of all rows stands in; a level then counts 0.
         self.fallback = np.where(self.n_levels > 0, 0.0, problem.stand_ins[self.columns])
         self.by_node = problem.fills is None
+        # What a unit of weight weighs, where squares of levels' numbers add up to 1; else 0.
+        self.level_unit = problem.unit if problem.level_squares else 0.0
         self.place = np.full(problem.n_features, -1, dtype=np.int64)
         self.place[self.columns] = np.arange(len(self.columns))
         self.begin = pointers(self.n_levels.astype(np.int64) + 1)
@@ -135,6 +137,7 @@ class CodedColumns:
                 weights,
                 np.ascontiguousarray(counts[present]),
                 *self.settings[1:],
+                self.level_unit,
             )
         Z[self.columns] = values
         plain = Problem(Z.T, target, weights, problem.unit, problem.encoding)

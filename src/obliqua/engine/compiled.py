@@ -301,6 +301,7 @@ class CompiledMethod:
         if self.coding is not None:
             alone = isinstance(self.method, CodedAxes)
             found.set_coding(*self.coding.settings, self.problem.sides, alone)
+            found.set_level_unit(self.coding.level_unit)
         return found
 
     def alone(self, max_rows: int) -> CompiledMethod:

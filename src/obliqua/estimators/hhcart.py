@@ -1,9 +1,14 @@
 """HHCART: oblique splits from Householder reflections."""
 
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+from numpy.typing import ArrayLike
 
 from obliqua._sklearn_compat import Interval, StrOptions
+from obliqua._typing import AnyArray
+from obliqua.data.problem import Problem
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._pruning import PruningLike
@@ -59,6 +64,13 @@ together as well, and along directions that part one group of classes from anoth
 'trimmed' leaves out of each class's covariance matrix the rows that are farthest from its
 mean (by Mahalanobis distance), so that outliers do not turn the eigenvectors. Not in the
 paper.""",
+    ),
+    level_scale=(
+        "{'variance', 'squares'}",
+        """\
+How large the numbers of levels are at a node. 'variance': their variance over its rows is 1.
+'squares': their squares about the mean add up to 1, as published by Loh and Shih; in a node of ten
+thousand rows they then move a hundredth as much as a standardised feature.""",
     ),
     trim_fraction=(
         "float",
@@ -131,6 +143,7 @@ class HHCartClassifier(BaseTreeClassifier):
         ],
         "extra_directions": [StrOptions({"fisher", "discriminants"}), None],
         "covariance": [StrOptions({"sample", "trimmed"})],
+        "level_scale": [StrOptions({"variance", "squares"})],
         "trim_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
         "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
         "refine": ["boolean"],
@@ -171,12 +184,14 @@ class HHCartClassifier(BaseTreeClassifier):
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
         categorical_features: CategoricalFeatures = "from_dtype",
+        level_scale: str = "variance",
         fill: str = "side",
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())
         self.categorical_features = categorical_features
+        self.level_scale = level_scale
         self.fill = fill
         self.variant = variant
         self.tau = tau
@@ -189,6 +204,12 @@ class HHCartClassifier(BaseTreeClassifier):
         self.max_features_per_split = max_features_per_split
         self.refine = refine
         self.scale = scale
+
+    def _encoded(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[Self, Problem, AnyArray]:
+        seen, problem, classes = super()._encoded(X, y, sample_weight)
+        return seen, replace(problem, level_squares=self.level_scale == "squares"), classes
 
     def _proposer(self) -> object:
         from obliqua.engine.proposals import Proposals

@@ -13,6 +13,7 @@ cdef struct LevelCoding:
     double* number           # per level, missing ones last; for a numeric column what stands in
     double* usual            # per coded column: what stands in where a node knows no value
     bint by_node             # whether means are those of the node
+    double unit              # what a unit weighs, if squares of numbers add up to 1; else 0
     u8* absent               # per coded column and row: whether the value is missing; or NULL
     i64 n_absent             # how many are
     int n_classes

@@ -8,4 +8,5 @@ def code_columns(
     n_levels: Int32Array,
     usual: FloatArray,
     by_node: bool,
+    unit: float = 0.0,
 ) -> tuple[FloatArray, FloatArray]: ...

@@ -4,8 +4,9 @@ A qualitative column stays one column of level codes. At a node its levels get n
 discriminant coordinate of their indicator vectors (CRIMCOORD, Loh and Shih 1997), from the table
 of levels and classes alone: a level's number is a function of its shares of the classes, so equal
 shares get equal numbers. They have variance 1 at the node, so neither the number of rows nor the
-unit of their weights tells how much levels count beside numbers. A missing value is one more level
-where the node has seen it, else 0.
+unit of their weights tells how much levels count beside numbers; or, as published, the sum of
+their squares about their mean is 1. A missing value is one more level where the node has seen it,
+else 0.
 In a numeric column the mean of the node's rows stands in for what is missing.
 """
 
@@ -225,7 +226,7 @@ cdef void number_levels(LevelCoding* coding, i64 which, Gathered* gathered) noex
     cdef bint few = n * 32 <= missing
     cdef i64 weight, total = 0
     cdef int c, C = gathered.n_present
-    cdef double r, x, mean = 0.0
+    cdef double r, x, mean = 0.0, factor = 1.0
     cdef double* column = gathered.columns + coding.column[which] * n
     cdef double* number = coding.number + coding.begin[which]
     for c in range(C):
@@ -262,9 +263,11 @@ cdef void number_levels(LevelCoding* coding, i64 which, Gathered* gathered) noex
             number[level] = x
             mean += x
         mean /= <double> n_here
+        if coding.unit > 0.0:
+            factor = 1.0 / sqrt((<double> total) * coding.unit)
         for i in range(n_here):
             level = coding.here[i]
-            number[level] = round_significant(number[level] - mean)
+            number[level] = round_significant((number[level] - mean) * factor)
     for i in range(n_here):
         memset(coding.tally + (<i64> coding.here[i]) * C, 0, C * sizeof(i64))
     for i in range(n):
@@ -374,12 +377,13 @@ cdef double column_spread(const Gathered* gathered, i64 k) noexcept nogil:
 
 def code_columns(double[:, ::1] values, const i32[::1] classes, weights,
                  const i64[::1] counts, const i32[::1] n_levels, const double[::1] usual,
-                 bint by_node):
+                 bint by_node, double unit=0.0):
     """Turns coded columns, each a row of `values`, into numbers, in place.
 
     Returns the numbers and the columns' standard deviations. The numbers stand one column after
     another: one per level and a last one for what is missing; of a numeric column only that.
-    `classes` are numbered without gaps, `counts` are their weights.
+    `classes` are numbered without gaps, `counts` are their weights. With `unit`, which is what
+    one of these weighs, the squares of the numbers add up to 1, instead of a variance of 1.
     """
     cdef i64 k, n_coded = values.shape[0]
     cdef LevelCoding coding
@@ -405,6 +409,7 @@ def code_columns(double[:, ::1] values, const i32[::1] classes, weights,
     if not coding_init(&coding, n_coded, &places_[0], &n_levels[0], &usual[0], by_node,
                        gathered.n_present):
         raise MemoryError("no room to number levels")
+    coding.unit = unit
     with nogil:
         coding_apply(&coding, &gathered)
         memcpy(&numbers_[0], coding.number, coding.begin[n_coded] * sizeof(double))

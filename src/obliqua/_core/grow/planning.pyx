@@ -148,6 +148,10 @@ cdef class PlanningFinder(Finder):
             if self.gone == NULL or not coding_note_absent(&self.coding, self.capacity):
                 raise MemoryError("no room to look for missing values")
 
+    def set_level_unit(self, double unit):
+        """Says that squares of levels' numbers add up to 1, and what a unit of weight weighs."""
+        self.coding.unit = unit
+
     def set_row_counts(self, const i64[::1] counts):
         """Says as how many rows each row counts where nodes must have enough of them."""
         self.counted = counts
