@@ -17,11 +17,13 @@ from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, S
 
 @document(
     variant=(
-        "{'all', 'dominant'}",
+        "{'all', 'dominant', 'geometric'}",
         """\
 Whether all eigenvectors of each class are looked at, HHCART(A) in the paper, or the one with
 the largest eigenvalue, HHCART(D). 'dominant' tries fewer directions by a factor of the
-number of features; with hundreds of features it is the one to use.""",
+number of features; with hundreds of features it is the one to use. 'geometric' is HHCART(G) [2]_:
+one reflection at each node, to an angle bisector between the most frequent class and the rest;
+the original axes are looked along only where there is none.""",
     ),
     tau=(
         "float",
@@ -116,6 +118,11 @@ class HHCartClassifier(BaseTreeClassifier):
     ----------
     .. [1] D. C. Wickramarachchi, B. L. Robertson, M. Reale, C. J. Price, J. Brown (2016).
        HHCART: an oblique decision tree. *Computational Statistics & Data Analysis* 96, 12-23.
+    .. [2] D. C. Wickramarachchi, B. L. Robertson, M. Reale, C. J. Price, J. A. Brown (2019). A
+       reflected feature space for CART. *Australian & New Zealand Journal of Statistics* 61,
+       380-391.
+    .. [3] N. Manwani, P. S. Sastry (2012). Geometric decision tree. *IEEE Transactions on Systems,
+       Man, and Cybernetics, Part B* 42, 181-192.
 
     Examples
     --------
@@ -132,7 +139,7 @@ class HHCartClassifier(BaseTreeClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
-        "variant": [StrOptions({"all", "dominant"})],
+        "variant": [StrOptions({"all", "dominant", "geometric"})],
         "tau": [Interval(Real, 0.0, None, closed="left")],
         "target": [StrOptions({"first", "nearest"})],
         "zero_eigenvalues": [StrOptions({"correlation", "covariance"})],
@@ -211,10 +218,32 @@ class HHCartClassifier(BaseTreeClassifier):
         seen, problem, classes = super()._encoded(X, y, sample_weight)
         return seen, replace(problem, level_squares=self.level_scale == "squares"), classes
 
+    def _check_geometric(self) -> None:
+        """Refuse what the one direction of HHCART(G) has no use for."""
+        given = {
+            "extra_directions": self.extra_directions is not None,
+            "covariance": self.covariance != "sample",
+        }
+        for name, set_otherwise in given.items():
+            if set_otherwise:
+                raise ValueError(
+                    "variant='geometric' looks along one direction and has no use for "
+                    f"{name}={getattr(self, name)!r}. Leave it out, or take another variant."
+                )
+
     def _proposer(self) -> object:
         from obliqua.engine.proposals import Proposals
+        from obliqua.methods.geometric import AngleBisector
         from obliqua.methods.hhcart import Householder
 
+        if self.variant == "geometric":
+            self._check_geometric()
+            return Proposals(
+                AngleBisector(float(self.tau), self.target, self.oblique_min_samples),
+                axis_parallel=False,
+                max_features=self.max_features_per_split,
+                scale=self.scale,
+            )
         return Proposals(
             Householder(
                 variant=self.variant,
