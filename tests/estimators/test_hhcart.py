@@ -74,6 +74,27 @@ def test_levels_as_published_have_squares_that_add_up_to_one():
     np.testing.assert_allclose(fits["variance"], fits["squares"] * 20, rtol=1e-6)
 
 
+@pytest.mark.parametrize("variant", ["all", "dominant", "geometric"])
+def test_reflections_of_the_root_are_columns_for_cart(variant):
+    """CART over the features, and over what the root's reflections make of them."""
+    tree = hhcart(variant=variant, reflect="root").fit(X, Y).tree_
+    found = {}  # by what they are: axes, then reflections in their order
+    for k in np.flatnonzero(~tree.is_leaf):
+        label, normal = tree.origin_labels[tree.origin[k]], tree.coefficients(k)
+        numbers = [int(word) for word in label.replace(",", "").split() if word.isdigit()]
+        place = (1, *numbers) if numbers else (0, int(np.argmax(normal)))
+        np.testing.assert_array_equal(found.setdefault(place, normal), normal)
+    assert len(found) < tree.n_leaves - 1  # some directions serve several nodes
+    columns = np.zeros((len(X), len(found)))
+    for column, place in zip(columns.T, sorted(found), strict=True):
+        for k in np.flatnonzero(found[place]):
+            column += found[place][k] * X[:, k]
+    cart = CartClassifier(pruning=None, criterion="twoing").fit(columns, Y).tree_
+    np.testing.assert_array_equal(tree.n_samples, cart.n_samples)
+    np.testing.assert_array_equal(tree.threshold, cart.threshold)
+    assert hhcart(variant=variant).fit(X, Y).tree_ != tree
+
+
 def test_tau_decides_what_is_reflected():
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2

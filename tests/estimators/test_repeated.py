@@ -64,6 +64,34 @@ def noted(model: RepeatedTreesClassifier) -> dict[str, Any]:
     return {name: np.asarray(value).tolist() for name, value in found.items()}
 
 
+# --- windows ----------------------------------------------------------------------------------
+
+
+def test_a_window_takes_in_what_its_tree_has_wrong() -> None:
+    """Trees of a method without randomness differ, and each is right about all rows."""
+    cart = CartClassifier(pruning=None)
+    model = repeated(cart, n_estimators=3, window=0.3).fit(X, Y)
+    first, second, _ = model.model_.trees
+    assert first != second
+    for tree, seed in zip(model.model_.trees, model.tree_seeds_, strict=True):
+        assert 0.3 * len(X) < tree.n_samples[0] < len(X)
+        np.testing.assert_array_equal(tree.leaf_label[tree.apply(X)], Y)
+        problem = cart._encoded(X, Y, None)[1]
+        whole, inside = hold_out(problem, 0.3, int(seed))
+        while True:  # as it is defined, with fits
+            again = clone(cart).fit(whole.Z[inside], whole.y[inside])
+            wrong = again.predict(whole.Z) != whole.y
+            if not (wrong & ~inside).any():
+                break
+            inside |= wrong
+        assert tree == again.tree_
+
+
+def test_rows_too_few_for_a_window_are_all_taken() -> None:
+    model = repeated(CartClassifier(pruning=None), n_estimators=1, window=0.01).fit(X[:9], Y[:9])
+    assert model.model_.trees[0].n_samples[0] == 9
+
+
 # --- the trees --------------------------------------------------------------------------------
 
 

@@ -333,6 +333,7 @@ def one_direction(node: Any) -> Any:
         (Anneal(), "gini", "the method Anneal must see"),
         (LinearCombination(), "gini", "the method LinearCombination must see"),
         (Householder(trim=0.1), "gini", r"Householder with trim=0\.1 must see"),
+        (Proposals(Householder(), at_root=True), "gini", "asked at the root only must see"),
         (one_direction, "gini", "the proposer one_direction, which is written in Python, must"),
         (None, lambda left, right: 0.0, "written in Python, must see"),
         (

@@ -282,8 +282,8 @@ class ProposedDirections(Candidates):
         self._asked: tuple[OpenNode, Planes | None] | None = None
 
     def better(self, node: OpenNode, best: Split | None, exhaustive: bool) -> Split | None:
-        """Look along what is proposed, once for each node."""
-        if self._asked is None or self._asked[0] is not node:
+        """Look along what is proposed, once for each node or once for all."""
+        if self._asked is None or (self._asked[0] is not node and not self.proposals.at_root):
             self._asked = node, self.ask(node)
         planes = self._asked[1]
         if exhaustive and best is not None:

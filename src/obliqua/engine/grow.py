@@ -212,6 +212,7 @@ class _Growth:
         search = PlaneSearch(self.windows, self.criterion, self.rules, self.pool, self.n_threads)
         others = np.ones(problem.n_features, dtype=bool) if not compiled else ~problem.sortable
         searches = self.method is not None and self.columns is not None and self.prices_fit
+        searches &= not proposals.at_root  # compiled growth asks a method at each node
         if with_axes and others.any() and not self.looks_at_axes:
             looked_at = searches
             by_finder = looked_at or (self.columns is not None and not has_proposer)

@@ -161,6 +161,8 @@ class Proposals:
     axis_bias : float, default=1.0
         An oblique split must be better than the best axis-parallel one by more than this factor.
         With 0 any oblique split is taken, and axis-parallel ones only where there is none.
+    at_root : bool, default=False
+        Whether the proposer is asked at the root only, and all nodes look along what it says.
     """
 
     proposer: Any = None
@@ -168,6 +170,7 @@ class Proposals:
     max_features: int | None = None
     scale: str | None = None
     axis_bias: float = 1.0
+    at_root: bool = False
 
 
 #: Axis-parallel splits alone, as in CART: the method that needs no proposer.

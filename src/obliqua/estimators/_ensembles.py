@@ -34,31 +34,58 @@ def grown_members(
     seeds: Int64Array,
     n_jobs: int | None,
     max_samples: float | None = None,
+    window: float | None = None,
 ) -> list[tuple[Tree, dict[str, Any]]]:
     """Grow a tree of a method for each seed; return with it what its search has noted.
 
-    With `max_samples` each is grown from a bootstrap sample of the rows, otherwise from all.
+    With `max_samples` each is grown from a bootstrap sample of the rows, with `window` from some
+    of them and exceptions, otherwise from all.
     """
     parallel = Parallel(n_jobs=thread_count(n_jobs), prefer="threads")
     return list(
         parallel(
-            delayed(_grown_member)(method, problem, seed, max_samples) for seed in seeds.tolist()
+            delayed(_grown_member)(method, problem, seed, max_samples, window)
+            for seed in seeds.tolist()
         )
     )
 
 
 def _grown_member(
-    method: BaseTreeClassifier, problem: "Problem", seed: int, max_samples: float | None
+    method: BaseTreeClassifier,
+    problem: "Problem",
+    seed: int,
+    max_samples: float | None,
+    window: float | None,
 ) -> tuple[Tree, dict[str, Any]]:
     """Grow one of the trees, in this thread or process."""
     from obliqua.prune.division import draw
 
     member = clone(method).set_params(random_state=seed)
-    tree = member._grown(problem if max_samples is None else draw(problem, max_samples, seed))
+    if window is not None:
+        tree = _grown_in_window(member, problem, window, seed)
+    else:
+        tree = member._grown(problem if max_samples is None else draw(problem, max_samples, seed))
     journal = getattr(member, "_journal", None)
     if journal is None:
         return tree, {}
     return tree, {"n_hyperplanes_": journal.tried, "timed_out_": journal.timed_out}
+
+
+def _grown_in_window(
+    method: BaseTreeClassifier, problem: "Problem", share: float, seed: int
+) -> Tree:
+    """Grow a tree from a share of the rows, again and again with all others that it has wrong."""
+    from obliqua.prune.division import hold_out
+
+    problem, inside = hold_out(problem, share, seed)
+    if not inside.any():  # too few rows
+        return method._grown(problem)
+    while True:
+        tree = method._grown(problem.take(inside))
+        wrong = ~inside & (tree.leaf_label[tree.apply(problem.Z)] != problem.y)
+        if not wrong.any():
+            return tree
+        inside |= wrong
 
 
 def read_ensemble(fitted: Any) -> Ensemble:

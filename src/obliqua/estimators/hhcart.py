@@ -37,6 +37,12 @@ splits along the axes are tried anyway (the paper's tau). 0 reflects all.""",
 The axis that is reflected to an eigenvector: the first, as published, or the nearest. With
 'first' the tree depends on which column comes first.""",
     ),
+    reflect=(
+        "{'node', 'root'}",
+        """\
+Where reflections are found: at each node anew, or at the root only, as in CARTopt [4]_, from which
+HHCART has its idea. With 'root' all nodes look along the directions of the root's reflections.""",
+    ),
     zero_eigenvalues=(
         "{'correlation', 'covariance'}",
         """\
@@ -123,6 +129,9 @@ class HHCartClassifier(BaseTreeClassifier):
        380-391.
     .. [3] N. Manwani, P. S. Sastry (2012). Geometric decision tree. *IEEE Transactions on Systems,
        Man, and Cybernetics, Part B* 42, 181-192.
+    .. [4] B. L. Robertson, C. J. Price, M. Reale (2013). CARTopt: a random search method for
+       nonsmooth unconstrained optimization. *Computational Optimization and Applications* 56,
+       291-315.
 
     Examples
     --------
@@ -142,6 +151,7 @@ class HHCartClassifier(BaseTreeClassifier):
         "variant": [StrOptions({"all", "dominant", "geometric"})],
         "tau": [Interval(Real, 0.0, None, closed="left")],
         "target": [StrOptions({"first", "nearest"})],
+        "reflect": [StrOptions({"node", "root"})],
         "zero_eigenvalues": [StrOptions({"correlation", "covariance"})],
         "oblique_min_samples": [
             Interval(Integral, 1, None, closed="left"),
@@ -163,6 +173,7 @@ class HHCartClassifier(BaseTreeClassifier):
         variant: str = "all",
         tau: float = 0.05,
         target: str = "first",
+        reflect: str = "node",
         zero_eigenvalues: str = "correlation",
         oblique_min_samples: int | str | None = None,
         extra_directions: str | None = None,
@@ -203,6 +214,7 @@ class HHCartClassifier(BaseTreeClassifier):
         self.variant = variant
         self.tau = tau
         self.target = target
+        self.reflect = reflect
         self.zero_eigenvalues = zero_eigenvalues
         self.oblique_min_samples = oblique_min_samples
         self.extra_directions = extra_directions
@@ -243,6 +255,7 @@ class HHCartClassifier(BaseTreeClassifier):
                 axis_parallel=False,
                 max_features=self.max_features_per_split,
                 scale=self.scale,
+                at_root=self.reflect == "root",
             )
         return Proposals(
             Householder(
@@ -257,4 +270,5 @@ class HHCartClassifier(BaseTreeClassifier):
             ),
             max_features=self.max_features_per_split,
             scale=self.scale,
+            at_root=self.reflect == "root",
         )

@@ -38,7 +38,8 @@ With `combine='best'` it has the chosen tree alone.""",
             "ndarray of shape (n_estimators,)",
             """\
 The seed of each tree. The method itself, fitted with one of them as `random_state` to the same
-rows, grows that very tree; with `combine='best'` to the rows that were not held out.""",
+rows, grows that very tree, unless there is a `window`; with `combine='best'` to the rows that were
+not held out.""",
         ),
         "best_index_": ("int", "Which tree was chosen. Only there with `combine='best'`."),
         "selection_errors_": (
@@ -94,6 +95,13 @@ suits classes that do not overlap: without errors, the smallest tree is chosen."
 For `selection='holdout'`: the share of the weight that is held out, above 0 and below 1. Where
 there are too few rows to hold one out, the choice goes by the training rows.""",
     ),
+    window=(
+        "float or None",
+        """\
+Windowing (Quinlan): each tree is grown from this share of the weight, drawn by its seed; the other
+rows that it puts into a wrong class join these, and it is grown again, until there are none. That
+makes trees differ of methods that draw no random numbers. `None`: from all rows.""",
+    ),
     random_state=(
         "int, RandomState instance or None",
         """\
@@ -113,7 +121,7 @@ class RepeatedTreesClassifier(TreesClassifier):
 
     A method that draws random numbers, such as OC1, grows another tree with another seed. Here it
     grows several, each from all rows. Nothing else makes them differ: rows and features are not
-    sampled, as they are for a forest.
+    sampled, as they are for a forest, unless there is a `window`.
 
     [parameters]
 
@@ -151,6 +159,8 @@ class RepeatedTreesClassifier(TreesClassifier):
        trees as a possibility.
     .. [2] D. Heath, S. Kasif, S. Salzberg (1993). k-DT: a multi-tree learning method. *Proceedings
        of the 2nd International Workshop on Multistrategy Learning*.
+    .. [3] J. R. Quinlan (1993). *C4.5: Programs for Machine Learning*. Morgan Kaufmann. Chapter 6
+       has windowing.
 
     Examples
     --------
@@ -181,6 +191,7 @@ class RepeatedTreesClassifier(TreesClassifier):
         "combine": [StrOptions({"vote", "mean", "best"})],
         "selection": [StrOptions({"holdout", "training"})],
         "selection_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "window": [Interval(Real, 0.0, 1.0, closed="neither"), None],
         "random_state": ["random_state"],
         "n_jobs": BaseTreeClassifier._parameter_constraints["n_jobs"],
     }
@@ -193,6 +204,7 @@ class RepeatedTreesClassifier(TreesClassifier):
         combine: str = "vote",
         selection: str = "holdout",
         selection_fraction: float = 0.2,
+        window: float | None = None,
         random_state: SeedLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -201,6 +213,7 @@ class RepeatedTreesClassifier(TreesClassifier):
         self.combine = combine
         self.selection = selection
         self.selection_fraction = selection_fraction
+        self.window = window
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -338,7 +351,7 @@ class RepeatedTreesClassifier(TreesClassifier):
         self, method: BaseTreeClassifier, problem: "Problem", seeds: Int64Array
     ) -> tuple[list["Tree"], dict[str, Any]]:
         """Grow the trees; return what they have noted on the way, too."""
-        made = grown_members(method, problem, seeds, self.n_jobs)
+        made = grown_members(method, problem, seeds, self.n_jobs, window=self.window)
         notes: dict[str, Any] = {"tree_seeds_": seeds}
         for name, together in (("n_hyperplanes_", sum), ("timed_out_", any)):
             if name in method._notes:
