@@ -15,12 +15,16 @@ from reproduction.papers.hhcart import (
     PUBLISHED_3,
     PUBLISHED_4,
     PUBLISHED_5,
-    PUBLISHED_7,
     TABLE_2,
     TABLE_3,
     TABLE_4,
 )
-from reproduction.papers.hhcart_published import COMPARED, MEAN_RANKS_3, MINORITY
+from reproduction.papers.hhcart_published import (
+    COMPARED,
+    MEAN_RANKS_3,
+    MINORITY,
+    PUBLISHED_7,
+)
 from reproduction.papers.rates import cut, mean_ranks
 
 NAMES = {
