@@ -6,6 +6,7 @@ from reproduction.own.all_methods import ALL_METHODS
 from reproduction.own.c45 import TABLE_C45, TABLE_MISSING, TABLE_MORE
 from reproduction.own.distil import DISTIL, DISTIL_FRESH, DISTIL_LETTER
 from reproduction.own.etct_clusters import TABLE as ETCT_CLUSTERS
+from reproduction.own.hhcart_more import TABLE as HHCART_MORE
 from reproduction.own.missing import MISSING
 from reproduction.own.oc1_hhcart import TABLE as OC1_HHCART
 from reproduction.own.repeated import TABLE_REPEATED
@@ -36,6 +37,7 @@ TABLES: dict[str, PaperTable] = {
         OC1_TABLE_1,
         OC1_TABLE_2,
         OC1_HHCART,
+        HHCART_MORE,
         TABLE_REPEATED,
         TABLE_SCHEDULES,
         TABLE_C45,
@@ -61,5 +63,8 @@ TABLES: dict[str, PaperTable] = {
 #: several tables side by side.
 OWN_TABLES = frozenset(
     {name for name, table in TABLES.items() if not table.published}
-    | {table.name for table in (OC1_HHCART, TABLE_REPEATED, TABLE_SCHEDULES, TABLE_C45)}
+    | {
+        table.name
+        for table in (OC1_HHCART, HHCART_MORE, TABLE_REPEATED, TABLE_SCHEDULES, TABLE_C45)
+    }
 )
