@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from reproduction.own import income
 from reproduction.catalogue import OWN_TABLES, TABLES
 from reproduction.choices import choice_lines
 from reproduction.facts import LOGS, LONGER, Facts
@@ -172,6 +173,7 @@ def written(folder: Path = LOGS) -> dict[Path, str]:
         if compared is not None:
             found[RESULTS / f"{table.name}.md"] = compared.markdown()
             found[RESULTS / f"{table.name}.csv"] = compared.csv()
+    found[income.PAGE] = income.table()
     return found
 
 
