@@ -61,6 +61,11 @@ def of_oc1(beside: None) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
+def of_oc1_paper(beside: None) -> dict[str, Any]:
+    return runpy.run_path(str(FIGURES / "oc1_paper.py"))
+
+
+@pytest.fixture(scope="module")
 def of_etct(beside: None) -> dict[str, Any]:
     return runpy.run_path(str(FIGURES / "etct.py"))
 
@@ -94,6 +99,7 @@ def of_regression(beside: None) -> dict[str, Any]:
 def drawn(
     script: dict[str, Any],
     of_oc1: dict[str, Any],
+    of_oc1_paper: dict[str, Any],
     of_forest: dict[str, Any],
     of_ranks: dict[str, Any],
     of_refined: dict[str, Any],
@@ -101,7 +107,7 @@ def drawn(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     folder = tmp_path_factory.mktemp("figures")
-    for one in (script, of_oc1, of_forest, of_ranks, of_refined, of_regression):
+    for one in (script, of_oc1, of_oc1_paper, of_forest, of_ranks, of_refined, of_regression):
         one["write"](one["figures"], folder)
     return folder
 
@@ -198,6 +204,30 @@ def test_the_climb_is_what_the_text_says(of_oc1: dict[str, Any]) -> None:
         assert step.threshold / step.normal.mean() == pytest.approx(band, abs=0.005)
     goodness = [step.goodness for step in way]
     assert all(b >= a - 1e-12 for a, b in pairwise(goodness))
+
+
+def test_all_ways_to_part_five_points_by_a_line_are_drawn(of_oc1_paper: dict[str, Any]) -> None:
+    """As many as Cover (1965) counts, and each line parts the points as it says."""
+    points, sides = of_oc1_paper["FIVE"], of_oc1_paper["parted_by_a_line"]()
+    n = len(points)
+    assert len(sides) == n * (n - 1) // 2
+    for side, (normal, threshold) in zip(sides, of_oc1_paper["oblique_splits"](), strict=True):
+        np.testing.assert_array_equal(points @ normal > threshold, side)
+
+
+def test_a_jump_parts_what_climbs_do_not(of_oc1_paper: dict[str, Any]) -> None:
+    """As the text below the figure says: neither the climb nor CART-LC gets there."""
+    from obliqua import CartLCClassifier
+    from obliqua.datasets import load_oc1_figure5
+
+    X, y = load_oc1_figure5(return_X_y=True)
+    way = of_oc1_paper["climb_of_figure_5"]()
+    rest, end = way[of_oc1_paper["jump_of"](way) - 1], way[-1]
+    for step, parts in ((rest, False), (end, True)):
+        right = X @ step.normal > step.threshold
+        assert bool((right == (y == "2")).all()) is parts
+    stuck = CartLCClassifier(variant="oc1", pruning=None, random_state=0).fit(X, y)
+    assert stuck.get_n_leaves() == 3
 
 
 @pytest.mark.data
