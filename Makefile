@@ -92,15 +92,16 @@ bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to 
 	@$(RUN) -m benchmarks.forests --quick
 
 reproduce: $(VENV)/.package $(VENV)/.group-cli ## make the papers' tables again, or ARGS="hhcart-table-2 --repeats 1"
-	@$(RUN) -m obliqua reproduce $(if $(ARGS),$(ARGS),all --jobs -1 --resume)
+	@$(RUN) -m obliqua reproduce $(if $(ARGS),$(ARGS),all claims --jobs -1 --resume)
 
 experiments: $(VENV)/.package $(VENV)/.group-cli ## longer runs that the page on the papers names, into results/experiments
 	@$(RUN) -m obliqua reproduce hhcart-table-7 --sets Income --methods A,A+squares,A+units,A+units+squares --repeats 100 $(LONGER)
 	@$(RUN) -m obliqua reproduce 2c-etct-table-2 --sets d11 --methods 2C-ETCT --repeats 100 $(LONGER)
 	@$(RUN) -m obliqua reproduce etct-clusters $(LONGER)
 
-reproduction: $(VENV)/.package ## write docs/reproduction.md; ARGS="--keep results" takes new logs first
+reproduction: $(VENV)/.package ## write docs/reproduction.md and docs/claims.md; ARGS="--keep results" takes new logs first
 	@$(RUN) -m reproduction.page $(ARGS)
+	@$(RUN) -m reproduction.claims.page
 
 bench-growth: $(VENV)/.package ## how HHCART's time grows with rows, features and classes
 	@$(RUN) -m benchmarks.growth $(ARGS)

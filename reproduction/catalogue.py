@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reproduction.claims.experiments import TABLES as CLAIM_TABLES
 from reproduction.own.all_methods import ALL_METHODS
 from reproduction.own.c45 import TABLE_C45, TABLE_MISSING, TABLE_MORE
 from reproduction.own.distil import DISTIL, DISTIL_FRESH, DISTIL_LETTER
@@ -23,7 +24,7 @@ from reproduction.papers.odt import TABLE_CV as ODT_TABLE_CV
 from reproduction.papers.odt import TABLE_CV_NODES as ODT_TABLE_CV_NODES
 from reproduction.tables import PaperTable
 
-__all__ = ["OWN_TABLES", "TABLES"]
+__all__ = ["CLAIM_TABLES", "OWN_TABLES", "TABLES"]
 
 #: The papers' tables and our own.
 TABLES: dict[str, PaperTable] = {
@@ -56,6 +57,7 @@ TABLES: dict[str, PaperTable] = {
         DISTIL_LETTER,
         DISTIL_FRESH,
         ALL_METHODS,
+        *CLAIM_TABLES,
     )
 }
 

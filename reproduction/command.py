@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reproduction.running import Absent, FinishedCell, Work
     from reproduction.tables import Comparison, PaperTable
 
-ALL, OWN = "all", "own"
+ALL, OWN, CLAIMS = "all", "own", "claims"
 
 
 class TableName(click.ParamType):
@@ -44,11 +44,12 @@ class TableName(click.ParamType):
         from reproduction.catalogue import TABLES
 
         name = str(value)
-        if name in TABLES or name in (ALL, OWN):
+        if name in TABLES or name in (ALL, OWN, CLAIMS):
             return name
         raise click.BadParameter(
-            f"There is no table {name!r}.{did_you_mean(name, [*TABLES, ALL, OWN])} There are "
-            f"{', '.join(TABLES)}; {ALL} are those of the papers, {OWN} the others.",
+            f"There is no table {name!r}.{did_you_mean(name, [*TABLES, ALL, OWN, CLAIMS])} There "
+            f"are {', '.join(TABLES)}; {ALL} are those of the papers, {OWN} the others, {CLAIMS} "
+            "what the papers conclude.",
             ctx,
             param,
         )
@@ -84,6 +85,7 @@ class Repeats(click.ParamType):
 @shared.command(
     "obliqua reproduce hhcart-table-2 --repeats 1 --without SHUT,LET",
     "obliqua reproduce all --jobs 2 --resume",
+    "obliqua reproduce claims --repeats 2",
     "obliqua reproduce oc1-table-1 --methods OC1,OC1+fisher --out fisher",
     "obliqua reproduce --list",
 )
@@ -114,14 +116,16 @@ def reproduce(names: tuple[str, ...], only_list: bool, **given: Any) -> None:
 
     NAME is a table, such as hhcart-table-2; several may be named. The word all stands for all
     tables of the papers, own for our own experiments. Each published figure is put beside ours
-    and judged.
+    and judged. The word claims stands for experiments on what the papers conclude; with it all
+    conclusions are judged, by the results in FOLDER and, for tables that are not there, by those
+    that are kept with the sources.
 
     A finished cell is kept at once in FOLDER/NAME.jsonl. After an interruption --resume goes on
     and computes nothing twice; it also adds data sets, methods and repeats. The tables are
     printed, and written as Markdown and CSV. The same seed gives the same figures for any number
     of processes.
     """
-    from reproduction.catalogue import OWN_TABLES, TABLES
+    from reproduction.catalogue import CLAIM_TABLES, OWN_TABLES, TABLES
     from reproduction.reproduce import Wanted, choose, prepared
     from reproduction.reproduce import reproduce as make
 
@@ -131,6 +135,7 @@ def reproduce(names: tuple[str, ...], only_list: bool, **given: Any) -> None:
         )
     papers = [name for name in TABLES if name not in OWN_TABLES]
     several = {ALL: papers, OWN: [name for name in TABLES if name in OWN_TABLES]}
+    several[CLAIMS] = [table.name for table in CLAIM_TABLES]
     chosen_names = dict.fromkeys(
         each for name in names or (ALL, OWN) for each in several.get(name, [name])
     )
@@ -160,7 +165,11 @@ def reproduce(names: tuple[str, ...], only_list: bool, **given: Any) -> None:
     _report_absent(absent)
     for compared in made:
         _write(compared, given["out"])
-    _print_tables(made)
+    if CLAIMS in names:  # whose experiments are shown as verdicts
+        _print_tables([one for one in made if one.table.name not in several[CLAIMS]])
+        _judge_claims(given["out"])
+    else:
+        _print_tables(made)
     _say_where(made, given["out"])
     if not made:
         raise Trouble("Nothing could be run: none of the data can be had.")
@@ -265,6 +274,18 @@ def _say_where(made: Sequence[Comparison], folder: Path) -> None:
         f"written to {folder}: {names}, each as .md and .csv; the cells are in "
         f"{', '.join(f'{name}.jsonl' for name in logs)}."
     )
+
+
+def _judge_claims(folder: Path) -> None:
+    """Judge the papers' conclusions by the results of a folder, and kept ones for the rest."""
+    from reproduction.claims.page import judged, pages, said
+    from reproduction.page import logs
+
+    kept = {**logs(), **logs(folder)}
+    for name, text in pages(kept).items():
+        write_file(folder / name, text.encode())
+    for line in said(judged(kept)):
+        print_laid_out(line)
 
 
 def _print_tables(made: Sequence[Comparison]) -> None:

@@ -16,11 +16,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from reproduction.own import income
-from reproduction.catalogue import OWN_TABLES, TABLES
+from reproduction.catalogue import CLAIM_TABLES, OWN_TABLES, TABLES
 from reproduction.choices import choice_lines
 from reproduction.facts import LOGS, LONGER, Facts
 from reproduction.figures import LEVEL, unavailable_lines
+from reproduction.own import income
 from reproduction.papers import etct, hhcart, oc1, odt
 from reproduction.reasons import why_not
 from reproduction.store import Kept
@@ -388,11 +388,11 @@ def remarks(title: str, intro: str, name: str, facts: Facts) -> list[str]:
 
 
 def keep(folder: Path, target: Path = LOGS) -> list[Path]:
-    """Take the logs of the papers' tables from a folder, and those of longer runs below it.
+    """Take the logs of the papers' tables and claims, and of longer runs in a folder below.
 
     Large ones are packed.
     """
-    names = {table.cells_of or table.name for table in paper_tables()}
+    names = {table.cells_of or table.name for table in (*paper_tables(), *CLAIM_TABLES)}
     taken = _kept(folder, target, names)
     longer = folder / LONGER
     return taken + _kept(longer, target / LONGER, set(TABLES)) if longer.is_dir() else taken

@@ -139,6 +139,31 @@ def test_sets_can_be_left_out(run: Run) -> None:
     assert "[1/1] hhcart-table-2 WINE AP" in result.stderr
 
 
+def test_claims_are_judged_by_the_folder_and_by_kept_logs(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One repeat in the folder cannot tell what ten that are kept do."""
+    monkeypatch.setattr(catalogue, "TABLES", ALL_TABLES)
+    words = ["--sets", "POL", "--methods", "20:20/sum_minority", "--repeats", "1", "--out", "new"]
+    result = run("reproduce", "claims", *words)
+    assert "[1/1] claims-artificial POL 20:20/sum_minority repeat 1" in result.stderr
+    text = (folder / "new/claims.md").read_text("utf-8")
+    (line,) = (row for row in text.splitlines() if "Sum minority easily finds" in row)
+    assert "| **cannot be told** | 0 | 0 | 1 |" in line
+    assert line.endswith("| 1 |")
+    kept = (ROOT / "docs" / "claims.md").read_text("utf-8").splitlines()
+    assert line not in kept
+    assert sum(row in kept for row in text.splitlines() if row.startswith("| ")) > 100
+    assert (folder / "new/claims_numbers.md").is_file()
+    shown = " ".join(result.stdout.split())
+    found = "20. Sum minority easily finds the exact tree of POL. (impurity measures; "
+    assert found in shown
+    assert "ours: cannot be told; 0 for, 0 against, 1 open; on these rows:" in shown
+    assert re.search(r"\d+ verdicts: \d+ holds, \d+ does not hold, \d+ cannot be told", shown)
+    assert "OC1's impurity measures" not in shown
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
 def test_the_list_needs_no_name(run: Run) -> None:
     shown = run("reproduce", "--list").stdout
     assert all(f"{name}: " in shown for name in TABLES)
