@@ -44,7 +44,12 @@ __all__ = [
 NOT_RUN = "not run yet"
 
 #: Tables in which each repeat draws rows of its own, so that repeats share none.
-DRAWN_ANEW = frozenset({"2c-etct-table-1", "2c-etct-table-2", "etct-clusters"})
+DRAWN_ANEW = frozenset(
+    {
+        *("2c-etct-table-1", "2c-etct-table-2", "etct-clusters"),
+        *("claims-drawn", "claims-artificial", "claims-separator"),
+    }
+)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 The copy of the paper that was at hand has lost its numbers of sections, so their titles stand
 here. Each conclusion about OC1 is judged twice: *ours* has scaled features and exact jumps,
-*program* takes features and makes jumps as the original program does.
+*program* takes features and makes jumps as the original program does. What its table 2 shows is
+judged by the paper's points and by points that each repeat draws anew.
 """
 
 from __future__ import annotations
@@ -29,6 +30,12 @@ REAL = tuple(one.name for one in oc1.DATA_SETS_1)
 MADE = tuple(one.name for one in oc1.DATA_SETS_2)
 EVERY = (*REAL, *MADE)
 WAYS = {"ours": "", "program": "+program"}
+POINTS = {"the paper's points": T2, "drawn anew": experiments.DRAWN.name}
+RUNS = [
+    (f"{name}, {points}", table, way)
+    for points, table in POINTS.items()
+    for name, way in WAYS.items()
+]
 AXIS = ("OC1-AP", "CART-AP", "C4.5/93")
 
 
@@ -133,25 +140,25 @@ CLAIMS = (
             name: tuple(
                 one
                 for more in ("0:20", "20:0", "20:20")
-                for one in _better(T2, MADE, f"{more}{way}", (f"0:0{way}",))
+                for one in _better(table, MADE, f"{more}{way}", (f"0:0{way}",))
             )
-            for name, way in WAYS.items()
+            for name, table, way in RUNS
         },
     ),
     Claim(
         "randomization helps OC1, discussion",
         "Restarts and jumps together, 20:20, are better than either alone.",
         {
-            name: _better(T2, MADE, f"20:20{way}", (f"0:20{way}", f"20:0{way}"))
-            for name, way in WAYS.items()
+            name: _better(table, MADE, f"20:20{way}", (f"0:20{way}", f"20:0{way}"))
+            for name, table, way in RUNS
         },
     ),
     Claim(
         "randomization helps OC1, discussion",
         "On LS10 restarts help more than jumps: 20:0 is better than 0:20.",
         {
-            name: _better(T2, ("LS10",), f"20:0{way}", (f"0:20{way}",))
-            for name, way in WAYS.items()
+            name: _better(table, ("LS10",), f"20:0{way}", (f"0:20{way}",))
+            for name, table, way in RUNS
         },
     ),
     Claim(
@@ -194,16 +201,16 @@ CLAIMS = (
         "randomization helps OC1, discussion",
         "On RCB OC1 comes near to the smallest tree, of 8 leaves, in nearly every run.",
         {
-            name: against(T2, ("RCB",), f"20:20{way}", "not more", (8.0,), LEAVES)
-            for name, way in WAYS.items()
+            name: against(table, ("RCB",), f"20:20{way}", "not more", (8.0,), LEAVES)
+            for name, table, way in RUNS
         },
     ),
     Claim(
         "randomization helps OC1, discussion",
         "On POL OC1 finds the smallest tree, of 5 leaves, most of the time.",
         {
-            name: against(T2, ("POL",), f"20:20{way}", "more", (50.0,), smallest_trees(5))
-            for name, way in WAYS.items()
+            name: against(table, ("POL",), f"20:20{way}", "more", (50.0,), smallest_trees(5))
+            for name, table, way in RUNS
         },
     ),
     Claim(
@@ -310,36 +317,40 @@ CLAIMS = (
     Claim(
         "randomization helps OC1",
         "OC1's trees are as good as those of SADT and LMDT on the artificial data, or better.",
-        {name: _as_good(T2, MADE, f"20:20{way}", ("SADT", "LMDT")) for name, way in WAYS.items()},
+        {
+            name: _as_good(table, MADE, f"20:20{way}", ("SADT", "LMDT"))
+            for name, table, way in RUNS
+        },
     ),
     Claim(
         "randomization helps OC1",
         "OC1's trees are better than those of SADT, and on POL and RCB than those of LMDT.",
         {
             name: (
-                *_better(T2, MADE, f"20:20{way}", ("SADT",)),
-                *_better(T2, MADE[1:], f"20:20{way}", ("LMDT",)),
+                *_better(table, MADE, f"20:20{way}", ("SADT",)),
+                *_better(table, MADE[1:], f"20:20{way}", ("LMDT",)),
             )
-            for name, way in WAYS.items()
+            for name, table, way in RUNS
         },
         note="The schedule of SADT is not published. Ours was chosen by these data.",
     ),
     Claim(
         "randomization helps OC1, discussion",
         "On POL and RCB LMDT's trees are larger and less accurate than those of SADT.",
-        {"": _better(T2, MADE[1:], "SADT", ("LMDT",))},
+        {name: _better(table, MADE[1:], "SADT", ("LMDT",)) for name, table in POINTS.items()},
     ),
     Claim(
         "randomization helps OC1, discussion",
         "On POL and RCB even OC1 without restarts and jumps is better than LMDT.",
-        {name: _better(T2, MADE[1:], f"0:0{way}", ("LMDT",)) for name, way in WAYS.items()},
+        {name: _better(table, MADE[1:], f"0:0{way}", ("LMDT",)) for name, table, way in RUNS},
+        note="Our LMDT does much better than the paper's, see its table 2 in Reproduction.",
     ),
     Claim(
         "randomization helps OC1, discussion",
         "SADT looks at many more hyperplanes than OC1.",
         {
-            name: against(T2, MADE, "SADT", "more", (f"20:20{way}",), HYPERPLANES)
-            for name, way in WAYS.items()
+            name: against(table, MADE, "SADT", "more", (f"20:20{way}",), HYPERPLANES)
+            for name, table, way in RUNS
         },
     ),
     Claim(
@@ -358,8 +369,8 @@ CLAIMS = (
         "conclusions",
         "Randomisation does so without much more search: no more hyperplanes than CART-LC.",
         {
-            name: against(T2, MADE, f"20:20{way}", "not more", ("CART-LC",), HYPERPLANES)
-            for name, way in WAYS.items()
+            name: against(table, MADE, f"20:20{way}", "not more", ("CART-LC",), HYPERPLANES)
+            for name, table, way in RUNS
         },
     ),
 )

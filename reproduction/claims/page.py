@@ -67,7 +67,7 @@ and [Reproduction](reproduction.md) has the papers' tables, figure by figure.
 
 ## The rules
 
-They were written down before any verdict was looked at.
+All but the last were written down before any verdict was looked at.
 
 - **A comparison** has one difference per repeat, as both methods have the same rows to train and
   to test on. Sizes, times and numbers of hyperplanes are compared by their logarithms: their
@@ -75,9 +75,9 @@ They were written down before any verdict was looked at.
 - **The standard error** of the mean of $r$ cross-validations with $k$ folds is
   $s \\sqrt{{1/r + k/(k-1)}}$, with $s$ the standard deviation of the differences and $r - 1$
   degrees of freedom: repeats share their rows, and folds are taken to be correlated by $1/k$
-  (Nadeau and Bengio, 2003). Where each repeat draws rows anew (tables 1 and 2 of 2C-ETCT), and
-  where the test rows are fixed (SHUT, Income, SPECT), it is $s / \\sqrt r$; a verdict is then
-  about those test rows.
+  (Nadeau and Bengio, 2003). Where each repeat draws rows anew (tables 1 and 2 of 2C-ETCT, and
+  points that are *drawn anew*), it is $s / \\sqrt r$. So it is where the test rows are fixed
+  (SHUT, Income, SPECT); a verdict is then about these test rows.
 - **More, less**: a two-sided $t$ test. **Same**: two one-sided tests that the difference is within
   a margin; that nothing is significant does not make two methods the same. **Not less, not
   more**: one of these. The margin is 1 point of accuracy, 0.02 of an F-measure, and a factor of
@@ -89,7 +89,8 @@ They were written down before any verdict was looked at.
 - **These rows**: the same verdict with $s / \\sqrt r$ throughout. It is about a narrower question,
   whether the same would come out with other divisions of the same rows, which is what the papers'
   own standard deviations are about. This column was added after the verdicts had been seen,
-  because they leave so much open; they stand as they are.
+  because they leave so much open; they stand as they are. So were the experiments on points that
+  are drawn anew, in which repeats share no rows.
 
 A conclusion about many data sets asks for much: one comparison that is not significant leaves it
 open, so the numbers of comparisons stand beside the verdict. *Paper* says of how many comparisons

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from obliqua import CartClassifier, CartLCClassifier
 from obliqua.tree.surgery import collapse
@@ -97,6 +98,17 @@ TIGHT = Difference((0.1, -0.1, 0.0, 0.2, -0.2, 0.1, -0.1, 0.0, 0.1, -0.1), 5)
 def test_what_is_asked_of_a_difference(difference: Difference, asked: str, expected: str) -> None:
     """A real one, none that is seen with few repeats, and one that is surely small."""
     assert holds([judged(difference, asked, 1.0)])[0] == expected
+
+
+def test_without_shared_rows_the_test_is_the_common_one() -> None:
+    values = (1.0, 0.2, -1.4, 0.6, 0.9, -0.3, 1.2)
+    expected = stats.ttest_1samp(values, 0.0).pvalue
+    assert judged(Difference(values), "more", 1.0).of == pytest.approx(expected)
+    upper = stats.ttest_1samp(values, 1.0, alternative="less").pvalue
+    lower = stats.ttest_1samp(values, -1.0, alternative="greater").pvalue
+    assert judged(Difference(values), "same", 1.0).of == pytest.approx(max(upper, lower))
+    _, average = on_average(values, "more")
+    assert average.of == pytest.approx(stats.wilcoxon(values).pvalue)
 
 
 def test_rows_that_repeats_share_can_hide_a_difference() -> None:
