@@ -90,7 +90,7 @@ All but the last were written down before any verdict was looked at.
   whether the same would come out with other divisions of the same rows, which is what the papers'
   own standard deviations are about. This column was added after the verdicts had been seen,
   because they leave so much open; they stand as they are. So were the experiments on points that
-  are drawn anew, in which repeats share no rows.
+  are drawn anew, in which repeats share no rows, and the other layouts of 2C-ETCT's clusters.
 
 A conclusion about many data sets asks for much: one comparison that is not significant leaves it
 open, so the numbers of comparisons stand beside the verdict. *Paper* says of how many comparisons

@@ -15,7 +15,7 @@ from reproduction.papers.etct import METHODS, OURS, clusters, drawn
 from reproduction.protocol import DataSet
 from reproduction.tables import Comparison, PaperTable
 
-__all__ = ["PROTOTYPE", "TABLE", "Gains"]
+__all__ = ["PROTOTYPE", "TABLE", "Gains", "set_name"]
 
 LAYOUTS, DISTANCES, DIMENSIONS = ("chain", "star"), (3, 4, 5, 6, 8), (5, 8, 11)
 LINEAR = ("Bayes", "SVM")
@@ -35,7 +35,8 @@ PROTOTYPE = {
 }
 
 
-def _name(layout: str, distance: int, d: int) -> str:
+def set_name(layout: str, distance: int, d: int) -> str:
+    """Return the name of a data set."""
     return f"{layout}{distance}-d{d}"
 
 
@@ -57,7 +58,7 @@ class Gains(Comparison):
         lines = [f"## {self.table.title}", "", head, "|--|" + "--:|" * 2 * len(DIMENSIONS)]
         for (layout, distance), theirs in PROTOTYPE.items():
             line = f"| {layout}, steps of {distance} |"
-            gains = [self.gain(_name(layout, distance, d)) for d in DIMENSIONS]
+            gains = [self.gain(set_name(layout, distance, d)) for d in DIMENSIONS]
             for gain, other in zip(gains, theirs, strict=True):
                 line += f" {_written(gain)} | {other:+.1f} |"
             lines += [line] if any(gains) else []
@@ -86,7 +87,7 @@ TABLE = PaperTable(
     title="2C-ETCT against linear methods, by where the clusters lie",
     data_sets=tuple(
         DataSet(
-            _name(layout, distance, d),
+            set_name(layout, distance, d),
             f"{layout}, steps of {distance}, {d} features",
             partial(drawn, clusters, n_features=d, layout=layout, distance=float(distance)),
         )
