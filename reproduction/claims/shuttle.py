@@ -36,6 +36,7 @@ def shuttle_reason(kept: Mapping[str, Kept]) -> str:
         f"it was. The rule of making a leaf alone changes {'nothing' if alike else 'this'}: "
         f"{_text(leaf)}. With leaves also where a coefficient is beyond 3.4e38 we have "
         f"{_text(single)} in {single.repeats} trees, of which {roots} are lost at the root."
+        " This is inferred from how the program is written; it was not run on Shuttle."
         + (between if single.accuracy[0] < paper.accuracy.mean < ours.accuracy[0] else "")
     )
 
