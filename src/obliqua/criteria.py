@@ -4,21 +4,24 @@ Goodness is larger for a better split. With class sums ``L_c`` and ``R_c``, ``N_
 totals ``nL``, ``nR``, ``n``, ``D_c = L_c n - N_c nL`` (an exact integer where the sums are
 integers) and ``minority(v) = sum(v) - max(v)``:
 
-=============  ====  =======================================================================
-name           code  goodness
-=============  ====  =======================================================================
-twoing         0     ``(sum |D_c|)^2 / (4 n^2 nL nR)``
-gini           1     ``sum D_c^2 / (n^2 nL nR)``, which is the decrease of gini impurity
-entropy        2     ``H(N) - nL/n H(L) - nR/n H(R)`` in bits; exactly 0 where all ``D_c`` are
-gain_ratio     3     entropy over ``-(pL log2 pL + pR log2 pR)``
-max_minority   4     ``(minority(N) - max(minority(L), minority(R))) / n``
-sum_minority   5     ``(minority(N) - minority(L) - minority(R)) / n``
-sum_variances  6     ``(V(N) - V(L) - V(R)) / n`` with ``V(v) = sum v_c (k_c - mean)^2``
-=============  ====  =======================================================================
+==============  ====  =======================================================================
+name            code  goodness
+==============  ====  =======================================================================
+twoing          0     ``(sum |D_c|)^2 / (4 n^2 nL nR)``
+gini            1     ``sum D_c^2 / (n^2 nL nR)``, which is the decrease of gini impurity
+entropy         2     ``H(N) - nL/n H(L) - nR/n H(R)`` in bits; exactly 0 where all ``D_c`` are
+gain_ratio      3     entropy over ``-(pL log2 pL + pR log2 pR)``
+max_minority    4     ``(minority(N) - max(minority(L), minority(R))) / n``
+sum_minority    5     ``(minority(N) - minority(L) - minority(R)) / n``
+sum_variances   6     ``(V(N) - V(L) - V(R)) / n`` with ``V(v) = sum v_c (k_c - mean)^2``
+node_variances  10    the same with one number per class, ``(sum k_c D_c)^2 / (n^2 nL nR)``
+==============  ====  =======================================================================
 
 In ``sum_variances`` the number ``k_c`` of a class is its place 1, 2, ...; with more than two
 classes they are numbered by ascending size, anew in the node and on each side, as OC1's
-program does. A split with an empty side has goodness 0.
+program does. In ``node_variances`` they are numbered by ascending size in the node, once for both
+sides, as OC1's paper says; of equally frequent classes the earlier one comes first. A split with
+an empty side has goodness 0.
 
 For numbers, sums are the weight ``n``, the weighted sum ``S_j`` of each output and two for the
 squares (see ``_core/base/target.pxd``), all integers on a grid, and ``D_j = S_Lj n - S_j nL``:
@@ -49,7 +52,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._core.search.criterion import logarithms
-from obliqua._typing import AnyArray, FloatArray, GoodnessFunction
+from obliqua._typing import AnyArray, FloatArray, GoodnessFunction, Int64Array
 
 __all__ = ["CRITERIA", "NUMBER_CRITERIA", "Criterion", "get_criterion", "vectorized"]
 
@@ -295,6 +298,25 @@ def _sum_variances(left: AnyArray, right: AnyArray) -> FloatArray:
     return np.where((n_left == 0) | (n_right == 0) | alike, 0.0, _divide(saved, n))
 
 
+def node_numbers(total: AnyArray) -> Int64Array:
+    """Return the numbers of the classes by ascending size, from 1; of equals the first first."""
+    order = np.argsort(total, axis=-1, kind="stable")
+    return np.asarray(np.argsort(order, axis=-1, kind="stable") + 1, dtype=np.int64)
+
+
+@_formula
+def _node_variances(left: AnyArray, right: AnyArray) -> FloatArray:
+    number = node_numbers(left + right)
+    n_left, n_right, n = _sides(left, right)
+    # Of sums of numbers the difference is as exact as that of class sums.
+    sums = [np.stack([_total(number * v), _total(v)], axis=-1) for v in (left, right)]
+    whole = sums[0] + sums[1]
+    if whole.dtype.kind == "i" and whole.size and int(np.max(whole)) > _NARROW:
+        sums[0], whole = sums[0].astype(object), whole.astype(object)
+    apart = _float(sums[0][..., 0] * whole[..., 1] - whole[..., 0] * sums[0][..., 1])
+    return _divide(_divide(apart * apart, n_left * n_right), n * n)
+
+
 @_formula
 def _squared_error(left: AnyArray, right: AnyArray) -> FloatArray:
     left, right = left.astype(object), right.astype(object)
@@ -354,6 +376,7 @@ CRITERIA: dict[str, Criterion] = {
         _built_in("max_minority", 4, _max_minority, False),
         _built_in("sum_minority", 5, _sum_minority, True),
         _built_in("sum_variances", 6, _sum_variances, False),
+        _built_in("node_variances", 10, _node_variances, False),
     )
 }
 

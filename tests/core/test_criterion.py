@@ -70,6 +70,11 @@ def test_known_values() -> None:
     assert twin.goodness(twin.MAX_MINORITY, [3, 1], [1, 3]) == 3 / 8
     assert twin.goodness(twin.SUM_MINORITY, [3, 1], [1, 3]) == 2 / 8
     assert twin.goodness(twin.SUM_VARIANCES, [1, 0], [0, 1]) == 0.25
+    # Classes of 9, 3 and 6 rows have the numbers 3, 1 and 2 on both sides; means 3 and 5 / 3.
+    assert twin.goodness(twin.NODE_VARIANCES, [9, 0, 0], [0, 3, 6]) == pytest.approx(4 / 9)
+    assert twin.goodness(twin.SUM_VARIANCES, [9, 0, 0], [0, 3, 6]) == pytest.approx(4 / 9)
+    assert twin.goodness(twin.NODE_VARIANCES, [8, 0, 1], [1, 3, 5]) == pytest.approx(25 / 81)
+    assert twin.goodness(twin.SUM_VARIANCES, [8, 0, 1], [1, 3, 5]) == pytest.approx(22 / 81)
 
 
 # --- the engine is the twin -------------------------------------------------------------------

@@ -44,6 +44,10 @@ def by_definition(parts: np.ndarray, name: str) -> float:
     if name in ("sum_minority", "sum_variances"):
         of = minority if name == "sum_minority" else variance
         return (of(whole) - sum(map(of, parts))) / float(total)
+    if name == "node_variances":
+        numbers = np.argsort(np.argsort(whole, kind="stable"))
+        means = [np.average(numbers, weights=part) for part in parts]
+        return float(np.dot(sizes, (means - np.average(numbers, weights=whole)) ** 2))
     if name == "gini":
         pure = [((part / part.sum()) ** 2).sum() for part in parts]
         return float(np.dot(sizes, pure) - ((whole / total) ** 2).sum())

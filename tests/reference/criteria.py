@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 TWOING, GINI, ENTROPY, GAIN_RATIO, MAX_MINORITY, SUM_MINORITY, SUM_VARIANCES = range(7)
+NODE_VARIANCES = 10  # 7 to 9 are of numbers
 
 CODES: dict[str, int] = {
     "twoing": TWOING,
@@ -22,13 +23,21 @@ CODES: dict[str, int] = {
     "max_minority": MAX_MINORITY,
     "sum_minority": SUM_MINORITY,
     "sum_variances": SUM_VARIANCES,
+    "node_variances": NODE_VARIANCES,
 }
 
 # goodness never exceeds its value at the corners of a box of class sums
 CONVEX: tuple[int, ...] = (TWOING, GINI, ENTROPY, SUM_MINORITY)
 
 # the criteria that are fractions of integers
-RATIONAL: tuple[int, ...] = (TWOING, GINI, MAX_MINORITY, SUM_MINORITY, SUM_VARIANCES)
+RATIONAL: tuple[int, ...] = (
+    TWOING,
+    GINI,
+    MAX_MINORITY,
+    SUM_MINORITY,
+    SUM_VARIANCES,
+    NODE_VARIANCES,
+)
 
 Sums = Sequence[int]
 
@@ -127,15 +136,32 @@ def sum_variances(left: Sums, right: Sums) -> float:
     return (_scatter(both) - _scatter(left) - _scatter(right)) / float(sum(both))
 
 
-FORMULAS: tuple[Callable[[Sums, Sums], float], ...] = (
-    twoing,
-    gini,
-    entropy,
-    gain_ratio,
-    max_minority,
-    sum_minority,
-    sum_variances,
-)
+def _numbers_of_classes(both: Sums) -> list[int]:
+    """The number of each class, 1..C by ascending size; of equals the earlier one first."""
+    by_size = sorted(range(len(both)), key=lambda c: (both[c], c))
+    return [by_size.index(c) + 1 for c in range(len(both))]
+
+
+def node_variances(left: Sums, right: Sums) -> float:
+    both = [a + b for a, b in zip(left, right, strict=True)]
+    numbers = _numbers_of_classes(both)
+    sum_left = sum(k * v for k, v in zip(numbers, left, strict=True))
+    whole = sum(k * v for k, v in zip(numbers, both, strict=True))
+    x = float(sum_left * sum(both) - whole * sum(left))
+    n_left, n_right, n = float(sum(left)), float(sum(right)), float(sum(both))
+    return x * x / (n_left * n_right) / (n * n)
+
+
+FORMULAS: dict[int, Callable[[Sums, Sums], float]] = {
+    TWOING: twoing,
+    GINI: gini,
+    ENTROPY: entropy,
+    GAIN_RATIO: gain_ratio,
+    MAX_MINORITY: max_minority,
+    SUM_MINORITY: sum_minority,
+    SUM_VARIANCES: sum_variances,
+    NODE_VARIANCES: node_variances,
+}
 
 
 def goodness(code: int, left: Sums, right: Sums) -> float:
@@ -145,12 +171,10 @@ def goodness(code: int, left: Sums, right: Sums) -> float:
     return FORMULAS[code](left, right)
 
 
-def _exact_scatter(v: Sums) -> Fraction:
-    t = sum(v)
-    if t == 0:
-        return Fraction(0)
-    mean = Fraction(sum(k * count for k, count in _numbered(v)), t)
-    return sum((count * (k - mean) ** 2 for k, count in _numbered(v)), start=Fraction(0))
+def _exact_scatter(numbered: list[tuple[int, int]]) -> Fraction:
+    t = sum(count for _, count in numbered)
+    mean = Fraction(sum(k * count for k, count in numbered), t)
+    return sum((count * (k - mean) ** 2 for k, count in numbered), start=Fraction(0))
 
 
 def exact(code: int, left: Sums, right: Sums) -> Fraction:
@@ -175,7 +199,14 @@ def exact(code: int, left: Sums, right: Sums) -> Fraction:
     if code == SUM_MINORITY:
         return Fraction(minority(both) - minority(left) - minority(right), n)
     if code == SUM_VARIANCES:
-        return (_exact_scatter(both) - _exact_scatter(left) - _exact_scatter(right)) / n
+        whole, one, other = (_exact_scatter(_numbered(v)) for v in (both, left, right))
+        return (whole - one - other) / n
+    if code == NODE_VARIANCES:
+        numbers = _numbers_of_classes(both)
+        whole, one, other = (
+            _exact_scatter(list(zip(numbers, v, strict=True))) for v in (both, left, right)
+        )
+        return (whole - one - other) / n
     raise ValueError(f"criterion {code} is no fraction of integers; use goodness()")
 
 

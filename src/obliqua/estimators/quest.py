@@ -33,7 +33,7 @@ significant feature is split all the same. Only for `split='univariate'`.""",
     criterion=(
         (
             "{'twoing', 'gini', 'entropy', 'gain_ratio', 'max_minority', 'sum_minority', "
-            "'sum_variances'} or callable"
+            "'sum_variances', 'node_variances'} or callable"
         ),
         """\
 What the gain of a split is measured by. It does not choose the splits; importances,

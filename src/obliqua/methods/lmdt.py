@@ -23,7 +23,7 @@ from obliqua._core.base.spread import column_means
 from obliqua._core.grow.subtree import leaf_without_search
 from obliqua._core.methods.machine import TrainingWatch, train, winners
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
-from obliqua.criteria import Criterion, get_criterion
+from obliqua.criteria import Criterion, get_criterion, node_numbers
 from obliqua.data.problem import Problem
 from obliqua.engine.assemble import AXIS_LABEL
 from obliqua.engine.coding import CodedColumns, CodedNode
@@ -298,15 +298,20 @@ def goodness_of_branches(counts: Int64Array, criterion: Criterion, unit: float =
 
     Of two branches it is the criterion itself. Of more it is what the measure says of all of them
     together, if it can: entropy, Gini, sum_minority and sum_variances are the decrease of an
-    impurity, the gain ratio is the information gain over the information of the division, and
-    max_minority looks at the worst branch. Twoing and functions know two sides only: they judge
-    each branch against all others together, and the best of these divisions counts.
+    impurity, the gain ratio is the information gain over the information of the division,
+    node_variances is the variance between the branches, and max_minority looks at the worst one.
+    Twoing and functions know two sides only: they judge each branch against all others together,
+    and the best of these divisions counts.
     """
     total = counts.sum(axis=0)
     if len(counts) > 2 and criterion.code >= 0 and criterion.name != "twoing":
         if criterion.name == "max_minority":
             worst = (counts.sum(axis=1) - counts.max(axis=1)).max()
             return float((total.sum() - total.max() - worst) / total.sum())
+        if criterion.name == "node_variances":
+            sizes, number = counts.sum(axis=1), node_numbers(total)
+            off = counts @ number / sizes - total @ number / total.sum()
+            return float(sizes @ (off * off) / total.sum())
         if criterion.name == "gain_ratio":
             entropy = get_criterion("entropy")
             sizes = np.diag(counts.sum(axis=1))  # as if each branch were a class

@@ -17,10 +17,11 @@ cdef enum:
     MAX_MINORITY = 4
     SUM_MINORITY = 5
     SUM_VARIANCES = 6
-    # From here on of numbers, all others are of classes.
+    # These three are of numbers, all others are of classes.
     SQUARED_ERROR = 7
     POISSON = 8
     ABSOLUTE_ERROR = 9       # needs rows, see medians.pxd
+    NODE_VARIANCES = 10
 
 cdef enum:
     # Up to this weight, products of two sums are exact in 64 bits.
@@ -28,7 +29,7 @@ cdef enum:
 
 
 cdef inline bint of_numbers(int code) noexcept nogil:
-    return code >= SQUARED_ERROR
+    return SQUARED_ERROR <= code <= ABSOLUTE_ERROR
 
 
 cdef inline bint is_convex(int code) noexcept nogil:

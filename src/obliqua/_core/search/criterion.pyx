@@ -38,6 +38,28 @@ cdef double side_variance(const i64* left, const i64* total, int n_classes, i64 
     return second - first * first / (<double> n)
 
 
+cdef double variance_between(const i64* left, const i64* total, int n_classes, i64 n_left,
+                             i64 n, i64* places) noexcept nogil:
+    """The squared excess of class numbers on the left; they are numbered by size in the node."""
+    cdef int c, j
+    cdef i64 sum_left = 0, whole = 0
+    cdef double x
+    for c in range(n_classes):       # insertion into ascending order, of equals the first first
+        j = c
+        while j > 0 and total[places[j - 1]] > total[c]:
+            places[j] = places[j - 1]
+            j -= 1
+        places[j] = c
+    for j in range(n_classes):
+        sum_left += (j + 1) * left[places[j]]
+        whole += (j + 1) * total[places[j]]
+    if is_narrow(whole):
+        x = <double> (sum_left * n - whole * n_left)
+    else:
+        x = wide_excess(sum_left, whole, n_left, n)
+    return x * x
+
+
 cdef inline double log_of_rate(double x, double part, double total, double n_part,
                                double n) noexcept nogil:
     """The logarithm of (part / n_part) / (total / n), 1 + x / (total n_part) with the excess x."""
@@ -130,6 +152,8 @@ cdef double goodness(int code, const i64* left, const i64* total, int n_sums, i6
         return s / sides / square
     if code == POISSON:
         return poisson_goodness(left, total, n_sums, n_left, n)
+    if code == NODE_VARIANCES:
+        return variance_between(left, total, n_sums, n_left, n, scratch) / sides / square
     # sum of variances: equal shares save nothing, however the sums below are rounded
     s = 0.0
     for c in range(n_sums):
