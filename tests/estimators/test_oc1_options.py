@@ -66,6 +66,7 @@ RENAMED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"feature_selection": "forward"}, {"selection": "forward"}),
     ({"feature_selection": "backward"}, {"selection": "backward"}),
     ({"oblique_only": True}, {"axis_start": False}),
+    ({"max_stagnation": 3}, {"most_equal": 3}),
     ({"oblique_min_samples": 9}, {"min_rows": 9}),
     ({"oblique_min_samples": None}, {"min_rows": 0}),
     ({"scale": None}, {"from_zero": False}),
@@ -99,6 +100,7 @@ def test_an_option_is_what_the_engine_goes_by(params: Any, expected: Any) -> Non
         {"n_restarts": 1, "n_jumps": 0, "oblique_only": True},
         {"n_restarts": 1, "n_jumps": 0, "order": "random"},
         {"n_restarts": 1, "n_jumps": 0, "stagnation": "paper"},
+        {"n_restarts": 1, "n_jumps": 0, "stagnation": "paper", "max_stagnation": 1},
         {"n_restarts": 2, "n_jumps": 0, "guided_start": "fisher"},
         {"n_restarts": 2, "n_jumps": 0, "guided_start": "fisher", "oblique_only": True},
     ],
@@ -194,6 +196,16 @@ def test_eleven_changes_without_gain() -> None:
     """On a coarse grid many places are equally good."""
     runs = [n for start in range(1, 20) for n in unpaid(way(COARSE, start=start, n_jumps=0))]
     assert max(runs) == 11
+
+
+@pytest.mark.parametrize("most", [0, 1, 4])
+@pytest.mark.parametrize("stagnation", ["program", "paper"])
+def test_so_many_changes_without_gain(stagnation: str, most: int) -> None:
+    steps = {"n_jumps": 0, "stagnation": stagnation, "most_equal": most}
+    ways = [
+        way(COARSE, start=start, key=key, **steps) for key in range(5) for start in range(1, 20)
+    ]
+    assert max(n for one in ways for n in unpaid(one)) == most
 
 
 def test_changes_without_gain_become_less_likely() -> None:

@@ -68,6 +68,9 @@ class SlowClimb:
         self.blind = settings.get("jump_search", "exact") == "program"
         self.order = settings.get("order", "sequential")
         self.stagnation = settings.get("stagnation", "program")
+        self.most_equal = settings.get("most_equal")
+        if self.most_equal is None:
+            self.most_equal = 10 if self.stagnation == "paper" else 11
         self.constant = settings.get("perturb_constant", False)
         self.n_picks = settings.get("n_picks") or 10 * (p + 1)
         self.axis_start = settings.get("axis_start", True)
@@ -171,9 +174,9 @@ class SlowClimb:
             self.n_equal = 0
             return True
         self.n_equal += 1
-        if self.stagnation == "paper":
-            return stream.uniform() < 1.0 - 0.1 * (self.n_equal - 1)
-        return self.n_equal <= 11
+        if self.stagnation == "paper" and self.most_equal > 0:
+            return stream.uniform() < 1.0 - 1.0 / self.most_equal * (self.n_equal - 1)
+        return self.n_equal <= self.most_equal
 
     def change(self, k: int, move: tuple[float, float]) -> bool:
         amount, score = move
@@ -334,7 +337,7 @@ class SlowClimb:
                 if not self.one_pass(stream) and not self.jump(stream):
                     break
                 idle = 0 if self.placed_again() else idle + 1
-                if idle > 11:
+                if idle > max(11, self.most_equal):
                     break
         if self.score < self.best[0]:
             self.place(self.best[1])

@@ -46,9 +46,16 @@ For `order='random'`: the number of picks. `None`: ten for each coefficient and 
     stagnation=(
         "{'program', 'paper'}",
         """\
-What happens to changes that make the split neither better nor worse. 'program': 11 of them are
+What happens to changes that make the split neither better nor worse. 'program': some of them are
 made between two improvements, then none. 'paper': each is made with a chance that is 1 at first
-and falls by a tenth each time, until there is an improvement.""",
+and falls each time, until there is an improvement.""",
+    ),
+    max_stagnation=(
+        "int or None",
+        """\
+How many such changes there may be between two improvements: the number itself with
+`stagnation='program'`, and with 'paper' the chance falls by 1 / `max_stagnation` each time. 0:
+none. `None`: 11 as in the original program, and 10 as in the paper.""",
     ),
     guided_start=(
         "{'fisher', 'householder'} or None",
@@ -192,6 +199,7 @@ class OC1Classifier(SearchingTreeClassifier):
         "order": [StrOptions({"sequential", "best", "random"})],
         "n_picks": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
         "stagnation": [StrOptions({"program", "paper"})],
+        "max_stagnation": [Interval(Integral, 0, 2**31 - 1, closed="both"), None],
         "guided_start": [StrOptions({"fisher", "householder"}), None],
         "jump_search": [StrOptions({"exact", "program"})],
         "perturb_constant": ["boolean"],
@@ -217,6 +225,7 @@ class OC1Classifier(SearchingTreeClassifier):
         order: str = "sequential",
         n_picks: int | None = None,
         stagnation: str = "program",
+        max_stagnation: int | None = None,
         guided_start: str | None = None,
         jump_search: str = "exact",
         perturb_constant: bool = False,
@@ -259,6 +268,7 @@ class OC1Classifier(SearchingTreeClassifier):
         self.order = order
         self.n_picks = n_picks
         self.stagnation = stagnation
+        self.max_stagnation = max_stagnation
         self.guided_start = guided_start
         self.jump_search = jump_search
         self.perturb_constant = perturb_constant
@@ -307,6 +317,7 @@ class OC1Classifier(SearchingTreeClassifier):
                 order=self.order,
                 n_picks=None if self.n_picks is None else int(self.n_picks),
                 stagnation=self.stagnation,
+                most_equal=None if self.max_stagnation is None else int(self.max_stagnation),
                 guided=self.guided_start,
                 jump_search=self.jump_search,
                 perturb_constant=bool(self.perturb_constant),
@@ -325,4 +336,5 @@ class OC1Classifier(SearchingTreeClassifier):
     def _heeds_seed(self) -> bool:
         not_random = (not self.oblique_only) + (self.guided_start is not None)
         drawn = self.n_restarts > not_random or self.n_jumps > 0 or self.order == "random"
-        return drawn or self.stagnation == "paper" or super()._heeds_seed()
+        certain = self.stagnation != "paper" or self.max_stagnation in (0, 1)
+        return drawn or not certain or super()._heeds_seed()

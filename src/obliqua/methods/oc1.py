@@ -43,9 +43,9 @@ class Climb(CompiledSide):
     n_picks : int or None, default=None
         Coefficients that the order "random" picks; None: ten times as many as there are.
     stagnation : {"program", "paper"}, default="program"
-        Changes without gain: a number of them, or with a chance that falls by a tenth each time.
-    most_equal : int, default=11
-        The number of them.
+        Changes without gain: a number of them, or with a chance that falls each time.
+    most_equal : int or None, default=None
+        The number of them: made for certain, or until the chance is 0; None: 11, and 10.
     perturb_constant : bool, default=False
         Whether the constant is one of the coefficients that change.
     jump_search : {"exact", "program"}, default="exact"
@@ -74,7 +74,7 @@ class Climb(CompiledSide):
     order: str = "sequential"
     n_picks: int | None = None
     stagnation: str = "program"
-    most_equal: int = 11
+    most_equal: int | None = None
     perturb_constant: bool = False
     jump_search: str = "exact"
     axis_start: bool = True
@@ -102,7 +102,10 @@ class Climb(CompiledSide):
             shown = Householder("dominant", 2.0 if fisher else 0.05, fisher=fisher)
             guide = shown.finder(task)
         fewest = fewest_rows(self.min_rows, task.problem.n_features)
-        return _Settings(**vars(replace(self, min_rows=fewest)), guide=guide)
+        equal = self.most_equal
+        if equal is None:
+            equal = 10 if self.stagnation == "paper" else 11
+        return _Settings(**vars(replace(self, min_rows=fewest, most_equal=equal)), guide=guide)
 
     def _label(self, number: int, n_features: int, n_classes: int) -> str:
         if number == 0 and self.axis_start:

@@ -41,7 +41,9 @@ cdef class ClimbFinder(SelectingPosition):
     cdef i64 n_picks         # coefficients that order RANDOM picks
     cdef i64 n_jumps
     cdef i64 most_equal      # moves without gain between two improvements
+    cdef i64 most_idle       # passes without gain
     cdef bint fading         # the paper's rule: they become less likely instead
+    cdef double fall         # by how much each time
     cdef bint axis_start
     cdef int selection       # of features
     cdef double forward_share    # of the gain so far, that one more feature must bring
@@ -61,7 +63,9 @@ cdef class ClimbFinder(SelectingPosition):
         self.n_picks = settings.n_picks or 10 * (n_features + 1)
         self.n_jumps = settings.n_jumps
         self.most_equal = settings.most_equal
-        self.fading = settings.stagnation == "paper"
+        self.fading = settings.stagnation == "paper" and self.most_equal > 0
+        self.fall = 1.0 / max(self.most_equal, 1)
+        self.most_idle = max(11, self.most_equal)
         self.axis_start = settings.axis_start
         self.selection = (None, "backward", "forward").index(settings.selection)
         self.beta = settings.beta if settings.selection == "backward" else -1.0
@@ -165,7 +169,7 @@ cdef class ClimbFinder(SelectingPosition):
                 idle = 0
             else:                        # crossings so near to each other need not be kept apart
                 idle += 1
-                if idle > self.most_equal:
+                if idle > self.most_idle:
                     break
         self.restore(owner)
 
@@ -253,7 +257,7 @@ cdef class ClimbFinder(SelectingPosition):
             return False
         self.n_equal += 1
         if self.fading:
-            return draw_uniform(&self.stream) < 1.0 - 0.1 * (<double> (self.n_equal - 1))
+            return draw_uniform(&self.stream) < 1.0 - self.fall * (<double> (self.n_equal - 1))
         return self.n_equal <= self.most_equal
 
     cdef bint change(self, Position owner, i64 k, const Move* move) noexcept nogil:
