@@ -46,6 +46,7 @@ def test_the_files_are_there() -> None:
         "other_levels",
         "lines",
         "forest",
+        "costs",
     } <= set(NAMES)
     assert max(path.stat().st_size for path in FILES.glob("*.obliqua")) < 10_000
 

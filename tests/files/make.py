@@ -159,6 +159,13 @@ def lines() -> Model:
     return Model((tree,), "single", Encoding(columns), np.zeros(0))
 
 
+def costs() -> Any:
+    """A tree whose leaves say what costs least, not what is most frequent."""
+    X, y = iris()
+    matrix = [[0, 0.1, 2], [1, 0, 30], [0.7, 1e-3, 0]]
+    return obliqua.CartClassifier(costs=matrix, max_depth=2, random_state=0).fit(X, SPECIES[y])
+
+
 def forest() -> Any:
     """Packed trees, with missing values on a side of their own."""
     X, y = iris()
@@ -182,6 +189,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "other_levels": other_levels,
     "lines": lines,
     "forest": forest,
+    "costs": costs,
 }
 
 

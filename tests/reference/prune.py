@@ -23,9 +23,18 @@ def nested(tree: Any, number: int = 0) -> Node:
     return {
         "number": number,
         "counts": [Fraction(count) for count in tree.stats[number].tolist()],
+        "costs": costs_of(tree),
         "children": children,
         "under": under,
     }
+
+
+def costs_of(tree: Any) -> list[list[Fraction]]:
+    """What it costs to say a class of a row of another one: 1, if a tree says nothing else."""
+    if tree.costs:
+        return [[Fraction(cost) for cost in row] for row in tree.costs]
+    n = tree.stats.shape[1]
+    return [[Fraction(int(true != said)) for said in range(n)] for true in range(n)]
 
 
 def nodes(tree: Node) -> Iterator[Node]:
@@ -39,14 +48,24 @@ def leaves(tree: Node) -> list[Node]:
     return [node for node in nodes(tree) if not node["children"]]
 
 
+def expected_costs(node: Node) -> list[Fraction]:
+    """What the training rows of a node cost, for each class that it might say."""
+    counts, costs = node["counts"], node["costs"]
+    return [
+        sum((n * row[said] for n, row in zip(counts, costs, strict=True)), Fraction(0))
+        for said in range(len(counts))
+    ]
+
+
 def label(node: Node) -> int:
-    """The largest class, the first of them at ties."""
-    return node["counts"].index(max(node["counts"]))
+    """The class that costs least, the first of them at ties."""
+    found = expected_costs(node)
+    return found.index(min(found))
 
 
 def risk(node: Node) -> Fraction:
-    """Training weight that a node misclassifies as a leaf."""
-    return sum(node["counts"], Fraction(0)) - max(node["counts"])
+    """What the training rows of a node cost if it is a leaf."""
+    return min(expected_costs(node))
 
 
 def subtree_risk(node: Node) -> Fraction:
@@ -79,16 +98,16 @@ def sequence(tree: Node, prune_root: bool) -> list[tuple[Fraction, Node]]:
         steps.append((weakest / total, tree))
 
 
-def errors(tree: Node, rows: Sequence[Row]) -> int:
-    """Weight of the rows that a tree misclassifies."""
-    wrong = 0
+def errors(tree: Node, rows: Sequence[Row]) -> Fraction:
+    """What rows cost with a tree: the weight of those that it misclassifies, without costs."""
+    wrong = Fraction(0)
     for reached, klass, weight in rows:
         (leaf,) = (leaf for leaf in leaves(tree) if reached in leaf["under"])
-        wrong += weight * (label(leaf) != klass)
+        wrong += weight * leaf["costs"][klass][label(leaf)]
     return wrong
 
 
-def chosen(wrong: Sequence[int], total: int, unit: float, n_se: float) -> int:
+def chosen(wrong: Sequence[Fraction], total: int, unit: float, n_se: float) -> int:
     """The last step within `n_se` standard errors of the fewest errors."""
     fewest = Fraction(min(wrong)) * Fraction(unit)
     weight = Fraction(total) * Fraction(unit)
@@ -197,9 +216,9 @@ def fold_errors(
     steps: Sequence[tuple[Fraction, Node]],
     number: Sequence[int],
     grown: Callable[[int], tuple[Sequence[tuple[Fraction, Node]], Sequence[Row]]],
-) -> list[int]:
+) -> list[Fraction]:
     """Errors of each step's price: `grown` gives a fold's sequence and its held-out rows."""
-    wrong = [0] * len(steps)
+    wrong = [Fraction(0)] * len(steps)
     for fold in sorted(set(number)):
         others, rows = grown(fold)
         for step, price in enumerate(middle_prices(steps)):

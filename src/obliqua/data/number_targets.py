@@ -11,7 +11,7 @@ import numpy as np
 from obliqua._core.base.walk import Walker
 from obliqua._typing import FloatArray, Int64Array, Rows
 from obliqua.criteria import NUMBER_CRITERIA, Criterion
-from obliqua.data.target import Numbers, Target, places
+from obliqua.data.target import Classes, Numbers, Target, places
 
 if TYPE_CHECKING:
     from obliqua.tree.tree import Tree
@@ -38,6 +38,8 @@ def measured_by(target: Target, criterion: Criterion) -> Target:
 
 def with_loss(target: Target, tree: Tree) -> Target:
     """Return a target whose errors are those of a tree, on a grid that has its medians too."""
+    if isinstance(target, Classes):
+        return replace(target, costs=tree.costs)
     if target.loss == tree.loss:
         return target
     kind = kind_for(target, NUMBER_CRITERIA[tree.loss])

@@ -25,6 +25,7 @@ from obliqua._core.base.target import TargetRows, squared_errors
 from obliqua._core.base.walk import Walker
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, Rows
 from obliqua.criteria import CRITERIA, NUMBER_CRITERIA, Criterion
+from obliqua.data.costs import Costs, classes_said, cost_of
 from obliqua.data.weights import MAX_TOTAL
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Target(ABC):
     criteria: ClassVar[dict[str, Criterion]]
     #: What the errors of trees are, see `Tree`.
     loss: ClassVar[str] = "squared_error"
+    #: What mistakes about classes cost, see `Tree`.
+    costs: Costs = ()
 
     # --- rows ------------------------------------------------------------------------------
 
@@ -127,7 +130,7 @@ class Target(ABC):
         """Return what each node costs as a leaf: weight in error, or squared error."""
 
     @classmethod
-    def scaled_risk(cls, stats: FloatArray) -> tuple[FloatArray, float]:
+    def scaled_risk(cls, stats: FloatArray, costs: Costs = ()) -> tuple[FloatArray, float]:
         """Return the risks and the weight of the root; both may be scaled alike."""
         return cls.risk(stats), float(cls.weight(stats[:1])[0]) or 1.0
 
@@ -147,6 +150,8 @@ class Classes(Target):
         Class codes 0, 1, ..., n_classes - 1.
     n_classes : int
         The number of classes.
+    costs : tuple of tuples of float, default=()
+        What mistakes cost, see `Tree`; without any, 1 each.
     """
 
     task = "classification"
@@ -154,6 +159,7 @@ class Classes(Target):
 
     codes: Int32Array
     n_classes: int
+    costs: Costs = ()
 
     @property
     def n_rows(self) -> int:
@@ -167,7 +173,7 @@ class Classes(Target):
 
     def take(self, rows: AnyArray) -> Classes:
         """Return some of the rows."""
-        return Classes(self.codes[rows], self.n_classes)
+        return replace(self, codes=self.codes[rows])
 
     @classmethod
     def stack(cls, parts: Sequence[Classes]) -> Classes:
@@ -191,9 +197,8 @@ class Classes(Target):
         }
 
     def errors(self, sums: Int64Array, stats: FloatArray) -> FloatArray:
-        """Return the weight of the rows that are not of the leaf's class."""
-        right = sums[np.arange(len(sums)), stats.argmax(axis=1)]
-        return np.asarray(sums.sum(axis=1) - right, dtype=np.float64)
+        """Return the weight of the rows that are not of the leaf's class, or what they cost."""
+        return cost_of(sums, classes_said(stats, self.costs), self.costs)
 
     @staticmethod
     def weight(stats: FloatArray) -> FloatArray:
@@ -201,12 +206,14 @@ class Classes(Target):
         return np.asarray(stats.sum(axis=1))
 
     @classmethod
-    def scaled_risk(cls, stats: FloatArray) -> tuple[FloatArray, float]:
+    def scaled_risk(cls, stats: FloatArray, costs: Costs = ()) -> tuple[FloatArray, float]:
         """Return the risks and the weight of the root, scaled by a power of two.
 
         That is exact, keeps sums of huge weights finite and quotients of tiny ones from vanishing.
         """
-        return super().scaled_risk(np.ldexp(stats, -int(np.frexp(stats.max())[1])))
+        stats = np.ldexp(stats, -int(np.frexp(stats.max())[1]))
+        risk, weight = super().scaled_risk(stats)
+        return (cost_of(stats, classes_said(stats, costs), costs) if costs else risk), weight
 
     @staticmethod
     def risk(stats: FloatArray) -> FloatArray:

@@ -189,6 +189,7 @@ def assemble(
         origin_labels=labels,
         task=target.task,
         loss=target.loss,
+        costs=target.costs,
     )
     del order, inner
     return target.with_exact_means(tree, problem.Z, problem.weights)

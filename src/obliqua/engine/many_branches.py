@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -89,7 +89,7 @@ class BranchingGrowth(ABC, Generic[D]):
                     # stays a leaf, a node with fewer branches may still fit.
                     narrow = self._narrowed(node, found, allowed) if allowed > 1 else None
                     self._wait(waiting, node, narrow)
-        return self.builder.build()
+        return replace(self.builder.build(), costs=self.problem.target.costs)
 
     def _wait(self, waiting: _Waiting[D], node: BranchingNode, division: D | None) -> None:
         """Let a node wait for its turn; without a division it is a leaf.

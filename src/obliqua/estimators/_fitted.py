@@ -182,8 +182,9 @@ class TreesClassifier(ClassifierMixin, TreesEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The class with the largest weight in the leaf that the row reaches, the first
-            of them at ties. With several trees, the class with the largest share of all.
+            The class with the largest weight in the leaf that the row reaches, or with `costs`
+            the one that costs least; the first of them at ties. With several trees, the class
+            with the largest share of all.
         """
         Z = self._check_rows(X)
         return self.classes_.take(self.model_.predict_index(Z, self._n_threads(Z)))

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from obliqua._typing import AnyArray, FloatArray, Int32Array
+from obliqua.data.costs import MAX_COST, Costs, flaw_of
 
 DATES = (
     "y holds dates or times. Classes are integers, strings or bools: give y as text, for instance "
@@ -196,9 +197,42 @@ def _one_number(value: Any, label: Any) -> float:
     shown = " ".join(repr(value).split())  # a matrix on one line
     raise ValueError(
         f"class_weight must give one number per class; got {shown} for the class {label!r}. "
-        "Costs that depend on the predicted class too cannot be given: add up what the mistakes "
-        "on a class cost, and give it the sum."
+        "Costs that depend on the predicted class too are a matrix: give it as costs."
     )
+
+
+def matrix_of_costs(costs: Any, classes: AnyArray) -> Costs:
+    """Return what mistakes cost, as a tree keeps it; refuse what are no costs."""
+    labels = classes.tolist()
+    n = len(labels)
+    try:
+        matrix = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"costs must be a matrix of numbers: {error}.") from error
+    if matrix.shape != (n, n):
+        raise ValueError(
+            "costs must have a row for each class of y and a column for each class that may be "
+            f"said, in the order of the labels {labels}: {n} by {n} numbers. Got shape "
+            f"{matrix.shape}."
+        )
+    place = flaw_of(matrix)
+    if place is not None:
+        true, said = place
+        if true == said:
+            raise ValueError(
+                f"costs must be 0 on the diagonal, because what is right costs nothing. Got "
+                f"{matrix[place]} for the class {labels[true]!r}; subtract it from its row, which "
+                "changes no choice."
+            )
+        raise ValueError(
+            f"costs must be numbers from 0 to {MAX_COST:g}. Got {matrix[place]} for rows of class "
+            f"{labels[true]!r} that are called {labels[said]!r}."
+        )
+    if n == 1:
+        return ()  # there is nothing to mistake it for
+    if not matrix.any():
+        raise ValueError("costs must not all be 0: any class would do. Give some mistake a cost.")
+    return tuple(tuple(row) for row in matrix.tolist())
 
 
 def prior_weights(

@@ -43,6 +43,7 @@ _SET_HERE = ("max_leaf_nodes", "pruning", "random_state", "n_jobs")
 _NOT_HERE = {
     "class_weight": "a student has the weights that its teacher has; give them to the teacher",
     "priors": "a student has the priors that its teacher has; give them to the teacher",
+    "costs": "a student says what its teacher says; give them to the teacher",
     "categorical_features": "say it to the student: categorical_features=...",
 }
 

@@ -20,9 +20,11 @@ from obliqua._typing import (
 )
 from obliqua.criteria import CRITERIA, NUMBER_CRITERIA, Criterion, get_criterion
 from obliqua.data.problem import Problem, encode, encode_numbers
+from obliqua.data.target import Classes
 from obliqua.data.threads import thread_count
 from obliqua.estimators._fitted import TreesEstimator
 from obliqua.estimators._input import number_of_rows, with_least_weight
+from obliqua.estimators._labels import matrix_of_costs
 from obliqua.estimators._leaves import (
     LEAF_CONSTRAINTS,
     LEAST_LINE_ROWS,
@@ -172,7 +174,8 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
         Bunch
             A dictionary with the attributes `ccp_alphas`, ascending: from each of them on
             the next smaller tree is the best one; `impurities`: the share of the training
-            weight that each tree misclassifies (not its Gini impurity, as in scikit-learn);
+            weight that each tree misclassifies (not its Gini impurity, as in scikit-learn), or
+            with `costs` what a row costs on average;
             and `n_leaves`; where numbers are learnt, the mean squared error in the place of the
             share (with the criterion 'absolute_error' the mean distance from medians). The first
             entry is the tree as it was grown, which `ccp_alpha=0` gives. If some of its splits
@@ -271,6 +274,7 @@ class BaseTreeClassifier(TrainedTreesClassifier, GrownTree):
         "max_leaf_error": [Interval(Real, 0.0, 1.0, closed="both")],
         **PRUNING_CONSTRAINTS,
         **TRAINING_CONSTRAINTS,
+        "costs": ["array-like", None],
     }
 
     max_leaf_error: float
@@ -278,6 +282,25 @@ class BaseTreeClassifier(TrainedTreesClassifier, GrownTree):
     subtree_raising: bool
     class_weight: dict[object, float] | str | None
     priors: Priors
+    costs: ArrayLike | None
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.costs is not None and self._refines():
+            raise ValueError(
+                "costs and refine=True make no sense together: what moves hyperplanes counts "
+                "mistakes and knows no costs. Leave one of them out."
+            )
+
+    def _encoded(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[Self, Problem, AnyArray]:
+        seen, problem, classes = super()._encoded(X, y, sample_weight)
+        if self.costs is not None:
+            costs, target = matrix_of_costs(self.costs, classes), problem.target
+            assert isinstance(target, Classes)
+            problem = replace(problem, target=replace(target, costs=costs))
+        return seen, problem, classes
 
     def _feature_scale(
         self,

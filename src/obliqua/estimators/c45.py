@@ -4,6 +4,8 @@ from collections.abc import Callable
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from numpy.typing import ArrayLike
+
 from obliqua._sklearn_compat import Interval, StrOptions
 from obliqua.estimators._docs import PARAMETERS, document
 from obliqua.estimators._input import (
@@ -203,6 +205,7 @@ class C45Classifier(BaseTreeClassifier):
         subtree_raising: bool = True,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
+        costs: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
         random_state: SeedLike = None,

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from numpy.typing import ArrayLike
+
 from obliqua.estimators._docs import NUMBER_ATTRIBUTES, NUMBER_PARAMETERS, document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._pruning import PruningLike
@@ -97,6 +99,7 @@ class CartClassifier(BaseTreeClassifier):
         subtree_raising: bool = False,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
+        costs: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
         random_state: SeedLike = None,

@@ -3,6 +3,8 @@
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from numpy.typing import ArrayLike
+
 from obliqua._sklearn_compat import Interval
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import (
@@ -114,6 +116,7 @@ class FisherTreeClassifier(BaseTreeClassifier):
         subtree_raising: bool = True,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
+        costs: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
         random_state: SeedLike = None,

@@ -201,6 +201,7 @@ class HHCartClassifier(BaseTreeClassifier):
         subtree_raising: bool = False,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
+        costs: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         level_scale: str = "variance",
         fill: str = "side",

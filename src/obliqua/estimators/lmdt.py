@@ -4,6 +4,8 @@ from collections.abc import Callable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from numpy.typing import ArrayLike
+
 from obliqua._sklearn_compat import Interval, StrOptions
 from obliqua.criteria import get_criterion
 from obliqua.data.threads import thread_count
@@ -245,6 +247,7 @@ class LMDTClassifier(SearchingTreeClassifier):
         subtree_raising: bool = False,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
+        costs: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "node",
         random_state: SeedLike = None,

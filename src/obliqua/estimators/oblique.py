@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
+from numpy.typing import ArrayLike
+
 from obliqua._sklearn_compat import HasMethods, Interval, StrOptions
 from obliqua.estimators._docs import NUMBER_ATTRIBUTES, NUMBER_PARAMETERS, document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
@@ -122,6 +124,7 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         subtree_raising: bool = False,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
+        costs: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
         random_state: SeedLike = None,

@@ -3,6 +3,8 @@
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+from numpy.typing import ArrayLike
+
 from obliqua._sklearn_compat import Interval, StrOptions
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
@@ -148,6 +150,7 @@ class QuestClassifier(BaseTreeClassifier):
         subtree_raising: bool = False,
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
+        costs: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
         random_state: SeedLike = None,

@@ -554,6 +554,7 @@ class _Stumps:
             # The labels of a stump are codes.
             "class_weight": None if by_class is None else dict(enumerate(by_class.tolist())),
             "priors": None,
+            "costs": None,  # they choose no split
             "scale": None,
             "n_jobs": 1,
             "categorical_features": np.flatnonzero(_coded(self.subject)).tolist() or None,

@@ -31,13 +31,14 @@ __all__ = ["FORMAT", "VERSION", "from_bytes", "to_bytes"]
 #: What the first field of every header says.
 FORMAT = "obliqua model"
 #: The newest version of the format. A model is written in the oldest one that can hold it.
-VERSION = 6
+VERSION = 7
 _OF_CLASSES = 1  # trees of classes: every obliqua reads their files
 _OF_NUMBERS = 2  # trees of numbers too
 _WITH_SIDES = 3  # and sides for missing values
 _WITH_LINES = 4  # and leaves that are linear functions or medians
 _WITH_OTHERS = 5  # and columns with a level for all others
 _PACKED = 6  # trees that are packed into few arrays
+_WITH_COSTS = 7  # and trees whose mistakes have costs
 
 _HEADER = "header.json"
 _CHECKSUMS = "checksums.json"
@@ -143,6 +144,8 @@ def _version_of(model: Model) -> int:
     """Return the oldest version of the format that can hold a model."""
     if model._packed is not None:
         return _PACKED
+    if any(tree.costs for tree in model.trees):
+        return _WITH_COSTS
     if any(column.others for column in model.encoding.columns):
         return _WITH_OTHERS
     if any(tree.has_lines or tree.loss != "squared_error" for tree in model.trees):
@@ -158,8 +161,12 @@ def _tree_facts(tree: Tree, number: int) -> Fields:
     if number == _OF_CLASSES:
         return facts
     facts["task"] = tree.task
-    # A file says so only if a tree says medians.
-    return facts if tree.loss == "squared_error" else {**facts, "loss": tree.loss}
+    # A file says so only if a tree says medians, or has costs.
+    if tree.loss != "squared_error":
+        facts["loss"] = tree.loss
+    if tree.costs:
+        facts["costs"] = [list(row) for row in tree.costs]
+    return facts
 
 
 def _stored(tree: Tree, name: str, number: int) -> AnyArray:
@@ -472,6 +479,7 @@ def _trees_of(header: Fields, joined: Mapping[str, AnyArray]) -> tuple[Tree, ...
             arrays["stats"] = arrays["stats"].reshape(len(arrays["kind"]), -1)
             others["task"] = facts["task"]
             others["loss"] = facts.get("loss", "squared_error")
+            others["costs"] = facts.get("costs", ())
         trees.append(Tree.from_arrays({**arrays, **others}))
     return tuple(trees)
 

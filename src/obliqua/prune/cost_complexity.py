@@ -1,8 +1,8 @@
 """Cost-complexity pruning (Breiman et al. 1984, chapter 3).
 
-The risk of a node as a leaf is the share of the training weight that it would misclassify; of
-numbers, the sum of squared distances from the mean (of a tree that says medians, of distances from
-them), over the training weight. A split's link
+The risk of a node as a leaf is the share of the training weight that it would misclassify, or what
+that costs in a tree with costs; of numbers, the sum of squared distances from the mean (of a tree
+that says medians, of distances from them), over the training weight. A split's link
 ``g = (risk as a leaf - risk of its subtree) / (leaves - 1)`` says what each extra leaf saves. All
 splits with the smallest link are cut at once, again and again; this gives a sequence of nested
 trees, of which held-out rows or cross-validation choose one.
@@ -152,7 +152,7 @@ def cost_complexity_path(tree: Tree, prune_root: bool = True) -> PruningPath:
         The sequence.
     """
     target = TASKS[tree.task]
-    risk, weight = target.scaled_risk(tree.stats)
+    risk, weight = target.scaled_risk(tree.stats, tree.costs)
     price = np.array(_prices(tree, risk.tolist(), weight, prune_root))
     step = target.rounding * float(risk[0]) / weight
     if step > 0.0:
@@ -303,10 +303,8 @@ class Judge:
         return self.path.errors(self.problem)[self.step_of]
 
     def row_errors(self, step: int) -> FloatArray:
-        """Return the error of each row with the tree of a step: squared, or the distance."""
+        """Return the error of each row with the tree of a step: squared, the distance, a cost."""
         tree = self.path.tree
-        target = with_loss(self.problem.target, tree)
-        assert isinstance(target, Numbers)
         cut = ~tree.is_leaf & (self.path.cut_step <= self.step_of[step])
         # Below a split that is cut, nodes stand for the highest such split above them.
         stands_for = np.arange(tree.n_nodes)
@@ -315,7 +313,11 @@ class Judge:
             above = tree.parent[here]
             gone = cut[above] | (stands_for[above] != above)
             stands_for[here[gone]] = stands_for[above[gone]]
-        return target.row_errors(tree.said(self.problem.Z, stands_for[self.leaf]))
+        node = stands_for[self.leaf]
+        target = with_loss(self.problem.target, tree)
+        if isinstance(target, Numbers):
+            return target.row_errors(tree.said(self.problem.Z, node))
+        return np.array(tree.costs)[self.problem.y, tree.leaf_label[node]]
 
     @property
     def weights(self) -> FloatArray:
@@ -327,14 +329,15 @@ class Judge:
 
 def best_step(judges: Iterable[Judge], whole: Problem, n_se: float) -> int:
     """Return the last step whose error is within `n_se` standard errors of the smallest one."""
-    numbers = isinstance(whole.target, Numbers)
     kept: list[Judge] = []
     errors: Any = 0.0
+    by_rows = False
     for judge in judges:
         errors = errors + judge.errors()
-        kept += [judge] if numbers and n_se > 0 else []  # else its rows may go
-    if numbers:
-        return _best_for_numbers(errors, kept, n_se)
+        by_rows = isinstance(whole.target, Numbers) or bool(judge.path.tree.costs)
+        kept += [judge] if by_rows and n_se > 0 else []  # else its rows may go
+    if by_rows:
+        return _best_by_rows(errors, kept, n_se)
     lowest, total = float(errors.min()), whole.total_weight
     # Whole numbers are multiplied first and squares are compared: this way nothing is rounded
     # where a tree lies exactly on the limit, and the size of the unit does not matter.
@@ -343,7 +346,7 @@ def best_step(judges: Iterable[Judge], whole: Problem, n_se: float) -> int:
     return int(np.flatnonzero((errors - lowest) ** 2 <= allowed)[-1])
 
 
-def _best_for_numbers(errors: FloatArray, judges: Sequence[Judge], n_se: float) -> int:
+def _best_by_rows(errors: FloatArray, judges: Sequence[Judge], n_se: float) -> int:
     """The standard error is that of the difference to the best step, row by row."""
     allowed = float(errors.min()) + Numbers.rounding * float(errors.max())
     best = int(np.flatnonzero(errors <= allowed)[-1])

@@ -4,6 +4,10 @@ Nothing is held out. A leaf with `n` rows, `e` of them of other classes, is expe
 rows more often than on these: as often as the upper confidence limit of a binomial rate says, of
 which `e` in `n` were seen. A split stays only if the limits of its leaves, added up, promise fewer
 errors than the node alone. A smaller confidence factor is more pessimistic and cuts more.
+
+In a tree with costs the errors that were seen cost what they cost, and those that are expected
+beside them what a mistake costs on average if that class is said, the others having their shares
+at the root. All is divided by the mean of these averages, so that a tenth of an error stays one.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from scipy.special import betaincinv, ndtri
 
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.criteria import Criterion
+from obliqua.data.costs import classes_said, cost_of
 from obliqua.data.problem import Problem
 from obliqua.engine.search import function_scores
 from obliqua.prune.reduced_error import cut_upwards
@@ -213,11 +218,29 @@ def prune_pessimistic(
     def expected(stats: FloatArray) -> FloatArray:
         scaled = np.ldexp(stats, shift) * as_rows
         n = scaled.sum(axis=-1)
-        return _estimate(n, n - scaled.max(axis=-1), confidence_factor, bound)
+        if not tree.costs:
+            return _estimate(n, n - scaled.max(axis=-1), confidence_factor, bound)
+        said = classes_said(stats, tree.costs)
+        e = cost_of(scaled, said, ())
+        more = _estimate(n, e, confidence_factor, bound) - e
+        return (cost_of(scaled, said, tree.costs) + more * usual[said]) / usual.mean()
+
+    usual = _usual_costs(tree)
 
     if problem is None or not subtree_raising:
         return cut_upwards(tree, expected(tree.stats), prune_root, SLACK)
     return raised(tree, problem, expected, SLACK, prune_root, criterion)
+
+
+def _usual_costs(tree: Tree) -> FloatArray:
+    """Return what a mistake costs if a class is said, by the shares of the others at the root."""
+    if not tree.costs:
+        return np.ones(tree.n_stats)
+    share, matrix = tree.proportion[0], np.array(tree.costs)
+    others = 1.0 - np.eye(tree.n_stats)
+    weight = np.maximum(share, np.finfo(float).tiny)[:, None] * others
+    usual = (weight * matrix).sum(axis=0) / np.maximum(weight.sum(axis=0), np.finfo(float).tiny)
+    return np.asarray(usual if usual.any() else np.ones(tree.n_stats))
 
 
 def _check_rows(tree: Tree, problem: Problem) -> None:

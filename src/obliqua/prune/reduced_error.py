@@ -11,13 +11,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from obliqua._typing import FloatArray, Int64Array
+from obliqua.data.costs import cost_of
 from obliqua.data.number_targets import Medians, with_loss
 from obliqua.data.problem import Problem
+from obliqua.data.target import TASKS, Numbers
 from obliqua.engine.linear_leaves import line_errors
 from obliqua.tree.surgery import collapse
 from obliqua.tree.tree import Tree
 
 __all__ = ["choose_tree", "prune_reduced_error"]
+
+
+def rounding_of(tree: Tree) -> float:
+    """Return by which share of the root's errors may differ that are equal."""
+    return Numbers.rounding if tree.costs else TASKS[tree.task].rounding
 
 
 def add_upwards(tree: Tree, at_leaves: Int64Array) -> Int64Array:
@@ -80,14 +87,24 @@ def choose_tree(trees: Sequence[Tree], problem: Problem) -> tuple[int, FloatArra
         The place of the tree: of those with the least weight of rows in the wrong class, that
         with the fewest leaves, of these the first.
     errors : ndarray of shape (n_trees,)
-        The share of the weight that each tree puts into a wrong class.
+        The share of the weight that each tree puts into a wrong class; of trees with costs, what
+        a row costs on average.
     """
-    right = [tree.leaf_label.take(tree.apply(problem.Z)) == problem.y for tree in trees]
     # Weights are whole numbers whose sum a float64 holds, so equal errors are equal.
     total = np.bincount([0] * problem.n_rows, weights=problem.weights)[0]
-    wrong = [total - np.bincount(kept, weights=problem.weights, minlength=2)[1] for kept in right]
-    number = min(range(len(trees)), key=lambda k: (wrong[k], trees[k].n_leaves, k))
-    return number, np.array(wrong, dtype=np.float64) / total
+    wrong = np.array([_cost_of_rows(tree, problem) for tree in trees])
+    slack = max(map(rounding_of, trees)) * wrong.max()
+    best = np.flatnonzero(wrong <= wrong.min() + slack).tolist()
+    return min(best, key=lambda k: (trees[k].n_leaves, k)), wrong / total
+
+
+def _cost_of_rows(tree: Tree, problem: Problem) -> float:
+    """Return what rows cost with a tree, in grid units."""
+    said = tree.leaf_label.take(tree.apply(problem.Z))
+    n = tree.n_stats
+    pairs = np.bincount(problem.y * n + said, weights=problem.weights, minlength=n * n)
+    wrong = pairs.reshape(n, n)
+    return float(cost_of(wrong.T, np.arange(n), tree.costs).sum())
 
 
 def prune_reduced_error(tree: Tree, problem: Problem, prune_root: bool = False) -> Tree:
@@ -111,4 +128,4 @@ def prune_reduced_error(tree: Tree, problem: Problem, prune_root: bool = False) 
     if problem.n_rows == 0:
         return tree
     errors = node_errors(tree, problem)
-    return cut_upwards(tree, errors, prune_root, problem.target.rounding * float(errors[0]))
+    return cut_upwards(tree, errors, prune_root, rounding_of(tree) * float(errors[0]))

@@ -86,6 +86,10 @@ def graft(tree: Tree, node: int, scion: Tree) -> Tree:
             "Only trees whose stats tell the same can be joined; one has the loss "
             f"{tree.loss!r}, the other {scion.loss!r}."
         )
+    if tree.costs != scion.costs:
+        raise TreeError(
+            "Only trees in which mistakes cost the same can be joined. Give both the same costs."
+        )
     for what, ours, theirs in (
         ("features", tree.n_features, scion.n_features),
         ("stats", tree.n_stats, scion.n_stats),
@@ -129,6 +133,7 @@ def _side_by_side(tree: Tree, scion: Tree) -> dict[str, Any]:
     joined: dict[str, Any] = {
         "n_features": tree.n_features,
         "loss": tree.loss,
+        "costs": tree.costs,
         "origin_labels": labels,
         "task": tree.task,
     }

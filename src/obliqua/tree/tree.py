@@ -17,6 +17,7 @@ from scipy import sparse
 
 from obliqua._core.base.walk import Walker, line_values
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array
+from obliqua.data.costs import Costs, classes_said
 from obliqua.data.target import TASKS, Classes, Numbers
 from obliqua.errors import TreeError
 from obliqua.tree.layout import (
@@ -164,6 +165,10 @@ class Tree:
     loss : {"squared_error", "absolute_error"}, default="squared_error"
         What the stats of a tree of numbers tell: means and squared distances from them, or
         medians and distances.
+    costs : tuple of tuples of float, default=()
+        What mistakes cost in a tree of classes: ``costs[i][j]`` is the cost of saying class j of
+        a row of class i. A leaf says the class that costs least. Without any each mistake costs
+        1, and a leaf says its heaviest class.
     """
 
     n_features: int
@@ -199,6 +204,7 @@ class Tree:
     leaf_spread: FloatArray = None  # type: ignore[assignment]
     leaf_gain: FloatArray = None  # type: ignore[assignment]
     loss: str = "squared_error"
+    costs: Costs = ()
 
     def __post_init__(self) -> None:
         state = self.__dict__  # frozen: fields are set here and nowhere else
@@ -214,6 +220,7 @@ class Tree:
             state[name] = array
         state["n_features"] = int(self.n_features)
         state["origin_labels"] = tuple(str(label) for label in self.origin_labels)
+        state["costs"] = tuple(tuple(float(cost) for cost in row) for row in self.costs)
 
     # --- walking -------------------------------------------------------------------------
 
@@ -378,7 +385,7 @@ class Tree:
         validate(self)
 
     def to_arrays(self) -> dict[str, Any]:
-        """Return all fields by name: arrays, `n_features`, `origin_labels`, `task`, `loss`.
+        """Return all fields by name: arrays, `n_features`, `origin_labels`, `task`, ...
 
         Returns
         -------
@@ -395,7 +402,7 @@ class Tree:
         ----------
         arrays : mapping
             All fields by name, as `to_arrays` returns them; `origin_labels`, `spread`, `task`,
-            `loss`, `missing_side` and those of linear leaves may be absent.
+            `loss`, `costs`, `missing_side` and those of linear leaves may be absent.
 
         Raises
         ------
@@ -403,7 +410,7 @@ class Tree:
             If an array is missing or unknown, or if the arrays do not make a tree.
         """
         names = {field.name for field in fields(cls)}
-        optional = {"origin_labels", "spread", "task", "loss", "missing_side", *NO_LINES}
+        optional = {"origin_labels", "spread", "task", "loss", "costs", "missing_side", *NO_LINES}
         missing = sorted(names - set(arrays) - optional)
         unknown = sorted(set(arrays) - names)
         if missing or unknown:
@@ -430,6 +437,7 @@ class Tree:
         return (
             self.task == other.task
             and self.loss == other.loss
+            and self.costs == other.costs
             and self.n_features == other.n_features
             and self.origin_labels == other.origin_labels
             and all(_same_bits(getattr(self, name), getattr(other, name)) for name in ARRAYS)
@@ -643,9 +651,12 @@ class Tree:
 
     @cached_property
     def leaf_label(self) -> Int64Array:
-        """The class with the largest sum at each node, inner ones too; the first at ties."""
+        """What each node says, inner ones too: the heaviest class, or the one that costs least.
+
+        At ties it is the first of them.
+        """
         self._require_task(Classes.task, "leaf_label", "mean")
-        return _constant(self.stats.argmax(axis=1).astype(np.int64, copy=False))
+        return _constant(classes_said(self.stats, self.costs))
 
     @cached_property
     def proportion(self) -> FloatArray:

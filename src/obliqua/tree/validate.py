@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray
+from obliqua.data.costs import MAX_COST, flaw_of
 from obliqua.data.target import LOSSES, TASKS, Numbers
 from obliqua.errors import TreeError
 from obliqua.tree.layout import (
@@ -103,6 +104,8 @@ def _check_task(tree: Tree) -> None:
             f"Only a tree of numbers whose leaves say constants has the loss {tree.loss!r}; this "
             f"is one of {tree.task}{' with linear functions' if tree.has_lines else ''}."
         )
+    if tree.costs:
+        _check_costs(tree)
     if tree.task != Numbers.task:
         return
     if tree.n_stats < 3:
@@ -114,6 +117,23 @@ def _check_task(tree: Tree) -> None:
         node = _first(values < 0)
         if node is not None:
             raise TreeError(f"Node {node} has the {what} {values[node]:g}; it cannot be below 0.")
+
+
+def _check_costs(tree: Tree) -> None:
+    """There is a cost for each pair of classes, and none for what is right."""
+    if tree.task == Numbers.task:
+        raise TreeError("Only a tree of classes has costs of mistakes; this is one of regression.")
+    if {len(tree.costs), *map(len, tree.costs)} != {tree.n_stats}:
+        raise TreeError(
+            f"The costs of a tree of {tree.n_stats} classes are as many rows of as many numbers; "
+            f"got rows of {[len(row) for row in tree.costs]}."
+        )
+    place = flaw_of(np.array(tree.costs))
+    if place is not None:
+        raise TreeError(
+            f"The costs of a tree are numbers from 0 to {MAX_COST:g}, and 0 on the diagonal; got "
+            f"{tree.costs[place[0]][place[1]]} in row {place[0]}, column {place[1]}."
+        )
 
 
 def _check_pointers(tree: Tree) -> None:
