@@ -13,7 +13,7 @@ from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
     ExtraTreesClassifier,
-    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     RandomForestClassifier,
     VotingClassifier,
 )
@@ -371,7 +371,7 @@ def test_max_samples_is_the_size_of_the_samples(Estimator: Any) -> None:
     [
         (C45Classifier, "the class C45Classifier itself"),
         (LogisticRegression(), "LogisticRegression"),
-        (GradientBoostingClassifier(), "regression trees"),
+        (GradientBoostingRegressor(), "GradientBoostingRegressor"),
         (make_pipeline(StandardScaler(), C45Classifier()), "in front of this estimator"),
         (GridSearchCV(C45Classifier(), {}), "GridSearchCV"),
         (OrthogonalTreesClassifier(), "OrthogonalTreesClassifier"),

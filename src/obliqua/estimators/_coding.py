@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from obliqua._typing import FloatArray
-from obliqua.estimators._ensembles import SHARES, VOTES
+from obliqua.estimators._ensembles import SHARES, SUMS, VOTES
 from obliqua.tree.tree import Tree
 
 #: Numbers that stand for the two classes, by name.
@@ -24,7 +25,7 @@ class Coding:
     Parameters
     ----------
     name : str
-        One of `CODINGS`.
+        One of `CODINGS`, or `SUMS`: trees that say numbers, of which the softmax is taken.
     """
 
     name: str
@@ -39,6 +40,8 @@ class Coding:
 
     def values(self, tree: Tree) -> FloatArray:
         """Return what the function of a tree is at each node."""
+        if self.name == SUMS:
+            return tree.mean
         if self.name in LABELS:
             return np.array(LABELS[self.name])[tree.leaf_label][:, None]
         return np.eye(tree.n_stats)[tree.leaf_label] if self.name == VOTES else tree.proportion
@@ -50,6 +53,10 @@ class Coding:
             share = (values[..., :1] - low) / (high - low)
             values = np.concatenate([1.0 - share, share], axis=-1)
         return np.round(values, DECIMALS)
+
+    def shares(self, scores: FloatArray) -> FloatArray:
+        """Return the shares of the classes that scores stand for."""
+        return np.asarray(softmax(scores, axis=-1)) if self.name == SUMS else shares_of(scores)
 
     def values_in(self, scores: FloatArray) -> FloatArray:
         """Return what `scores` was given."""

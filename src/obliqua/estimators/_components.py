@@ -10,7 +10,7 @@ from obliqua._core.base.linalg import product
 from obliqua._sklearn_compat import validate_parameter_constraints
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.estimators._coding import CODINGS, Coding
-from obliqua.estimators._ensembles import Ensemble
+from obliqua.estimators._ensembles import SUMS, Ensemble
 from obliqua.estimators._spectral import Functions, SpectralClassifier
 from obliqua.spectrum.building import Rebuilt, rebuild
 from obliqua.spectrum.domain import Domain
@@ -45,7 +45,7 @@ class FoundComponents(SpectralClassifier):
         """Check what a file has said of a fit."""
         n_trees, coding = len(self.model_.trees), Coding(self._told["coding"])
         coding.check(self.model_.classes)
-        if coding.name not in CODINGS or self.domain_.n_features != self.n_features_in_:
+        if coding.name not in (*CODINGS, SUMS) or self.domain_.n_features != self.n_features_in_:
             raise ValueError("the coding or the domain of the functions makes no sense")
         n_outputs = coding.values(self.model_.trees[0]).shape[1]
         per_component = [self.eigenvalues_, self.explained_energy_, self.component_weights_]

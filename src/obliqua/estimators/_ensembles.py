@@ -11,7 +11,15 @@ from obliqua._typing import Int64Array
 from obliqua.data.threads import thread_count
 from obliqua.estimators._fitted import TreesClassifier
 from obliqua.estimators.base import BaseTreeClassifier
-from obliqua.spectrum.ensembles import SHARES, VOTES, Ensemble, members_of, put_together
+from obliqua.spectrum.ensembles import (
+    SHARES,
+    SUMS,
+    VOTES,
+    Ensemble,
+    members_added_up,
+    members_of,
+    put_together,
+)
 from obliqua.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -19,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SHARES",
+    "SUMS",
     "VOTES",
     "Ensemble",
     "grown_members",
@@ -97,6 +106,9 @@ def read_ensemble(fitted: Any) -> Ensemble:
         raise TypeError(refusal(fitted))
     if is_ensemble(fitted):
         check_is_fitted(fitted)
+        added = members_added_up(fitted)
+        if added is not None:
+            return added
     if not hasattr(fitted, "estimators_"):
         if hasattr(getattr(fitted, "tree_", None), "children_left"):
             return put_together([fitted], fitted, np.ones(1), SHARES, encoded=False)
@@ -114,13 +126,18 @@ def is_ensemble(given: Any) -> bool:
         AdaBoostClassifier,
         BaggingClassifier,
         ExtraTreesClassifier,
+        GradientBoostingClassifier,
+        HistGradientBoostingClassifier,
         RandomForestClassifier,
+        StackingClassifier,
         VotingClassifier,
     )
     from sklearn.tree import DecisionTreeClassifier
 
     known = (AdaBoostClassifier, BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier)
-    return isinstance(given, (*known, VotingClassifier, DecisionTreeClassifier, TreesClassifier))
+    boosted = (GradientBoostingClassifier, HistGradientBoostingClassifier)
+    others = (VotingClassifier, StackingClassifier, DecisionTreeClassifier, TreesClassifier)
+    return isinstance(given, (*known, *boosted, *others))
 
 
 def _of_ours(fitted: TreesClassifier) -> Ensemble:
@@ -155,10 +172,9 @@ def refusal(given: Any) -> str:
         do = "Give the one inside, its best_estimator_, with prefit=True."
     elif hasattr(given, "steps"):
         do = "Put other steps in front of this estimator, in a pipeline of its own."
-    elif type(given).__name__.endswith("GradientBoostingClassifier"):
-        do = "Its trees are regression trees, which predict no classes."
     return (
         "estimator must be a tree classifier of obliqua, scikit-learn's DecisionTreeClassifier, a "
-        "forest, BaggingClassifier, AdaBoostClassifier or VotingClassifier of such trees, or "
-        f"None; got {got}. {do}"
+        "forest, BaggingClassifier, AdaBoostClassifier, VotingClassifier or StackingClassifier of "
+        "such trees, GradientBoostingClassifier, HistGradientBoostingClassifier, or None; got "
+        f"{got}. {do}"
     )

@@ -19,6 +19,7 @@ from obliqua.data.table import encoded_rows
 from obliqua.errors import SpectrumTooLarge
 from obliqua.estimators._coding import CODINGS, Coding
 from obliqua.estimators._ensembles import (
+    SUMS,
     VOTES,
     Ensemble,
     grown_members,
@@ -63,8 +64,10 @@ SPECTRAL_PARAMETERS: dict[str, tuple[str, str]] = {
 The ensemble. A tree classifier of obliqua whose splits ask about one feature each is bagged:
 `n_estimators` of its trees are grown, each from a bootstrap sample; `None` stands for
 `C45Classifier()`. `RepeatedTreesClassifier`, and scikit-learn's forests, `BaggingClassifier`,
-`AdaBoostClassifier` and `VotingClassifier` of trees of either library are cloned and fitted; so is
-its `DecisionTreeClassifier`, which is one tree and not bagged.""",
+`AdaBoostClassifier`, `VotingClassifier` and `StackingClassifier` of trees of either library are
+cloned and fitted; so are its `GradientBoostingClassifier`, `HistGradientBoostingClassifier` of
+numeric columns, and `DecisionTreeClassifier`, which is one tree and not bagged. Stacked trees must
+be weighed by a `LogisticRegression` of their shares.""",
     ),
     "n_estimators": ("int", "The number of trees that are bagged."),
     "max_samples": (
@@ -87,7 +90,7 @@ What the function of a tree is. 'votes': a 1 for its class and a 0 for the other
 numbers as there are classes (ours). 'shares': the shares of the classes in its leaf. 'auto': what
 the ensemble adds up itself, which is votes for bagged trees and for boosting, and shares for
 forests and for scikit-learn's bagging. The others are for two classes, as published: one number,
-that of the tree's class.""",
+that of the tree's class. Gradient boosting and stacked trees have their own numbers: 'auto'.""",
     ),
     "domain": (
         "{'thresholds', 'discrete'} or Domain",
@@ -374,6 +377,11 @@ class SpectralClassifier(TreesClassifier):
                 )
 
     def _coding_of(self, ensemble: Ensemble) -> Coding:
+        if ensemble.values == SUMS and self.coding != "auto":
+            raise ValueError(
+                "The trees of gradient boosting and of stacking have numbers to add up, no votes "
+                f"or shares: coding must be 'auto'; got {self.coding!r}."
+            )
         coding = Coding(ensemble.values if self.coding == "auto" else self.coding)
         coding.check(ensemble.classes)
         return coding

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from obliqua._sklearn_compat import StrOptions, fit_context
 from obliqua._typing import FloatArray
 from obliqua.estimators._docs import document
+from obliqua.estimators._ensembles import SUMS
 from obliqua.estimators._spectral import (
     SPECTRAL_CONSTRAINTS,
     SPECTRAL_PARAMETERS,
@@ -174,8 +175,11 @@ class AggregatedTreeClassifier(SpectralClassifier):
         whole = functions.sum(ensemble.weights)
 
         def weights(mean: FloatArray) -> FloatArray:
+            scores = coding.scores(mean)
+            if coding.name == SUMS:
+                return coding.shares(scores)
             # A spectrum that was cut short may say less than nothing of a class.
-            return np.maximum(coding.scores(mean), 0.0)
+            return np.maximum(scores, 0.0)
 
         built = rebuild(
             whole,

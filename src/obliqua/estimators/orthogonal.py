@@ -11,10 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from obliqua._core.base.linalg import product
 from obliqua._sklearn_compat import Interval, RealNotInt, StrOptions, fit_context
 from obliqua._typing import AnyArray, FloatArray, Rows
-from obliqua.estimators._coding import shares_of
 from obliqua.estimators._components import TOLD, FoundComponents
 from obliqua.estimators._docs import document
-from obliqua.estimators._ensembles import VOTES
+from obliqua.estimators._ensembles import SHARES, SUMS, VOTES
 from obliqua.estimators._spectral import SPECTRAL_CONSTRAINTS, SPECTRAL_PARAMETERS, Functions
 from obliqua.estimators.base import SeedLike
 from obliqua.spectrum.domain import Domain
@@ -32,7 +31,9 @@ from obliqua.tree.tree import Tree
         ),
         "ensemble_weights_": (
             "ndarray of shape (n_trees,)",
-            "What each tree of the ensemble counts; they add up to 1.",
+            """\
+What each tree of the ensemble counts; they add up to 1. All are 1 for gradient boosting and
+stacked trees, whose own numbers say what they count.""",
         ),
         "components_": (
             "ndarray of shape (n_components, n_trees)",
@@ -248,7 +249,7 @@ class OrthogonalTreesClassifier(FoundComponents):
         told |= {"coding": coding.name, "domain": domain.to_dict()}
         told = {k: v.item() if isinstance(v, np.generic) else v for k, v in told.items()}
         counts = found.weights if self.combine == "weighted" else np.ones(len(found))
-        combine = "vote" if ensemble.values == VOTES else "mean"
+        combine = {VOTES: "vote", SHARES: "mean", SUMS: "sum"}[ensemble.values]
         done = copy(self)  # an error on the way leaves an earlier fit untouched
         done._hold(Model(ensemble.trees, combine, ensemble.encoding, ensemble.classes), names)
         done._takes_odd = self._takes_odd_of(self._given())
@@ -295,10 +296,11 @@ class OrthogonalTreesClassifier(FoundComponents):
         ndarray of shape (n_samples, n_classes)
             The sums over the components, in the order of `classes_`, as shares: negative ones are
             0, and they add up to 1. With all components, what the ensemble adds up; AdaBoost makes
-            other shares of that.
+            other shares of that. Of gradient boosting and of stacked trees, the softmax of the
+            sums, as the ensemble does it.
         """
         check_is_fitted(self)
-        return shares_of(self._scores(self._check_rows(X)))
+        return self._coding.shares(self._scores(self._check_rows(X)))
 
     def component_values(self, X: Any) -> FloatArray:
         """Return the values of the components at rows.

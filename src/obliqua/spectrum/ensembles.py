@@ -11,6 +11,7 @@ import numpy as np
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.data.encoding import Column, Encoding
 from obliqua.data.table import columns_by_name, encoded_rows
+from obliqua.data.target import Numbers
 from obliqua.spectrum import _checks
 from obliqua.tree.from_sklearn import (
     BEYOND,
@@ -29,7 +30,7 @@ __all__ = ["TreeSum", "tree_sum_of"]
 #: The most numbers that are held at a time for the rows of a table.
 BLOCK = 2**22
 
-VOTES, SHARES = "votes", "shares"
+VOTES, SHARES, SUMS = "votes", "shares", "sums"
 
 _VALUES = ("auto", VOTES, SHARES)
 
@@ -499,8 +500,8 @@ class Ensemble:
     """The trees of a classifier, over the same columns and classes."""
 
     trees: tuple[Tree, ...]
-    weights: FloatArray  # what each tree counts; they add up to 1
-    values: str  # VOTES or SHARES: whether a tree says one class, or the shares of all
+    weights: FloatArray  # what each tree counts; they add up to 1, or each is 1 for SUMS
+    values: str  # VOTES, SHARES or SUMS: a class, the shares of all, or a number to add for each
     encoding: Encoding
     classes: AnyArray
 
@@ -527,6 +528,91 @@ def members_of(fitted: Any) -> tuple[list[Any], FloatArray, str, bool] | None:
     if isinstance(fitted, BaggingClassifier | RandomForestClassifier | ExtraTreesClassifier):
         return members, equal, SHARES, True
     return None
+
+
+def members_added_up(fitted: Any) -> Ensemble | None:
+    """Read a classifier that adds up numbers of trees and takes the softmax; None if it is none.
+
+    Of two classes the second has the numbers, and the first has 0.
+    """
+    from sklearn.ensemble import (
+        GradientBoostingClassifier,
+        HistGradientBoostingClassifier,
+        StackingClassifier,
+    )
+
+    if isinstance(fitted, StackingClassifier):
+        return _of_stacking(fitted)
+    if not isinstance(fitted, GradientBoostingClassifier | HistGradientBoostingClassifier):
+        return None
+    found = tree_sum_of(fitted)
+    if found.start is None:
+        raise TypeError(
+            f"This {type(fitted).__name__} starts from a model of its own, which is no tree and "
+            "no constant. Leave init out."
+        )
+    if not found.encoding.numeric:
+        raise TypeError(
+            f"This {type(fitted).__name__} has categories, and puts their columns in an order of "
+            "its own. Give it numbers only, or take a tree of obliqua, which is bagged."
+        )
+    # The exponential loss has half the logarithm of the odds.
+    times = 2.0 if fitted.loss == "exponential" else 1.0
+    tables = [times * value for value in found.values]
+    return _added_up(found.trees, tables, times * found.start, found.encoding, fitted.classes_)
+
+
+def _of_stacking(fitted: Any) -> Ensemble:
+    """Read trees whose shares a logistic regression weighs."""
+    from sklearn.linear_model import LogisticRegression
+
+    final = fitted.final_estimator_
+    plain = {"predict_proba"} == set(fitted.stack_method_) and not fitted.passthrough
+    if not isinstance(final, LogisticRegression) or not plain:
+        raise TypeError(
+            "Stacked trees are a weighted sum if a LogisticRegression weighs their shares: give "
+            "final_estimator=LogisticRegression(), stack_method='predict_proba' and "
+            f"passthrough=False. Got {type(final).__name__}, {fitted.stack_method_} and "
+            f"passthrough={fitted.passthrough}."
+        )
+    members = list(fitted.estimators_)
+    encoded = fitted.cv != "prefit"
+    found = put_together(members, fitted, np.ones(len(members)), SHARES, encoded)
+    n_classes, n_trees = len(found.classes), len(members)
+    # Of two classes the regression sees the share of the second only.
+    width = 1 if n_classes == 2 else n_classes
+    coef = np.asarray(final.coef_, dtype=np.float64)
+    if coef.shape != (width, n_trees * width):
+        raise TypeError(
+            f"Each tree must know all {n_classes} classes; the regression has weights of shape "
+            f"{coef.shape} for {n_trees} trees."
+        )
+    parts = coef.reshape(width, n_trees, width)
+    tables = [
+        np.einsum("nk,ck->nc", tree.proportion[:, -width:], parts[:, number])
+        for number, tree in enumerate(found.trees)
+    ]
+    start = np.asarray(final.intercept_, dtype=np.float64)
+    return _added_up(found.trees, tables, start, found.encoding, found.classes)
+
+
+def _added_up(
+    trees: Sequence[Tree],
+    tables: Sequence[FloatArray],
+    start: FloatArray,
+    encoding: Encoding,
+    classes: AnyArray,
+) -> Ensemble:
+    """Make trees that say a number for each class, whose sum is that of tables and a start."""
+    said = []
+    for tree, table in zip(trees, tables, strict=True):
+        # Each has its part of what the sum starts from, so that the trees are all there is.
+        value = table + start / len(tables)
+        value = np.column_stack([np.zeros(len(value)), value]) if value.shape[1] == 1 else value
+        weight = tree.weighted_n_node_samples
+        stats = np.column_stack([weight, value, np.zeros(len(value))])
+        said.append(replace(tree, task=Numbers.task, stats=stats, costs=()))
+    return Ensemble(tuple(said), np.ones(len(said)), SUMS, encoding, np.asarray(classes))
 
 
 def put_together(
