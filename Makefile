@@ -98,7 +98,6 @@ reproduce: $(VENV)/.package $(VENV)/.group-cli ## make the papers' tables again,
 experiments: $(VENV)/.package $(VENV)/.group-cli ## longer runs that the page on the papers names, into results/experiments
 	@$(RUN) -m obliqua reproduce hhcart-table-7 --sets Income --methods A,A+squares,A+units,A+units+squares --repeats 100 $(LONGER)
 	@$(RUN) -m obliqua reproduce 2c-etct-table-2 --sets d11 --methods 2C-ETCT --repeats 100 $(LONGER)
-	@$(RUN) -m obliqua reproduce etct-clusters $(LONGER)
 
 reproduction: $(VENV)/.package ## write docs/reproduction.md and docs/claims.md; ARGS="--keep results" takes new logs first
 	@$(RUN) -m reproduction.page $(ARGS)

@@ -36,7 +36,7 @@ class Choice(NamedTuple):
     effect: str
 
 
-_CLUSTERS = "experiment etct-clusters; *-d11; 2C-ETCT; accuracy; ours"
+_CLUSTERS = "etct-clusters; *-d11; 2C-ETCT; accuracy; ours"
 _BEFORE = "earlier hhcart-table-7; {}; leaves; ours"
 
 #: All that are known.

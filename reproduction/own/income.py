@@ -3,7 +3,7 @@
 The ten trees of table 7 differ by the tenth of the rows that prunes them, and so much that ten say
 little. The log is made by ``obliqua reproduce hhcart-table-7 --sets Income --methods
 A,A+squares,A+units,A+units+squares --repeats 100`` (`make experiments`). ``python -m
-reproduction.page`` writes from it the table that the guide shows; nothing in that is typed by hand.
+reproduction.page`` writes from it the table that the guide shows; nothing in it is typed.
 """
 
 from __future__ import annotations
@@ -59,4 +59,3 @@ def table() -> str:
     named = "; ".join(f"*{name}*: {titles[name]}" for name in METHODS)
     last = "z: from the paper's mean to ours, in standard errors of the difference."
     return "\n".join([*lines, "", f"{named}. {last}", ""])
-

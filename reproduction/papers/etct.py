@@ -279,7 +279,7 @@ READINGS = (
         "section 7.2",
         "clusters, without their distances and widths",
         "Both readings of what the distance is measured from, and other distances, are in the "
-        "table etct-clusters. With them naive Bayes has {experiment etct-clusters; *-d5; Bayes; "
+        "table etct-clusters. With them naive Bayes has {etct-clusters; *-d5; Bayes; "
         "accuracy; ours} % with the fewest features, where the paper has {2c-etct-table-2; d5; "
         "Bayes; accuracy; paper}.",
     ),
