@@ -17,6 +17,7 @@ from obliqua._core.base.types cimport i64
 cdef extern from "loops.h" nogil:
     bint ob_factorise(double* matrix, i64 n)
     void ob_solve_lower(const double* factor, i64 n, double* vector)
+    void ob_solve_upper(const double* factor, i64 n, double* vector)
     void ob_add_multiple(double* v, const double* z, double d, i64 n)
 
 cdef enum:
@@ -510,13 +511,7 @@ cdef void solve_lower(const double* factor, i64 n, double* vector) noexcept nogi
 
 cdef void solve_upper(const double* factor, i64 n, double* vector) noexcept nogil:
     """Replaces a vector b by the solution of L' x = b."""
-    cdef i64 i, k
-    cdef double s
-    for i in range(n - 1, -1, -1):
-        s = vector[i]
-        for k in range(i + 1, n):
-            s -= factor[k * n + i] * vector[k]
-        vector[i] = s / factor[i * n + i]
+    ob_solve_upper(factor, n, vector)
 
 
 cdef void solve(const double* factor, i64 n, double* vector) noexcept nogil:

@@ -73,6 +73,16 @@ OB_VERSIONS static void ob_solve_lower(const double *factor, int64_t n, double *
     }
 }
 
+/* The same for L' x = b. */
+static void ob_solve_upper(const double *factor, int64_t n, double *vector) {
+    for (int64_t i = n - 1; i >= 0; i--) {
+        double s = vector[i];
+        for (int64_t k = i + 1; k < n; k++)
+            s -= factor[k * n + i] * vector[k];
+        vector[i] = s / factor[i * n + i];
+    }
+}
+
 /* Smallest and largest of some numbers: low and high hold a start. */
 OB_VERSIONS static void ob_range(const double *z, int64_t n, double *low, double *high) {
     double lo[OB_LANES], hi[OB_LANES];

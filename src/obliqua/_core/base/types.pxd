@@ -8,6 +8,9 @@ ctypedef uint8_t u8
 ctypedef uint32_t u32
 ctypedef uint64_t u64
 
+cdef extern from "scalars.h" nogil:
+    double midpoint "ob_midpoint"(double below, double above)
+
 ctypedef fused real:
     float
     double
@@ -58,19 +61,6 @@ cdef struct Cut:
     int missing              # a MissingRows, where a search knows of them
     double below             # the two neighbouring values that the cut separates
     double above
-
-
-cdef inline double midpoint(double below, double above) noexcept nogil:
-    """The threshold between two neighbours; never equal to the upper one."""
-    cdef double gap = above - below
-    cdef double middle
-    if gap - gap == 0.0:
-        middle = below + gap / 2
-    else:                    # the difference overflows
-        middle = below / 2 + above / 2
-    if middle < above and middle >= below:
-        return middle
-    return below
 
 
 cdef inline bint earlier(i64 direction, i64 rows_left, const Cut* best) noexcept nogil:

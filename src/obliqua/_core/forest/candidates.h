@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "loops.h"
+#include "scalars.h"
 
 #define OB_GRID 1073741824.0   /* steps along a direction */
 #define OB_FEW_KEYS 24         /* sorted by insertion */
@@ -30,7 +31,6 @@
 #define OB_DROPPED 1e-6        /* a coefficient that moves rows less, beside the largest, is 0 */
 /* Above the places of all values and levels, which begin at 1. */
 #define OB_MISSING_KEY(f) ((uint32_t) ((f)->n + (f)->level_ptr[(f)->p]) + 1)
-#define OB_SUBNODE 0x9E3779B97F4A7C15ULL
 
 enum { OB_GINI, OB_ENTROPY, OB_SQUARES };                /* criteria */
 enum { OB_NO_CUT, OB_COLUMN, OB_DIRECTION };             /* what is cut */
@@ -145,29 +145,11 @@ typedef struct {
     void *asked;
 } ob_grower;
 
-/* --- random numbers: as in rng.pxd ---------------------------------------------------------- */
-
-static inline uint64_t ob_scramble(uint64_t x) {
-    x ^= x >> 30;
-    x *= 0xBF58476D1CE4E5B9ULL;
-    x ^= x >> 27;
-    x *= 0x94D049BB133111EBULL;
-    x ^= x >> 31;
-    return x;
-}
-
-static inline uint64_t ob_mix(uint64_t key, uint64_t value) {
-    return ob_scramble(key + OB_SUBNODE * (value + 1));
-}
-
-static inline uint64_t ob_child_key(uint64_t key, uint64_t side) {
-    return ob_mix(ob_scramble(key + OB_SUBNODE), side);
-}
+/* --- random numbers --------------------------------------------------------------------------- */
 
 /* A whole number from 0 to below - 1 (at most 2^32). */
 static inline int64_t ob_below(uint64_t *state, int64_t below) {
-    *state += OB_SUBNODE;
-    return (int64_t) (((ob_scramble(*state) >> 32) * (uint64_t) below) >> 32);
+    return (int64_t) (((ob_draw(state) >> 32) * (uint64_t) below) >> 32);
 }
 
 /* The next of the columns, of which `drawn` were drawn; they stand in front. */
@@ -516,29 +498,10 @@ static int ob_solve(double *S, double *b, int64_t k, double ridge) {
             b[a] = 0;
         }
     }
-    for (int64_t a = 0; a < k; a++) {
-        for (int64_t c = 0; c <= a; c++) {
-            double v = S[a * k + c];
-            for (int64_t e = 0; e < c; e++)
-                v -= S[a * k + e] * S[c * k + e];
-            if (c == a) {
-                if (!(v > 0))
-                    return 0;
-                S[a * k + a] = sqrt(v);
-            } else
-                S[a * k + c] = v / S[c * k + c];
-        }
-    }
-    for (int64_t a = 0; a < k; a++) {
-        for (int64_t c = 0; c < a; c++)
-            b[a] -= S[a * k + c] * b[c];
-        b[a] /= S[a * k + a];
-    }
-    for (int64_t a = k - 1; a >= 0; a--) {
-        for (int64_t c = a + 1; c < k; c++)
-            b[a] -= S[c * k + a] * b[c];
-        b[a] /= S[a * k + a];
-    }
+    if (!ob_factorise(S, k))
+        return 0;
+    ob_solve_lower(S, k, b);
+    ob_solve_upper(S, k, b);
     return 1;
 }
 

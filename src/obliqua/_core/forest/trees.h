@@ -63,12 +63,6 @@ static int ob_sum_node(ob_grower *g, int64_t begin, int64_t end) {
     return pure;
 }
 
-static double ob_midpoint(double below, double above) {
-    double gap = above - below, middle;
-    middle = gap - gap == 0.0 ? below + gap / 2 : below / 2 + above / 2;
-    return middle < above && middle >= below ? middle : below;
-}
-
 /* What a column has at a row: its value, the number of its level, or what stands in for it. */
 static inline double ob_value(const ob_forest *f, int64_t row, int64_t column) {
     int64_t at = f->source[row] * f->row_stride + column * f->col_stride;
