@@ -589,10 +589,13 @@ def test_large_nodes_against_the_twin() -> None:
 def test_levels_that_say_nothing_look_no_better_out_of_bag(Forest: Any) -> None:
     """Their numbers come from a tree's own rows: others would know what they are to be asked."""
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.integers(0, 50, (600, 6)).astype(str)).rename(columns=str)
-    forest = Forest(60, oob_score=True, random_state=0)
+    scores = []
+    for _ in range(4):  # of one table chance alone may be 0.06 off
+        frame = pd.DataFrame(rng.integers(0, 50, (600, 6)).astype(str)).rename(columns=str)
+        forest = Forest(60, oob_score=True, random_state=0)
+        scores.append(forest.fit(frame, rng.integers(0, 2, 600)).oob_score_)
     chance = 0.5 if Forest is ObliqueForestClassifier else 0.0
-    assert forest.fit(frame, rng.integers(0, 2, 600)).oob_score_ < chance + 0.06
+    assert np.mean(scores) < chance + 0.03
 
 
 @both

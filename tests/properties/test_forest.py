@@ -47,7 +47,7 @@ def table(rng: np.random.Generator, n: int) -> tuple[np.ndarray, list[int]]:
 
 def problem(seed: int, numbers: bool) -> tuple[Problem, np.random.Generator]:
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 60))
+    n = int(rng.integers(1, 60 if rng.random() < 0.7 else 400))  # cells along directions: many
     X, levels = table(rng, n)
     read = read_table(X, levels or None, None, True)
     weights = None
@@ -128,6 +128,7 @@ def some_direction(X: Any, y: Any, weights: Any, key: int) -> np.ndarray | None:
 @examples(400)
 @given(seeds, st.booleans(), st.sampled_from([None, some_direction]))
 @example(180597, True, None)  # as many levels as rows
+@example(4846, False, None)  # more levels than rows
 def test_a_tree_is_that_of_its_twin_bit_for_bit(
     seed: int, numbers: bool, ask: twin.Ask | None
 ) -> None:

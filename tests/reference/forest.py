@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,10 @@ from reference.search import midpoint
 
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
-GRID = 2.0**30  # steps along a direction
+GRID_BITS = 30  # steps along a direction
+CELLS_PER_ROW = 2  # sums of the values of a column that is not sorted
+LEAST_BITS, MOST_BITS = 5, 8  # cells along a direction
+GONE = 2**40  # the key of missing values that stand right
 NO_GAIN = 1e-12
 DROPPED = 1e-6
 SHRINK = 10.0
@@ -237,6 +241,75 @@ def signed(bits: int) -> float:
     return ((bits >> 11) * 2.0**-52 - 1.0) * 3.0**0.5
 
 
+class Sweep:
+    """A cut that moves from left to right along the rows of a node, and where it was best."""
+
+    def __init__(self, node: Grower) -> None:
+        self.node, self.rules = node, node.rules
+        self.wl, self.wr, self.rl = 0.0, node.weight, 0
+        self.left, self.right = [0.0] * len(node.sums), list(node.sums)
+        self.sl, self.sr = 0.0, total(s * s for s in node.sums)  # of squares
+        self.best: tuple[float, int, int] | None = None
+
+    def along_rows(self, keys: Sequence[int], places: Iterable[int], passed: int | None) -> None:
+        """Move along some of the node's rows, in the order of their keys."""
+        order = sorted(places, key=lambda i: keys[i])
+        for at, following in pairwise(order):
+            self.pass_row(self.node.here[at])
+            if keys[at] != keys[following] and keys[at] != passed:
+                self.consider(keys[at], keys[following])
+
+    def pass_row(self, row: Row) -> None:
+        if self.rules.n_classes:
+            self.sl += row.w * (2 * self.left[row.y] + row.w)
+            self.sr -= row.w * (2 * self.right[row.y] - row.w)
+            self.left[row.y] += row.w
+            self.right[row.y] -= row.w
+        else:
+            for o, mean in enumerate(self.node.mean):
+                self.left[o] += row.w * (row.values[o] - mean)
+        self.wl, self.wr, self.rl = self.wl + row.w, self.wr - row.w, self.rl + row.times
+
+    def pass_cell(self, rows: list[Row]) -> None:
+        """Add up the rows of the cell, and then that to the left."""
+        if self.rules.n_classes:
+            own = [total(row.w for row in rows if row.y == c) for c in range(len(self.left))]
+            self.left = [one + v for one, v in zip(self.left, own, strict=True)]
+            self.right = [one - v for one, v in zip(self.right, own, strict=True)]
+            self.sl, self.sr = total(s * s for s in self.left), total(s * s for s in self.right)
+            weight = total(own)
+        else:
+            for o, mean in enumerate(self.node.mean):
+                self.left[o] += total(row.w * (row.values[o] - mean) for row in rows)
+            weight = total(row.w for row in rows)
+        self.wl, self.wr = self.wl + weight, self.wr - weight
+        self.rl += sum(row.times for row in rows)
+
+    def consider(self, here: int, after: int) -> None:
+        """Take the cut between two keys if it is the best so far, and sides have rows enough."""
+        rules, node = self.rules, self.node
+        if min(self.rl, node.counted - self.rl) < rules.min_leaf:
+            return
+        if min(self.wl, self.wr) < rules.min_leaf_share * node.total:
+            return
+        goodness = self.goodness()
+        if self.best is None or goodness > self.best[0]:
+            self.best = goodness, here, after
+
+    def goodness(self) -> float:
+        wl, wr, found = self.wl, self.wr, 0.0
+        if self.rules.criterion == "gini":
+            return (self.sl * wr + self.sr * wl) / (wl * wr)
+        if self.rules.criterion == "entropy":
+            left_over = log_term(wl) + log_term(wr)
+            for one, other in zip(self.left, self.right, strict=True):
+                left_over -= log_term(one) + log_term(other)
+            return -left_over
+        for whole, left in zip(self.node.sums, self.left, strict=True):
+            found += left * left * wr + (whole - left) * (whole - left) * wl
+        return found / (wl * wr)
+
+
 class Grower:
     """Grows one tree from a sample."""
 
@@ -328,75 +401,51 @@ class Grower:
 
     # --- the best cut along some keys
 
-    def cut(self, keys: Sequence[int]) -> tuple[float, int, int] | None:
-        """What the best cut leaves over, and the keys on both sides of it."""
-        rules, order = self.rules, sorted(range(len(keys)), key=lambda i: keys[i])
-        least = rules.min_leaf_share * self.total
-        wl, wr, rl = 0.0, self.weight, 0
-        step = {"gini": self.gini, "entropy": self.entropy, "squared_error": self.squares}
-        left_over_after = step[rules.criterion]()
-        best = None
-        for i, at in enumerate(order[:-1]):
-            row = self.here[at]
-            wl, wr, rl = wl + row.w, wr - row.w, rl + row.times
-            goodness = left_over_after(row, wl, wr)
-            here, after = keys[at], keys[order[i + 1]]
-            if here == after or min(rl, self.counted - rl) < rules.min_leaf:
-                continue
-            if min(wl, wr) >= least and (best is None or goodness > best[0]):
-                best = goodness, here, after
-        if best is None:
-            return None
-        whole = {"gini": self.weight, "entropy": 0.0, "squared_error": self.impurity}
-        return whole[rules.criterion] - best[0], best[1], best[2]
+    def cut(self, keys: Sequence[int], passed: int | None = None) -> Sweep:
+        """Along rows one by one; not between `passed` and what follows it."""
+        sweep = Sweep(self)
+        sweep.along_rows(keys, range(len(keys)), passed)
+        return sweep
 
-    def gini(self) -> Callable[[Row, float, float], float]:
-        left, right = [0.0] * len(self.sums), list(self.sums)
-        squares = [0.0, total(s * s for s in self.sums)]
+    def cut_cells(self, keys: Sequence[int], passed: int | None = None) -> Sweep:
+        """The same along cells: the rows that share a key."""
+        sweep = Sweep(self)
+        order = sorted(set(keys))
+        for here, after in pairwise(order):
+            sweep.pass_cell([row for row, key in zip(self.here, keys, strict=True) if key == here])
+            if here != passed:
+                sweep.consider(here, after)
+        return sweep
 
-        def add(row: Row, wl: float, wr: float) -> float:
-            squares[0] += row.w * (2 * left[row.y] + row.w)
-            squares[1] -= row.w * (2 * right[row.y] - row.w)
-            left[row.y] += row.w
-            right[row.y] -= row.w
-            return (squares[0] * wr + squares[1] * wl) / (wl * wr)
+    def cut_near(self, keys: Sequence[int], shift: int) -> Sweep:
+        """By cells of many keys, and then within the two cells between which the best cut is."""
+        cells = [key >> shift for key in keys]
+        coarse = self.cut_cells(cells)
+        sweep = Sweep(self)
+        if coarse.best is None:
+            return coarse
+        _, last, after = coarse.best
+        for cell in sorted(set(cells)):
+            if cell < last:
+                rows = zip(self.here, cells, strict=True)
+                sweep.pass_cell([row for row, own in rows if own == cell])
+        sweep.along_rows(keys, [i for i, own in enumerate(cells) if own in (last, after)], None)
+        return sweep
 
-        return add
-
-    def entropy(self) -> Callable[[Row, float, float], float]:
-        left, right = [0.0] * len(self.sums), list(self.sums)
-
-        def add(row: Row, wl: float, wr: float) -> float:
-            left[row.y] += row.w
-            right[row.y] -= row.w
-            left_over = log_term(wl) + log_term(wr)
-            for one, other in zip(left, right, strict=True):
-                left_over -= log_term(one) + log_term(other)
-            return -left_over
-
-        return add
-
-    def squares(self) -> Callable[[Row, float, float], float]:
-        left = [0.0] * len(self.sums)
-
-        def add(row: Row, wl: float, wr: float) -> float:
-            goodness = 0.0
-            for o, whole in enumerate(self.sums):
-                left[o] += row.w * (row.values[o] - self.mean[o])
-                other = whole - left[o]
-                goodness += left[o] * left[o] * wr + other * other * wl
-            return goodness / (wl * wr)
-
-        return add
+    @property
+    def n_sums(self) -> int:
+        """How many sums a cell has."""
+        return self.rules.n_classes or len(self.sums) + 1
 
     def offer(
-        self, keys: Sequence[int], n_terms: int, place: Callable[[int, int], Any]
+        self, keys: Sequence[int], sweep: Sweep, n_terms: int, place: Callable[[int, int], Any]
     ) -> Candidate | None:
         """The best cut along some keys as a candidate."""
-        found = self.cut(keys)
-        if found is None:
+        if sweep.best is None:
             return None
-        left_over, last, after = found
+        goodness, last, after = sweep.best
+        whole = {"gini": self.weight, "entropy": 0.0, "squared_error": self.impurity}
+        left_over = whole[self.rules.criterion] - goodness
         price = 1.0 + self.rules.price * (n_terms - 1) / self.counted
         return Candidate(
             left_over, left_over * price, [key > last for key in keys], place(last, after)
@@ -405,20 +454,24 @@ class Grower:
     # --- columns
 
     def of_column(self, column: int) -> list[Candidate]:
-        """The cuts of a column, with rows that miss it on the right, and on the left."""
+        """The cuts of a column, with rows that miss it on the right, and on the left.
+
+        Missing or not, with what is missing on the left, is the same as on the right.
+        """
         ranks = [self.rank[row.number][column] for row in self.here]
         gone = [rank < 0 for rank in ranks]
+        n_cells = int(self.f.n_values[column]) + 1
+        few = n_cells * self.n_sums <= CELLS_PER_ROW * len(self.here)
         found = []
         for missing in (RIGHT, LEFT) if any(gone) and not all(gone) else (STAND_IN,):
-            keys = [rank if rank >= 0 else (2**40 if missing == RIGHT else -1) for rank in ranks]
+            keys = [rank if rank >= 0 else (GONE if missing == RIGHT else -1) for rank in ranks]
 
             def place(last: int, after: int, missing: int = missing, keys: Any = keys) -> Any:
                 return lambda right: self.place_number(column, missing, keys, (last, after), right)
 
-            offered = self.offer(keys, 1, place)
-            # Missing or not on the left is the same as on the right.
-            if offered and not (missing == LEFT and offered.right == [not m for m in gone]):
-                found.append(offered)
+            sweep = self.cut_cells(keys, -1) if few else self.cut(keys, -1)
+            offered = self.offer(keys, sweep, 1, place)
+            found += [offered] if offered else []
         return found
 
     def place_number(
@@ -429,7 +482,7 @@ class Grower:
         heavy = total(row.w for row, goes in zip(self.here, right, strict=True) if goes)
         if missing == STAND_IN and self.f.has_missing[column]:
             missing = RIGHT if heavy > self.weight - heavy else LEFT
-        if ends[1] == 2**40:
+        if ends[1] == GONE:
             term.coef = 0.0
             return [term], 0.0, missing, right
         below, above = (values[keys.index(end)] for end in ends)
@@ -454,9 +507,17 @@ class Grower:
         low, high = float(along.min()), float(along.max())
         if not high > low:
             return []
-        steps = GRID / (high - low)
+        steps = 2.0**GRID_BITS / (high - low)
         keys = [int((float(value) - low) * steps) for value in along]
-        offered = self.offer(keys, len(terms), lambda *_: lambda right: self.placed(terms, right))
+        bits = [b for b in range(LEAST_BITS, MOST_BITS + 1) if self.n_sums << b <= len(keys)]
+        sweep = self.cut_near(keys, GRID_BITS - max(bits)) if bits else self.cut(keys)
+        if sweep.best is None:
+            sweep = self.cut(keys)
+
+        def place(last: int, after: int) -> Any:
+            return lambda right: self.placed(terms, right)
+
+        offered = self.offer(keys, sweep, len(terms), place)
         return [offered] if offered else []
 
     def fitting_rows(self, stream: Stream) -> tuple[list[Row], list[float]] | None:

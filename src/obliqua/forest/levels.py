@@ -30,19 +30,24 @@ def level_numbers(
     `weights` and `times`: of the tree's rows. A level that none of them has counts 0.
     """
     numbers = np.zeros(int(rows.level_ptr[-1]))
+    columns = np.flatnonzero(np.diff(rows.level_ptr))
+    if not len(columns):
+        return numbers
     total, unit = _sum(weights), _sum(weights) / float(times.sum())
-    off: FloatArray | None = None
-    for column in np.flatnonzero(np.diff(rows.level_ptr)).tolist():
-        own = child_key(key, column)
-        first, end = rows.level_ptr[column : column + 2].tolist()
-        if off is None or _has_choice(rows):
-            off = _learnt(rows, weights, own)
-            off -= _sum(weights * off) / total
-            spread = (_sum(weights * off * off) / total) ** 0.5
-        weight, n_rows, sums = totals = np.zeros((3, end - first))
-        sum_levels(rows.rank, column, weights, times, off, totals)
-        chance = _uniform(own, end - first) * spread / np.sqrt(n_rows + SHRINK)
-        numbers[first:end] = np.where(n_rows > 0, sums / (weight + SHRINK * unit) + chance, 0.0)
+    sums = np.zeros((len(numbers), 3))
+    # All columns at once, unless each chooses by what its levels are told apart.
+    for some in columns[:, None] if _has_choice(rows) else [columns]:
+        off = _learnt(rows, weights, child_key(key, int(some[0])))
+        off -= _sum(weights * off) / total
+        sum_levels(rows.rank, some, rows.level_ptr, weights, times, off, sums)
+        spread = (_sum(weights * off * off) / total) ** 0.5
+        for column in some.tolist():
+            first, end = rows.level_ptr[column : column + 2].tolist()
+            weight, n_rows, learnt = sums[first:end].T
+            chance = _uniform(child_key(key, column), end - first) * spread
+            chance /= np.sqrt(n_rows + SHRINK)
+            share = learnt / (weight + SHRINK * unit)
+            numbers[first:end] = np.where(n_rows > 0, share + chance, 0.0)
     # As floats, which is how directions see them.
     return numbers.astype(np.float32).astype(np.float64)
 

@@ -47,6 +47,7 @@ class ForestRows:
     # (n, p): place of a value among those of its column, -1: missing; of a qualitative column the
     # level, where what is missing is the last one
     rank: Int32Array
+    n_values: Int32Array  # (p,): how many different values there are, or levels
     x: NDArray[np.float32]  # (n, p): values about a middle one, times 2^-exponent
     exponent: Int32Array  # (p,)
     stand_in: FloatArray  # (p,): what a missing number counts in a direction
@@ -121,7 +122,7 @@ def forest_rows(problem: Problem) -> ForestRows:
         target = np.ascontiguousarray(problem.target.values[source])
     p = problem.n_features
     rank, x = np.empty((n, p), dtype=np.int32), np.empty((n, p), dtype=np.float32)
-    exponent = np.zeros(p, dtype=np.int32)
+    exponent, n_values = np.zeros((2, p), dtype=np.int32)
     stand_in = np.where(problem.n_levels > 0, 0.0, problem.stand_ins)
     for j, n_levels in enumerate(problem.n_levels.tolist()):
         values = np.asarray(problem.Z[source, j], dtype=np.float64)
@@ -129,6 +130,7 @@ def forest_rows(problem: Problem) -> ForestRows:
             rank[:, j], x[:, j] = np.where(np.isnan(values), n_levels, values), 0.0
         else:
             rank[:, j], x[:, j], exponent[j] = _column(values, float(stand_in[j]))
+        n_values[j] = n_levels + 1 if n_levels else rank[:, j].max() + 1
     return ForestRows(
         Z=problem.Z,
         source=source.astype(np.int64),
@@ -140,6 +142,7 @@ def forest_rows(problem: Problem) -> ForestRows:
         unit=problem.unit,
         target=target,
         rank=rank,
+        n_values=n_values,
         x=x,
         exponent=exponent,
         stand_in=stand_in,

@@ -10,8 +10,10 @@
  *    the weight, n the rows of the node; at ties the first. If it is no better than no cut, the
  *    columns that were not drawn are tried one after another.
  *
- * Columns are compared by ranks, which are exact. Directions are searched along floats, on a grid of
- * 2^30 steps.
+ * Columns are compared by ranks, which are exact. One that has few values beside the rows of the node
+ * is not sorted: what its rows add up to stands in *cells*, one for each value. Directions are searched
+ * along floats, on a grid of 2^30 steps; in a node with many rows first by cells of many steps, and
+ * then step by step within the two cells between which the best cut was.
  */
 #ifndef OBLIQUA_CANDIDATES_H
 #define OBLIQUA_CANDIDATES_H
@@ -24,13 +26,23 @@
 #include "loops.h"
 #include "scalars.h"
 
-#define OB_GRID 1073741824.0   /* steps along a direction */
+#define OB_GRID_BITS 30
+#define OB_CELLS_PER_ROW 2     /* sums in cells, at most */
+#define OB_LEAST_BITS 5        /* fewer than 2^5 cells are no help along a direction */
+#define OB_MOST_BITS 8
+#define OB_FOUR 4
 #define OB_FEW_KEYS 24         /* sorted by insertion */
 #define OB_BUCKETS 4096
 #define OB_NO_GAIN 1e-12       /* a share of the impurity that is rounding, not gain */
 #define OB_DROPPED 1e-6        /* a coefficient that moves rows less, beside the largest, is 0 */
-/* Above the places of all values and levels, which begin at 1. */
-#define OB_MISSING_KEY(f) ((uint32_t) ((f)->n + (f)->level_ptr[(f)->p]) + 1)
+#define OB_MISSING_KEY(f, column) ((uint32_t) (f)->n_values[column] + 1) /* above all places */
+
+/* So that each caller's constants are known inside. */
+#if defined(__GNUC__)
+#define OB_INLINE static inline __attribute__((always_inline))
+#else
+#define OB_INLINE static inline
+#endif
 
 enum { OB_GINI, OB_ENTROPY, OB_SQUARES };                /* criteria */
 enum { OB_NO_CUT, OB_COLUMN, OB_DIRECTION };             /* what is cut */
@@ -40,6 +52,7 @@ enum { OB_STAND_IN, OB_MISSING_LEFT, OB_MISSING_RIGHT }; /* as MissingSide of a 
 typedef struct {
     int64_t n, p;
     const int32_t *rank;       /* n x p: place of the value among those of its column; -1: missing */
+    const int32_t *n_values;   /* p: how many different values there are */
     const float *x;            /* n x p: (value - centre) 2^-exponent; of its stand-in if it is missing */
     const void *z;             /* the values themselves, float or double, with any strides */
     int64_t row_stride, col_stride;
@@ -73,9 +86,11 @@ typedef struct {
 /* A row that the tree is grown from. */
 typedef struct {
     double w;
-    double number;             /* what is learnt: the first output */
+    union {
+        double number;         /* what is learnt: the first output */
+        int32_t y;             /* or its class */
+    };
     int32_t row;               /* which one it is */
-    int32_t y;                 /* or its class */
     int32_t times;             /* as how many rows it counts */
 } ob_member;
 
@@ -122,14 +137,17 @@ typedef struct {
     double total;              /* weight of all */
     /* scratch, for the rows of a node */
     ob_member *aside;
+    double *cells;             /* the same memory, while cuts are compared: three doubles a row */
     uint64_t *keys, *spare;
     double *values;
     int32_t *sample;
-    float *along;              /* directions: values of rows */
+    float *along;              /* values of rows along a direction */
+    uint32_t *grid;            /* their places there; or in a column, from 1 on, 0: missing */
     uint8_t *goes_right;
     /* of a node */
     double *sums, *left_sums, *right_sums; /* classes, or outputs about the mean */
     double *mean;              /* of outputs */
+    int32_t n_sums, width;     /* of a cell: its sums, with that of rows if it is wanted */
     double impurity, weight;
     int64_t counted;           /* rows, as they count */
     int32_t *columns, *swaps;  /* 0 .. p - 1, but for columns that were drawn; how to put them back */
@@ -137,7 +155,7 @@ typedef struct {
     int32_t *drawn;
     float *coefs;              /* of a direction */
     ob_best best;
-    double *scatter, *moment, *buffer;
+    double *scatter, *moment, *mean_x, *size, *buffer;
     int failed;                /* no memory, or an error of what is asked */
     /* Who is asked for directions, if they are not fitted here: writes the terms of one to `drawn`,
      * which has k columns, and `coefs`, and returns how many they are. */
@@ -264,198 +282,258 @@ static double ob_node_impurity(ob_grower *g, int64_t begin, int64_t end) {
     return ob_log_term(g->weight) - found;
 }
 
-/* The best cut of sorted keys, whose lower halves are the places of rows in the node. */
+/* A cut that moves from left to right along the rows of a node, and the best place it has been at.
+ * What lies on its two sides stands in `left_sums` and `right_sums`. */
 typedef struct {
-    double left_over;
+    double wl, wr;             /* weight */
+    double sl, sr;             /* sums of squares of classes */
+    double rl;                 /* rows on the left, as they count */
+    double best;
     uint32_t last, next;       /* the keys on both sides of it */
     int found;
-} ob_cut;
+} ob_sweep;
 
-typedef struct {
-    int64_t rows;
-    double least_weight;
-    int64_t least_rows;
-} ob_limits;
+static ob_sweep ob_start_sweep(ob_grower *g) {
+    ob_sweep sweep = {0, g->weight, 0, 0, 0, 0, 0, 0, 0};
+    int32_t m = g->f->criterion == OB_SQUARES ? g->f->n_outputs : g->f->n_classes;
+    memset(g->left_sums, 0, (size_t) m * sizeof(double));
+    memcpy(g->right_sums, g->sums, (size_t) m * sizeof(double));
+    for (int32_t c = 0; c < m; c++)
+        sweep.sr += g->sums[c] * g->sums[c];
+    return sweep;
+}
 
-static ob_cut ob_scan_gini(ob_grower *g, int64_t begin, int64_t n, const ob_limits *limits) {
-    const ob_member *rows = g->rows + begin;
-    double *left = g->left_sums, *right = g->right_sums;
-    int32_t C = g->f->n_classes;
-    double wl = 0, wr = g->weight, sl = 0, sr = 0, best = -1.0;
-    int64_t rl = 0, rr = limits->rows;
-    ob_cut cut = {0, 0, 0, 0};
-    memset(left, 0, (size_t) C * sizeof(double));
-    memcpy(right, g->sums, (size_t) C * sizeof(double));
-    for (int32_t c = 0; c < C; c++)
-        sr += right[c] * right[c];
-    for (int64_t i = 0; i + 1 < n; i++) {
-        const ob_member *member = &rows[(uint32_t) g->keys[i]];
+/* One row goes left. */
+OB_INLINE void ob_pass_row(ob_grower *g, ob_sweep *sweep, const ob_member *member, int criterion) {
+    double v = member->w, *left = g->left_sums, *right = g->right_sums;
+    if (criterion == OB_SQUARES) {
+        left[0] += v * (member->number - g->mean[0]);
+        for (int32_t o = 1; o < g->f->n_outputs; o++)
+            left[o] += v * (ob_number(g->f, member->row, o) - g->mean[o]);
+    } else {
         int32_t c = member->y;
-        double v = member->w;
-        sl += v * (2 * left[c] + v);
-        sr -= v * (2 * right[c] - v);
+        sweep->sl += v * (2 * left[c] + v);
+        sweep->sr -= v * (2 * right[c] - v);
         left[c] += v;
         right[c] -= v;
-        wl += v;
-        wr -= v;
-        rl += member->times;
-        uint32_t here = (uint32_t) (g->keys[i] >> 32), next = (uint32_t) (g->keys[i + 1] >> 32);
-        if (here == next)
-            continue;
-        double goodness = (sl * wr + sr * wl) / (wl * wr);
-        if (goodness > best && rl >= limits->least_rows && rr - rl >= limits->least_rows
-            && wl >= limits->least_weight && wr >= limits->least_weight) {
-            best = goodness;
-            cut.last = here;
-            cut.next = next;
-            cut.found = 1;
-        }
     }
-    cut.left_over = g->weight - best;
-    return cut;
+    sweep->wl += v;
+    sweep->wr -= v;
+    sweep->rl += member->times;
 }
 
-static ob_cut ob_scan_entropy(ob_grower *g, int64_t begin, int64_t n, const ob_limits *limits) {
-    const ob_member *rows = g->rows + begin;
+OB_INLINE double ob_cell_weight(const ob_grower *g, const double *cell, int criterion) {
+    double v = 0;
+    if (criterion == OB_SQUARES)
+        return cell[g->f->n_outputs];
+    for (int32_t c = 0; c < g->f->n_classes; c++)
+        v += cell[c];
+    return v;
+}
+
+/* All rows of a cell, which weigh v, go left. */
+OB_INLINE void ob_pass_cell(ob_grower *g, ob_sweep *sweep, const double *cell, double v,
+                            int criterion) {
     double *left = g->left_sums, *right = g->right_sums;
-    int32_t C = g->f->n_classes;
-    double wl = 0, wr = g->weight, best = 0;
-    int64_t rl = 0, rr = limits->rows;
-    ob_cut cut = {0, 0, 0, 0};
-    memset(left, 0, (size_t) C * sizeof(double));
-    memcpy(right, g->sums, (size_t) C * sizeof(double));
-    for (int64_t i = 0; i + 1 < n; i++) {
-        const ob_member *member = &rows[(uint32_t) g->keys[i]];
-        double v = member->w;
-        left[member->y] += v;
-        right[member->y] -= v;
-        wl += v;
-        wr -= v;
-        rl += member->times;
-        uint32_t here = (uint32_t) (g->keys[i] >> 32), next = (uint32_t) (g->keys[i + 1] >> 32);
-        if (here == next || rl < limits->least_rows || rr - rl < limits->least_rows
-            || wl < limits->least_weight || wr < limits->least_weight)
-            continue;
-        double left_over = ob_log_term(wl) + ob_log_term(wr);
-        for (int32_t c = 0; c < C; c++)
-            left_over -= ob_log_term(left[c]) + ob_log_term(right[c]);
-        if (!cut.found || left_over < best) {
-            best = left_over;
-            cut.last = here;
-            cut.next = next;
-            cut.found = 1;
+    if (criterion == OB_SQUARES)
+        for (int32_t o = 0; o < g->f->n_outputs; o++)
+            left[o] += cell[o];
+    else {
+        sweep->sl = sweep->sr = 0;
+        for (int32_t c = 0; c < g->f->n_classes; c++) {
+            left[c] += cell[c];
+            right[c] -= cell[c];
+            sweep->sl += left[c] * left[c];
+            sweep->sr += right[c] * right[c];
         }
     }
-    cut.left_over = best;
-    return cut;
+    sweep->wl += v;
+    sweep->wr -= v;
+    sweep->rl += cell[g->width - 1];     /* if rows are not counted it is a sum that nobody reads */
 }
 
-static ob_cut ob_scan_squares(ob_grower *g, int64_t begin, int64_t n, const ob_limits *limits) {
-    const ob_member *rows = g->rows + begin;
-    int32_t m = g->f->n_outputs;
-    double *left = g->left_sums;
-    double wl = 0, wr = g->weight, best = -1.0;
-    int64_t rl = 0, rr = limits->rows;
-    ob_cut cut = {0, 0, 0, 0};
-    memset(left, 0, (size_t) m * sizeof(double));
-    for (int64_t i = 0; i + 1 < n; i++) {
-        const ob_member *member = &rows[(uint32_t) g->keys[i]];
-        double v = member->w, goodness = 0;
-        left[0] += v * (member->number - g->mean[0]);
-        for (int32_t o = 1; o < m; o++)
-            left[o] += v * (ob_number(g->f, member->row, o) - g->mean[o]);
-        wl += v;
-        wr -= v;
-        rl += member->times;
-        uint32_t here = (uint32_t) (g->keys[i] >> 32), next = (uint32_t) (g->keys[i + 1] >> 32);
-        if (here == next)
-            continue;
-        for (int32_t o = 0; o < m; o++) {
+/* Takes the cut between two keys if it is the best so far, and its sides have rows enough. */
+OB_INLINE void ob_consider(const ob_grower *g, ob_sweep *sweep, uint32_t here, uint32_t next,
+                           int criterion) {
+    const ob_forest *f = g->f;
+    const double *left = g->left_sums, *right = g->right_sums;
+    double wl = sweep->wl, wr = sweep->wr, goodness = 0;
+    if (criterion == OB_GINI)
+        goodness = (sweep->sl * wr + sweep->sr * wl) / (wl * wr);
+    else if (criterion == OB_ENTROPY) {
+        double left_over = ob_log_term(wl) + ob_log_term(wr);
+        for (int32_t c = 0; c < f->n_classes; c++)
+            left_over -= ob_log_term(left[c]) + ob_log_term(right[c]);
+        goodness = -left_over;
+    } else {
+        for (int32_t o = 0; o < f->n_outputs; o++) {
             double other = g->sums[o] - left[o];
             goodness += left[o] * left[o] * wr + other * other * wl;
         }
         goodness /= wl * wr;
-        if (goodness > best && rl >= limits->least_rows && rr - rl >= limits->least_rows
-            && wl >= limits->least_weight && wr >= limits->least_weight) {
-            best = goodness;
-            cut.last = here;
-            cut.next = next;
-            cut.found = 1;
-        }
     }
-    cut.left_over = g->impurity - best;
-    return cut;
+    if (sweep->found && !(goodness > sweep->best))
+        return;
+    double least_rows = (double) f->min_leaf, least_weight = f->min_leaf_share * g->total;
+    if (least_rows > 1 && (sweep->rl < least_rows || (double) g->counted - sweep->rl < least_rows))
+        return;
+    if (wl < least_weight || wr < least_weight)
+        return;
+    sweep->best = goodness;
+    sweep->last = here;
+    sweep->next = next;
+    sweep->found = 1;
 }
 
-/* Sorts the keys, from `low` to `high`, and offers their best cut; 1 if it can be cut at all, 2 if it is the best. */
-static int ob_offer(ob_grower *g, int64_t begin, int64_t n, int64_t n_terms, uint32_t low,
-                    uint32_t high, ob_best *best) {
+/* Moves the cut along sorted keys, whose lower halves are the places of rows in the node; the cut
+ * after the key `passed` is passed over. */
+OB_INLINE void ob_sweep_rows(ob_grower *g, ob_sweep *sweep, int64_t begin, int64_t n,
+                             uint32_t passed, int criterion) {
+    for (int64_t i = 0; i + 1 < n; i++) {
+        ob_pass_row(g, sweep, &g->rows[begin + (uint32_t) g->keys[i]], criterion);
+        uint32_t here = (uint32_t) (g->keys[i] >> 32), next = (uint32_t) (g->keys[i + 1] >> 32);
+        if (here != next && here != passed)
+            ob_consider(g, sweep, here, next, criterion);
+    }
+}
+
+/* Moves the cut along the cells from `start` to before `end`, and considers cuts after `first` and
+ * those that come then; `after` is the key of the rows behind them, 0: none. */
+OB_INLINE void ob_sweep_some(ob_grower *g, ob_sweep *sweep, uint32_t start, uint32_t first,
+                             uint32_t end, uint32_t after, int criterion) {
+    uint32_t here = end;                         /* the last cell that has rows; end: none yet */
+    for (uint32_t at = start; at < end; at++) {
+        const double *cell = g->cells + (int64_t) at * g->width;
+        double v = ob_cell_weight(g, cell, criterion);
+        if (v == 0)
+            continue;
+        if (here < end)
+            ob_consider(g, sweep, here, at, criterion);
+        ob_pass_cell(g, sweep, cell, v, criterion);
+        if (at >= first)
+            here = at;
+    }
+    if (after && here < end)
+        ob_consider(g, sweep, here, after, criterion);
+}
+
+/* Adds rows to the cells from 0 to before `end`: each to that of its place on the grid. */
+OB_INLINE void ob_fill_some(ob_grower *g, int64_t begin, int64_t n, int shift, uint32_t end,
+                            int criterion) {
+    const ob_member *rows = g->rows + begin;
+    int32_t m = g->f->n_outputs, width = g->width;
+    memset(g->cells, 0, (size_t) end * (size_t) width * sizeof(double));
+    for (int64_t i = 0; i < n; i++) {
+        double *cell = g->cells + (int64_t) (g->grid[i] >> shift) * width;
+        if (criterion == OB_SQUARES) {
+            cell[0] += rows[i].w * (rows[i].number - g->mean[0]);
+            for (int32_t o = 1; o < m; o++)
+                cell[o] += rows[i].w * (ob_number(g->f, rows[i].row, o) - g->mean[o]);
+            cell[m] += rows[i].w;
+        } else
+            cell[rows[i].y] += rows[i].w;
+        if (width > g->n_sums)
+            cell[width - 1] += rows[i].times;
+    }
+}
+
+/* One version of each for each criterion. */
+#define OB_BY_CRITERION(name, ...)                                                                 \
+    do {                                                                                           \
+        if (g->f->criterion == OB_GINI)                                                            \
+            name(g, __VA_ARGS__, OB_GINI);                                                         \
+        else if (g->f->criterion == OB_ENTROPY)                                                    \
+            name(g, __VA_ARGS__, OB_ENTROPY);                                                      \
+        else                                                                                       \
+            name(g, __VA_ARGS__, OB_SQUARES);                                                      \
+    } while (0)
+
+static void ob_sweep_keys(ob_grower *g, ob_sweep *sweep, int64_t begin, int64_t n, uint32_t passed) {
+    OB_BY_CRITERION(ob_sweep_rows, sweep, begin, n, passed);
+}
+
+static void ob_sweep_cells(ob_grower *g, ob_sweep *sweep, uint32_t start, uint32_t first,
+                           uint32_t end, uint32_t after) {
+    OB_BY_CRITERION(ob_sweep_some, sweep, start, first, end, after);
+}
+
+static void ob_fill_cells(ob_grower *g, int64_t begin, int64_t n, int shift, uint32_t end) {
+    OB_BY_CRITERION(ob_fill_some, begin, n, shift, end);
+}
+
+/* Offers the best cut that was found: 0 if there is none, 2 if it is the best of the node. */
+static int ob_offer(ob_grower *g, const ob_sweep *sweep, int64_t n_terms) {
     const ob_forest *f = g->f;
-    ob_limits limits = {g->counted, f->min_leaf_share * g->total, f->min_leaf};
-    ob_cut cut;
-    if (low == high)
+    ob_best *best = &g->best;
+    if (!sweep->found)
         return 0;
-    ob_sort_keys(g, n, low, high);
-    if (f->criterion == OB_GINI)
-        cut = ob_scan_gini(g, begin, n, &limits);
-    else if (f->criterion == OB_ENTROPY)
-        cut = ob_scan_entropy(g, begin, n, &limits);
-    else
-        cut = ob_scan_squares(g, begin, n, &limits);
-    if (!cut.found)
-        return 0;
-    double priced = cut.left_over * (1.0 + f->price * (double) (n_terms - 1) / (double) g->counted);
+    double left_over = -sweep->best;
+    if (f->criterion != OB_ENTROPY)
+        left_over += f->criterion == OB_GINI ? g->weight : g->impurity;
+    double priced = left_over * (1.0 + f->price * (double) (n_terms - 1) / (double) g->counted);
     if (best->kind && priced >= best->priced)
         return 1;
-    best->left_over = cut.left_over;
+    best->left_over = left_over;
     best->priced = priced;
-    best->last = cut.last;
-    best->next = cut.next;
+    best->last = sweep->last;
+    best->next = sweep->next;
     return 2;
 }
 
 /* --- cuts of one column --------------------------------------------------------------------- */
 
-/* Tries the cuts of one column; whether there is one. */
-static int ob_try_column(ob_grower *g, int64_t begin, int64_t n, int32_t column, ob_best *best) {
-    const ob_forest *f = g->f;
-    const int32_t *rank = f->rank + column;
-    int64_t missing = 0;
-    int offered;
-    /* Missing values stand right of all others; ranks begin at 1. */
+/* Sorts the rows of a node by their places on the grid, those at 0 by another key. */
+static void ob_sort_rows(ob_grower *g, int64_t n, uint32_t of_zero) {
     uint32_t low = UINT32_MAX, high = 0;
     for (int64_t i = 0; i < n; i++) {
-        int32_t r = rank[(int64_t) g->rows[begin + i].row * f->p];
-        uint32_t key = r < 0 ? OB_MISSING_KEY(f) : (uint32_t) r + 1;
-        missing += r < 0;
+        uint32_t key = g->grid[i] ? g->grid[i] : of_zero;
         low = key < low ? key : low;
         high = key > high ? key : high;
         g->keys[i] = ((uint64_t) key << 32) | (uint64_t) i;
     }
-    offered = ob_offer(g, begin, n, 1, low, high, best);
-    if (offered == 2) {
-        best->kind = OB_COLUMN;
-        best->column = column;
-        best->missing = missing ? OB_MISSING_RIGHT : OB_STAND_IN;
-    }
-    if (missing == 0 || missing == n)
-        return offered > 0;
-    high = 0;
+    ob_sort_keys(g, n, low, high);
+}
+
+/* Tries the cuts of one column; whether there is one. Missing values stand right of all others, and
+ * then left of them, where the cut between the two is no other one. */
+static int ob_try_column(ob_grower *g, int64_t begin, int64_t n, int32_t column) {
+    const ob_forest *f = g->f;
+    const int32_t *rank = f->rank + column;
+    int64_t missing = 0;
+    int cut = 0;
+    uint32_t end = (uint32_t) f->n_values[column] + 1, low = UINT32_MAX, high = 0;
     for (int64_t i = 0; i < n; i++) {
-        uint32_t key = (uint32_t) (rank[(int64_t) g->rows[begin + i].row * f->p] + 1);
-        high = key > high ? key : high;
-        g->keys[i] = ((uint64_t) key << 32) | (uint64_t) i;
+        uint32_t place = (uint32_t) (rank[(int64_t) g->rows[begin + i].row * f->p] + 1);
+        missing += place == 0;
+        low = place < low ? place : low;
+        high = place > high ? place : high;
+        g->grid[i] = place;
     }
-    ob_best before = *best;
-    int again = ob_offer(g, begin, n, 1, 0, high, best);
-    if (again == 2 && best->last == 0)
-        *best = before;              /* missing or not: as above, with the sides exchanged */
-    else if (again == 2) {
-        best->kind = OB_COLUMN;
-        best->column = column;
-        best->missing = OB_MISSING_LEFT;
+    if (low == high)
+        return 0;
+    int few = (int64_t) end * g->n_sums <= OB_CELLS_PER_ROW * n;
+    if (few)
+        ob_fill_cells(g, begin, n, 0, end);
+    for (int32_t side = OB_MISSING_RIGHT; side >= (missing ? OB_MISSING_LEFT : OB_MISSING_RIGHT);
+         side--) {
+        ob_sweep sweep = ob_start_sweep(g);
+        int left = side == OB_MISSING_LEFT;
+        uint32_t of_missing = left ? 0 : OB_MISSING_KEY(f, column);
+        if (few)
+            ob_sweep_cells(g, &sweep, !left, 1, end, missing ? of_missing : 0);
+        else {
+            ob_sort_rows(g, n, of_missing);
+            ob_sweep_keys(g, &sweep, begin, n, 0);
+        }
+        int offered = ob_offer(g, &sweep, 1);
+        cut |= offered > 0;
+        if (offered < 2)
+            continue;
+        g->best.kind = OB_COLUMN;
+        g->best.column = column;
+        g->best.missing = missing ? side : OB_STAND_IN;
     }
-    return offered > 0 || again > 0;
+    return cut;
 }
 
 /* --- directions ----------------------------------------------------------------------------- */
@@ -472,18 +550,33 @@ static void ob_draw_columns(ob_grower *g, int64_t k, uint64_t *state) {
     ob_put_back(g->others, g->other_swaps, k);
 }
 
-/* S of the columns of a block about their means, weighted; b is the sum of w (x - m) t. */
-OB_VERSIONS static void ob_moments(const double *block, const double *w, const double *t, int64_t n,
-                                   int64_t k, double *S, double *b) {
-    for (int64_t i = 0; i < n; i++) {
-        const double *row = block + i * k;
-        for (int64_t a = 0; a < k; a++) {
-            double v = w[i] * row[a];
-            b[a] += v * t[i];
-            for (int64_t c = 0; c < k; c++)
-                S[a * k + c] += v * row[c];
+/* The lower triangle of S, of the columns of a block about their means, weighted, where columns stand
+ * `room` apart, a multiple of four; b is the sum of w (x - m) t. Four rows are added to four entries
+ * before these are written: in the order of rows. */
+OB_VERSIONS static void ob_moments(double *restrict block, const double *mean, const double *w,
+                                   const double *t, int64_t n, int64_t room, double *restrict S,
+                                   double *restrict b) {
+    double v[OB_FOUR];
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t a = 0; a < room; a++) {
+            block[i * room + a] -= mean[a];
+            b[a] += w[i] * block[i * room + a] * t[i];
         }
-    }
+    for (int64_t i = 0; i < n; i += OB_FOUR)     /* rows behind the last weigh nothing */
+        for (int64_t a = 0; a < room; a++) {
+            const double *row = block + i * room;
+            for (int r = 0; r < OB_FOUR; r++)
+                v[r] = w[i + r] * row[r * room + a];
+            for (int64_t first = 0; first <= a; first += OB_FOUR) {
+                double *entry = S + a * room + first;
+                for (int c = 0; c < OB_FOUR; c++) {
+                    double sum = entry[c];
+                    for (int r = 0; r < OB_FOUR; r++)
+                        sum += v[r] * row[r * room + first + c];
+                    entry[c] = sum;
+                }
+            }
+        }
 }
 
 /* Solves (S + ridge diag S) z = b in place of b; whether it can be solved. */
@@ -557,9 +650,13 @@ static int64_t ob_sample(ob_grower *g, int64_t begin, int64_t n, uint64_t *state
     int64_t most = n < f->direction_rows ? n : f->direction_rows, found = 0;
     int64_t offset = n > most ? ob_below(state, n) : 0;
     double weight = 0, first = 0;
+    int64_t place = offset, rest = 0;            /* at offset + i n / most */
     for (int64_t i = 0; i < most; i++) {
-        int64_t at = offset + i * n / most;
-        at = begin + (at < n ? at : at - n);
+        int64_t at = begin + (place < n ? place : place - n);
+        place += n / most;
+        rest += n % most;
+        place += rest >= most;
+        rest -= rest >= most ? most : 0;
         if (f->criterion != OB_SQUARES && g->rows[at].y != a && g->rows[at].y != b)
             continue;
         sample[found] = g->rows[at].row;
@@ -584,47 +681,52 @@ static int64_t ob_sample(ob_grower *g, int64_t begin, int64_t n, uint64_t *state
 static int64_t ob_fit_direction(ob_grower *g, int64_t begin, int64_t n, int64_t k,
                                 uint64_t *state) {
     const ob_forest *f = g->f;
-    double *t = g->buffer, *w = t + f->direction_rows, *block = w + f->direction_rows;
+    int64_t room = (k + OB_FOUR - 1) / OB_FOUR * OB_FOUR, most = f->direction_rows + OB_FOUR;
+    double *t = g->buffer, *w = t + most, *block = w + most;
     int64_t found = ob_sample(g, begin, n, state, g->sample, t, w);
     if (found == 0)
         return 0;
-    double weight = 0, *mean = g->moment;
-    memset(mean, 0, (size_t) k * sizeof(double));
+    double weight = 0, *mean = g->mean_x, *S = g->scatter, *b = g->moment;
+    memset(mean, 0, (size_t) room * sizeof(double));
     for (int64_t i = 0; i < found; i++) {
         const float *x = f->x + (int64_t) g->sample[i] * f->p;
         weight += w[i];
         for (int64_t a = 0; a < k; a++) {
-            block[i * k + a] = x[g->drawn[a]];
-            mean[a] += w[i] * block[i * k + a];
+            block[i * room + a] = x[g->drawn[a]];
+            mean[a] += w[i] * block[i * room + a];
         }
+        for (int64_t a = k; a < room; a++)
+            block[i * room + a] = 0;
     }
     for (int64_t a = 0; a < k; a++)
         mean[a] /= weight;
-    for (int64_t i = 0; i < found; i++)
-        for (int64_t a = 0; a < k; a++)
-            block[i * k + a] -= mean[a];
-    memset(g->scatter, 0, (size_t) (k * k) * sizeof(double));
-    memset(g->moment, 0, (size_t) k * sizeof(double));
-    ob_moments(block, w, t, found, k, g->scatter, g->moment);
-    double *size = g->moment + k, largest = 0, longest = 0;
+    memset(w + found, 0, OB_FOUR * sizeof(double));
+    memset(block + found * room, 0, (size_t) (OB_FOUR * room) * sizeof(double));
+    memset(S, 0, (size_t) (room * room) * sizeof(double));
+    memset(b, 0, (size_t) room * sizeof(double));
+    ob_moments(block, mean, w, t, found, room, S, b);
+    for (int64_t a = 1; a < k; a++)
+        for (int64_t c = 0; c <= a; c++)
+            S[a * k + c] = S[a * room + c];
+    double *size = g->size, largest = 0, longest = 0;
     for (int64_t a = 0; a < k; a++)
-        size[a] = sqrt(g->scatter[a * k + a]);
-    if (!ob_solve(g->scatter, g->moment, k, f->ridge))
+        size[a] = sqrt(S[a * k + a]);
+    if (!ob_solve(S, b, k, f->ridge))
         return 0;
     for (int64_t a = 0; a < k; a++) {
-        double reach = fabs(g->moment[a]) * size[a];
+        double reach = fabs(b[a]) * size[a];
         largest = reach > largest ? reach : largest;
     }
     if (!(largest > 0) || largest - largest != 0)
         return 0;
     for (int64_t a = 0; a < k; a++) {
-        if (fabs(g->moment[a]) * size[a] < OB_DROPPED * largest)
-            g->moment[a] = 0;
-        longest = fabs(g->moment[a]) > longest ? fabs(g->moment[a]) : longest;
+        if (fabs(b[a]) * size[a] < OB_DROPPED * largest)
+            b[a] = 0;
+        longest = fabs(b[a]) > longest ? fabs(b[a]) : longest;
     }
     int64_t kept = 0;
     for (int64_t a = 0; a < k; a++) {
-        float coef = (float) (g->moment[a] / longest);
+        float coef = (float) (b[a] / longest);
         if (coef != 0) {
             g->drawn[kept] = g->drawn[a];
             g->coefs[kept++] = coef;
@@ -633,10 +735,46 @@ static int64_t ob_fit_direction(ob_grower *g, int64_t begin, int64_t n, int64_t 
     return kept;
 }
 
+/* Into how many cells the rows of a node are divided along a direction, as a power of two; 0: it has
+ * too few rows for that. */
+static int ob_cell_bits(const ob_grower *g, int64_t n) {
+    int bits = OB_MOST_BITS;
+    while (bits >= OB_LEAST_BITS && ((int64_t) g->n_sums << bits) > n)
+        bits--;
+    return bits >= OB_LEAST_BITS ? bits : 0;
+}
+
+/* The best cut along a direction, by cells, and then within the two between which it is. */
+static ob_sweep ob_cut_cells(ob_grower *g, int64_t begin, int64_t n, int bits) {
+    int shift = OB_GRID_BITS - bits;
+    ob_sweep sweep = ob_start_sweep(g);
+    ob_fill_cells(g, begin, n, shift, (1u << bits) + 1);
+    ob_sweep_cells(g, &sweep, 0, 0, (1u << bits) + 1, 0);
+    if (!sweep.found)
+        return sweep;
+    uint32_t last = sweep.last, next = sweep.next, low = UINT32_MAX, high = 0;
+    int64_t m = 0;
+    for (int64_t i = 0; i < n; i++) {            /* all are written, and some stay */
+        uint32_t key = g->grid[i], cell = key >> shift;
+        g->keys[m] = ((uint64_t) key << 32) | (uint64_t) i;
+        m += cell == last || cell == next;
+    }
+    for (int64_t i = 0; i < m; i++) {
+        uint32_t key = (uint32_t) (g->keys[i] >> 32);
+        low = key < low ? key : low;
+        high = key > high ? key : high;
+    }
+    ob_sort_keys(g, m, low, high);
+    sweep = ob_start_sweep(g);
+    ob_sweep_cells(g, &sweep, 0, last, last, 0);
+    ob_sweep_keys(g, &sweep, begin, m, UINT32_MAX);
+    return sweep;
+}
+
 /* Tries the best cut along a direction that was drawn. */
-static void ob_try_direction(ob_grower *g, int64_t begin, int64_t n, uint64_t *state, int cut_already,
-                             ob_best *best) {
+static void ob_try_direction(ob_grower *g, int64_t begin, int64_t n, uint64_t *state, int cut_already) {
     const ob_forest *f = g->f;
+    ob_best *best = &g->best;
     int64_t k = 2 + ob_below(state, f->most_terms - 1);
     if ((double) g->counted < f->rows_per_term * (double) k && cut_already)
         return;
@@ -653,13 +791,19 @@ static void ob_try_direction(ob_grower *g, int64_t begin, int64_t n, uint64_t *s
     }
     if (!(high > low))
         return;
-    double steps = OB_GRID / ((double) high - low);
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t q = (uint32_t) (((double) g->along[i] - low) * steps);
-        g->keys[i] = ((uint64_t) q << 32) | (uint64_t) i;
+    double steps = (double) (1 << OB_GRID_BITS) / ((double) high - low);
+    for (int64_t i = 0; i < n; i++)
+        g->grid[i] = (uint32_t) (int32_t) (((double) g->along[i] - low) * steps);
+    ob_sweep sweep = {0};
+    int bits = ob_cell_bits(g, n);
+    if (bits)
+        sweep = ob_cut_cells(g, begin, n, bits);
+    if (!sweep.found) {
+        sweep = ob_start_sweep(g);
+        ob_sort_rows(g, n, 0);
+        ob_sweep_keys(g, &sweep, begin, n, UINT32_MAX);
     }
-    uint32_t last = (uint32_t) (((double) high - low) * steps);
-    if (ob_offer(g, begin, n, n_terms, 0, last, best) < 2)
+    if (ob_offer(g, &sweep, n_terms) < 2)
         return;
     best->kind = OB_DIRECTION;
     best->n_terms = n_terms;
@@ -667,7 +811,7 @@ static void ob_try_direction(ob_grower *g, int64_t begin, int64_t n, uint64_t *s
     memcpy(best->term_coef, g->coefs, (size_t) n_terms * sizeof(float));
     /* Which side a row is on is kept: canonical values need not be sorted again. */
     for (int64_t i = 0; i < n; i++)
-        g->goes_right[(uint32_t) g->keys[i]] = (uint32_t) (g->keys[i] >> 32) > best->last;
+        g->goes_right[i] = g->grid[i] > best->last;
 }
 
 #endif

@@ -73,21 +73,35 @@ static inline double ob_value(const ob_forest *f, int64_t row, int64_t column) {
     return value == value ? value : f->stand_in[column];
 }
 
+/* What a column has at the rows of a node. */
+static void ob_read_column(const ob_grower *g, int64_t begin, int64_t n, int64_t column,
+                           double *values) {
+    const ob_forest *f = g->f;
+    const ob_member *rows = g->rows + begin;
+    if (f->level_ptr[column] < f->level_ptr[column + 1]) /* numbers of levels are floats */
+        for (int64_t i = 0; i < n; i++)
+            values[i] = f->x[rows[i].row * f->p + column];
+    else
+        for (int64_t i = 0; i < n; i++)
+            values[i] = ob_value(f, rows[i].row, column);
+}
+
 /* Writes the terms of the best direction and finds its threshold between canonical values: those of
  * the largest row on the left and the least on the right. Rounding may have made them change places;
  * then what is not above the largest goes left. Whether both sides have rows enough. */
-static int ob_place_direction(ob_grower *g, int64_t begin, int64_t n, const ob_best *best,
-                              ob_split *split) {
+static int ob_place_direction(ob_grower *g, int64_t begin, int64_t n, ob_split *split) {
     const ob_forest *f = g->f;
+    const ob_best *best = &g->best;
     double largest = -INFINITY, least = INFINITY;
-    double *values = g->values;
+    double *values = g->values, *own = g->cells;
     memset(values, 0, (size_t) n * sizeof(double));
     for (int64_t a = 0; a < best->n_terms; a++) {
         int32_t column = best->term_column[a];
-        double coef = ldexp(best->term_coef[a], -f->exponent[column]);
-        double start = coef * ob_value(f, g->rows[begin].row, column), first = 0, second = 0;
+        double coef = ldexp(best->term_coef[a], -f->exponent[column]), first = 0, second = 0;
+        ob_read_column(g, begin, n, column, own);
+        double start = coef * own[0];
         for (int64_t i = 0; i < n; i++) {
-            double v = coef * ob_value(f, g->rows[begin + i].row, column), off = v - start;
+            double v = coef * own[i], off = v - start;
             values[i] += v;
             first += g->rows[begin + i].w * off;
             second += g->rows[begin + i].w * off * off;
@@ -96,11 +110,11 @@ static int ob_place_direction(ob_grower *g, int64_t begin, int64_t n, const ob_b
         ob_term term = {coef, second > 0 ? sqrt(second) / fabs(coef) : 0.0, column};
         g->terms[split->first_term + a] = term;
     }
-    for (int64_t i = 0; i < n; i++) {
-        if (g->goes_right[i])
-            least = values[i] < least ? values[i] : least;
-        else
-            largest = values[i] > largest ? values[i] : largest;
+    for (int64_t i = 0; i < n; i++) {            /* without a jump, which could not be foreseen */
+        double on_left = g->goes_right[i] ? -INFINITY : values[i];
+        double on_right = g->goes_right[i] ? values[i] : INFINITY;
+        largest = on_left > largest ? on_left : largest;
+        least = on_right < least ? on_right : least;
     }
     if (!(largest - largest == 0 && least - least == 0))
         return 0;
@@ -118,9 +132,9 @@ static int ob_place_direction(ob_grower *g, int64_t begin, int64_t n, const ob_b
 }
 
 /* Writes a cut of one column. */
-static void ob_place_column(ob_grower *g, int64_t begin, int64_t n, const ob_best *best,
-                            ob_split *split) {
+static void ob_place_column(ob_grower *g, int64_t begin, int64_t n, ob_split *split) {
     const ob_forest *f = g->f;
+    const ob_best *best = &g->best;
     int32_t column = best->column;
     ob_term term = {1.0, NAN, column};
     double weight = 0, below = 0, above = 0;
@@ -128,7 +142,7 @@ static void ob_place_column(ob_grower *g, int64_t begin, int64_t n, const ob_bes
         int32_t r = f->rank[(int64_t) g->rows[begin + i].row * f->p + column];
         uint32_t key = (uint32_t) r + 1;         /* 0 where it is missing */
         if (r < 0 && best->missing == OB_MISSING_RIGHT)
-            key = OB_MISSING_KEY(f);
+            key = OB_MISSING_KEY(f, column);
         g->goes_right[i] = key > best->last;
         weight += g->goes_right[i] ? g->rows[begin + i].w : 0;
         if (key == best->last)
@@ -140,7 +154,7 @@ static void ob_place_column(ob_grower *g, int64_t begin, int64_t n, const ob_bes
     if (best->missing == OB_STAND_IN && f->has_missing[column])
         split->missing = weight > g->weight - weight ? OB_MISSING_RIGHT : OB_MISSING_LEFT;
     split->threshold = ob_midpoint(below, above);
-    if (best->next == OB_MISSING_KEY(f)) {       /* nothing but whether the value is there */
+    if (best->next == OB_MISSING_KEY(f, column)) {       /* nothing but whether the value is there */
         term.coef = 0;
         split->threshold = 0;
     }
@@ -158,15 +172,15 @@ static int ob_search(ob_grower *g, const ob_node *node, int64_t n_oblique) {
     best->kind = OB_NO_CUT;
     for (; n_drawn < f->p && (n_drawn < f->n_axis || (!cut && f->n_axis > 0)); n_drawn++) {
         int32_t column = ob_draw_column(g->columns, g->swaps, n_drawn, f->p, &state);
-        cut |= ob_try_column(g, begin, n, column, best);
+        cut |= ob_try_column(g, begin, n, column);
     }
     for (int64_t d = 0; d < n_oblique && f->most_terms > 1; d++) {
         uint64_t own = ob_mix(node->key, 2 + (uint64_t) d);
-        ob_try_direction(g, begin, n, &own, cut, best);
+        ob_try_direction(g, begin, n, &own, cut);
     }
     for (; n_drawn < f->p && !(best->kind && best->priced < enough); n_drawn++) {
         int32_t column = ob_draw_column(g->columns, g->swaps, n_drawn, f->p, &state);
-        ob_try_column(g, begin, n, column, best);
+        ob_try_column(g, begin, n, column);
     }
     ob_put_back(g->columns, g->swaps, n_drawn);
     return best->kind && best->priced < enough
@@ -212,11 +226,11 @@ static int ob_find_split(ob_grower *g, int32_t at) {
     if (!ob_search(g, node, f->n_oblique))
         return 0;
     ob_split split = {0, g->n_terms, 1, OB_STAND_IN};
-    if (g->best.kind == OB_DIRECTION && !ob_place_direction(g, begin, n, &g->best, &split)
+    if (g->best.kind == OB_DIRECTION && !ob_place_direction(g, begin, n, &split)
         && !ob_search(g, node, 0))               /* rows that floats tell apart, and sums do not */
         return 0;
     if (g->best.kind != OB_DIRECTION)
-        ob_place_column(g, begin, n, &g->best, &split);
+        ob_place_column(g, begin, n, &split);
     else
         split.n_terms = (int32_t) g->best.n_terms;
     g->n_terms += split.n_terms;
@@ -276,6 +290,8 @@ static int ob_grow_tree(ob_grower *g, uint64_t key) {
     g->n_nodes = g->n_splits = g->n_terms = g->n_open = 0;
     g->failed = 0;
     g->total = 0;
+    g->n_sums = f->criterion == OB_SQUARES ? f->n_outputs + 1 : f->n_classes;
+    g->width = g->n_sums + (f->min_leaf > 1);
     for (int64_t i = 0; i < g->n; i++) {
         g->total += g->rows[i].w;
         if (f->criterion == OB_SQUARES)

@@ -27,7 +27,8 @@ def draw_share(
 ) -> None: ...
 def sum_levels(
     rank: Int32Array,
-    column: int,
+    columns: Int64Array,
+    level_ptr: Int64Array,
     weights: FloatArray,
     times: Int32Array,
     off: FloatArray,

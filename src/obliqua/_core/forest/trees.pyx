@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from obliqua._core.base.rng cimport mix
-from obliqua._core.base.types cimport View, i32, i64, make_view, u8, u64
+from obliqua._core.base.types cimport View, i32, i64, make_view, u8, u32, u64
 
 cdef extern from "trees.h" nogil:
     enum:
@@ -16,6 +16,7 @@ cdef extern from "trees.h" nogil:
     ctypedef struct ob_forest:
         i64 n, p
         const i32* rank
+        const i32* n_values
         const float* x
         const void* z
         i64 row_stride, col_stride
@@ -67,11 +68,13 @@ cdef extern from "trees.h" nogil:
         ob_member* rows
         i64 n
         ob_member* aside
+        double* cells
         double* values
         i32* sample
         u64* keys
         u64* spare
         float* along
+        u32* grid
         u8* goes_right
         double* sums
         double* left_sums
@@ -86,6 +89,8 @@ cdef extern from "trees.h" nogil:
         ob_best best
         double* scatter
         double* moment
+        double* mean_x
+        double* size
         double* buffer
         i32 failed
         i64 (*ask)(void* asked, i64 begin, i64 n, i64 k, u64 key) noexcept nogil
@@ -99,12 +104,12 @@ cdef double MOST_AT_ONCE = 16.0      # larger means are drawn in pieces
 
 # --- samples ----------------------------------------------------------------------------------
 
-cdef i64 poisson(double u, double mean) noexcept nogil:
-    """The smallest k whose cumulative probability is above u.
+cdef inline i64 poisson(double u, double mean, double none) noexcept nogil:
+    """The smallest k whose cumulative probability is above u; that of 0 is `none`.
 
     What is added up may stay below a u next to 1, hence it ends where terms no longer count.
     """
-    cdef double term = exp(-mean), below = term
+    cdef double term = none, below = none
     cdef i64 k = 0
     while u >= below:
         k += 1
@@ -129,7 +134,7 @@ def draw_counts(const u64[::1] keys, const i64[::1] pieces, const double[::1] me
     whether it is, if it has room for that.
     """
     cdef i64 i, piece, found, part, n_parts, number = 0, at = 0, at_piece = 0
-    cdef double u, nearest = -1.0, total = 0.0
+    cdef double u, mean = 0.0, none = 1.0, nearest = -1.0, total = 0.0
     cdef bint noted = drawn.shape[0] > 0
     cdef u64 own
     with nogil:
@@ -137,12 +142,15 @@ def draw_counts(const u64[::1] keys, const i64[::1] pieces, const double[::1] me
             counts[i] = 0
             times[i] = 0
             n_parts = 1 + <i64> (means[i] / MOST_AT_ONCE)
+            if means[i] / <double> n_parts != mean:      # most rows weigh the same
+                mean = means[i] / <double> n_parts
+                none = exp(-mean)
             for piece in range(pieces[i]):
                 own = mix(mix(key, keys[i]), <u64> piece)
                 found = 0
                 for part in range(n_parts):
                     u = uniform(own if part == 0 else mix(own, <u64> part))
-                    found += poisson(u, means[i] / <double> n_parts)
+                    found += poisson(u, mean, none)
                     if u > nearest:
                         nearest, at, at_piece = u, i, number
                 counts[i] += <double> found
@@ -181,17 +189,20 @@ def draw_share(const u64[::1] keys, const i64[::1] pieces, double share, u64 key
                 drawn[at_piece] = 1
 
 
-def sum_levels(const i32[:, ::1] rank, i64 column, const double[::1] weights,
-               const i32[::1] times, const double[::1] off, double[:, ::1] sums):
-    """By level of a column: the weight of rows, as how many they count, and the sum of `off`."""
-    cdef i64 i, level
+def sum_levels(const i32[:, ::1] rank, const i64[::1] columns, const i64[::1] level_ptr,
+               const double[::1] weights, const i32[::1] times, const double[::1] off,
+               double[:, ::1] sums):
+    """By level of some columns: weight of rows, as how many they count, and the sum of `off`."""
+    cdef i64 i, k, level
     with nogil:
         for i in range(times.shape[0]):
-            if times[i] > 0:
-                level = rank[i, column]
-                sums[0, level] += weights[i]
-                sums[1, level] += times[i]
-                sums[2, level] += weights[i] * off[i]
+            if times[i] == 0:
+                continue
+            for k in range(columns.shape[0]):
+                level = level_ptr[columns[k]] + rank[i, columns[k]]
+                sums[level, 0] += weights[i]
+                sums[level, 1] += times[i]
+                sums[level, 2] += weights[i] * off[i]
 
 
 # --- growing ----------------------------------------------------------------------------------
@@ -205,6 +216,7 @@ cdef class ForestData:
 
     def __cinit__(self, columns, target, rules):
         cdef const i32[:, ::1] rank = columns.rank
+        cdef const i32[::1] n_values = columns.n_values
         cdef const float[:, ::1] x = columns.x
         cdef const double[::1] stand_in = columns.stand_in
         cdef const i64[::1] source = columns.source
@@ -218,6 +230,7 @@ cdef class ForestData:
         self.held = (columns, target)
         self.f.n, self.f.p = rank.shape[0], rank.shape[1]
         self.f.rank, self.f.x = &rank[0, 0], &x[0, 0]
+        self.f.n_values = &n_values[0]
         self.f.z, self.f.single, self.f.source = view.data, view.single, &source[0]
         self.f.row_stride, self.f.col_stride = view.row_stride, view.col_stride
         self.f.stand_in, self.f.exponent = &stand_in[0], &exponent[0]
@@ -276,7 +289,8 @@ cdef class TreeGrower:
         self.g.aside = <ob_member*> self.room(sizeof(ob_member), n)
         self.g.values, self.g.sample = <double*> self.room(8, n), <i32*> self.room(4, size)
         self.g.keys, self.g.spare = <u64*> self.room(8, n), <u64*> self.room(8, n)
-        self.g.along = <float*> self.room(4, n)
+        self.g.cells = <double*> self.g.aside
+        self.g.along, self.g.grid = <float*> self.room(4, n), <u32*> self.room(4, n)
         self.g.goes_right = <u8*> self.room(1, n)
         self.g.sums, self.g.mean = <double*> self.room(8, C), <double*> self.room(8, C)
         self.g.left_sums, self.g.right_sums = <double*> self.room(8, C), <double*> self.room(8, C)
@@ -284,9 +298,10 @@ cdef class TreeGrower:
         self.g.others, self.g.other_swaps = <i32*> self.room(4, p), <i32*> self.room(4, p)
         self.g.drawn = <i32*> self.room(4, k)
         self.g.coefs = <float*> self.room(4, k)
-        self.g.scatter = <double*> self.room(8, k * k)
-        self.g.moment = <double*> self.room(8, 2 * k)
-        self.g.buffer = <double*> self.room(8, size * (k + 2))
+        self.g.scatter = <double*> self.room(8, (k + 3) * (k + 3))
+        self.g.moment, self.g.mean_x = <double*> self.room(8, k + 3), <double*> self.room(8, k + 3)
+        self.g.size = <double*> self.room(8, k)
+        self.g.buffer = <double*> self.room(8, (size + 4) * (k + 5))
         self.g.best.term_column = <i32*> self.room(4, k)
         self.g.best.term_coef = <float*> self.room(4, k)
         for i in range(p):
