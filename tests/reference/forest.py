@@ -192,6 +192,11 @@ def total(numbers: Iterable[float]) -> float:
     return found
 
 
+def in_lanes(numbers: Sequence[float]) -> float:
+    """The sum of every eighth number, and then of these sums."""
+    return total(total(numbers[lane::8]) for lane in range(8))
+
+
 def log_term(x: float) -> float:
     return x * math.log(x) if x > 0 else 0.0
 
@@ -378,6 +383,7 @@ class Grower:
             self.sums = [
                 total(row.w for row in rows if row.y == c) for c in range(rules.n_classes)
             ]
+            self.weight = total(self.sums)
             return len({row.y for row in rows}) == 1
         self.mean, self.sums = [], []
         for o in range(len(rows[0].values)):
@@ -545,8 +551,8 @@ class Grower:
             return None
         if len(taken) < 2:
             return None
-        weight = total(row.w for row in taken)
-        mean = total(v * row.w for v, row in zip(t, taken, strict=True)) / weight
+        weight = in_lanes([row.w for row in taken])
+        mean = in_lanes([v * row.w for v, row in zip(t, taken, strict=True)]) / weight
         return taken, [v - mean for v in t]
 
     def fit(self, columns: list[int], stream: Stream) -> list[tuple[int, np.float32]]:
@@ -555,20 +561,23 @@ class Grower:
         if found is None:
             return []
         rows, t = found
-        weight = total(row.w for row in rows)
+        weight = in_lanes([row.w for row in rows])
         block = []
         for column in columns:
             values = [float(self.x[row.number, column]) for row in rows]
-            mean = total(row.w * v for row, v in zip(rows, values, strict=True)) / weight
+            mean = in_lanes([row.w * v for row, v in zip(rows, values, strict=True)]) / weight
             block.append([v - mean for v in values])
         S = [
             [
-                total(row.w * u * v for row, u, v in zip(rows, one, two, strict=True))
+                in_lanes([row.w * u * v for row, u, v in zip(rows, one, two, strict=True)])
                 for two in block
             ]
             for one in block
         ]
-        b = [total(row.w * u * v for row, u, v in zip(rows, one, t, strict=True)) for one in block]
+        b = [
+            in_lanes([row.w * u * v for row, u, v in zip(rows, one, t, strict=True)])
+            for one in block
+        ]
         size = [math.sqrt(S[a][a]) for a in range(len(columns))]
         w = solve(S, b, self.rules.ridge)
         if w is None:
@@ -632,8 +641,8 @@ class Grower:
     def spread(self, coef: float, seen: NDArray[np.float64]) -> float:
         """The standard deviation of what a coefficient is multiplied with."""
         off = (coef * seen - coef * seen[0]).tolist()
-        first = total(row.w * v for row, v in zip(self.here, off, strict=True))
-        second = total(row.w * v * v for row, v in zip(self.here, off, strict=True))
+        first = in_lanes([row.w * v for row, v in zip(self.here, off, strict=True)])
+        second = in_lanes([row.w * v * v for row, v in zip(self.here, off, strict=True)])
         variance = (second - first * (first / self.weight)) / self.weight
         return math.sqrt(variance) / abs(coef) if variance > 0 else 0.0
 

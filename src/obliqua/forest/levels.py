@@ -75,7 +75,7 @@ def _learnt(rows: ForestRows, weights: FloatArray, key: int) -> FloatArray:
 
 def _sum(values: FloatArray) -> float:
     """Return the sum, added one by one in the order of rows, on every processor."""
-    return float(np.bincount(np.zeros(len(values), dtype=np.int64), values)[0])
+    return float(np.add.accumulate(values)[-1])
 
 
 def _uniform(key: int, n: int) -> FloatArray:

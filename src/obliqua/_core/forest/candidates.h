@@ -30,7 +30,6 @@
 #define OB_CELLS_PER_ROW 2     /* sums in cells, at most */
 #define OB_LEAST_BITS 5        /* fewer than 2^5 cells are no help along a direction */
 #define OB_MOST_BITS 8
-#define OB_FOUR 4
 #define OB_FEW_KEYS 24         /* sorted by insertion */
 #define OB_BUCKETS 4096
 #define OB_NO_GAIN 1e-12       /* a share of the impurity that is rounding, not gain */
@@ -60,8 +59,7 @@ typedef struct {
     const int64_t *source;     /* n: where the row stands in z */
     const double *stand_in;    /* what a missing value counts in a direction */
     const int32_t *exponent;
-    const int64_t *level_ptr;  /* p + 1: where the numbers of the levels of a column begin, if it has any */
-    const double *level;       /* those numbers in this tree, that of a missing level last */
+    const int64_t *level_ptr;  /* p + 1: where the levels of a column begin, if it has any */
     const uint8_t *has_missing; /* of columns of numbers */
     const int32_t *y;          /* classes; or NULL */
     const double *number;      /* n x n_outputs; or NULL */
@@ -155,7 +153,7 @@ typedef struct {
     int32_t *drawn;
     float *coefs;              /* of a direction */
     ob_best best;
-    double *scatter, *moment, *mean_x, *size, *buffer;
+    double *scatter, *moment, *size, *buffer;
     int failed;                /* no memory, or an error of what is asked */
     /* Who is asked for directions, if they are not fitted here: writes the terms of one to `drawn`,
      * which has k columns, and `coefs`, and returns how many they are. */
@@ -417,24 +415,34 @@ OB_INLINE void ob_sweep_some(ob_grower *g, ob_sweep *sweep, uint32_t start, uint
         ob_consider(g, sweep, here, after, criterion);
 }
 
-/* Adds rows to the cells from 0 to before `end`: each to that of its place on the grid. */
-OB_INLINE void ob_fill_some(ob_grower *g, int64_t begin, int64_t n, int shift, uint32_t end,
-                            int criterion) {
+OB_INLINE void ob_add_to_cell(const ob_grower *g, const ob_member *member, int64_t at,
+                              int criterion) {
+    double *cell = g->cells + at * g->width;
+    int32_t m = g->f->n_outputs;
+    if (criterion == OB_SQUARES) {
+        cell[0] += member->w * (member->number - g->mean[0]);
+        for (int32_t o = 1; o < m; o++)
+            cell[o] += member->w * (ob_number(g->f, member->row, o) - g->mean[o]);
+        cell[m] += member->w;
+    } else
+        cell[member->y] += member->w;
+    if (g->width > g->n_sums)
+        cell[g->width - 1] += member->times;
+}
+
+/* Adds rows to the cells of their places along a direction. */
+OB_INLINE void ob_fill_grid(ob_grower *g, int64_t begin, int64_t n, int shift, int criterion) {
+    for (int64_t i = 0; i < n; i++)
+        ob_add_to_cell(g, &g->rows[begin + i], g->grid[i] >> shift, criterion);
+}
+
+/* Adds rows to the cells of their places in a column, from 1; to cell 0 if it is missing. */
+OB_INLINE void ob_fill_column(ob_grower *g, int64_t begin, int64_t n, int32_t column,
+                              int criterion) {
+    const int32_t *rank = g->f->rank + column;
     const ob_member *rows = g->rows + begin;
-    int32_t m = g->f->n_outputs, width = g->width;
-    memset(g->cells, 0, (size_t) end * (size_t) width * sizeof(double));
-    for (int64_t i = 0; i < n; i++) {
-        double *cell = g->cells + (int64_t) (g->grid[i] >> shift) * width;
-        if (criterion == OB_SQUARES) {
-            cell[0] += rows[i].w * (rows[i].number - g->mean[0]);
-            for (int32_t o = 1; o < m; o++)
-                cell[o] += rows[i].w * (ob_number(g->f, rows[i].row, o) - g->mean[o]);
-            cell[m] += rows[i].w;
-        } else
-            cell[rows[i].y] += rows[i].w;
-        if (width > g->n_sums)
-            cell[width - 1] += rows[i].times;
-    }
+    for (int64_t i = 0; i < n; i++)
+        ob_add_to_cell(g, &rows[i], rank[rows[i].row * g->f->p] + 1, criterion);
 }
 
 /* One version of each for each criterion. */
@@ -457,8 +465,8 @@ static void ob_sweep_cells(ob_grower *g, ob_sweep *sweep, uint32_t start, uint32
     OB_BY_CRITERION(ob_sweep_some, sweep, start, first, end, after);
 }
 
-static void ob_fill_cells(ob_grower *g, int64_t begin, int64_t n, int shift, uint32_t end) {
-    OB_BY_CRITERION(ob_fill_some, begin, n, shift, end);
+static void ob_empty_cells(ob_grower *g, uint32_t end) {
+    memset(g->cells, 0, (size_t) end * (size_t) g->width * sizeof(double));
 }
 
 /* Offers the best cut that was found: 0 if there is none, 2 if it is the best of the node. */
@@ -480,10 +488,15 @@ static int ob_offer(ob_grower *g, const ob_sweep *sweep, int64_t n_terms) {
     return 2;
 }
 
+static int ob_has_rows(const ob_grower *g, int64_t at) {
+    return ob_cell_weight(g, g->cells + at * g->width, g->f->criterion) > 0;
+}
+
 /* --- cuts of one column --------------------------------------------------------------------- */
 
-/* Sorts the rows of a node by their places on the grid, those at 0 by another key. */
-static void ob_sort_rows(ob_grower *g, int64_t n, uint32_t of_zero) {
+/* Sorts the rows of a node by their places on the grid, those at 0 by another key; whether they have
+ * different ones. */
+static int ob_sort_rows(ob_grower *g, int64_t n, uint32_t of_zero) {
     uint32_t low = UINT32_MAX, high = 0;
     for (int64_t i = 0; i < n; i++) {
         uint32_t key = g->grid[i] ? g->grid[i] : of_zero;
@@ -491,7 +504,20 @@ static void ob_sort_rows(ob_grower *g, int64_t n, uint32_t of_zero) {
         high = key > high ? key : high;
         g->keys[i] = ((uint64_t) key << 32) | (uint64_t) i;
     }
-    ob_sort_keys(g, n, low, high);
+    if (low < high)
+        ob_sort_keys(g, n, low, high);
+    return low < high;
+}
+
+/* Tries the best cut of a column that a sweep has found; whether there is one. */
+static int ob_offer_column(ob_grower *g, const ob_sweep *sweep, int32_t column, int32_t missing) {
+    int offered = ob_offer(g, sweep, 1);
+    if (offered == 2) {
+        g->best.kind = OB_COLUMN;
+        g->best.column = column;
+        g->best.missing = missing;
+    }
+    return offered > 0;
 }
 
 /* Tries the cuts of one column; whether there is one. Missing values stand right of all others, and
@@ -499,41 +525,34 @@ static void ob_sort_rows(ob_grower *g, int64_t n, uint32_t of_zero) {
 static int ob_try_column(ob_grower *g, int64_t begin, int64_t n, int32_t column) {
     const ob_forest *f = g->f;
     const int32_t *rank = f->rank + column;
-    int64_t missing = 0;
-    int cut = 0;
-    uint32_t end = (uint32_t) f->n_values[column] + 1, low = UINT32_MAX, high = 0;
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t place = (uint32_t) (rank[(int64_t) g->rows[begin + i].row * f->p] + 1);
-        missing += place == 0;
-        low = place < low ? place : low;
-        high = place > high ? place : high;
-        g->grid[i] = place;
-    }
-    if (low == high)
-        return 0;
-    int few = (int64_t) end * g->n_sums <= OB_CELLS_PER_ROW * n;
-    if (few)
-        ob_fill_cells(g, begin, n, 0, end);
-    for (int32_t side = OB_MISSING_RIGHT; side >= (missing ? OB_MISSING_LEFT : OB_MISSING_RIGHT);
-         side--) {
-        ob_sweep sweep = ob_start_sweep(g);
-        int left = side == OB_MISSING_LEFT;
-        uint32_t of_missing = left ? 0 : OB_MISSING_KEY(f, column);
-        if (few)
-            ob_sweep_cells(g, &sweep, !left, 1, end, missing ? of_missing : 0);
-        else {
-            ob_sort_rows(g, n, of_missing);
-            ob_sweep_keys(g, &sweep, begin, n, 0);
+    uint32_t end = (uint32_t) f->n_values[column] + 1, of_missing = OB_MISSING_KEY(f, column);
+    int few = (int64_t) end * g->n_sums <= OB_CELLS_PER_ROW * n, missing = 0, cut;
+    ob_sweep sweep = ob_start_sweep(g);
+    if (few) {
+        ob_empty_cells(g, end);
+        OB_BY_CRITERION(ob_fill_column, begin, n, column);
+        missing = f->has_missing[column] && ob_has_rows(g, 0);
+        ob_sweep_cells(g, &sweep, 1, 1, end, missing ? of_missing : 0);
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            g->grid[i] = (uint32_t) (rank[(int64_t) g->rows[begin + i].row * f->p] + 1);
+            missing |= g->grid[i] == 0;
         }
-        int offered = ob_offer(g, &sweep, 1);
-        cut |= offered > 0;
-        if (offered < 2)
-            continue;
-        g->best.kind = OB_COLUMN;
-        g->best.column = column;
-        g->best.missing = missing ? side : OB_STAND_IN;
+        if (!ob_sort_rows(g, n, of_missing))
+            return 0;
+        ob_sweep_keys(g, &sweep, begin, n, UINT32_MAX);
     }
-    return cut;
+    cut = ob_offer_column(g, &sweep, column, missing ? OB_MISSING_RIGHT : OB_STAND_IN);
+    if (!missing)
+        return cut;
+    sweep = ob_start_sweep(g);
+    if (few)
+        ob_sweep_cells(g, &sweep, 0, 1, end, 0);
+    else {
+        ob_sort_rows(g, n, 0);
+        ob_sweep_keys(g, &sweep, begin, n, 0);
+    }
+    return ob_offer_column(g, &sweep, column, OB_MISSING_LEFT) || cut;
 }
 
 /* --- directions ----------------------------------------------------------------------------- */
@@ -550,33 +569,38 @@ static void ob_draw_columns(ob_grower *g, int64_t k, uint64_t *state) {
     ob_put_back(g->others, g->other_swaps, k);
 }
 
-/* The lower triangle of S, of the columns of a block about their means, weighted, where columns stand
- * `room` apart, a multiple of four; b is the sum of w (x - m) t. Four rows are added to four entries
- * before these are written: in the order of rows. */
-OB_VERSIONS static void ob_moments(double *restrict block, const double *mean, const double *w,
-                                   const double *t, int64_t n, int64_t room, double *restrict S,
-                                   double *restrict b) {
-    double v[OB_FOUR];
+/* The sum of products: of every eighth, and then of these sums. n is a multiple of eight. */
+OB_INLINE double ob_sum_products(const double *restrict a, const double *restrict b, int64_t n) {
+    double lanes[OB_LANES] = {0}, sum = 0;
+    for (int64_t i = 0; i < n; i += OB_LANES)
+        for (int k = 0; k < OB_LANES; k++)
+            lanes[k] += a[i + k] * b[i + k];
+    for (int k = 0; k < OB_LANES; k++)
+        sum += lanes[k];
+    return sum;
+}
+
+/* Takes the means of the columns of a block, and of t, weighted, off them, and finds the lower triangle
+ * of S, of the products of columns, and b, of those with t. A column stands behind the other; rows behind the
+ * last one, so that they come in eights, weigh 0. */
+OB_VERSIONS static void ob_moments(double *block, const double *w, double *t, double *scaled,
+                                   int64_t n, int64_t k, double *S, double *b) {
     for (int64_t i = 0; i < n; i++)
-        for (int64_t a = 0; a < room; a++) {
-            block[i * room + a] -= mean[a];
-            b[a] += w[i] * block[i * room + a] * t[i];
+        scaled[i] = 1;
+    double weight = ob_sum_products(w, scaled, n), mean = ob_sum_products(w, t, n) / weight;
+    for (int64_t i = 0; i < n; i++)
+        t[i] -= mean;
+    for (int64_t a = 0; a < k; a++) {
+        double *own = block + a * n;
+        mean = ob_sum_products(w, own, n) / weight;
+        for (int64_t i = 0; i < n; i++) {
+            own[i] -= mean;
+            scaled[i] = w[i] * own[i];
         }
-    for (int64_t i = 0; i < n; i += OB_FOUR)     /* rows behind the last weigh nothing */
-        for (int64_t a = 0; a < room; a++) {
-            const double *row = block + i * room;
-            for (int r = 0; r < OB_FOUR; r++)
-                v[r] = w[i + r] * row[r * room + a];
-            for (int64_t first = 0; first <= a; first += OB_FOUR) {
-                double *entry = S + a * room + first;
-                for (int c = 0; c < OB_FOUR; c++) {
-                    double sum = entry[c];
-                    for (int r = 0; r < OB_FOUR; r++)
-                        sum += v[r] * row[r * room + first + c];
-                    entry[c] = sum;
-                }
-            }
-        }
+        b[a] = ob_sum_products(scaled, t, n);
+        for (int64_t c = 0; c <= a; c++)
+            S[a * k + c] = ob_sum_products(scaled, block + c * n, n);
+    }
 }
 
 /* Solves (S + ridge diag S) z = b in place of b; whether it can be solved. */
@@ -632,48 +656,49 @@ static void ob_project_rows(ob_grower *g, int64_t begin, int64_t n, int64_t n_te
     }
 }
 
-/* Picks the rows that a direction is fitted to, what is learnt of them about its mean (t) and their
- * weights; returns how many, 0 if they tell nothing. */
-static int64_t ob_sample(ob_grower *g, int64_t begin, int64_t n, uint64_t *state, int32_t *sample,
-                         double *t, double *w) {
+/* Draws the classes of two rows of a node, which has several. */
+static void ob_draw_pair(ob_grower *g, int64_t begin, int64_t n, uint64_t *state, int32_t pair[2]) {
+    const ob_member *rows = g->rows + begin;
+    pair[0] = rows[ob_below(state, n)].y;
+    int64_t at = ob_below(state, n);
+    for (int tries = 0; tries < 64 && rows[at].y == pair[0]; tries++)
+        at = ob_below(state, n);
+    while (rows[at].y == pair[0])
+        at = at + 1 < n ? at + 1 : 0;
+    pair[1] = rows[at].y;
+}
+
+/* Picks the rows that a direction is fitted to, what is learnt of them (t) and their weights; returns
+ * how many, 0 if they tell nothing. */
+static int64_t ob_sample(ob_grower *g, int64_t begin, int64_t n, uint64_t *state, double *t,
+                         double *w) {
     const ob_forest *f = g->f;
-    int32_t a = -1, b = -1;
-    if (f->criterion != OB_SQUARES) {
-        a = g->rows[begin + ob_below(state, n)].y;
-        int64_t at = ob_below(state, n);
-        for (int tries = 0; tries < 64 && g->rows[begin + at].y == a; tries++)
-            at = ob_below(state, n);
-        while (g->rows[begin + at].y == a)
-            at = at + 1 < n ? at + 1 : 0;
-        b = g->rows[begin + at].y;
-    }
+    int numbers = f->criterion == OB_SQUARES, of_first = 0, of_second = 0;
+    int32_t pair[2];
+    if (!numbers)
+        ob_draw_pair(g, begin, n, state, pair);
     int64_t most = n < f->direction_rows ? n : f->direction_rows, found = 0;
-    int64_t offset = n > most ? ob_below(state, n) : 0;
-    double weight = 0, first = 0;
-    int64_t place = offset, rest = 0;            /* at offset + i n / most */
-    for (int64_t i = 0; i < most; i++) {
-        int64_t at = begin + (place < n ? place : place - n);
-        place += n / most;
-        rest += n % most;
+    int64_t place = n > most ? ob_below(state, n) : 0, rest = 0; /* it began at this + i n / most */
+    int64_t step = n / most, more = n % most;
+    for (int64_t i = 0; i < most; i++) {         /* all are written, and some stay */
+        const ob_member *member = &g->rows[begin + (place < n ? place : place - n)];
+        place += step;
+        rest += more;
         place += rest >= most;
         rest -= rest >= most ? most : 0;
-        if (f->criterion != OB_SQUARES && g->rows[at].y != a && g->rows[at].y != b)
+        g->sample[found] = member->row;
+        w[found] = member->w;
+        if (numbers) {
+            t[found++] = member->number - g->mean[0];
             continue;
-        sample[found] = g->rows[at].row;
-        w[found] = g->rows[at].w;
-        if (f->criterion == OB_SQUARES)
-            t[found] = g->rows[at].number - g->mean[0];
-        else
-            t[found] = g->rows[at].y == a;
-        first += t[found] * w[found];
-        weight += w[found];
-        found++;
+        }
+        int first = member->y == pair[0], second = member->y == pair[1];
+        t[found] = first;
+        of_first |= first;
+        of_second |= second;
+        found += first | second;
     }
-    if (found < 2 || (f->criterion != OB_SQUARES && !(first > 0 && first < weight)))
-        return 0;
-    for (int64_t i = 0; i < found; i++)
-        t[i] -= first / weight;
-    return found;
+    return found >= 2 && (numbers || (of_first && of_second)) ? found : 0;
 }
 
 /* Fits the direction of the drawn columns; returns its number of terms, which `drawn` and `coefs`
@@ -681,33 +706,23 @@ static int64_t ob_sample(ob_grower *g, int64_t begin, int64_t n, uint64_t *state
 static int64_t ob_fit_direction(ob_grower *g, int64_t begin, int64_t n, int64_t k,
                                 uint64_t *state) {
     const ob_forest *f = g->f;
-    int64_t room = (k + OB_FOUR - 1) / OB_FOUR * OB_FOUR, most = f->direction_rows + OB_FOUR;
-    double *t = g->buffer, *w = t + most, *block = w + most;
-    int64_t found = ob_sample(g, begin, n, state, g->sample, t, w);
+    int64_t most = f->direction_rows + OB_LANES;
+    double *t = g->buffer, *w = t + most, *scaled = w + most, *block = scaled + most;
+    int64_t found = ob_sample(g, begin, n, state, t, w);
     if (found == 0)
         return 0;
-    double weight = 0, *mean = g->mean_x, *S = g->scatter, *b = g->moment;
-    memset(mean, 0, (size_t) room * sizeof(double));
-    for (int64_t i = 0; i < found; i++) {
-        const float *x = f->x + (int64_t) g->sample[i] * f->p;
-        weight += w[i];
-        for (int64_t a = 0; a < k; a++) {
-            block[i * room + a] = x[g->drawn[a]];
-            mean[a] += w[i] * block[i * room + a];
-        }
-        for (int64_t a = k; a < room; a++)
-            block[i * room + a] = 0;
+    int64_t room = (found + OB_LANES - 1) / OB_LANES * OB_LANES;
+    double *S = g->scatter, *b = g->moment;
+    for (int64_t i = found; i < room; i++) {     /* it weighs nothing */
+        t[i] = w[i] = 0;
+        g->sample[i] = g->sample[0];
     }
-    for (int64_t a = 0; a < k; a++)
-        mean[a] /= weight;
-    memset(w + found, 0, OB_FOUR * sizeof(double));
-    memset(block + found * room, 0, (size_t) (OB_FOUR * room) * sizeof(double));
-    memset(S, 0, (size_t) (room * room) * sizeof(double));
-    memset(b, 0, (size_t) room * sizeof(double));
-    ob_moments(block, mean, w, t, found, room, S, b);
-    for (int64_t a = 1; a < k; a++)
-        for (int64_t c = 0; c <= a; c++)
-            S[a * k + c] = S[a * room + c];
+    for (int64_t i = 0; i < room; i++) {
+        const float *x = f->x + (int64_t) g->sample[i] * f->p;
+        for (int64_t a = 0; a < k; a++)
+            block[a * room + i] = x[g->drawn[a]];
+    }
+    ob_moments(block, w, t, scaled, room, k, S, b);
     double *size = g->size, largest = 0, longest = 0;
     for (int64_t a = 0; a < k; a++)
         size[a] = sqrt(S[a * k + a]);
@@ -735,6 +750,33 @@ static int64_t ob_fit_direction(ob_grower *g, int64_t begin, int64_t n, int64_t 
     return kept;
 }
 
+/* The places of rows along a direction on the grid; whether there are several. */
+OB_VERSIONS static int ob_grid_places(const float *along, uint32_t *grid, int64_t n) {
+    float low[OB_LANES], high[OB_LANES];
+    int64_t i = 0;
+    for (int k = 0; k < OB_LANES; k++)
+        low[k] = high[k] = along[0];
+    for (; i + OB_LANES <= n; i += OB_LANES)
+        for (int k = 0; k < OB_LANES; k++) {
+            low[k] = along[i + k] < low[k] ? along[i + k] : low[k];
+            high[k] = along[i + k] > high[k] ? along[i + k] : high[k];
+        }
+    for (; i < n; i++) {
+        low[0] = along[i] < low[0] ? along[i] : low[0];
+        high[0] = along[i] > high[0] ? along[i] : high[0];
+    }
+    for (int k = 1; k < OB_LANES; k++) {
+        low[0] = low[k] < low[0] ? low[k] : low[0];
+        high[0] = high[k] > high[0] ? high[k] : high[0];
+    }
+    if (!(high[0] > low[0]))
+        return 0;
+    double least = low[0], steps = (double) (1 << OB_GRID_BITS) / ((double) high[0] - least);
+    for (i = 0; i < n; i++)
+        grid[i] = (uint32_t) (int32_t) (((double) along[i] - least) * steps);
+    return 1;
+}
+
 /* Into how many cells the rows of a node are divided along a direction, as a power of two; 0: it has
  * too few rows for that. */
 static int ob_cell_bits(const ob_grower *g, int64_t n) {
@@ -748,7 +790,8 @@ static int ob_cell_bits(const ob_grower *g, int64_t n) {
 static ob_sweep ob_cut_cells(ob_grower *g, int64_t begin, int64_t n, int bits) {
     int shift = OB_GRID_BITS - bits;
     ob_sweep sweep = ob_start_sweep(g);
-    ob_fill_cells(g, begin, n, shift, (1u << bits) + 1);
+    ob_empty_cells(g, (1u << bits) + 1);
+    OB_BY_CRITERION(ob_fill_grid, begin, n, shift);
     ob_sweep_cells(g, &sweep, 0, 0, (1u << bits) + 1, 0);
     if (!sweep.found)
         return sweep;
@@ -784,16 +827,8 @@ static void ob_try_direction(ob_grower *g, int64_t begin, int64_t n, uint64_t *s
     if (n_terms == 0)
         return;
     ob_project_rows(g, begin, n, n_terms);
-    float low = g->along[0], high = low;
-    for (int64_t i = 1; i < n; i++) {
-        low = g->along[i] < low ? g->along[i] : low;
-        high = g->along[i] > high ? g->along[i] : high;
-    }
-    if (!(high > low))
+    if (!ob_grid_places(g->along, g->grid, n))
         return;
-    double steps = (double) (1 << OB_GRID_BITS) / ((double) high - low);
-    for (int64_t i = 0; i < n; i++)
-        g->grid[i] = (uint32_t) (int32_t) (((double) g->along[i] - low) * steps);
     ob_sweep sweep = {0};
     int bits = ob_cell_bits(g, n);
     if (bits)

@@ -34,19 +34,24 @@ static void *ob_grown(void *array, int64_t *room, int64_t wanted, size_t size, i
 /* Sums of the rows of a node; whether all are alike. */
 static int ob_sum_node(ob_grower *g, int64_t begin, int64_t end) {
     const ob_forest *f = g->f;
+    int32_t first = g->rows[begin].y, others = 0;
     int pure = 1;
     g->weight = 0;
     g->counted = 0;
-    if (f->criterion != OB_SQUARES)
+    if (f->criterion != OB_SQUARES) {
         memset(g->sums, 0, (size_t) f->n_classes * sizeof(double));
-    for (int64_t i = begin; i < end; i++) {
-        const ob_member *member = &g->rows[i];
-        g->weight += member->w;
-        g->counted += member->times;
-        if (f->criterion != OB_SQUARES) {
-            g->sums[member->y] += member->w;
-            pure &= member->y == g->rows[begin].y;
+        for (int64_t i = begin; i < end; i++) {
+            g->sums[g->rows[i].y] += g->rows[i].w;
+            g->counted += g->rows[i].times;
+            others |= g->rows[i].y ^ first;
         }
+        for (int32_t c = 0; c < f->n_classes; c++)
+            g->weight += g->sums[c];
+        return others == 0;
+    }
+    for (int64_t i = begin; i < end; i++) {
+        g->weight += g->rows[i].w;
+        g->counted += g->rows[i].times;
     }
     for (int32_t o = 0; o < f->n_outputs; o++) {
         double start = ob_number(f, g->rows[begin].row, o), sum = 0;
@@ -64,13 +69,16 @@ static int ob_sum_node(ob_grower *g, int64_t begin, int64_t end) {
 }
 
 /* What a column has at a row: its value, the number of its level, or what stands in for it. */
-static inline double ob_value(const ob_forest *f, int64_t row, int64_t column) {
+OB_INLINE double ob_value(const ob_forest *f, int64_t row, int64_t column, int single, int coded) {
+    if (coded)
+        return f->x[row * f->p + column];        /* numbers of levels are floats */
     int64_t at = f->source[row] * f->row_stride + column * f->col_stride;
-    double value = f->single ? ((const float *) f->z)[at] : ((const double *) f->z)[at];
-    int64_t first = f->level_ptr[column], end = f->level_ptr[column + 1];
-    if (first < end)
-        return f->level[value == value ? first + (int64_t) value : end - 1];
+    double value = single ? ((const float *) f->z)[at] : ((const double *) f->z)[at];
     return value == value ? value : f->stand_in[column];
+}
+
+static int ob_is_coded(const ob_forest *f, int64_t column) {
+    return f->level_ptr[column] < f->level_ptr[column + 1];
 }
 
 /* What a column has at the rows of a node. */
@@ -78,12 +86,89 @@ static void ob_read_column(const ob_grower *g, int64_t begin, int64_t n, int64_t
                            double *values) {
     const ob_forest *f = g->f;
     const ob_member *rows = g->rows + begin;
-    if (f->level_ptr[column] < f->level_ptr[column + 1]) /* numbers of levels are floats */
+    if (ob_is_coded(f, column))
         for (int64_t i = 0; i < n; i++)
-            values[i] = f->x[rows[i].row * f->p + column];
+            values[i] = ob_value(f, rows[i].row, column, 0, 1);
+    else if (f->single)
+        for (int64_t i = 0; i < n; i++)
+            values[i] = ob_value(f, rows[i].row, column, 1, 0);
     else
         for (int64_t i = 0; i < n; i++)
-            values[i] = ob_value(f, rows[i].row, column);
+            values[i] = ob_value(f, rows[i].row, column, 0, 0);
+}
+
+/* Adds a term to the values of rows; returns the variance of the term. Its sums have eight parts,
+ * each of every eighth row. */
+OB_VERSIONS static double ob_add_term(double *restrict values, const double *restrict own,
+                                      const double *restrict w, int64_t n, double coef,
+                                      double weight) {
+    double first[OB_LANES] = {0}, second[OB_LANES] = {0}, start = coef * own[0];
+    int64_t i = 0;
+    for (; i + OB_LANES <= n; i += OB_LANES)
+        for (int k = 0; k < OB_LANES; k++) {
+            double v = coef * own[i + k], off = v - start;
+            values[i + k] += v;
+            first[k] += w[i + k] * off;
+            second[k] += w[i + k] * off * off;
+        }
+    for (int k = 0; i < n; i++, k++) {
+        double v = coef * own[i], off = v - start;
+        values[i] += v;
+        first[k] += w[i] * off;
+        second[k] += w[i] * off * off;
+    }
+    for (int k = 1; k < OB_LANES; k++) {
+        first[0] += first[k];
+        second[0] += second[k];
+    }
+    return (second[0] - first[0] * (first[0] / weight)) / weight;
+}
+
+/* The largest value of rows that go left, and the least of those that go right. */
+OB_VERSIONS static void ob_neighbours(const double *values, const uint8_t *goes_right, int64_t n,
+                                      double *largest, double *least) {
+    double below[OB_LANES], above[OB_LANES];
+    for (int k = 0; k < OB_LANES; k++) {
+        below[k] = -INFINITY;
+        above[k] = INFINITY;
+    }
+    int64_t i = 0;
+    for (; i + OB_LANES <= n; i += OB_LANES)
+        for (int k = 0; k < OB_LANES; k++) {
+            double on_left = goes_right[i + k] ? -INFINITY : values[i + k];
+            double on_right = goes_right[i + k] ? values[i + k] : INFINITY;
+            below[k] = on_left > below[k] ? on_left : below[k];
+            above[k] = on_right < above[k] ? on_right : above[k];
+        }
+    for (; i < n; i++) {
+        if (goes_right[i])
+            above[0] = values[i] < above[0] ? values[i] : above[0];
+        else
+            below[0] = values[i] > below[0] ? values[i] : below[0];
+    }
+    *largest = below[0];
+    *least = above[0];
+    for (int k = 1; k < OB_LANES; k++) {
+        *largest = below[k] > *largest ? below[k] : *largest;
+        *least = above[k] < *least ? above[k] : *least;
+    }
+}
+
+/* Whether both sides of a node that is divided have rows enough. */
+static int ob_sides_allowed(const ob_grower *g, int64_t begin, int64_t n) {
+    double weight = 0, least_weight = g->f->min_leaf_share * g->total;
+    int64_t rows = 0, least_rows = g->f->min_leaf;
+    if (least_rows <= 1 && least_weight == 0) {
+        for (int64_t i = 0; i < n; i++)
+            rows += g->goes_right[i];
+        return rows > 0 && rows < n;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        rows += g->goes_right[i] ? g->rows[begin + i].times : 0;
+        weight += g->goes_right[i] ? g->rows[begin + i].w : 0;
+    }
+    return rows > 0 && rows < g->counted && rows >= least_rows && g->counted - rows >= least_rows
+           && weight >= least_weight && g->weight - weight >= least_weight;
 }
 
 /* Writes the terms of the best direction and finds its threshold between canonical values: those of
@@ -92,43 +177,26 @@ static void ob_read_column(const ob_grower *g, int64_t begin, int64_t n, int64_t
 static int ob_place_direction(ob_grower *g, int64_t begin, int64_t n, ob_split *split) {
     const ob_forest *f = g->f;
     const ob_best *best = &g->best;
-    double largest = -INFINITY, least = INFINITY;
-    double *values = g->values, *own = g->cells;
+    double largest, least;
+    double *values = g->values, *own = g->cells, *w = own + n;
     memset(values, 0, (size_t) n * sizeof(double));
+    for (int64_t i = 0; i < n; i++)
+        w[i] = g->rows[begin + i].w;
     for (int64_t a = 0; a < best->n_terms; a++) {
         int32_t column = best->term_column[a];
-        double coef = ldexp(best->term_coef[a], -f->exponent[column]), first = 0, second = 0;
+        double coef = ldexp(best->term_coef[a], -f->exponent[column]);
         ob_read_column(g, begin, n, column, own);
-        double start = coef * own[0];
-        for (int64_t i = 0; i < n; i++) {
-            double v = coef * own[i], off = v - start;
-            values[i] += v;
-            first += g->rows[begin + i].w * off;
-            second += g->rows[begin + i].w * off * off;
-        }
-        second = (second - first * (first / g->weight)) / g->weight;
-        ob_term term = {coef, second > 0 ? sqrt(second) / fabs(coef) : 0.0, column};
+        double variance = ob_add_term(values, own, w, n, coef, g->weight);
+        ob_term term = {coef, variance > 0 ? sqrt(variance) / fabs(coef) : 0.0, column};
         g->terms[split->first_term + a] = term;
     }
-    for (int64_t i = 0; i < n; i++) {            /* without a jump, which could not be foreseen */
-        double on_left = g->goes_right[i] ? -INFINITY : values[i];
-        double on_right = g->goes_right[i] ? values[i] : INFINITY;
-        largest = on_left > largest ? on_left : largest;
-        least = on_right < least ? on_right : least;
-    }
+    ob_neighbours(values, g->goes_right, n, &largest, &least);
     if (!(largest - largest == 0 && least - least == 0))
         return 0;
     split->threshold = largest < least ? ob_midpoint(largest, least) : largest;
-    int64_t rows = 0;
-    double weight = 0;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++)
         g->goes_right[i] = values[i] > split->threshold;
-        rows += g->goes_right[i] ? g->rows[begin + i].times : 0;
-        weight += g->goes_right[i] ? g->rows[begin + i].w : 0;
-    }
-    double least_weight = f->min_leaf_share * g->total;
-    return rows > 0 && rows < g->counted && rows >= f->min_leaf && g->counted - rows >= f->min_leaf
-           && weight >= least_weight && g->weight - weight >= least_weight;
+    return ob_sides_allowed(g, begin, n);
 }
 
 /* Writes a cut of one column. */
@@ -138,6 +206,7 @@ static void ob_place_column(ob_grower *g, int64_t begin, int64_t n, ob_split *sp
     int32_t column = best->column;
     ob_term term = {1.0, NAN, column};
     double weight = 0, below = 0, above = 0;
+    int coded = ob_is_coded(f, column);
     for (int64_t i = 0; i < n; i++) {
         int32_t r = f->rank[(int64_t) g->rows[begin + i].row * f->p + column];
         uint32_t key = (uint32_t) r + 1;         /* 0 where it is missing */
@@ -146,9 +215,9 @@ static void ob_place_column(ob_grower *g, int64_t begin, int64_t n, ob_split *sp
         g->goes_right[i] = key > best->last;
         weight += g->goes_right[i] ? g->rows[begin + i].w : 0;
         if (key == best->last)
-            below = ob_value(f, g->rows[begin + i].row, column);
+            below = ob_value(f, g->rows[begin + i].row, column, f->single, coded);
         if (key == best->next)
-            above = ob_value(f, g->rows[begin + i].row, column);
+            above = ob_value(f, g->rows[begin + i].row, column, f->single, coded);
     }
     split->missing = best->missing;
     if (best->missing == OB_STAND_IN && f->has_missing[column])

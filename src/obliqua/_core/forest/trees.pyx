@@ -12,6 +12,7 @@ from obliqua._core.base.types cimport View, i32, i64, make_view, u8, u32, u64
 cdef extern from "trees.h" nogil:
     enum:
         OB_SQUARES
+        LANES "OB_LANES"
 
     ctypedef struct ob_forest:
         i64 n, p
@@ -25,7 +26,6 @@ cdef extern from "trees.h" nogil:
         const double* stand_in
         const i32* exponent
         const i64* level_ptr
-        const double* level
         const u8* has_missing
         const i32* y
         const double* number
@@ -89,7 +89,6 @@ cdef extern from "trees.h" nogil:
         ob_best best
         double* scatter
         double* moment
-        double* mean_x
         double* size
         double* buffer
         i32 failed
@@ -287,7 +286,7 @@ cdef class TreeGrower:
             self.g.ask, self.g.asked = &ask_grower, <void*> self
         self.g.rows = <ob_member*> self.room(sizeof(ob_member), n)
         self.g.aside = <ob_member*> self.room(sizeof(ob_member), n)
-        self.g.values, self.g.sample = <double*> self.room(8, n), <i32*> self.room(4, size)
+        self.g.values, self.g.sample = <double*> self.room(8, n), <i32*> self.room(4, size + LANES)
         self.g.keys, self.g.spare = <u64*> self.room(8, n), <u64*> self.room(8, n)
         self.g.cells = <double*> self.g.aside
         self.g.along, self.g.grid = <float*> self.room(4, n), <u32*> self.room(4, n)
@@ -298,10 +297,9 @@ cdef class TreeGrower:
         self.g.others, self.g.other_swaps = <i32*> self.room(4, p), <i32*> self.room(4, p)
         self.g.drawn = <i32*> self.room(4, k)
         self.g.coefs = <float*> self.room(4, k)
-        self.g.scatter = <double*> self.room(8, (k + 3) * (k + 3))
-        self.g.moment, self.g.mean_x = <double*> self.room(8, k + 3), <double*> self.room(8, k + 3)
-        self.g.size = <double*> self.room(8, k)
-        self.g.buffer = <double*> self.room(8, (size + 4) * (k + 5))
+        self.g.scatter = <double*> self.room(8, k * k)
+        self.g.moment, self.g.size = <double*> self.room(8, k), <double*> self.room(8, k)
+        self.g.buffer = <double*> self.room(8, (size + LANES) * (k + 3))
         self.g.best.term_column = <i32*> self.room(4, k)
         self.g.best.term_coef = <float*> self.room(4, k)
         for i in range(p):
@@ -313,18 +311,18 @@ cdef class TreeGrower:
             memcpy(self.own_x, data.f.x, n * p * sizeof(float))
             self.f.rank, self.f.x = self.own_rank, self.own_x
 
-    cdef void number_levels(self, const double* numbers, const i32* places) noexcept nogil:
-        """Gives levels their numbers, for the tree that comes."""
-        cdef i64 i, j, at, first, p = self.f.p
-        self.f.level = numbers
-        for j in range(p):
-            first = self.f.level_ptr[j]
-            if first == self.f.level_ptr[j + 1]:
+    cdef void number_levels(self, const i32* times, const double* numbers,
+                            const i32* places) noexcept nogil:
+        """Gives levels their numbers, for the tree that comes, where its rows have them."""
+        cdef i64 i, j, at, p = self.f.p
+        for i in range(self.f.n):
+            if times[i] == 0:
                 continue
-            for i in range(self.f.n):
-                at = first + self.data.f.rank[i * p + j]
-                self.own_rank[i * p + j] = places[at]
-                self.own_x[i * p + j] = <float> numbers[at]
+            for j in range(p):
+                if self.f.level_ptr[j] < self.f.level_ptr[j + 1]:
+                    at = self.f.level_ptr[j] + self.data.f.rank[i * p + j]
+                    self.own_rank[i * p + j] = places[at]
+                    self.own_x[i * p + j] = <float> numbers[at]
 
     cdef i64 ask(self, i64 begin, i64 n, i64 k, u64 key) noexcept:
         """Asks for a direction of the drawn columns; 0 if there is none, or an error."""
@@ -404,7 +402,7 @@ cdef class TreeGrower:
         cdef int grown
         with nogil:
             if numbers.shape[0]:
-                self.number_levels(&numbers[0], &places[0])
+                self.number_levels(&times[0], &numbers[0], &places[0])
             for i in range(times.shape[0]):
                 if times[i] > 0:
                     self.g.rows[n].row = <i32> i
