@@ -118,38 +118,17 @@ cdef class ForestWalker:
                     value = 0.0
                 rows[r * self.p + j] = value
 
-    def apply_range(self, Z, i32[:, ::1] out, trees, i64 start, i64 stop):
-        """The node that each row reaches in each tree; `trees`: as below."""
-        cdef View view = make_view(Z)
-        cdef i32[BLOCK] reached
-        cdef i64 at, t, r, n, begin = trees[0], end = trees[1]
-        cdef i64 most = self.block_rows(stop - start)
-        cdef double* rows = <double*> malloc(most * self.p * sizeof(double))
-        if rows == NULL:
-            raise MemoryError("no room for a block of rows")
-        with nogil:
-            at = start
-            while at < stop:
-                n = min(most, stop - at)
-                self.fill_block(&view, at, n, rows)
-                for t in range(begin, end):
-                    if self.coded:
-                        self.number_levels(&view, t, at, n, rows)
-                    ob_walk_tree(&self.f, t, rows, self.p, n, reached)
-                    for r in range(n):
-                        out[at + r, t - begin] = reached[r]
-                at += n
-            free(rows)
+    def walk_range(self, Z, trees, i32[:, ::1] nodes, double[:, ::1] sums, i64 start, i64 stop):
+        """Walks rows from `start` to before `stop` down trees, from this one to before that one.
 
-    def add_range(self, Z, double[:, ::1] out, trees, i64 start, i64 stop):
-        """Adds what the trees say, in their order: shares of classes, or means.
-
-        `trees`: those that are asked, from this one to before that one.
+        `nodes` get what each row reaches in each tree; to `sums` is added what the trees say, in
+        their order: shares of classes, or means. One of the two has no rows, and is left alone.
         """
         cdef View view = make_view(Z)
         cdef i32[BLOCK] reached
         cdef i64 at, t, r, n, begin = trees[0], end = trees[1]
         cdef i64 most = self.block_rows(stop - start)
+        cdef bint added = sums.shape[0] > 0
         cdef double* rows = <double*> malloc(most * self.p * sizeof(double))
         if rows == NULL:
             raise MemoryError("no room for a block of rows")
@@ -163,7 +142,10 @@ cdef class ForestWalker:
                         self.number_levels(&view, t, at, n, rows)
                     ob_walk_tree(&self.f, t, rows, self.p, n, reached)
                     for r in range(n):
-                        self.add_leaf(self.leaf_of(t, reached[r]), &out[at + r, 0])
+                        if added:
+                            self.add_leaf(self.leaf_of(t, reached[r]), &sums[at + r, 0])
+                        else:
+                            nodes[at + r, t - begin] = reached[r]
                 at += n
             free(rows)
 
@@ -183,33 +165,30 @@ cdef class ForestWalker:
     def sums(self, Z, i64 n_columns, int n_threads=1, trees=None):
         """What the trees say of each row, added up."""
         out = np.zeros((Z.shape[0], n_columns))
-        if trees is None:
-            trees = (0, self.n_trees)
-        self.shared_out(self.add_range, (trees,), Z, out, n_threads)
+        self.walk(Z, trees or (0, self.n_trees), np.empty((0, 0), dtype=np.int32), out, n_threads)
         return out
 
     def apply(self, Z, int n_threads=1, trees=None):
         """The node, within its tree, that each row reaches in each tree."""
-        if trees is None:
-            trees = (0, self.n_trees)
-        out = np.empty((Z.shape[0], trees[1] - trees[0]), dtype=np.int32)
-        self.shared_out(self.apply_range, (trees,), Z, out, n_threads)
+        first, end = trees or (0, self.n_trees)
+        out = np.empty((Z.shape[0], end - first), dtype=np.int32)
+        self.walk(Z, (first, end), out, np.empty((0, 0)), n_threads)
         return out
 
-    cdef object shared_out(self, work, more, Z, out, int n_threads):
-        """Shares blocks of rows out among threads."""
-        cdef i64 n = Z.shape[0]
-        cdef i64 k, n_trees = more[0][1] - more[0][0]
+    cdef object walk(self, Z, trees, nodes, sums, int n_threads):
+        """Shares rows out among threads."""
+        cdef i64 k, n = Z.shape[0], n_trees = trees[1] - trees[0]
         cdef i64 most = max(min(<i64> n_threads, n * n_trees // LEAST_WORK), 1)
         if n == 0:
             return
         if most == 1:
-            work(Z, out, *more, 0, n)
+            self.walk_range(Z, trees, nodes, sums, 0, n)
             return
         ends = [n * k // most for k in range(most + 1)]
         with ThreadPoolExecutor(most) as pool:
             shares = [
-                pool.submit(work, Z, out, *more, ends[k], ends[k + 1]) for k in range(most)
+                pool.submit(self.walk_range, Z, trees, nodes, sums, ends[k], ends[k + 1])
+                for k in range(most)
             ]
         for share in shares:
             share.result()                   # raises what the thread has raised
