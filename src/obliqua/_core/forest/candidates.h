@@ -4,8 +4,8 @@
  *  - directions: of k columns, k drawn from 2 .. most_terms, with S the scatter matrix of two classes
  *    among the node's rows, drawn in proportion to their rows, w = (S + ridge diag S)^-1 (m_a - m_b);
  *    where numbers are learnt, of all rows, w = (S + ridge diag S)^-1 sum of (x - m) y. At most
- *    `direction_rows` rows serve for that. Or what somebody else says who is asked. Passed over if the node has fewer than `rows_per_term` k
- *    rows, unless no column can be cut;
+ *    `direction_rows` rows serve for that. Or somebody else is asked for it. Passed over if the node
+ *    has fewer than `rows_per_term` k rows, unless no column can be cut;
  *  - the cut of the least G (1 + price (k - 1) / n) wins, where G is the impurity that is left times
  *    the weight, n the rows of the node; at ties the first. If it is no better than no cut, the
  *    columns that were not drawn are tried one after another.

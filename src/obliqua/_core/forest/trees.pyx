@@ -96,7 +96,7 @@ cdef extern from "trees.h" nogil:
         void* asked
 
     int ob_grow_tree(ob_grower* g, u64 key)
-    double ob_value(const ob_forest* f, i64 row, i64 column)
+    void ob_read_column(const ob_grower* g, i64 begin, i64 n, i64 column, double* values)
 
 cdef double MOST_AT_ONCE = 16.0      # larger means are drawn in pieces
 
@@ -335,8 +335,8 @@ cdef class TreeGrower:
 
     cdef tuple seen(self, i64 begin, i64 n, i64 k):
         """What is told of a node's rows: values, what is learnt, weights."""
-        cdef i64 i, a, row, m = self.f.n_outputs
-        X, weights = np.empty((n, k)), np.empty(n)
+        cdef i64 i, a, m = self.f.n_outputs
+        X, weights = np.empty((k, n)), np.empty(n)
         y = np.empty((n, m)) if self.data.numbers else np.empty(n, dtype=np.int32)
         cdef double[:, ::1] X_ = X, number_
         cdef double[::1] weights_ = weights
@@ -345,17 +345,16 @@ cdef class TreeGrower:
             number_ = y
         else:
             y_ = y
+        for a in range(k):
+            ob_read_column(&self.g, begin, n, self.g.drawn[a], &X_[a, 0])
         for i in range(n):
-            row = self.g.rows[begin + i].row
             weights_[i] = self.g.rows[begin + i].w
-            for a in range(k):
-                X_[i, a] = ob_value(&self.f, row, self.g.drawn[a])
             if self.data.numbers:
                 for a in range(m):
                     number_[i, a] = self.number_of(begin + i, a)
             else:
                 y_[i] = self.g.rows[begin + i].y
-        return X, y, weights
+        return np.ascontiguousarray(X.T), y, weights
 
     cdef i64 take(self, normal, i64 k) except -1:
         """Takes a normal in the units of the columns; returns its number of terms."""
