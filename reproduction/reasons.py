@@ -92,8 +92,8 @@ REASONS = (
         "ours does not ({hhcart-table-2; SHUT; LC; accuracy; ours} %). Its coefficients grow from "
         "cycle to cycle, and the program has them in single precision: where they leave its range "
         "all rows are on one side, and it makes a leaf. With such leaves ours has "
-        "{claims-shuttle; SHUT; LC+single; accuracy; ours} %. Inferred from how the program is written: it was not "
-        "run on Shuttle. See the page on claims.",
+        "{claims-shuttle; SHUT; LC+single; accuracy; ours} %. Inferred from how the program is "
+        "written: it was not run on Shuttle. See the page on claims.",
         "obliqua reproduce claims-shuttle",
     ),
     Reason(

@@ -94,6 +94,14 @@ def test_planes_lie_as_a_proposer_says() -> None:
     assert forest.score(rows, y) > 0.97
 
 
+@pytest.mark.parametrize(("n_classes", "n_oblique"), [(8, 2), (9, 3)])
+def test_many_classes_have_a_direction_more(n_classes: int, n_oblique: int) -> None:
+    labels = np.arange(len(X)) % n_classes
+    default = ObliqueForestClassifier(3, random_state=0).fit(X, labels)
+    given = ObliqueForestClassifier(3, n_oblique=n_oblique, random_state=0).fit(X, labels)
+    assert trees_of(default) == trees_of(given)
+
+
 @both
 def test_an_error_of_a_proposer_ends_the_fit(Forest: Any) -> None:
     def confused(node: Any) -> Any:

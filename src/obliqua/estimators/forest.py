@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 MaxFeatures = int | float | str | None
 
+#: With more classes a node compares one direction more.
+MANY_CLASSES = 8
 #: The most rows that are drawn for a tree: as many as a tree can count.
 MOST_DRAWN = 2**31 - 1
 
@@ -52,7 +54,7 @@ _LIMITS: dict[str, list[Any]] = {
         StrOptions({"sqrt", "log2"}),
         None,
     ],
-    "n_oblique": [Interval(Integral, 0, None, closed="left")],
+    "n_oblique": [Interval(Integral, 0, None, closed="left"), None],
     "max_terms": [Interval(Integral, 2, None, closed="left"), None],
     "directions": [callable, HasMethods("propose"), HasMethods("finder"), None],
     "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
@@ -83,10 +85,10 @@ share of all, their root or logarithm; `None` compares all. More are drawn while
 be split. 0 compares directions only.""",
     ),
     "n_oblique": (
-        "int",
+        "int or None",
         """\
-The number of directions that each node compares beside them. 0 makes it a random forest; 1 is
-quicker than 2, and nearly as accurate.""",
+The number of directions that each node compares beside them. `None` is 2, and 3 with more than
+eight classes. 0 makes it a random forest; 1 is quicker than 2, and nearly as accurate.""",
     ),
     "max_terms": (
         "int or None",
@@ -252,7 +254,7 @@ class _Forest(Seeded, ForestQuestions):
     n_estimators: int
     criterion: str
     max_features: MaxFeatures
-    n_oblique: int
+    n_oblique: int | None
     max_terms: int | None
     directions: Any
     max_depth: int | None
@@ -305,6 +307,13 @@ class _Forest(Seeded, ForestQuestions):
             return min(int(most), n_features)
         return max(1, int(most * n_features))
 
+    def _n_oblique(self, n_classes: int) -> int:
+        """Return how many directions a node compares."""
+        if self.n_oblique is None:
+            # A direction parts two classes, and of many there are many pairs.
+            return 3 if n_classes > MANY_CLASSES else 2
+        return int(self.n_oblique)
+
     def _rules(self, problem: Problem, n_rows: int) -> "ForestRules":
         from obliqua.forest.growing import ForestRules, most_terms
 
@@ -313,11 +322,12 @@ class _Forest(Seeded, ForestQuestions):
         criterion = {"log_loss": "entropy", "friedman_mse": "squared_error"}.get(
             self.criterion, self.criterion
         )
+        n_classes = problem.n_classes if isinstance(problem.target, Classes) else 0
         return ForestRules(
             criterion=criterion,
-            n_classes=problem.n_classes if isinstance(problem.target, Classes) else 0,
+            n_classes=n_classes,
             n_axis=self._n_axis(p),
-            n_oblique=int(self.n_oblique),
+            n_oblique=self._n_oblique(n_classes),
             most_terms=most,
             max_depth=-1 if self.max_depth is None else int(self.max_depth),
             min_split=max(number_of_rows(self.min_samples_split, n_rows), 2),
@@ -534,7 +544,7 @@ drawn.""",
     ),
 )
 class ObliqueForestClassifier(_Forest, TrainedTreesClassifier):
-    """Forest of oblique trees: as a random forest, with two oblique directions in each node.
+    """Forest of oblique trees: as a random forest, with a few oblique directions in each node.
 
     Each tree is grown from a sample of the rows until its leaves are pure. A node compares a few
     features, drawn anew, with a few *directions*: of a random number of random features, the
@@ -603,7 +613,7 @@ class ObliqueForestClassifier(_Forest, TrainedTreesClassifier):
         *,
         criterion: str = "gini",
         max_features: MaxFeatures = "sqrt",
-        n_oblique: int = 2,
+        n_oblique: int | None = None,
         max_terms: int | None = None,
         directions: Any = None,
         max_depth: int | None = None,
@@ -741,7 +751,7 @@ class ObliqueForestRegressor(_Forest, NumberQuestions, TrainedTreesRegressor):
         *,
         criterion: str = "squared_error",
         max_features: MaxFeatures = 1 / 3,
-        n_oblique: int = 2,
+        n_oblique: int | None = None,
         max_terms: int | None = None,
         directions: Any = None,
         max_depth: int | None = None,
