@@ -96,7 +96,12 @@ def test_the_kept_results_are_of_the_whole_protocol() -> None:
         assert found.repeats == int(row["repeats"]) == 10
         assert float(row["accuracy_ours"]) == pytest.approx(found.accuracy[0])
         assert float(row["leaves_ours"]) == pytest.approx(found.leaves[0])
-    judged = [float(row[z]) for row in rows.values() for z in ("accuracy_z", "leaves_z") if row[z]]
+    judged = [
+        float(row[z])
+        for (_, method), row in rows.items()
+        for z in ("accuracy_z", "leaves_z")
+        if row[z] and method not in TABLE_7.readings
+    ]
     within = sum(abs(z) <= LIMIT for z in judged)
     assert f"deviation: {len(judged)}. In these deviations {within} reproduced" in text
     assert within >= len(judged) - 1

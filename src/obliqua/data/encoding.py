@@ -70,7 +70,7 @@ class Column:
             )
         object.__setattr__(self, "levels", tuple(self.levels))
         try:
-            twice = len(self.codes) < len(self.levels)
+            twice = len({(type(level), level) for level in self.levels}) < len(self.levels)
         except TypeError as error:
             raise ValueError(f"A level of column {self.name!r} is no value: {error}.") from error
         if twice:

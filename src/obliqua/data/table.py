@@ -319,7 +319,7 @@ def readable(X: Any) -> Any:
 
     What looks like a table and is none is refused, with a word on what would do.
     """
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not hasattr(X, "toarray"):  # some sparse matrices are mappings
         raise ValueError(
             f"X is a mapping ({type(X).__name__}), and a table is wanted: pandas.DataFrame(X) "
             "makes one of columns, pandas.DataFrame([X]) of a single row."

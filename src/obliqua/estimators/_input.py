@@ -1,6 +1,5 @@
 """Looking at what a user gives: rows, labels and limits."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
@@ -25,6 +24,7 @@ from obliqua.data.table import (
     readable,
 )
 from obliqua.data.weights import ROUNDING
+from obliqua.estimators._warnings import warn
 
 if TYPE_CHECKING:
     from obliqua.engine.rules import Rules
@@ -60,14 +60,11 @@ def read_training(estimator: Any, X: Any, y: Any, **of_y: bool) -> tuple[Table, 
     return table, y
 
 
-def without_rare_levels(table: Table, weights: FloatArray | None, stacklevel: int = 5) -> Table:
-    """Let rare levels count as one in columns that nearly tell rows apart, and say so.
-
-    `stacklevel`: how far away the line is that calls fit.
-    """
+def without_rare_levels(table: Table, weights: FloatArray | None) -> Table:
+    """Let rare levels count as one in columns that nearly tell rows apart, and say so."""
     table, notes = pool_rare_levels(table, weights)
     for note in notes:
-        warnings.warn(note, UserWarning, stacklevel=stacklevel)
+        warn(note)
     return table
 
 

@@ -1,6 +1,5 @@
 """Class labels and class weights: from what the user gives to codes and one number per class."""
 
-import warnings
 from datetime import date, time, timedelta
 from numbers import Integral, Number
 from typing import Any
@@ -10,6 +9,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from obliqua._typing import AnyArray, FloatArray, Int32Array
 from obliqua.data.costs import MAX_COST, Costs, flaw_of
+from obliqua.estimators._warnings import warn
 
 DATES = (
     "y holds dates or times. Classes are integers, strings or bools: give y as text, for instance "
@@ -124,12 +124,10 @@ def encode_labels(y: AnyArray) -> tuple[AnyArray, Int32Array]:
             )
     classes, codes = _number_integers(y) if y.dtype.kind in "iu" else _number(y)
     if len(y) > 20 and 2 * len(classes) > len(y):
-        warnings.warn(
+        warn(
             "The number of unique classes is greater than 50% of the number of samples: "
             f"{len(classes)} classes in {len(y)} rows. If y is a quantity and not a class, "
             "use a regressor.",
-            UserWarning,
-            stacklevel=5,  # the line that calls fit
         )
     return classes, codes
 

@@ -1,6 +1,5 @@
 """From what a user gives to a `Problem`: what estimators share that are fitted to rows."""
 
-import warnings
 from collections.abc import Sequence
 from copy import copy
 from numbers import Integral
@@ -25,6 +24,7 @@ from obliqua.estimators._labels import (
     prior_weights,
 )
 from obliqua.estimators._leaves import checked_quantiles, leaf_quantiles
+from obliqua.estimators._warnings import warn
 
 if TYPE_CHECKING:
     from obliqua.tree.tree import Tree
@@ -201,10 +201,8 @@ def _warn_of_a_coarse_grid(problem: Problem) -> None:
         advice = "Leave outliers out, or take a logarithm of y"
         if target.n_outputs > 1:
             advice = "Bring all outputs to one scale"
-        warnings.warn(
+        warn(
             f"Half of y lies between {low[coarse][0]:.6g} and {high[coarse][0]:.6g}, but splits "
             f"tell numbers apart by {target.step:.3g} only, for y reaches from "
             f"{target.values.min():.6g} to {target.values.max():.6g}. {advice}.",
-            UserWarning,
-            stacklevel=5,  # the line that calls fit
         )

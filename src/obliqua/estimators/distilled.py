@@ -231,7 +231,7 @@ class DistilledClassifier(Student, TreesClassifier):
         if fitted is None:
             seed = None if self.random_state is None else int(seeds[0])
             fitted = fit_teacher(self.estimator, raw, labels, weights, np.sort(rows), seed)
-        table = without_rare_levels(table, weights, stacklevel=4)
+        table = without_rare_levels(table, weights)
         pupil = Pupil(self, method, table, raw, teacher_of(fitted, given=self.prefit))
         trees, checks = pupil.grown(rows, int(seeds[2]))
         combine = "single" if len(trees) == 1 else "sum"

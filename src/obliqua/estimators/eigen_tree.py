@@ -1,6 +1,5 @@
 """2C-ETCT: trees along the directions of eigen transformations."""
 
-import warnings
 from collections.abc import Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -22,6 +21,7 @@ from obliqua.estimators._training import (
     SeedLike,
     TrainedTreesClassifier,
 )
+from obliqua.estimators._warnings import warn
 from obliqua.tree.model import Model
 
 if TYPE_CHECKING:
@@ -330,14 +330,13 @@ class EigenTreeClassifier(TrainedTreesClassifier):
             a, b = (self.classes_[code] for code in one.classes)
             more = f" and {len(leaks) - 1} more" if len(leaks) > 1 else ""
             where = f" in the tree of the classes {a!s} and {b!s}{more} of {len(grown)} trees"
-        warnings.warn(
+        warn(
             f"The transformation {one.transformation!r} was chosen with {one.tree.n_samples[0]} "
             f"rows for {np.count_nonzero(one.directions[0])} features{where}. It was found from "
             "all rows, so the rows that the internal cross-validation tests have had their say, "
             f"and cv_accuracy_ ({accuracy:.2f}) is too high. Set transform_in_folds=True, or "
             f"leave {one.transformation!r} out of `transformations`.",
             LeakWarning,
-            stacklevel=4,  # the line that calls fit
         )
 
     def _rows_needed(self, name: str) -> int:

@@ -1,6 +1,5 @@
 """Oblique forests: many trees, each from a sample of the rows, whose nodes draw where to look."""
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from math import log2
 from numbers import Integral, Real
@@ -27,6 +26,7 @@ from obliqua.estimators._training import (
     TrainedTreesClassifier,
     TrainedTreesRegressor,
 )
+from obliqua.estimators._warnings import warn
 from obliqua.estimators.base import BaseTreeClassifier
 from obliqua.tree.model import Model
 from obliqua.tree.packed import PackedTrees
@@ -374,11 +374,9 @@ class _Forest(Seeded, ForestQuestions):
                     f"n_estimators={end} must not be less than the {first} trees that are there, "
                     "with warm_start=True. Set warm_start=False to begin anew."
                 )
-            warnings.warn(
+            warn(
                 f"There are {first} trees already, as many as n_estimators asks for: with "
                 "warm_start=True nothing is grown.",
-                UserWarning,
-                stacklevel=4,  # the line that calls fit
             )
             return there
         grown = grow_forest(
@@ -477,13 +475,11 @@ class _Forest(Seeded, ForestQuestions):
         assert isinstance(trees, PackedTrees)
         sums, times = out_of_bag_sums(trees, sampling, thread_count(self.n_jobs))
         if not times.all():
-            warnings.warn(
+            warn(
                 f"Of {len(times)} rows {int((times == 0).sum())} were drawn for every tree, so "
                 "nothing is known of them out of bag: their entries are NaN. More trees, a "
                 "smaller max_samples, or class_weight='balanced_subsample' instead of 'balanced' "
                 "leave more rows out.",
-                UserWarning,
-                stacklevel=5,  # the line that calls fit
             )
         with np.errstate(invalid="ignore"):
             means = sums / times[:, None]
@@ -816,11 +812,9 @@ def _warn_of_small_samples(size: float, n_rows: int) -> None:
     """Say if samples are so small that trees can hardly learn anything."""
     least = max(10.0, n_rows ** (1 / 3))
     if size < min(least, n_rows):
-        warnings.warn(
+        warn(
             f"Each tree gets about {size:.0f} of {n_rows} rows, which is very few: give "
             f"max_samples at least {least:.0f} rows.",
-            UserWarning,
-            stacklevel=5,  # the line that calls fit
         )
 
 

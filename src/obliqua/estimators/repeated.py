@@ -1,6 +1,5 @@
 """Several trees of a randomised method from the same rows: their vote, or the best of them."""
 
-import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -15,6 +14,7 @@ from obliqua._typing import AnyArray, Int64Array
 from obliqua.estimators._docs import document
 from obliqua.estimators._ensembles import grown_members
 from obliqua.estimators._fitted import TreesClassifier
+from obliqua.estimators._warnings import warn
 from obliqua.estimators.base import BaseTreeClassifier, SeedLike
 from obliqua.tree.model import Model
 
@@ -371,10 +371,8 @@ def _all_equal(trees: Sequence["Tree"]) -> bool:
 
 
 def _warn_of_equals(method: BaseTreeClassifier, n_trees: int) -> None:
-    warnings.warn(
+    warn(
         f"All {n_trees} trees are the same: nothing in this {type(method).__name__} is random. "
         "Fit it alone, or take a method that draws random numbers, such as OC1Classifier; or "
         "prune with pruning='holdout', where each tree holds out other rows.",
-        UserWarning,
-        stacklevel=4,  # the line that calls fit
     )
