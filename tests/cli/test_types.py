@@ -73,7 +73,7 @@ def test_parquet_gives_the_same_model(run: Run) -> None:
         (["1", "", " 2 ", "3"], "numeric"),
         (["1", "NA", "n/a", "?", "NaN", "null", "2"], "numeric"),
         (["true", "FALSE", "True", "NA"], "numeric"),
-        (["007", "008"], "numeric"),
+        (["007", "008"], "qualitative"),
         (["red", "blue", "NA"], "qualitative"),
         (["NA", "NA", "red", "NA"], "qualitative"),
         (["NA", "NA"], "qualitative"),
@@ -166,7 +166,7 @@ def test_text_in_a_column_that_is_said_to_be_numeric(run: Run) -> None:
     }
 
 
-@pytest.mark.parametrize("values", [["1", "x"], ["1", "x", "2"], ["1,5", "2,5"], ["1", "1,5"]])
+@pytest.mark.parametrize("values", [["1", "x"], ["1", "x", "2"], ["1.5", "1,5"]])
 def test_what_would_be_a_guess(run: Run, values: list[str]) -> None:
     values = [f'"{value}"' for value in values]
     Path("t.csv").write_text(one(values * 2))

@@ -272,6 +272,15 @@ missing_option = click.option(
     help="A text that stands for a missing value, as ? or -999. May be repeated. Empty cells are "
     "missing anyway.",
 )
+dates_option = click.option(
+    "--dates",
+    type=click.Choice(["dmy", "mdy"]),
+    help="Whether the day or the month stands first in dates such as 3/4/2024. By default it is "
+    "found out from all of a column.",
+)
+types_option = click.option(
+    "--types", is_flag=True, help="Print what each column is taken for, and stop there."
+)
 
 
 def _joined(
@@ -283,7 +292,7 @@ def _joined(
 
 def features_options(function: Decorated) -> Decorated:
     """Add the options that say which columns are used, and as what."""
-    function = missing_option(function)
+    function = missing_option(dates_option(function))
     for flag, text in (
         ("--numeric", "Columns of numbers, where that is not found out from the table."),
         ("--categorical", "Columns of categories that look like numbers, as codes do."),

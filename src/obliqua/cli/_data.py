@@ -40,6 +40,7 @@ def read_table(
     path: str,
     delimiter: str | None = None,
     missing: Sequence[str] = (),
+    dates: str | None = None,
     each_row: bool = False,
 ) -> NamedTable:
     """Read a table."""
@@ -61,7 +62,7 @@ def read_table(
             f"{source} has {counted(table.frame.width, 'column')} but no rows: "
             f"{listed(table.frame.columns)}."
         )
-    return _without(table, missing)
+    return replace(_without(table, missing), dates=dates)
 
 
 def _raw(path: str) -> bytes:
@@ -108,6 +109,8 @@ def _csv(raw: bytes, source: str, delimiter: str | None, each_row: bool) -> Name
     """Read all as text: what a column is depends on what it is wanted for."""
     polars = require("polars", "cli", "Reading CSV")
     raw = raw.removeprefix(codecs.BOM_UTF8)
+    if b"\n" not in raw:  # as old spreadsheets end lines
+        raw = raw.replace(b"\r", b"\n")
     _check_text(raw, source)
     separator = delimiter or _sniffed(raw)
     names = _header(raw, source, separator)
@@ -128,7 +131,7 @@ def _csv(raw: bytes, source: str, delimiter: str | None, each_row: bool) -> Name
     lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
     rows = np.arange(frame.height)
     offset = 2 if lines == frame.height + 1 else None  # no line breaks within a row
-    table = NamedTable(frame, source, rows, offset)
+    table = NamedTable(frame, source, rows, offset, decimal_comma=separator == ";")
     return _without_empty_rows(table, _blank_lines(raw, separator) if each_row else None)
 
 

@@ -12,12 +12,11 @@ from obliqua._extras import require
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.cli._errors import Trouble, counted, did_you_mean, listed, nearest
 from obliqua.cli._labels import is_whole, labels_of_text
+from obliqua.cli._numbers import MISSING_WORDS, TRUTH_WORDS, parse
 from obliqua.select.task import MANY_CLASSES
 
 if TYPE_CHECKING:
     import polars as pl
-
-MISSING_WORDS = ("na", "n/a", "nan", "null", "none", "?")  # where numbers are expected
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +35,10 @@ class NamedTable:
         What makes a line number of such a number; `None` if lines and rows differ.
     typed : bool, default=False
         Whether the file has types of its own; otherwise all columns are text, as in the file.
+    decimal_comma : bool, default=False
+        Whether 1,234 is 1.234 rather than 1234, if nothing in its column tells.
+    dates : {"dmy", "mdy"} or None, default=None
+        Whether the day or the month stands first in 3/4/2024, if a user says so.
     """
 
     frame: pl.DataFrame
@@ -43,6 +46,8 @@ class NamedTable:
     rows: Int64Array | None = None
     offset: int | None = None
     typed: bool = False
+    decimal_comma: bool = False
+    dates: str | None = None
 
     def filtered(self, keep: AnyArray) -> NamedTable:
         """Return the table with some of its rows."""
@@ -97,8 +102,9 @@ class NamedTable:
             if words.str.contains(r"^[-+]?\d+$").all():  # long ones, and 007, are names
                 padded = words.str.contains(r"^[-+]?0\d").any()
                 return not padded and words.n_unique() > MANY_CLASSES
-            column = words.str.replace(",", ".").cast(polars.Float64, strict=False)
-            if 2 * column.null_count() > len(words):  # few words among numbers are a mistake
+            column, bad, _ = parse(words, self.decimal_comma)
+            truth = words.str.to_lowercase().is_in(TRUTH_WORDS).any()
+            if truth or 2 * bad.sum() > len(words):  # few words among numbers are a mistake
                 return False
         if not (column.dtype.is_numeric() or column.dtype.is_decimal()):
             return False
@@ -198,13 +204,20 @@ def _check_commas(table: NamedTable, names: Sequence[str], option: str) -> None:
 
 def choose_known(
     table: NamedTable, known: Sequence[str], named: bool
-) -> tuple[list[str], list[str]]:
-    """Find the columns that a model knows, by name."""
+) -> tuple[NamedTable, list[str]]:
+    """Find the columns that a model knows, by name, or make them of dates.
+
+    The result is the table with all of them, and the columns that are not used.
+    """
+    from obliqua.cli._dates import with_known_parts
+
     there = table.frame.columns
-    missing = [name for name in known if name not in there]
-    others = [name for name in there if name not in known]
+    table, dates = with_known_parts(table, known)
+    used, has = {*known, *dates}, set(table.frame.columns)
+    missing = [name for name in known if name not in has]
+    others = [name for name in there if name not in used]
     if not missing:
-        return list(known), others
+        return table, others
     pairs = [(name, nearest(name, others)) for name in missing]
     means = [f"{near!r} for {name!r}" for name, near in pairs if near is not None]
     hint = f" Did you mean {', '.join(means)}?" if means else ""

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from obliqua._typing import AnyArray
+from obliqua.cli._errors import counted
 from obliqua.cli._output import note
 from obliqua.cli._table import NamedTable
 from obliqua.cli._types import plain_numbers
 from obliqua.select.task import MANY_CLASSES, task_of_names
 
-__all__ = ["choose_task", "learnt_rows", "read_target"]
+__all__ = ["choose_task", "learnt_rows", "read_target", "said_of_target"]
 
 LIKE_COUNTS = 5  # so many different whole numbers may be counts
 
@@ -53,3 +54,10 @@ def read_target(table: NamedTable, target: str, task: str) -> AnyArray:
     more = "Classes are learnt with --task classification."
     found = plain_numbers(table, [target], "the target", more, needed=True)
     return np.asarray(found[target].to_numpy())
+
+
+def said_of_target(target: str, task: str, y: AnyArray) -> dict[str, str]:
+    """Say what the target is taken for."""
+    if task == "regression":
+        return {target: f"target, numbers, {y.min():,.6g} to {y.max():,.6g}"}
+    return {target: f"target, {counted(len(np.unique(y)), 'class', 'classes')}"}

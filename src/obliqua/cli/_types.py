@@ -6,7 +6,6 @@ of a column; a Parquet file has types of its own. Where that would be a guess, a
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,10 +16,12 @@ import click
 
 from obliqua._extras import require
 from obliqua.cli._command import quoted
+from obliqua.cli._dates import doubt
 from obliqua.cli._errors import Trouble, counted, listed
-from obliqua.cli._labels import TRUTH, level_places
+from obliqua.cli._labels import level_places
+from obliqua.cli._numbers import YES_NO, parse
 from obliqua.cli._output import note
-from obliqua.cli._table import MISSING_WORDS, NamedTable
+from obliqua.cli._table import NamedTable
 from obliqua.data.encoding import Column
 from obliqua.io.values import text_of
 
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 NUMERIC, QUALITATIVE = "numeric", "qualitative"
 MOST_PROBLEMS = 5  # columns that a message names
 WHOLE = r"^(0|-?[1-9]\d{0,17})$"  # a number that is written back as the same text
-DECIMAL_COMMA = r"^[-+]?\d+,\d+$"
-DATE = r"^(\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}([./-])\d{1,2}[./-](\d{4}|\d{2})([ T].*)?)$"
+PADDED = r"^[-+]?0\d+$"
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def infer(table: NamedTable, names: Sequence[str], choice: ColumnChoice) -> Feat
     features = Features(polars.DataFrame(columns), tuple(qualitative), given)
     for column in columns:
         if column.name in qualitative:
-            _say_what_is_odd(column, table.typed and column.name not in choice.categorical)
+            _say_what_is_odd(table, column, column.name in choice.categorical)
         else:
             _say_what_is_missing(table, column)
     return features
@@ -185,7 +185,7 @@ def _kind(table: NamedTable, name: str) -> tuple[str, UnreadableColumn | None]:
     """Say what a column is, or that nobody knows."""
     polars = require("polars", "cli", "Reading tables")
     column = table.frame[name]
-    if table.typed:
+    if table.typed or not _is_text(column):  # the parts of dates are numbers
         if _is_text(column):
             return QUALITATIVE, None
         if column.dtype == polars.Null or _is_number(column):
@@ -193,18 +193,27 @@ def _kind(table: NamedTable, name: str) -> tuple[str, UnreadableColumn | None]:
         return QUALITATIVE, _no_category(table, name)
     if column.null_count() == len(column):
         return QUALITATIVE, None  # nobody knows; no split will use it
-    values, bad = _parsed(column)
+    values, bad, _ = parse(column, table.decimal_comma)
     if not bad.any():  # a column of NA and the like alone is one of words
-        return NUMERIC if values.is_not_nan().any() else QUALITATIVE, None
-    words = column.filter(bad)
-    if words.str.contains(DECIMAL_COMMA).all() or len(words) <= values.is_not_nan().sum():
+        words = values.is_nan().all() or _is_yes_no(column) or _is_padded(column)
+        return QUALITATIVE if words else NUMERIC, None
+    if bad.sum() <= values.is_not_nan().sum():
         problem = _about_text(table, name, column, bad)
         return NUMERIC, replace(problem, category=True, useless=True)
-    if words.str.contains(DATE).all():
-        row = int(bad.arg_true()[0])
-        text = f"column {name!r} holds dates, first {_short(column[row])} in {table.where(row)}"
-        return QUALITATIVE, UnreadableColumn(name, text, category=True, useless=True)
-    return QUALITATIVE, None
+    trouble = doubt(table, name)
+    if trouble is None:
+        return QUALITATIVE, None
+    return QUALITATIVE, UnreadableColumn(name, *trouble, category=True, useless=True)
+
+
+def _is_yes_no(column: pl.Series) -> bool:
+    return bool(column.str.to_lowercase().is_in(YES_NO).any())
+
+
+def _is_padded(column: pl.Series) -> bool:
+    """Say whether all cells are whole numbers, some of them with zeros in front, as codes have."""
+    known = column.drop_nulls()
+    return bool(known.str.contains(PADDED).any() and known.str.contains(r"^\d+$").all())
 
 
 def _no_category(table: NamedTable, name: str) -> UnreadableColumn | None:
@@ -241,13 +250,22 @@ def _say_what_is_missing(table: NamedTable, column: pl.Series) -> None:
             note(f"Column {column.name!r}: {listed(gone.unique().sort())} is missing ({cells}).")
 
 
-def _say_what_is_odd(column: pl.Series, typed: bool) -> None:
+def _say_what_is_odd(table: NamedTable, column: pl.Series, chosen: bool) -> None:
     """Say if a qualitative column is of no use, or may be meant as numbers."""
     name = column.name
     if column.null_count() == len(column):
         note(f"Column {name!r} is empty in all rows; no split uses it.")
-    elif typed and str(column.dtype) == "String" and not _parsed(column)[1].any():
-        note(f"Column {name!r} is text, though of numbers only; --numeric makes it numeric.")
+    elif chosen or str(column.dtype) != "String":
+        return
+    elif table.typed:
+        if not parse(column)[1].any():
+            note(f"Column {name!r} is text, though of numbers only; --numeric makes it numeric.")
+    elif _is_padded(column):
+        word = column.filter(column.str.contains(PADDED))[0]
+        note(
+            f"Column {name!r}: {word!r} has zeros in front, as codes have; it is taken for "
+            "categories, --numeric makes numbers of it."
+        )
 
 
 # --- columns as a model knows them -----------------------------------------------------------
@@ -362,9 +380,12 @@ def numbers(table: NamedTable, name: str) -> tuple[pl.Series, UnreadableColumn |
     column = table.frame[name]
     if _is_text(column):
         words = column.cast(polars.String)
-        column, bad = _parsed(words)
+        column, bad, dressed = parse(words, table.decimal_comma)
         if bad.any():
             return column, _about_text(table, name, words, bad)
+        if dressed.any():
+            row = int(dressed.arg_true()[0])
+            note(f"Column {name!r}: {words[row]!r} is read as {column[row]:.15g}.")
     elif _is_number(column) or column.dtype == polars.Null:
         column = column.cast(polars.Float64).fill_null(float("nan"))
     else:
@@ -380,35 +401,17 @@ def numbers(table: NamedTable, name: str) -> tuple[pl.Series, UnreadableColumn |
     return column, None
 
 
-def _parsed(words: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Read words as numbers or truth values, NaN where missing; also say which are neither."""
-    polars = require("polars", "cli", "Reading tables")
-    values = words.cast(polars.Float64, strict=False)
-    bad = values.is_null() & words.is_not_null()
-    if bad.any():
-        small = words.str.to_lowercase()
-        bad &= ~small.is_in(MISSING_WORDS).fill_null(value=False)
-        truth = small.is_in(list(TRUTH)).fill_null(value=False)
-        if bad.any() and not (bad & ~truth).any() and not values.is_not_nan().any():
-            values = (small == "true").cast(polars.Float64)
-            values = polars.select(polars.when(truth).then(values)).to_series()
-            bad &= ~truth
-    return values.fill_null(float("nan")).alias(words.name), bad
-
-
 def _about_text(
     table: NamedTable, name: str, words: pl.Series, bad: pl.Series
 ) -> UnreadableColumn:
     row, n = int(bad.arg_true()[0]), int(bad.sum())
     example = f"{_short(words[row])} in {table.where(row)}"
-    comma = bool(re.match(DECIMAL_COMMA, words[row]))
-    point = "; write decimals with a point" if comma else ""
     if 2 * n > len(words) - int(words.null_count()):
-        text = f"column {name!r} holds text, for instance {example}{point}"
-        return UnreadableColumn(name, text, None if comma else words[row], useless=True)
+        text = f"column {name!r} holds text, for instance {example}"
+        return UnreadableColumn(name, text, words[row], useless=True)
     value = counted(n, "value that is no number", "values that are no numbers")
-    text = f"column {name!r} has {value}, first {example}{point}"
-    return UnreadableColumn(name, text, None if comma else words[row])
+    text = f"column {name!r} has {value}, first {example}"
+    return UnreadableColumn(name, text, words[row])
 
 
 def _gaps(table: NamedTable, name: str, missing: pl.Series) -> UnreadableColumn:

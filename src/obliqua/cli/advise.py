@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @shared.target_option
 @shared.task_option
 @shared.features_options
+@shared.types_option
 @shared.folds_options(None, "; twice below 2,000 rows, else once, if not given")
 @click.option(
     "--max-rows",
@@ -124,6 +125,8 @@ def _options(given: dict[str, Any]) -> list[str]:
     named = [(name, given[name]) for name in columns if given[name]]
     out = [f"--{name} {','.join(map(shared.quoted, names))}" for name, names in named]
     out += [f"--missing {shlex.quote(word)}" for word in given["missing"]]
+    if given["dates"]:
+        out.append(f"--dates {given['dates']}")
     if given["delimiter"]:
         sign = "tab" if given["delimiter"] == "\t" else given["delimiter"]
         out.append(f"--delimiter {shlex.quote(sign)}")

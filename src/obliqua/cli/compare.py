@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from obliqua.cli import _command as shared
+from obliqua.cli._columns import learnt_columns, print_types
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import counted
 from obliqua.cli._models import make_estimator, set_categories
 from obliqua.cli._output import console, note, print_laid_out, progress, shown, write_stdout
-from obliqua.cli._table import NamedTable, choose_features
-from obliqua.cli._target import choose_task, learnt_rows, read_target
+from obliqua.cli._table import NamedTable
+from obliqua.cli._target import choose_task, learnt_rows, read_target, said_of_target
 from obliqua.cli._types import ColumnChoice, Features, infer
 from obliqua.words.phrases import cells as cells_of
 
@@ -63,6 +64,7 @@ class MethodNames(shared.Names):
     help="A parameter for all methods that have it, as max_depth=3. May be repeated.",
 )
 @shared.features_options
+@shared.types_option
 @shared.folds_options(repeats=1)
 @shared.drop_missing_option
 @shared.seed_option
@@ -123,13 +125,17 @@ def read_problem(
     data: str, target: str, given: dict[str, Any], methods: Sequence[str] = ()
 ) -> tuple[NamedTable, Features, Any]:
     """Read a table and take features and target from it, as the options say; note the task."""
-    table = read_table(data, given["delimiter"], given["missing"])
+    table = read_table(data, given["delimiter"], given["missing"], given["dates"])
     table.require([target], "--target")
     task = given["task"] = choose_task(table, target, given["task"], methods)
     table = learnt_rows(table, target, task, given["drop_missing_target"])
-    features = choose_features(table, [target], given["features"], given["drop"])
+    table, features = learnt_columns(table, [target], given)
     y = read_target(table, target, task)
-    return table, infer(table, features, ColumnChoice.of(given)), y
+    X = infer(table, features, ColumnChoice.of(given))
+    if given["types"]:
+        print_types(table, X, said_of_target(target, task, y))
+        click.get_current_context().exit()
+    return table, X, y
 
 
 def _set_categories(estimators: dict[str, Any], names: list[str]) -> None:

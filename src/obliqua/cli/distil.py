@@ -14,6 +14,7 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import AnyArray
 from obliqua.cli import _command as shared
+from obliqua.cli._columns import learnt_columns
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted, listed
 from obliqua.cli._labels import check_known, class_numbers
@@ -275,7 +276,7 @@ def _read(source: str, given: dict[str, Any], known: Any) -> NamedTable:
     """Read the table, and note what is learnt: what the teacher knows, or the target is."""
     from obliqua.estimators._teachers import tells_numbers
 
-    table: NamedTable = read_table(source, given["delimiter"], given["missing"])
+    table: NamedTable = read_table(source, given["delimiter"], given["missing"], given["dates"])
     target, asked = given["target"], given["task"]
     if target is not None:
         table.require([target], "--target")
@@ -305,14 +306,16 @@ def _rows(table: NamedTable, given: dict[str, Any], known: Any) -> TeacherRows:
         _refuse(given, OF_THE_TEACHER)
         return _known_rows(table, known, y)
     taken = [] if target is None else [target]
-    names = choose_features(table, taken, features=given["features"], drop=given["drop"])
     if known is None:
+        table, names = learnt_columns(table, taken, given)
         found = infer(table, names, ColumnChoice.of(given))
         return TeacherRows(found.frame, y, found.columns(), named=True, source=table.source)
+    names = choose_features(table, taken, features=given["features"], drop=given["drop"])
     own = getattr(known, "feature_names_in_", None)
     if own is not None:
         _refuse(given, ("features", "drop"))
-        names = choose_known(table, [str(name) for name in own], named=True)[0]
+        names = [str(name) for name in own]
+        table, _ = choose_known(table, names, named=True)
     else:
         _check_number(table, names, known, target)
         taken_as = ", ".join(map(repr, names[:20])) + (" ..." if names[20:] else "")
@@ -380,7 +383,7 @@ def _known_rows(table: NamedTable, known: Any, y: AnyArray | None) -> TeacherRow
     from obliqua.estimators._teachers import model_of
 
     held = model_of(known)
-    choose_known(table, held.encoding.names, has_own_names(held))
+    table, _ = choose_known(table, held.encoding.names, has_own_names(held))
     columns = list(held.encoding.columns)
     frame = read_as(table, columns, held.takes_missing)
     named = hasattr(known, "feature_names_in_") or not hasattr(known, "fit")
@@ -395,12 +398,14 @@ def _other_rows(
     """Read the rows to test on, before the time of a fit is spent."""
     if given["test"] is None:
         return []
-    table: NamedTable = read_table(given["test"], given["delimiter"], given["missing"])
+    table: NamedTable = read_table(
+        given["test"], given["delimiter"], given["missing"], given["dates"]
+    )
     target = given["target"]
     there = target is not None and target in table.frame.columns
     if there:
         table = learnt_rows(table, target, given["task"], given["drop_missing_target"])
-    choose_known(table, [column.name for column in rows.columns], named=True)
+    table, _ = choose_known(table, [column.name for column in rows.columns], named=True)
     frame = read_as(table, rows.columns)
     what = f"{counted(table.frame.height, 'row')} of {table.source}"
     classes = None if rows.y is None or known is not None else np.unique(rows.y)

@@ -13,6 +13,7 @@ import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray, FloatArray
 from obliqua.cli import _command as shared
+from obliqua.cli._columns import learnt_columns, print_types
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
 from obliqua.cli._labels import check_known, class_numbers, fit_of_numbers
@@ -26,8 +27,8 @@ from obliqua.cli._models import (
     takes_tables,
 )
 from obliqua.cli._output import chosen_target, listed, note, print_facts
-from obliqua.cli._table import NamedTable, choose_features, choose_known
-from obliqua.cli._target import choose_task, learnt_rows, read_target
+from obliqua.cli._table import NamedTable, choose_known
+from obliqua.cli._target import choose_task, learnt_rows, read_target, said_of_target
 from obliqua.cli._types import ColumnChoice, Features, infer, plain_numbers, read_as
 from obliqua.io.values import text_of
 
@@ -57,6 +58,7 @@ MOST_LETTERS = 60  # of a name
 @shared.task_option
 @shared.set_option
 @shared.features_options
+@shared.types_option
 @click.option("--weight", metavar="COLUMN", help="The column with the rows' weights.")
 @click.option(
     "--holdout",
@@ -84,13 +86,15 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
     from obliqua.estimators.files import save
 
     target = given["target"]
-    path = chosen_target(output, DEFAULT_OUTPUT, data, given["test"])
+    path = Path(DEFAULT_OUTPUT)
+    if not given["types"]:
+        path = chosen_target(output, DEFAULT_OUTPUT, data, given["test"])
     if given["method"] == "sklearn":
         raise click.UsageError(
             "--method: scikit-learn's tree is for `obliqua compare`; a model file holds trees of "
             "obliqua. The same kind of tree is cart."
         )
-    table = read_table(data, given["delimiter"], given["missing"])
+    table = read_table(data, given["delimiter"], given["missing"], given["dates"])
     weight = given["weight"]
     table.require([target], "--target")
     method = given["method"]
@@ -103,9 +107,13 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
     if weight == target:
         raise Trouble(f"--weight: {weight!r} is the target.")
     table = learnt_rows(table, target, task, given["drop_missing_target"])
-    names = choose_features(table, [target, *([weight] if weight else [])], **_choice(given))
+    taken = [target, *([weight] if weight else [])]
+    table, names = learnt_columns(table, taken, given)
     y = read_target(table, target, task)
     X = _features(table, names, given, estimator)
+    if given["types"]:
+        print_types(table, X, {**said_of_target(target, task, y), str(weight): "weights"})
+        return
     if len(np.unique(y)) < 2:
         what = "class" if task == "classification" else "value"
         raise Trouble(
@@ -177,10 +185,6 @@ def _weights(table: NamedTable, weight: str) -> FloatArray:
     return np.asarray(column.to_numpy(), dtype=np.float64)
 
 
-def _choice(given: dict[str, Any]) -> dict[str, list[str] | None]:
-    return {"features": given["features"], "drop": given["drop"]}
-
-
 def _held_out(y: AnyArray, share: float | None, seed: int, task: str) -> BoolArray:
     """Choose rows to hold out; of classes, of each its share."""
     held = np.zeros(len(y), dtype=bool)
@@ -217,10 +221,12 @@ def _other_rows(
     """Read the rows to test on, before the time of a fit is spent."""
     if given["test"] is None:
         return []
-    table: NamedTable = read_table(given["test"], given["delimiter"], given["missing"])
+    table: NamedTable = read_table(
+        given["test"], given["delimiter"], given["missing"], given["dates"]
+    )
     table.require([target], "--test")
     table = learnt_rows(table, target, given["task"], given["drop_missing_target"])
-    choose_known(table, X.frame.columns, named=True)
+    table, _ = choose_known(table, X.frame.columns, named=True)
     what = f"{counted(table.frame.height, 'row')} of {table.source}"
     frame = read_as(table, X.columns(), gaps)
     weight = given["weight"]

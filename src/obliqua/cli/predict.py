@@ -58,6 +58,7 @@ PREDICTION = "prediction"
     help="A file to write, CSV or Parquet by its ending, instead of stdout.",
 )
 @shared.missing_option
+@shared.dates_option
 @shared.jobs_option("threads")
 @shared.delimiter_option
 def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
@@ -87,11 +88,11 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
             f"--spread: {model} predicts no numbers; --proba adds the shares of classes."
         )
     asked = [name for name in (given["id_column"], given["score"]) if name is not None]
-    table = read_table(data, given["delimiter"], given["missing"], each_row=True)
+    table = read_table(data, given["delimiter"], given["missing"], given["dates"], each_row=True)
     table.require([] if given["id_column"] is None else [given["id_column"]], "--id")
     table.require([] if given["score"] is None else [given["score"]], "--score")
     columns = container.encoding.columns
-    _, others = choose_known(table, container.encoding.names, has_own_names(container))
+    table, others = choose_known(table, container.encoding.names, has_own_names(container))
     unused = [name for name in others if name not in asked]
     if unused:
         note(f"{counted(len(unused), 'column')} not used: {listed(unused)}.")

@@ -101,6 +101,7 @@ BAR = 20  # signs of the longest bar
 @click.option("--data", metavar="FILE", help="A table whose rows --plot or --subclasses show.")
 @click.option("--target", "-t", metavar="COLUMN", help="The column of --data with the classes.")
 @shared.missing_option
+@shared.dates_option
 @shared.delimiter_option
 def show(model: str, dot: Path | None, plot: Path | None, **given: Any) -> None:
     """Show a saved model: its facts, its tree, its importances.
@@ -293,8 +294,8 @@ def _rows(container: Model, given: dict[str, Any]) -> tuple[Any, AnyArray | None
     """Read the rows to draw, if there are any."""
     if given["data"] is None:
         return None, None
-    table = read_table(given["data"], given["delimiter"], given["missing"])
-    choose_known(table, container.encoding.names, has_own_names(container))
+    table = read_table(given["data"], given["delimiter"], given["missing"], given["dates"])
+    table, _ = choose_known(table, container.encoding.names, has_own_names(container))
     columns, gaps = container.encoding.columns, container.takes_missing
     target = given["target"]
     if target is None:

@@ -7,7 +7,7 @@ imported: what a frame or a series can do is enough.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -17,6 +17,7 @@ import numpy as np
 
 from obliqua._core.base.walk import all_finite
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array, Rows
+from obliqua.data.dates import without_dates
 from obliqua.data.encoding import QUALITATIVE, Column, Encoding
 
 __all__ = [
@@ -314,9 +315,10 @@ def read_table(
     return Table(matrix, Encoding(tuple(columns)), missing_columns(matrix))
 
 
-def readable(X: Any) -> Any:
+def readable(X: Any, known: Collection[str] | None = None) -> Any:
     """Return rows in a form that can be read: tables of Arrow as frames, masks as gaps.
 
+    Dates in frames become columns of numbers, all that tell something or those that are `known`.
     What looks like a table and is none is refused, with a word on what would do.
     """
     if isinstance(X, Mapping) and not hasattr(X, "toarray"):  # some sparse matrices are mappings
@@ -337,7 +339,7 @@ def readable(X: Any) -> Any:
     if type(X).__module__.partition(".")[0] == "pyarrow" and hasattr(X, "to_pandas"):
         X = X.to_pandas()
     _check_names(X)
-    return _without_mask(X)
+    return _without_mask(without_dates(X, known))
 
 
 def _without_mask(X: Any) -> Any:
@@ -368,6 +370,7 @@ def columns_by_name(X: Any, names: Sequence[str]) -> Any:
     """Put the columns of a frame in order."""
     if not (hasattr(X, "columns") and hasattr(X, "__getitem__")):
         return X
+    X = without_dates(X, names)
     known = {str(name): name for name in X.columns}
     missing = [name for name in names if name not in known]
     if missing:

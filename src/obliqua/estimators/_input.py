@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_X_y, validate_data
 
 from obliqua._sklearn_compat import StrOptions
 from obliqua._typing import AnyArray, FloatArray, Rows
-from obliqua.data.encoding import Encoding
+from obliqua.data.encoding import NUMERIC, Encoding
 from obliqua.data.problem import Problem
 from obliqua.data.rare_levels import pool_rare_levels
+from obliqua.data.row_numbers import counts_rows
 from obliqua.data.table import (
     FROM_DTYPE,
     Table,
@@ -51,13 +52,32 @@ def read_training(estimator: Any, X: Any, y: Any, **of_y: bool) -> tuple[Table, 
     if not (estimator._takes_odd and read_by_columns(X, chosen)):
         Z, y = checked(estimator, X, y, **of_y)
         names = getattr(estimator, "feature_names_in_", None)
+        _warn_of_row_numbers(Z, names)
         return plain_table(Z, names, estimator._takes_odd), y
     validate_data(estimator, X, y, skip_check_array=True)  # notes names and their number
-    table = read_table(X, chosen, getattr(estimator, "feature_names_in_", None))
+    names = getattr(estimator, "feature_names_in_", None)
+    table = read_table(X, chosen, names)
+    numeric = [column.kind == NUMERIC for column in table.encoding.columns]
+    _warn_of_row_numbers(table.Z, names, numeric)
     _, y = check_X_y(
         table.Z, y, dtype=FLOATS, ensure_all_finite=False, estimator=estimator, **of_y
     )
     return table, y
+
+
+def _warn_of_row_numbers(
+    Z: Rows, names: AnyArray | None, numeric: Sequence[bool] | None = None
+) -> None:
+    """Warn of columns of a frame that count its rows."""
+    if names is None or len(names) < 2:
+        return
+    for place, name in enumerate(names):
+        if (numeric is None or numeric[place]) and counts_rows(Z[:, place]):
+            warn(
+                f"Column {str(name)!r} counts the rows, {Z[0, place]:.0f} to {Z[-1, place]:.0f}. "
+                "A tree learns the order of the table from it, which tells nothing of new rows: "
+                "drop it, unless it is meant as a feature.",
+            )
 
 
 def without_rare_levels(table: Table, weights: FloatArray | None) -> Table:
@@ -70,8 +90,8 @@ def without_rare_levels(table: Table, weights: FloatArray | None) -> Table:
 
 def read_rows(estimator: Any, X: Any) -> Rows:
     """Read and check rows to predict."""
-    X = readable(X)
     encoding: Encoding = estimator.model_.encoding
+    X = readable(X, encoding.names)
     by_columns = estimator._takes_odd and read_by_columns(X, FROM_DTYPE)
     if encoding.numeric and not by_columns:
         rows: Rows = checked(estimator, X, reset=False)

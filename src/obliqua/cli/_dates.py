@@ -1,0 +1,220 @@
+"""Dates in a table: found out, and made into columns of numbers, when fitting and when predicting.
+
+A CSV file has them as text. All cells of a column must be written in the same way. Whether the day
+or the month stands first in 3/4/2024 is found out from the other cells of the column, or asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from obliqua._extras import require
+from obliqua.cli._errors import Trouble, counted, listed
+from obliqua.cli._numbers import MISSING_WORDS
+from obliqua.cli._output import note
+from obliqua.cli._table import NamedTable
+from obliqua.data.dates import DAYS, Instants, instants, part_name, source_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+CLOCK = (
+    r"(?P<h>\d{1,2}):(?P<min>\d{2})(?::(?P<s>\d{2}(?:\.\d+)?))?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
+)
+ZONE = r"(?: ?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}))?"
+TIME = rf"(?:(?:T|,? +){CLOCK}{ZONE})?$"
+WORD = r"(?P<word>[A-Za-z]{3,9})\.?"
+LAYOUTS = {
+    "ymd": rf"^(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){TIME}",
+    "points": rf"^(?P<d>\d{{1,2}})\.(?P<m>\d{{1,2}})\.(?P<y>\d{{4}}|\d{{2}}){TIME}",
+    "dmy": rf"^(?P<d>\d{{1,2}})[-/](?P<m>\d{{1,2}})[-/](?P<y>\d{{4}}|\d{{2}}){TIME}",
+    "mdy": rf"^(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}})[-/](?P<y>\d{{4}}|\d{{2}}){TIME}",
+    "d month y": rf"^(?P<d>\d{{1,2}})[-/. ]+{WORD}[-/, ]+(?P<y>\d{{4}}|\d{{2}}){TIME}",
+    "month d y": rf"^{WORD} (?P<d>\d{{1,2}}),? (?P<y>\d{{4}}){TIME}",
+    "month": rf"^{WORD}[-/ ](?P<y>\d{{4}})$",
+    "clock": rf"^{CLOCK}$",
+}
+ORDERS = ("dmy", "mdy")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+SHORT_YEAR = r"^(\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/. ]+[A-Za-z]{3,9})[-/., ]+\d{2}( |$)"
+CENTURY = 69  # years of two digits are 1969 to 2068, as POSIX has it
+
+
+class Reading(NamedTuple):
+    """How the cells of a column are read as dates."""
+
+    layout: str
+    values: pl.Series  # Datetime, null where a cell is missing or is no date
+    bad: pl.Series  # bool: which cells hold something else
+
+
+def read_dates(words: pl.Series, order: str | None = None) -> list[Reading]:
+    """Return the ways in which most cells of a column are dates, the best ones."""
+    gone = words.is_null() | words.str.to_lowercase().is_in(MISSING_WORDS).fill_null(value=False)
+    known = words.filter(~gone)
+    found: list[Reading] = []
+    n_bad = len(known) // 2 + 1  # more would be no column of dates
+    for layout, pattern in LAYOUTS.items():
+        if order is not None and layout in ORDERS and layout != order:
+            continue
+        # A look at one cell spares columns of text the work.
+        if not known.head(100).str.contains(pattern).any():
+            continue
+        values = _parsed(words, layout)
+        bad = values.is_null() & ~gone
+        if int(bad.sum()) < n_bad:
+            n_bad, found = int(bad.sum()), []
+        new = not found or not found[0].values.equals(values)
+        if new and int(bad.sum()) == n_bad and n_bad <= len(known) // 2:
+            found.append(Reading(layout, values, bad))
+    return found
+
+
+def _parsed(words: pl.Series, layout: str) -> pl.Series:
+    """Read cells that are written in one way; null where that fails."""
+    polars = require("polars", "cli", "Reading tables")
+    groups = words.str.extract_groups(LAYOUTS[layout]).struct.unnest()
+    column = polars.col
+
+    def group(name: str, default: int) -> pl.Expr:
+        if name not in groups.columns:
+            return polars.lit(default, dtype=polars.Float64)
+        return column(name).cast(polars.Float64, strict=False)
+
+    year = group("y", 1970)
+    if layout != "clock":
+        short = column("y").str.len_chars() == 2
+        year = year + polars.when(short).then(
+            polars.when(year < CENTURY).then(2000).otherwise(1900)
+        ).otherwise(0)
+    month = group("m", 1)
+    if "word" in groups.columns:
+        start = column("word").str.to_lowercase().str.head(3)
+        numbers = range(1, 13)
+        month = start.replace_strict(list(MONTHS), list(numbers), default=None).cast(
+            polars.Float64
+        )
+    hour, minute, second = (group(name, 0).fill_null(0) for name in ("h", "min", "s"))
+    if "half" in groups.columns:
+        half = column("half").str.to_lowercase()
+        twelve = polars.when(half == "p").then(12).otherwise(0)
+        hour = polars.when(half.is_null()).then(hour).when(hour <= 12).then(hour % 12 + twelve)
+    parts = {"y": year, "m": month, "d": group("d", 1), "h": hour, "min": minute}
+    whole = {name: one.cast(polars.Int64, strict=False) for name, one in parts.items()}
+    text = polars.format("{}-{}-{} {}:{}", *whole.values())
+    moment = text.str.to_datetime("%Y-%m-%d %H:%M", time_unit="us", strict=False)
+    moment = moment + polars.duration(microseconds=(second * 1e6).round().cast(polars.Int64))
+    there = words.str.contains(LAYOUTS[layout]).fill_null(value=False)
+    found = groups.select(
+        polars.when(there & polars.lit(True) & (second < 60)).then(moment).alias("found")
+    )
+    return found.to_series().alias(words.name)
+
+
+def instants_of(column: pl.Series, order: str | None) -> tuple[Instants, str] | None:
+    """Look at a column, which may be text, as dates; None if it is none, or in doubt.
+
+    Also say what was assumed.
+    """
+    if column.dtype.is_temporal():
+        found = instants(column)
+        return None if found is None else (found, "")
+    if not _is_text(column):
+        return None
+    readings = read_dates(column, order)
+    if len(readings) != 1 or readings[0].bad.any():
+        return None
+    layout, values, _ = readings[0]
+    found = Instants.of(values.to_numpy())
+    if layout == "clock":
+        return replace(found, parts=("hour",)), ""
+    if layout == "month":
+        return replace(found, parts=("year", "month", DAYS)), ""
+    assumed = {"dmy": ", the day first,", "mdy": ", the month first,"}.get(layout, "")
+    if column.str.contains(SHORT_YEAR).any():
+        assumed += f" of 19{CENTURY} to 20{CENTURY - 1}"
+    return found, assumed
+
+
+def _is_text(column: pl.Series) -> bool:
+    return str(column.dtype) == "String"
+
+
+def doubt(table: NamedTable, name: str) -> tuple[str, str | None] | None:
+    """Say why a column of text that looks like dates cannot be read as such, and for which word.
+
+    None if it does not look like dates.
+    """
+    words = table.frame[name]
+    readings = read_dates(words, table.dates)
+    if not readings:
+        return None
+    bad = readings[0].bad
+    if bad.any():
+        row = int(bad.arg_true()[0])
+        cells = counted(int(bad.sum()), "value that is none", "values that are none")
+        text = (
+            f"column {name!r} holds dates and {cells}, first {words[row]!r} in {table.where(row)}"
+        )
+        return text, words[row]
+    row = int(words.is_not_null().arg_true()[0])
+    text = (
+        f"column {name!r} holds dates that may have the day or the month first, {words[row]!r} in "
+        f"{table.where(row)}; say which with --dates dmy or --dates mdy"
+    )
+    return text, None
+
+
+def with_date_parts(
+    table: NamedTable, names: Sequence[str], skip: Sequence[str]
+) -> tuple[NamedTable, list[str]]:
+    """Put numbers in the place of columns to learn from that hold dates, and say so."""
+    left, kept = set(skip), []
+    made: list[pl.Series] = []
+    taken = set(table.frame.columns)
+    polars = require("polars", "cli", "Reading tables")
+    for name in names:
+        looked = None if name in left else instants_of(table.frame[name], table.dates)
+        new = [] if looked is None else [part_name(name, part) for part in looked[0].parts]
+        if looked is None or not taken.isdisjoint(new):
+            kept.append(name)
+            continue
+        found, assumed = looked
+        values = [found.part(part) for part in found.parts]
+        made += [polars.Series(one, value) for one, value in zip(new, values, strict=True)]
+        kept += new
+        note(f"Column {name!r} holds {_what(found)}{assumed} and becomes {listed(new)}.")
+    if not made:
+        return table, list(names)
+    return replace(table, frame=table.frame.with_columns(made)), kept
+
+
+def _what(found: Instants) -> str:
+    if found.parts == ("hour",):
+        return "times"
+    return "durations" if found.parts == ("seconds",) else "dates"
+
+
+def with_known_parts(table: NamedTable, known: Sequence[str]) -> tuple[NamedTable, set[str]]:
+    """Make the parts of dates that a model knows and a table has as dates only.
+
+    Also return the columns of dates.
+    """
+    polars = require("polars", "cli", "Reading tables")
+    there = set(table.frame.columns)
+    parts = [(name, source_of(name)) for name in known if name not in there]
+    wanted = [(name, *of) for name, of in parts if of is not None and of[0] in there]
+    sources = {source: instants_of(table.frame[source], table.dates) for _, source, _ in wanted}
+    made = []
+    for name, source, part in wanted:
+        looked = sources[source]
+        if looked is None and _is_text(table.frame[source]):
+            trouble = doubt(table, source)
+            if trouble is not None:
+                raise Trouble(f"{table.source}: {trouble[0]}.")
+        if looked is not None and (part == "seconds") == (looked[0].values.dtype.kind == "m"):
+            made.append(polars.Series(name, looked[0].part(part)))
+    used = {source for source, looked in sources.items() if looked is not None}
+    return (replace(table, frame=table.frame.with_columns(made)) if made else table), used

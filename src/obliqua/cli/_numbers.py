@@ -1,0 +1,74 @@
+"""Numbers as they are written: with thousands separators, decimal commas, % and currency signs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from obliqua._extras import require
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MISSING_WORDS = ("na", "n/a", "nan", "null", "none", "?")  # where numbers are expected
+YES_NO = ("no", "yes")
+TRUE_WORDS, TRUTH_WORDS = ("true", "yes"), ("true", "false", *YES_NO)
+
+# A sign before or after the digits, and at most one of currency or %.
+DRESSED = r"^([-+]?)([$€£¥]?) ?([-+]?)(\d[\d.,]*|[.,]\d+) ?([%$€£¥]?)$"
+THOUSANDS = r"^(\d{1,3}(,\d{3})+(\.\d*)?|\d*(\.\d*)?)$"  # 1,234.5
+DECIMAL_COMMA = r"^(\d{1,3}(\.\d{3})+(,\d*)?|\d*(,\d*)?)$"  # 1.234,5
+
+
+class ReadNumbers(NamedTuple):
+    """A column of text read as numbers."""
+
+    values: pl.Series  # Float64, NaN where missing
+    bad: pl.Series  # bool: which cells are none
+    dressed: pl.Series  # bool: which cells have signs and separators that were read
+
+
+def parse(words: pl.Series, decimal_comma: bool = False) -> ReadNumbers:
+    """Read words as numbers or truth values.
+
+    `decimal_comma` says what 1,234 is: 1.234 if True. By default it is 1234, unless other cells
+    of the column show that it is not.
+    """
+    polars = require("polars", "cli", "Reading tables")
+    values = words.cast(polars.Float64, strict=False)
+    bad = values.is_null() & words.is_not_null()
+    dressed = polars.Series([False]).new_from_index(0, len(words))
+    if bad.any():
+        small = words.str.to_lowercase()
+        bad &= ~small.is_in(MISSING_WORDS).fill_null(value=False)
+        truth = small.is_in(TRUTH_WORDS).fill_null(value=False)
+        if bad.any() and not (bad & ~truth).any() and not values.is_not_nan().any():
+            values = small.is_in(TRUE_WORDS).cast(polars.Float64)
+            values = polars.select(polars.when(truth).then(values)).to_series()
+            bad &= ~truth
+    if bad.any() and words.filter(bad).str.contains(DRESSED).any():
+        known = bad | values.is_not_nan().fill_null(value=False)
+        plainly_bad = bad
+        for other in _undressed(words, known, decimal_comma):
+            still = known & other.is_null()
+            if still.sum() < bad.sum():
+                dressed = plainly_bad & ~still
+                values, bad = other, still
+    return ReadNumbers(values.fill_null(float("nan")).alias(words.name), bad, dressed)
+
+
+def _undressed(words: pl.Series, known: pl.Series, decimal_comma: bool) -> list[pl.Series]:
+    """Return what cells are with thousands separators and with decimal commas, null if nothing."""
+    polars = require("polars", "cli", "Reading tables")
+    digits = words.str.extract(DRESSED, 4)
+    signs = words.str.extract(DRESSED, 2) + words.str.extract(DRESSED, 5)
+    found = signs.filter(known & (signs != "")).unique()
+    one_sign = len(found) <= 1 and ("%" not in found or (signs.filter(known) == "%").all())
+    if not one_sign:  # 5 $ and 5 €, or 12 % and 0.12, are not the same kind of number
+        return []
+    minus = (words.str.extract(DRESSED, 1) + words.str.extract(DRESSED, 3)) == "-"
+    signum = 1.0 - 2.0 * minus.cast(polars.Float64)
+    thousands = digits.set(~digits.str.contains(THOUSANDS), None).str.replace_all(",", "")
+    comma = digits.set(~digits.str.contains(DECIMAL_COMMA), None).str.replace_all(r"\.", "")
+    comma = comma.str.replace(",", ".")
+    read = [one.cast(polars.Float64, strict=False) * signum for one in (thousands, comma)]
+    return read[::-1] if decimal_comma else read
