@@ -72,7 +72,7 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
     """
     if output is not None:
         check_target(output, data, model)
-        if output.suffix.lower() not in SUFFIXES:
+        if _is_plain(output) and output.suffix.lower() not in SUFFIXES:
             raise click.UsageError(
                 f"--output: {output} ends in {output.suffix or 'nothing'}; name a file that ends "
                 f"in {', '.join(SUFFIXES)}."
@@ -114,7 +114,13 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
     if output is None:
         write_stdout(_bytes(frame, ".csv"))
     else:
-        write_file(output, _bytes(frame, output.suffix.lower()))
+        suffix = output.suffix.lower()
+        write_file(output, _bytes(frame, suffix if suffix in SUFFIXES else ".csv"))
+
+
+def _is_plain(path: Path) -> bool:
+    """Say whether a file is no device or pipe, as /dev/null is, which have no endings."""
+    return path.is_file() or not path.exists()
 
 
 def _threads(jobs: int) -> int:
