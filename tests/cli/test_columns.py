@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -273,12 +274,22 @@ def test_codes_are_categories(run: Run) -> None:
 
 def test_yes_and_no(run: Run) -> None:
     assert column(run, ["yes", "no"] * 3) == (["no", "yes"], "")
+    assert column(run, ["?", "yes", "no"] * 3)[0] == ["?", "no", "yes"]
     assert column(run, ["Yes", "NO", ""] * 2, "--numeric", "a")[0][:2] == [1, 0]
 
 
 def test_lines_that_end_in_cr(run: Run) -> None:
     Path("t.csv").write_bytes(b"a,b,y\r1,2,p\r3,4,q\r1,5,p\r")
     assert facts(run("fit", "t.csv", *FIT).stdout)["rows"] == "3"
+
+
+def test_a_million_columns_have_an_answer_at_once(run: Run) -> None:
+    names = ",".join(f"c{k}" for k in range(1_000_000))
+    Path("t.csv").write_text(f"{names},y\n" + "1," * 1_000_000 + "p\n")
+    start = time.process_time()
+    message = run("fit", "t.csv", *FIT, code=1).stderr
+    assert time.process_time() - start < 10  # reading all of it takes minutes
+    assert "has 1,000,001 columns, and the command takes at most 100,000." in message
 
 
 # --- --types -----------------------------------------------------------------------------

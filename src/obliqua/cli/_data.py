@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 DELIMITERS = ",;\t|"
+MOST_COLUMNS = 100_000  # more take minutes, one at a time, and are hardly ever meant
 SNIFFED = 20  # lines at which the delimiter is found out
 GZIP, PARQUET, ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -93,11 +94,22 @@ def _parquet(raw: bytes, source: str) -> NamedTable:
     )
     try:
         with quiet_native_code():
-            return NamedTable(polars.read_parquet(io.BytesIO(raw)), source, typed=True)
+            frame = polars.read_parquet(io.BytesIO(raw))
     except errors as error:
         raise Trouble(
             f"{source} begins like a Parquet file but cannot be read as one: {_first_line(error)}."
         ) from error
+    _check_width(frame.width, source)
+    return NamedTable(frame, source, typed=True)
+
+
+def _check_width(width: int, source: str) -> None:
+    if width > MOST_COLUMNS:
+        raise Trouble(
+            f"{source} has {width:,} columns, and the command takes at most {MOST_COLUMNS:,}. If "
+            "its columns are meant as rows, turn it; or choose columns first. In Python, trees "
+            "take matrices of any width."
+        )
 
 
 def _errors(polars: Any) -> tuple[type[BaseException], ...]:
@@ -114,6 +126,7 @@ def _csv(raw: bytes, source: str, delimiter: str | None, each_row: bool) -> Name
     _check_text(raw, source)
     separator = delimiter or _sniffed(raw)
     names = _header(raw, source, separator)
+    _check_width(len(names), source)
     try:
         with quiet_native_code():
             frame = polars.read_csv(io.BytesIO(raw), separator=separator, infer_schema_length=0)

@@ -6,6 +6,7 @@ or the month stands first in 3/4/2024 is found out from the other cells of the c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,6 +37,9 @@ LAYOUTS = {
     "month": rf"^{WORD}[-/ ](?P<y>\d{{4}})$",
     "clock": rf"^{CLOCK}$",
 }
+# A look at few cells spares columns of anything else the work.
+LOOKS_DATED = re.compile(r"\d[-/. ]+\w+[-/., ]+\d|\d:\d|[A-Za-z]{3}[-/ ]\d")
+SAMPLE = 30
 ORDERS = ("dmy", "mdy")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 SHORT_YEAR = r"^(\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/. ]+[A-Za-z]{3,9})[-/., ]+\d{2}( |$)"
@@ -52,6 +56,8 @@ class Reading(NamedTuple):
 
 def read_dates(words: pl.Series, order: str | None = None) -> list[Reading]:
     """Return the ways in which most cells of a column are dates, the best ones."""
+    if not any(map(LOOKS_DATED.search, words.drop_nulls().head(SAMPLE).to_list())):
+        return []
     gone = words.is_null() | words.str.to_lowercase().is_in(MISSING_WORDS).fill_null(value=False)
     known = words.filter(~gone)
     found: list[Reading] = []
@@ -59,8 +65,7 @@ def read_dates(words: pl.Series, order: str | None = None) -> list[Reading]:
     for layout, pattern in LAYOUTS.items():
         if order is not None and layout in ORDERS and layout != order:
             continue
-        # A look at one cell spares columns of text the work.
-        if not known.head(100).str.contains(pattern).any():
+        if not known.str.contains(pattern).any():
             continue
         values = _parsed(words, layout)
         bad = values.is_null() & ~gone

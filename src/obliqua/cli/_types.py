@@ -207,7 +207,8 @@ def _kind(table: NamedTable, name: str) -> tuple[str, UnreadableColumn | None]:
 
 
 def _is_yes_no(column: pl.Series) -> bool:
-    return bool(column.str.to_lowercase().is_in(YES_NO).any())
+    numeric = column.drop_nulls()[0][0] in "0123456789.,+-$€£¥"  # and so are the others
+    return not numeric and bool(column.str.to_lowercase().is_in(YES_NO).any())
 
 
 def _is_padded(column: pl.Series) -> bool:
