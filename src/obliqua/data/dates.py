@@ -148,7 +148,8 @@ def without_dates(X: Any, known: Collection[str] | None = None) -> Any:
     object
         The frame with other columns in the place of the dates.
     """
-    if not (hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))):
+    # A lazy frame of polars has neither, and would have to find its columns out.
+    if not ((hasattr(X, "iloc") or hasattr(X, "get_columns")) and hasattr(X, "columns")):
         return X
     if not any(map(_may_be_dates, X.dtypes)):
         return X

@@ -294,6 +294,7 @@ def read_table(
     Column(name='x0', kind='qualitative', levels=('blue', 'red'))
     """
     if names is None:
+        X = without_dates(X)
         names = _names_of(X)
     if not read_by_columns(X, categorical_features):
         return plain_table(X, names, missing)
@@ -407,6 +408,7 @@ def encoded_rows(X: Any, encoding: Encoding, missing: bool = True) -> Rows:
     TypeError
         If a column holds objects that are neither numbers nor strings.
     """
+    X = without_dates(X, encoding.names)
     if encoding.numeric and not read_by_columns(X, FROM_DTYPE):
         return checked_rows(X, missing)
     raw = _raw_columns(X, encoding.names)
