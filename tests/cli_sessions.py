@@ -21,12 +21,14 @@ SCREEN = {"COLUMNS": "80", "NO_COLOR": "1"}
 
 # Times differ from run to run, sizes of packed files from one zlib to another.
 TIME = re.compile(r"^(.* ± .*?)(?<!±)( +\d+(?:\.\d)?)$", re.MULTILINE)
+ESTIMATE = re.compile(r"^Note: .* fits are done; all take about .*\n", re.MULTILINE)
 SIZE = re.compile(r"(?<=\.obliqua), [\d.]+ (kB|bytes)")
 
 
 def masked(text: str) -> str:
     """The text without what differs, and without spaces at the ends of lines."""
     text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    text = ESTIMATE.sub("", text)
     text = TIME.sub(lambda found: found[1] + "0.0".rjust(len(found[2])), text)
     return SIZE.sub(", 5.0 kB", text)
 

@@ -13,6 +13,7 @@ from obliqua.errors import ModelFileIOError as ModelFileIOError
 from obliqua.errors import ModelFileMissing as ModelFileMissing
 from obliqua.errors import NodeViewClosed as NodeViewClosed
 from obliqua.errors import ObliquaError as ObliquaError
+from obliqua.errors import PartlyCompared as PartlyCompared
 from obliqua.errors import ProposerError as ProposerError
 from obliqua.errors import SpectrumTooLarge as SpectrumTooLarge
 from obliqua.errors import TreeError as TreeError

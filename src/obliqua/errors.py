@@ -4,6 +4,8 @@ Each exception is also the built-in one that a caller would expect, so code that
 of obliqua (``except ValueError``) still works.
 """
 
+from typing import Any
+
 __all__ = [
     "DatasetDamaged",
     "DatasetMissing",
@@ -14,6 +16,7 @@ __all__ = [
     "ModelFileMissing",
     "NodeViewClosed",
     "ObliquaError",
+    "PartlyCompared",
     "ProposerError",
     "SpectrumTooLarge",
     "TreeError",
@@ -34,6 +37,20 @@ class ProposerError(ObliquaError, ValueError):
 
 class NodeViewClosed(ObliquaError, RuntimeError):
     """A view of a node was used after the call that it was made for had ended."""
+
+
+class PartlyCompared(KeyboardInterrupt):
+    """A comparison was stopped by Ctrl-C.
+
+    Parameters
+    ----------
+    result : CompareResult
+        What the folds tell that were finished, at least two.
+    """
+
+    def __init__(self, result: Any) -> None:
+        super().__init__("The comparison was stopped.")
+        self.result = result
 
 
 class MissingDependency(ObliquaError, ImportError):

@@ -328,9 +328,21 @@ def test_words_where_nothing_is_learnt() -> None:
 )
 def test_words_on_leaves(axis: dict[int, float], ending: str) -> None:
     said = words(evidence(), {"axis": axis, "sparse": {2: 0.7, 4: 0.9, 8: 0.9}})
+    said = replace(said, decision=replace(said.decision, pays="accuracy"))
     text = said.per_leaf()
     assert text.startswith("Per leaf: oblique trees (sparse) of 4 leaves have 90.0 %; axis-")
     assert text.endswith(ending)
+
+
+@pytest.mark.parametrize("pays", ["no", "size", "unclear"])
+def test_words_on_leaves_do_not_contradict_the_verdict(pays: str) -> None:
+    """Unpruned, untested trees are no reason to say that plain ones cannot come near."""
+    said = words(evidence(), {"axis": {2: 0.7, 4: 0.8}, "sparse": {2: 0.7, 4: 0.9}})
+    said = replace(said, decision=replace(said.decision, pays=pays))
+    assert said.per_leaf() == (
+        "Per leaf: oblique trees (sparse) of 4 leaves have 90.0 %; axis-parallel trees have "
+        "80.0 % at best. These trees are not pruned, and nothing is tested about them."
+    )
 
 
 def test_a_new_candidate_is_one_more_line() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import time
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
+LONG = 20  # seconds that a work may take without a word on how long it takes
 QUIET, DEBUG = "obliqua.quiet", "obliqua.debug"
 
 # Called with the number of finished steps, the number of all, and what is being done.
@@ -61,13 +63,47 @@ def listed(name: object) -> str:
     return f"`{text.replace('`', '``')}`"
 
 
+class _Estimate:
+    """Say after the first round how long a work will take, if it is long."""
+
+    def __init__(self, n_rounds: int) -> None:
+        self.n_rounds = n_rounds
+        self.start = time.monotonic()
+        self.said = False
+
+    def __call__(self, done: int, total: int, _name: str) -> None:
+        if self.said or done * self.n_rounds < total:
+            return
+        self.said = True
+        seconds = (time.monotonic() - self.start) * total / done
+        if seconds >= LONG:
+            note(
+                f"{done:,} of {total:,} fits are done; all take about {_duration(seconds)}. "
+                "Ctrl-C prints what is known by then."
+            )
+
+
+def _duration(seconds: float) -> str:
+    """Write a time as a person says it."""
+    for unit, size in (("hour", 3600), ("minute", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}s"
+    return f"{seconds:.0f} seconds"
+
+
 @contextmanager
-def progress(what: str) -> Iterator[Step | None]:
-    """Show how far a long work is, if there is somebody at a terminal to see it."""
-    quiet = click.get_current_context().meta.get(QUIET)
-    screen = console(stderr=True)
-    if quiet or not screen.is_terminal:
+def progress(what: str, n_rounds: int = 0) -> Iterator[Step | None]:
+    """Show how far a long work is, if there is somebody at a terminal to see it.
+
+    Of `n_rounds` rounds the first one tells how long all will take, which is said if it is long.
+    """
+    if click.get_current_context().meta.get(QUIET):
         yield None
+        return
+    estimate = _Estimate(n_rounds)
+    screen = console(stderr=True)
+    if not screen.is_terminal:
+        yield estimate
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -76,6 +112,7 @@ def progress(what: str) -> Iterator[Step | None]:
         task = bar.add_task(what, total=None)
 
         def step(done: int, total: int, name: str) -> None:
+            estimate(done, total, name)
             bar.update(task, completed=done, total=total, description=f"{what}: {name}")
 
         yield step

@@ -10,9 +10,11 @@ import click
 from obliqua.cli import _command as shared
 from obliqua.cli._output import console, note, print_laid_out, print_text, progress, write_stdout
 from obliqua.cli.compare import print_measures, read_problem, title_of, write_for_programs
+from obliqua.errors import PartlyCompared
 
 if TYPE_CHECKING:
     from obliqua.select.advice import Advice
+    from obliqua.select.result import CompareResult
 
 
 @shared.command(
@@ -54,19 +56,23 @@ def advise(data: str, target: str, form: str, **given: Any) -> None:
     from obliqua.select.advise import advise as ask
 
     table, X, y = read_problem(data, target, given)
-    with progress("trying") as step:
-        advice = ask(
-            X.frame if X.qualitative else X.frame.to_numpy(),
-            y,
-            task=given["task"],
-            categorical_features=list(X.qualitative) if X.given else "from_dtype",
-            n_folds=given["folds"],
-            n_repeats=given["repeats"],
-            max_rows=given["max_rows"],
-            random_state=given["seed"],
-            n_jobs=given["jobs"],
-            progress=step,
-        )
+    try:
+        with progress("trying", given["folds"] * (given["repeats"] or 1)) as step:
+            advice = ask(
+                X.frame if X.qualitative else X.frame.to_numpy(),
+                y,
+                task=given["task"],
+                categorical_features=list(X.qualitative) if X.given else "from_dtype",
+                n_folds=given["folds"],
+                n_repeats=given["repeats"],
+                max_rows=given["max_rows"],
+                random_state=given["seed"],
+                n_jobs=given["jobs"],
+                progress=step,
+            )
+    except PartlyCompared as error:
+        _print_part(error.result)
+        raise
     for text in advice.notes:
         note(text.replace("max_rows", "--max-rows"))
     if given["as_json"] or form in ("csv", "json"):
@@ -78,6 +84,19 @@ def advise(data: str, target: str, form: str, **given: Any) -> None:
         _print(advice)
         if data != "-":
             _print_command(advice, data, target, given)
+
+
+def _print_part(result: CompareResult) -> None:
+    """Print what was measured before Ctrl-C; nothing follows from it yet."""
+    from obliqua.select.result import cells, heads
+
+    for text in result.notes:
+        note(text)
+    found = result.rows()
+    lines = [(cells(row, result.task), bool(row["within_noise"])) for row in found]
+    print_measures(heads(result.task), lines, [""] * len(found))
+    console().print()
+    print_laid_out(result.reading())
 
 
 def _print(advice: Advice) -> None:

@@ -20,6 +20,7 @@ from obliqua.cli._output import console, note, print_laid_out, progress, shown, 
 from obliqua.cli._table import NamedTable
 from obliqua.cli._target import choose_task, learnt_rows, read_target, said_of_target
 from obliqua.cli._types import ColumnChoice, Features, infer
+from obliqua.errors import PartlyCompared
 from obliqua.words.phrases import cells as cells_of
 
 if TYPE_CHECKING:
@@ -105,20 +106,26 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
     rows = X.frame if X.qualitative else X.frame.to_numpy()
     chosen = list(X.qualitative) if X.given else "from_dtype"
     ready, notes = adapted(estimators, rows, chosen)
-    with progress("comparing") as step:
-        result = cross_validate(
-            rows,
-            y,
-            ready,
-            task=task,
-            n_folds=given["folds"],
-            n_repeats=given["repeats"],
-            random_state=given["seed"],
-            n_jobs=given["jobs"],
-            progress=step,
-        )
+    stopped = None
+    try:
+        with progress("comparing", given["folds"] * given["repeats"]) as step:
+            result = cross_validate(
+                rows,
+                y,
+                ready,
+                task=task,
+                n_folds=given["folds"],
+                n_repeats=given["repeats"],
+                random_state=given["seed"],
+                n_jobs=given["jobs"],
+                progress=step,
+            )
+    except PartlyCompared as error:
+        stopped, result = error, error.result
     result = replace(result, notes=(*result.notes, *notes))
     print_result(result, form, title_of(table, target, result, X), given["rates"])
+    if stopped is not None:
+        raise stopped
 
 
 def read_problem(

@@ -154,6 +154,11 @@ class Wording:
         )
         if needed is None:
             top = self._plain_score(max(axis.values()))
+            if self.decision.pays not in ("accuracy", "perhaps"):  # other trees were tested
+                return (
+                    f"{start}have {top} at best. These trees are not pruned, and nothing is "
+                    "tested about them."
+                )
             return start + f"do not reach that with {max(axis)} leaves, their best is {top}."
         many = "as many" if needed == size else f"{needed}"
         return start + f"need {many} for that ({self._plain_score(axis[needed])})."

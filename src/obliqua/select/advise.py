@@ -12,6 +12,7 @@ import numpy as np
 from obliqua._sklearn_compat import safe_indexing
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data.table import read_table, readable
+from obliqua.errors import PartlyCompared
 from obliqua.estimators._fitted import TreesEstimator
 from obliqua.estimators._labels import encode_labels
 from obliqua.select.adapt import adapted
@@ -132,7 +133,11 @@ def advise(
     result = compare(X, truth, estimators, n_repeats=n_repeats, progress=step, **how)
     # Nothing is tested about these, so the first division into folds is enough.
     trees = {f"{name}@{size}": tree for (name, size), tree in sized.items()}
-    grown = compare(X, truth, trees, n_repeats=1, progress=step, **how)
+    try:
+        grown = compare(X, truth, trees, n_repeats=1, progress=step, **how)
+    except KeyboardInterrupt as error:
+        notes = (*result.notes, "Stopped before trees of equal size were grown.")
+        raise PartlyCompared(replace(result, notes=notes)) from error
     curve: dict[str, dict[int, float]] = {}
     for name, size in sized:
         score = float(grown.folds[f"{name}@{size}"][:, 0].mean())

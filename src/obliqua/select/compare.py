@@ -19,6 +19,7 @@ from sklearn.utils import check_consistent_length
 from obliqua._sklearn_compat import safe_indexing
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data.table import readable
+from obliqua.errors import PartlyCompared
 from obliqua.estimators._labels import check_labels, check_numbers, encode_labels
 from obliqua.select._workers import leave_interrupts_to
 from obliqua.select.adapt import adapted, fix_types, rare_level_notes, takes_tables
@@ -92,6 +93,8 @@ def compare(
     ------
     ValueError
         If there is no such method, or if the labels cannot be divided into folds.
+    PartlyCompared
+        At Ctrl-C, if two folds or more are finished: a KeyboardInterrupt that has their `result`.
 
     Examples
     --------
@@ -145,15 +148,25 @@ def compare(
     found: dict[str, list[tuple[FloatArray, Int64Array]]] = {name: [] for name in estimators}
     most = n_jobs if n_jobs is None else min(int(n_jobs), len(tasks))
     results = joblib.Parallel(n_jobs=most, return_as="generator")(calls)
-    for done, ((name, _), values) in enumerate(zip(tasks, results, strict=True), start=1):
-        found[name].append(values)
-        if progress is not None:
-            progress(done, len(tasks), name)
+    stopped: KeyboardInterrupt | None = None
+    try:
+        for done, ((name, _), values) in enumerate(zip(tasks, results, strict=True), start=1):
+            found[name].append(values)
+            if progress is not None:
+                progress(done, len(tasks), name)
+    except KeyboardInterrupt as error:
+        n_done = min(map(len, found.values()))  # folds that all methods have finished
+        n_done -= n_done % n_folds if n_done > n_folds else 0
+        if n_done < 2:
+            raise
+        stopped, n_repeats = error, max(n_done // n_folds, 1)
+        found = {name: both[:n_done] for name, both in found.items()}
+        notes += (f"Stopped after {n_done} of {len(divisions)} folds.",)
     classes = folding.classes.tolist()
     matrices = {
         name: np.stack([matrix for _, matrix in both]) for name, both in found.items() if classes
     }
-    return CompareResult(
+    result = CompareResult(
         {name: np.stack([values for values, _ in both]) for name, both in found.items()},
         {name: _pooled(each, n_repeats) for name, each in matrices.items()},
         *(len(truth), np.shape(X)[1], len(classes)),
@@ -164,6 +177,9 @@ def compare(
         fold_confusion=matrices,
         task=task,
     )
+    if stopped is not None:
+        raise PartlyCompared(result) from stopped
+    return result
 
 
 class _Classes:

@@ -264,7 +264,9 @@ class CompareResult:
         str
             What was measured, and which differences are within noise.
         """
-        text = f"Means ± standard deviations over {self.n_folds} "
+        n_done = len(next(iter(self.folds.values())))
+        some = f"the first {n_done} of " if n_done < self.n_folds else ""
+        text = f"Means ± standard deviations over {some}{self.n_folds} "
         repeats = "" if self.n_repeats == 1 else f", repeated {self.n_repeats} times"
         if self.task == "regression":
             text += f"folds{repeats}. R2 is the share of the variance that is explained. "
