@@ -70,7 +70,7 @@ def raw_column(series: Any, called: str) -> RawColumn:
         return RawColumn(series.cat.codes.to_numpy().astype(np.int64), categories, called, name)
     if name == "Null":  # polars: no value at all, and no type
         values: AnyArray = np.full(len(series), None, dtype=object)
-    elif hasattr(series, "isna") and getattr(dtype, "kind", "") in _NUMBERS:
+    elif not isinstance(dtype, np.dtype) and getattr(dtype, "kind", "") in tuple(_NUMBERS):
         # pandas' own integers and bools know missing values; NumPy's do not.
         values = _without_na(series)
     elif hasattr(series, "null_count") and _is_long_polars(series):
@@ -508,7 +508,7 @@ def _raw_columns(X: Any, names: Sequence[Any] | AnyArray | None) -> list[RawColu
 
 
 def _pandas_columns(X: Any) -> list[Any]:
-    return [X.iloc[:, place] for place in range(X.shape[1])]
+    return [series for _, series in X.items()]  # by place, and faster than iloc
 
 
 def _qualitative(
