@@ -74,10 +74,10 @@ def test_a_fit_without_names_forgets_them(Estimator):
 def test_frames_of_mixed_numbers(Estimator):
     frame = pd.DataFrame(
         {
-            "int": np.arange(60),
+            "int": np.arange(60) + 5,
             "float32": np.linspace(0, 1, 60, dtype=np.float32),
             "bool": np.arange(60) % 2 == 0,
-            "nullable": pd.array(range(60), dtype="Int64"),
+            "nullable": pd.array(range(5, 65), dtype="Int64"),
         }
     )
     labels = np.arange(60) // 20
