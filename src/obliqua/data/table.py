@@ -322,7 +322,7 @@ def readable(X: Any, known: Collection[str] | None = None) -> Any:
     Dates in frames become columns of numbers, all that tell something or those that are `known`.
     What looks like a table and is none is refused, with a word on what would do.
     """
-    if isinstance(X, Mapping) and not hasattr(X, "toarray"):  # some sparse matrices are mappings
+    if isinstance(X, Mapping) and not hasattr(X, "toarray"):  # sparse ones may be dicts
         raise ValueError(
             f"X is a mapping ({type(X).__name__}), and a table is wanted: pandas.DataFrame(X) "
             "makes one of columns, pandas.DataFrame([X]) of a single row."
