@@ -87,11 +87,11 @@ IN_A_WORD = (
         (
             "Not reproduced are rates of rare classes on Shuttle, sizes of FDT's single trees, "
             "and what is probably misprinted. HHCART(A)'s trees on Income are larger than the "
-            "paper's even where the ten of the table pass: in a longer run "
+            "paper's even where those of the table pass: in a longer run "
             "{experiment hhcart-table-7; Income; A+squares; leaves; ours} leaves with a standard "
             "error of {experiment hhcart-table-7; Income; A+squares; leaves; se} where numbers of "
             "levels are as published, {experiment hhcart-table-7; Income; A; leaves; ours} with "
-            "{experiment hhcart-table-7; Income; A; leaves; se} where their variance is one, "
+            "{experiment hhcart-table-7; Income; A; leaves; se} where they are standardised, "
             "{hhcart-table-7; Income; A; leaves; paper} in the paper. OC1-LC on Shuttle passes "
             "because its published spread is wide ({hhcart-table-2; SHUT; LC; accuracy; paper} ± "
             "{hhcart-table-2; SHUT; LC; accuracy; paper_sd}, {hhcart-table-2; SHUT; LC; "

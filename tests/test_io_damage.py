@@ -448,3 +448,15 @@ def test_members_that_numpy_has_written_are_refused() -> None:
     np.save(written, np.load(io.BytesIO(members["arrays/stats.npy"])))
     with pytest.raises(ModelFileError, match="does not begin as it must"):
         from_bytes(archive_of({**members, "arrays/stats.npy": written.getvalue()}))
+
+
+def test_costs_that_are_none() -> None:
+    tree = replace(leaf(), costs=((0.0, 1.0), (2.0, 0.0)))
+    data = to_bytes(model_of(tree))
+    assert from_bytes(data)[0].trees[0].costs == tree.costs
+    facts = json.loads(members_of(data)["header.json"])["trees"][0]
+    for costs in (["01", "10"], [[False, True], [True, False]], "", {}, [[0, 0], [0, 0]]):
+        with pytest.raises(ModelFileError):
+            from_bytes(with_header(data, trees=[{**facts, "costs": costs}]))
+    older = with_header(data, version=5)
+    assert from_bytes(older)[0].trees[0].costs == ()

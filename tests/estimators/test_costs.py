@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 
 import obliqua
 from obliqua.errors import TreeError
@@ -260,3 +261,31 @@ def test_files_keep_costs(tmp_path: Any) -> None:
     assert header_of(to_bytes(plain))["version"] == 1
     obliqua.save(model.tree_, tmp_path / "bare.obliqua")
     assert obliqua.load(tmp_path / "bare.obliqua") == model.tree_
+
+
+X3, Y3 = load_iris(return_X_y=True)
+C3 = [[0, 0, 0], [0, 0, 0], [9, 9, 0]]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda tree: obliqua.refined(tree, X3, Y3),
+        lambda tree: obliqua.distil(tree, X3),
+        lambda tree: obliqua.fidelity(tree, tree, X3),
+        lambda tree: obliqua.RepeatedTreesClassifier(
+            obliqua.OC1Classifier(costs=C3), n_estimators=2, combine="mean", random_state=0
+        ).fit(X3, Y3),
+    ],
+    ids=["refined", "distil", "fidelity", "mean"],
+)
+def test_what_knows_no_costs_says_so(use: Any) -> None:
+    tree = obliqua.CartClassifier(costs=C3, random_state=0).fit(X3, Y3)
+    with pytest.raises(ValueError, match="costs"):
+        use(tree)
+
+
+def test_trees_of_a_tree_with_costs_say_what_it_says() -> None:
+    tree = obliqua.CartClassifier(costs=C3, random_state=0).fit(X3, Y3)
+    same = obliqua.AggregatedTreeClassifier(tree, prefit=True).fit(X3, Y3)
+    np.testing.assert_array_equal(same.predict(X3), tree.predict(X3))

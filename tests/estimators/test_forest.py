@@ -22,9 +22,11 @@ from obliqua._core.forest.trees import draw_counts
 from obliqua.data.problem import encode
 from obliqua.errors import TreeError
 from obliqua.forest import ForestRules, Sampling, forest_rows, grow_forest
+from obliqua.methods.cart_lc import LinearCombination
 from obliqua.methods.discriminants import Discriminants
 from obliqua.methods.hhcart import Householder
 from obliqua.methods.means import class_means
+from obliqua.methods.oc1 import Climb
 from obliqua.methods.quest import Quest
 from obliqua.methods.slopes import Slopes
 from obliqua.prune import cost_complexity_path
@@ -59,10 +61,12 @@ def sampling_of(forest: Any, y: Any = Y, weights: Any = None) -> Sampling:
         (ObliqueForestClassifier, Householder()),
         (ObliqueForestClassifier, Discriminants()),
         (ObliqueForestClassifier, Quest()),
+        (ObliqueForestClassifier, Climb(n_restarts=1)),
+        (ObliqueForestClassifier, LinearCombination()),
         (ObliqueForestClassifier, class_means),
         (ObliqueForestRegressor, Slopes()),
     ],
-    ids=["Householder", "Discriminants", "Quest", "class_means", "Slopes"],
+    ids=["Householder", "Discriminants", "Quest", "Climb", "CART-LC", "class_means", "Slopes"],
 )
 def test_proposers_of_the_library(Forest: Any, proposer: Any) -> None:
     given: dict[str, Any] = {"directions": proposer, "random_state": 3}

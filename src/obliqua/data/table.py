@@ -337,6 +337,11 @@ def readable(X: Any, known: Collection[str] | None = None) -> Any:
             "X holds byte strings, which may be text or numbers. Decode them with "
             "X.astype(str), and make numbers of them with X.astype(float)."
         )
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+        raise ValueError(
+            "X holds dates or times in an array. Give them as columns of a frame, whose parts "
+            "become features, or as numbers: X.astype(float)."
+        )
     if type(X).__module__.partition(".")[0] == "pyarrow" and hasattr(X, "to_pandas"):
         X = X.to_pandas()
     _check_names(X)

@@ -326,7 +326,7 @@ class CompiledMethod:
         """List the directions of a node, for a criterion in Python."""
         self._load(rows, counts, key, 1)
         finder = self._loop[0]
-        if isinstance(finder, AsksCriterion):
+        if self.criterion.code < 0 and isinstance(finder, AsksCriterion):
             finder.set_measure(PythonCriterion(self.criterion, counts, self.problem, self.rules))
         numbers, planes = finder.directions()
         if not numbers:

@@ -157,9 +157,11 @@ def _of_ours(fitted: TreesClassifier) -> Ensemble:
             f"{type(fitted).__name__} has a tree for each pair of classes, and its prediction is "
             "no weighted sum of theirs. Take a tree that knows all classes."
         )
-    values = VOTES if model.combine == "vote" else SHARES
     n = len(model.trees)
     trees = tuple(model.trees)
+    # What a tree with costs says is a class, and not the largest share.
+    votes = model.combine == "vote" or any(tree.costs for tree in trees)
+    values = VOTES if votes else SHARES
     return Ensemble(trees, np.full(n, 1.0 / n), values, model.encoding, model.classes)
 
 

@@ -177,6 +177,11 @@ def _check(classifier: Any, max_features: Any, time_limit: Any) -> None:
             f"refined() takes a classifier of one tree; this {type(classifier).__name__} has "
             f"{len(classifier.model_.trees)}. Refine one that holds a single tree."
         )
+    if classifier.tree_.costs:
+        raise ValueError(
+            "refined() moves hyperplanes by counting mistakes, and knows no costs; this tree has "
+            "some. Refine one that was grown without costs, and choose classes from its shares."
+        )
     if max_features is not None and not (
         isinstance(max_features, int | np.integer) and max_features >= 1
     ):

@@ -14,6 +14,7 @@ from obliqua._core.base.rng import row_hashes, scattered
 from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
 from obliqua.data.table import readable
 from obliqua.tree.model import Model
+from obliqua.tree.packed import PackedTrees
 from obliqua.tree.tree import Tree
 
 _WANTED = "The teacher must be a fitted classifier with predict_proba"
@@ -119,8 +120,22 @@ def model_of(known: Any) -> Model:
     return held
 
 
+def _check_costs(fitted: Any) -> None:
+    """Refuse trees with costs: a student learns their shares, and shares know of none."""
+    model = fitted if isinstance(fitted, Tree | Model) else getattr(fitted, "model_", None)
+    if not isinstance(model, Tree | Model) or isinstance(model_of(model).trees, PackedTrees):
+        return
+    if any(tree.costs for tree in model_of(model).trees):
+        raise ValueError(
+            "The teacher has costs of mistakes, and a student learns the shares of classes, which "
+            "know of none. Distil a teacher without costs, and choose classes from the student's "
+            "shares: predict_proba(X) @ costs, the least of each row."
+        )
+
+
 def teacher_of(fitted: Any, given: bool = True) -> Teacher:
     """See a fitted classifier as a teacher."""
+    _check_costs(fitted)
     if isinstance(fitted, Tree | Model):
         held = model_of(fitted)
         return Teacher(held.classes, lambda X: held.predict_proba(held.rows(X)), "the model")

@@ -479,9 +479,20 @@ def _trees_of(header: Fields, joined: Mapping[str, AnyArray]) -> tuple[Tree, ...
             arrays["stats"] = arrays["stats"].reshape(len(arrays["kind"]), -1)
             others["task"] = facts["task"]
             others["loss"] = facts.get("loss", "squared_error")
-            others["costs"] = facts.get("costs", ())
+            others["costs"] = _costs_of(facts, header["version"])
         trees.append(Tree.from_arrays({**arrays, **others}))
     return tuple(trees)
+
+
+def _costs_of(facts: Fields, number: int) -> list[list[float]]:
+    """Return the costs of a tree's mistakes; only files of their version have some."""
+    costs = facts.get("costs", []) if number >= _WITH_COSTS else []
+    rows = costs if isinstance(costs, list) else [costs]
+    if not all(isinstance(row, list) for row in rows):
+        raise Refused("is damaged: the costs of a tree are no rows of numbers")
+    if not all(type(cost) in (int, float) for row in rows for cost in row):
+        raise Refused("is damaged: the costs of a tree are no numbers")
+    return rows
 
 
 def _encoding_from_json(state: Fields) -> Encoding:

@@ -141,6 +141,14 @@ class _Sides:
         with np.errstate(over="ignore"):
             return np.asarray(plane[:-1] / self.spread / self.reach)
 
+    def length(self, plane: FloatArray) -> float:
+        """Return the length of that normal, in which no square leaves the range of doubles."""
+        normal = self.normal(plane)
+        largest = float(np.abs(normal).max(initial=0.0))
+        if not 0.0 < largest < np.inf:
+            return largest
+        return largest * float(np.sqrt(((normal / largest) ** 2).sum()))
+
     def bisectors(self) -> Iterator[FloatArray]:
         """Give the bisectors of the clustering hyperplanes: two, or one."""
         mine, others = self.squares(self.frequent), self.squares(~self.frequent)
@@ -149,12 +157,11 @@ class _Sides:
             yield holding
             return
         one, other = (_largest_ratio(*pair) for pair in ((others, mine), (mine, others)))
-        lengths = [np.sqrt((self.normal(plane) ** 2).sum()) for plane in (one, other)]
-        if not all(0.0 < length < np.inf for length in lengths):
+        one, other = (plane / self.length(plane) for plane in (one, other))
+        if not (np.isfinite(one).all() and np.isfinite(other).all()):
             return
-        one, other = one / lengths[0], other / lengths[1]
         for plane in (one + other, one - other):
-            if np.sqrt((self.normal(plane) ** 2).sum()) > PARALLEL:
+            if self.length(plane) > PARALLEL:
                 yield plane
 
     def impurity(self, plane: FloatArray) -> float:

@@ -109,6 +109,11 @@ class Model:
                 f"The trees of this model must have {wanted[0]} columns and {wanted[1]} {what}; "
                 f"tree {number} has {got[0]} and {got[1]}."
             )
+        if isinstance(tree, Tree) and tree.costs and self.combine == "mean":
+            raise TreeError(
+                f"Tree {number} has costs of mistakes, and a mean of shares knows none. Let trees "
+                "vote (combine='vote', coding='votes'), or grow them without costs."
+            )
         if isinstance(tree, Tree) and self.combine == "sum" and self.n_classes:
             _check_added(tree, number)
 
