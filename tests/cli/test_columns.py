@@ -31,9 +31,11 @@ def column(run: Run, values: list[str], *words: str) -> tuple[list[object], str]
     """Fit to a column a: its numbers or levels as the model has them, and what was noted."""
     cells = [f'"{value}"' if "," in value else value for value in values]
     lines = [f"{cell},{k % 5},{'pq'[k % 2]}" for k, cell in enumerate(cells)]
-    Path("t.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n")
+    Path("t.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n", encoding="utf-8")
     noted = run("fit", "t.csv", *FIT, *words).stderr
-    Path("n.csv").write_text("a,b\n" + "\n".join(line[:-2] for line in lines) + "\n")
+    Path("n.csv").write_text(
+        "a,b\n" + "\n".join(line[:-2] for line in lines) + "\n", encoding="utf-8"
+    )
     model = obliqua.load("m.obliqua").model_
     found = model.encoding.columns[0]
     if found.kind == "qualitative":
@@ -55,7 +57,7 @@ def column(run: Run, values: list[str], *words: str) -> tuple[list[object], str]
     ["%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%b-%Y", "%B %d, %Y"],
 )
 def test_days_are_learnt_from_and_predicted(run: Run, layout: str) -> None:
-    Path("t.csv").write_text(rows_of_days(layout).replace(", 20", " 20"))
+    Path("t.csv").write_text(rows_of_days(layout).replace(", 20", " 20"), encoding="utf-8")
     noted = run("fit", "t.csv", *FIT).stderr
     first = {"%d/%m/%Y": ", the day first,", "%m/%d/%Y": ", the month first,"}.get(layout, "")
     assert noted == (
@@ -67,7 +69,7 @@ def test_days_are_learnt_from_and_predicted(run: Run, layout: str) -> None:
     assert result.stderr.splitlines()[-1] == "accuracy 100.0 % on 40 rows"
     assert "not used" not in result.stderr
     # Another table has the same days in another form, or the numbers themselves.
-    Path("n.csv").write_text(rows_of_days("%Y-%m-%dT00:00:00Z"))
+    Path("n.csv").write_text(rows_of_days("%Y-%m-%dT00:00:00Z"), encoding="utf-8")
     assert run("predict", "m.obliqua", "n.csv").stdout == result.stdout
     frame = pl.read_csv("n.csv").with_columns(pl.col("when").str.to_datetime(time_zone="UTC"))
     frame.write_parquet("n.parquet")
@@ -78,13 +80,13 @@ def test_days_are_learnt_from_and_predicted(run: Run, layout: str) -> None:
 
 
 def test_the_test_rows_have_dates_too(run: Run) -> None:
-    Path("t.csv").write_text(rows_of_days())
+    Path("t.csv").write_text(rows_of_days(), encoding="utf-8")
     result = run("fit", "t.csv", *FIT, "--test", "t.csv")
     assert "accuracy            100.0 % on 40 rows of t.csv" in result.stdout
 
 
 def test_parquet_gives_the_same_model(run: Run) -> None:
-    Path("t.csv").write_text(rows_of_days())
+    Path("t.csv").write_text(rows_of_days(), encoding="utf-8")
     run("fit", "t.csv", *FIT)
     plain = Path("m.obliqua").read_bytes()
     pl.read_csv("t.csv", try_parse_dates=True).write_parquet("t.parquet")
@@ -107,7 +109,7 @@ def test_parquet_gives_the_same_model(run: Run) -> None:
 )
 def test_parts(run: Run, cells: list[str], parts: list[str]) -> None:
     lines = [f"{cell},{'pq'[k % 2]}" for k, cell in enumerate(cells * 4)]
-    Path("t.csv").write_text("a,y\n" + "\n".join(lines) + "\n")
+    Path("t.csv").write_text("a,y\n" + "\n".join(lines) + "\n", encoding="utf-8")
     run("fit", "t.csv", *FIT)
     model = obliqua.load("m.obliqua").model_
     assert list(model.encoding.names) == [f"a ({part})" for part in parts]
@@ -115,7 +117,9 @@ def test_parts(run: Run, cells: list[str], parts: list[str]) -> None:
 
 
 def test_what_the_parts_are(run: Run) -> None:
-    Path("t.csv").write_text("a,y\n3/31/24 1:30 PM,p\n12/1/68 12:15 AM,q\n,p\n1/2/69,q\n")
+    Path("t.csv").write_text(
+        "a,y\n3/31/24 1:30 PM,p\n12/1/68 12:15 AM,q\n,p\n1/2/69,q\n", encoding="utf-8"
+    )
     noted = run("fit", "t.csv", *FIT).stderr
     assert "holds dates, the month first, of 1969 to 2068 and becomes" in noted
     shown = run("fit", "t.csv", "-t", "y", "--types", "-q").stdout.splitlines()
@@ -129,7 +133,7 @@ def test_what_the_parts_are(run: Run) -> None:
 
 def test_the_day_or_the_month_first_is_asked(run: Run) -> None:
     text = "when,y\n03/04/2024,p\n05/06/2024,q\n"
-    Path("t.csv").write_text(text)
+    Path("t.csv").write_text(text, encoding="utf-8")
     message = run("fit", "t.csv", *FIT, code=1).stderr
     assert "may have the day or the month first, '03/04/2024' in row 1 (line 2)" in message
     assert "--dates dmy or --dates mdy" in message
@@ -141,12 +145,12 @@ def test_the_day_or_the_month_first_is_asked(run: Run) -> None:
     assert "--dates dmy or --dates mdy" in message
     run("predict", "m.obliqua", "t.csv", "--dates", "dmy")
     # No question where both are the same.
-    Path("t.csv").write_text("when,y\n03/03/2024,p\n05/05/2024,q\n")
+    Path("t.csv").write_text("when,y\n03/03/2024,p\n05/05/2024,q\n", encoding="utf-8")
     run("fit", "t.csv", *FIT)
 
 
 def test_dates_can_be_categories_or_left_out(run: Run) -> None:
-    Path("t.csv").write_text(rows_of_days())
+    Path("t.csv").write_text(rows_of_days(), encoding="utf-8")
     assert "1 numeric, 1 qualitative" in run("fit", "t.csv", *FIT, "--categorical", "when").stdout
     assert facts(run("fit", "t.csv", *FIT, "--drop", "when").stdout)["features"] == "1 numeric"
     run("fit", "t.csv", *FIT, "--drop", f"when ({DAYS}),when (year)")
@@ -157,7 +161,7 @@ def test_dates_can_be_categories_or_left_out(run: Run) -> None:
 
 
 def test_a_table_without_the_dates(run: Run) -> None:
-    Path("t.csv").write_text(rows_of_days())
+    Path("t.csv").write_text(rows_of_days(), encoding="utf-8")
     run("fit", "t.csv", *FIT)
     message = run("predict", "m.obliqua", "-", input="a,y\n1,p\n", code=1).stderr
     assert "lacks 4 columns that the model needs: 'when (year)'" in message
@@ -176,7 +180,7 @@ def numbered(n: int, start: int) -> str:
 
 @pytest.mark.parametrize("start", [0, 1])
 def test_row_numbers_are_left_out(run: Run, start: int) -> None:
-    Path("t.csv").write_text(numbered(30, start))
+    Path("t.csv").write_text(numbered(30, start), encoding="utf-8")
     pl.read_csv("t.csv").write_parquet("t.parquet")
     for file in ("t.csv", "t.parquet"):
         result = run("fit", file, *FIT)
@@ -194,7 +198,7 @@ def test_row_numbers_are_left_out(run: Run, start: int) -> None:
 
 
 def test_row_numbers_of_rows_that_are_left(run: Run) -> None:
-    Path("t.csv").write_text(numbered(30, 1).replace("10,2,p", "10,2,"))
+    Path("t.csv").write_text(numbered(30, 1).replace("10,2,p", "10,2,"), encoding="utf-8")
     noted = run("fit", "t.csv", *FIT, "--drop-missing-target").stderr
     assert "'id' counts the rows, 1 to 30" in noted
 
@@ -205,7 +209,7 @@ def test_what_counts_no_rows(run: Run) -> None:
         numbered(30, 2),
         numbered(30, 1).replace("\n9,", "\n8,"),
     ):
-        Path("t.csv").write_text(text)
+        Path("t.csv").write_text(text, encoding="utf-8")
         assert run("fit", "t.csv", *FIT).stderr == ""
         assert obliqua.load("m.obliqua").model_.encoding.names == ("id", "a")
     Path("t.csv").write_text(
@@ -241,23 +245,23 @@ def test_numbers_with_signs(run: Run, cells: list[str], numbers: list[float]) ->
 
 
 def test_a_comma_in_a_file_with_semicolons_is_a_decimal_one(run: Run) -> None:
-    Path("t.csv").write_text("a;y\n1,234;p\n2,345;q\n")
+    Path("t.csv").write_text("a;y\n1,234;p\n2,345;q\n", encoding="utf-8")
     assert "'1,234' is read as 1.234." in run("fit", "t.csv", *FIT).stderr
-    Path("t.csv").write_text('a,y\n"1,234",p\n"2,345",q\n')
+    Path("t.csv").write_text('a,y\n"1,234",p\n"2,345",q\n', encoding="utf-8")
     assert "'1,234' is read as 1234." in run("fit", "t.csv", *FIT).stderr
 
 
 @pytest.mark.parametrize("cells", [["12%", "0.12"], ["$5", "€5"], ["1,23,4", "5,6,7"]])
 def test_what_is_no_one_kind_of_number(run: Run, cells: list[str]) -> None:
     lines = [f'"{cell}",{"pq"[k % 2]}' for k, cell in enumerate(cells * 2)]
-    Path("t.csv").write_text("a,y\n" + "\n".join(lines) + "\n")
+    Path("t.csv").write_text("a,y\n" + "\n".join(lines) + "\n", encoding="utf-8")
     result = run("fit", "t.csv", "-t", "y", "--types", code=1 if "0.12" in cells else 0)
     assert "is read as" not in result.stderr
 
 
 def test_a_target_with_signs_is_numbers(run: Run) -> None:
     lines = [f'{k % 9},"${1000 + 37 * k:,}"' for k in range(60)]
-    Path("t.csv").write_text("a,y\n" + "\n".join(lines) + "\n")
+    Path("t.csv").write_text("a,y\n" + "\n".join(lines) + "\n", encoding="utf-8")
     assert facts(run("fit", "t.csv", *FIT).stdout)["numbers"].startswith("y, from 1,000 to 3,183")
 
 
@@ -285,7 +289,7 @@ def test_lines_that_end_in_cr(run: Run) -> None:
 
 def test_a_million_columns_have_an_answer_at_once(run: Run) -> None:
     names = ",".join(f"c{k}" for k in range(1_000_000))
-    Path("t.csv").write_text(f"{names},y\n" + "1," * 1_000_000 + "p\n")
+    Path("t.csv").write_text(f"{names},y\n" + "1," * 1_000_000 + "p\n", encoding="utf-8")
     start = time.process_time()
     message = run("fit", "t.csv", *FIT, code=1).stderr
     assert time.process_time() - start < 10  # reading all of it takes minutes
@@ -300,7 +304,7 @@ def test_types_are_printed_and_nothing_is_fitted(run: Run) -> None:
         f"{k},{'ABCDEFG'[k % 7]},{'' if k % 9 == 0 else 20 + k % 30},{'pq'[k % 2]}\n"
         for k in range(40)
     )
-    Path("t.csv").write_text(text)
+    Path("t.csv").write_text(text, encoding="utf-8")
     for command in ("fit", "compare", "advise"):
         shown = run(command, "t.csv", "-t", "y", "--types").stdout
         assert shown == (
