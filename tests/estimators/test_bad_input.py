@@ -47,6 +47,7 @@ BAD_ROWS = {
     "sparse matrix": (sp.csc_matrix(X), TypeError, "dense data is required"),
     "a dictionary": ({"a": 1}, ValueError, r"a mapping \(dict\).*pandas.DataFrame\(X\)"),
     "dictionaries": ([{"a": 1}] * len(Y), ValueError, "a list of mappings, one for each row"),
+    "dates": (np.zeros(X.shape, dtype="M8[D]"), ValueError, "dates or times in an array"),
     "bytes": (np.full(X.shape, b"1"), ValueError, r"byte strings.*astype\(str\)"),
 }
 

@@ -87,7 +87,6 @@ KINDS_OF_ROWS = {
     "long double": (X.astype(np.longdouble), Y),
     "int8": (np.arange(-128, 128, dtype=np.int8).reshape(-1, 1), np.arange(256) % 3),
     "uint64": (np.array([[0], [2**63], [2**64 - 1]], np.uint64), np.arange(3)),
-    "dates": (np.arange(9).astype("M8[D]")[:, None], np.arange(9) % 2),
     "bools": (np.array([[False, True], [True, True]]), np.arange(2)),
     "objects": (X.astype(object), Y),
     "lists": (X.tolist(), Y.tolist()),

@@ -492,6 +492,8 @@ def _costs_of(facts: Fields, number: int) -> list[list[float]]:
         raise Refused("is damaged: the costs of a tree are no rows of numbers")
     if not all(type(cost) in (int, float) for row in rows for cost in row):
         raise Refused("is damaged: the costs of a tree are no numbers")
+    if len(rows) > 1 and not any(map(any, rows)):
+        raise Refused("is damaged: the costs of a tree are all 0")
     return rows
 
 

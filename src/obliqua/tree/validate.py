@@ -128,8 +128,6 @@ def _check_costs(tree: Tree) -> None:
             f"The costs of a tree of {tree.n_stats} classes are as many rows of as many numbers; "
             f"got rows of {[len(row) for row in tree.costs]}."
         )
-    if not np.any(tree.costs):
-        raise TreeError("The costs of a tree are all 0, so that every class would do.")
     place = flaw_of(np.array(tree.costs))
     if place is not None:
         raise TreeError(
