@@ -159,6 +159,10 @@ def test_counts_that_are_taken_for_classes_are_told(run: Run, folder: Path) -> N
 
 def test_a_forest_teaches_numbers_of_categories(run: Run, houses: str) -> None:
     run("distil", houses, "-t", "price", *SMALL)
+    student = obliqua.load("s.obliqua")
+    levels = [column.levels for column in student.model_.encoding.columns if column.levels]
+    assert len(levels) == 1 and len(levels[0]) > 1  # the column of text, as it came
+    assert student.fidelity_["data"]["r2"] > 0.5
 
 
 def test_an_empty_column_is_shown_as_empty(run: Run, houses: str, folder: Path) -> None:

@@ -104,7 +104,7 @@ def test_files_that_cannot_be_written(run: Run, model: Path, data: Path) -> None
     assert "is not there" in run(*predict, "no/out.csv", code=1).stderr
 
 
-@pytest.mark.skipif(not Path("/dev/null").is_char_device(), reason="has no such device")
+@pytest.mark.skipif(not Path("/dev/null").is_char_device(), reason="Windows has no /dev/null")
 def test_a_device_needs_no_ending(run: Run, model: Path, data: Path) -> None:
     result = run("predict", "m.obliqua", "data.csv", "-o", "/dev/null")
     assert result.stdout == ""

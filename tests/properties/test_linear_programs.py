@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def draw_rows(seed: int, n_classes: int, ties: bool = False, apart: float = 1.0)
 
 
 def proposed(rows: Drawn, **params: Any) -> Any:
-    return LinearPrograms(**params).propose(Node(*rows))  # type: ignore[arg-type]
+    return LinearPrograms(**params).propose(cast(Any, Node(*rows)))
 
 
 @examples(60)
