@@ -109,6 +109,11 @@ class Problem:
         return self.target.n_rows
 
     @property
+    def n_counted(self) -> int:
+        """The number of rows, one of weight 2 counted as two if weights are such numbers."""
+        return self.n_rows if self.row_counts is None else int(self.row_counts.sum())
+
+    @property
     def classes(self) -> Classes:
         """The classes of the rows, for methods that know of nothing else."""
         if not isinstance(self.target, Classes):

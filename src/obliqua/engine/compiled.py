@@ -32,7 +32,17 @@ from obliqua.engine.proposals import Planes, Proposals
 from obliqua.engine.rules import Rules
 from obliqua.engine.search import Split, function_scores
 
-__all__ = ["CompiledMethod", "CompiledSide", "Journal", "Task", "check_rows", "fewest_rows"]
+__all__ = [
+    "CompiledMethod",
+    "CompiledSide",
+    "Journal",
+    "Task",
+    "check_rows",
+    "fewest_rows",
+    "has_few_rows",
+]
+
+MANY_FEATURES = 64  # with fewer, matrices of features are small anyway
 
 
 @dataclass
@@ -84,6 +94,15 @@ class Task(NamedTuple):
     scale: FloatArray  # factors of the features
     max_features: int | None = None  # the most features of a split
     helper: bool = False  # whether it only works at nodes that another one has read
+    wide: bool = False  # whether the fit has few rows beside its features, see `has_few_rows`
+
+
+def has_few_rows(n_rows: int, n_features: int) -> bool:
+    """Say whether a fit has so few rows beside its features that products of rows are cheaper.
+
+    Not with about as many rows: a part of the rows of such a table is treated as all of them are.
+    """
+    return n_features >= MANY_FEATURES and n_features > 2 * n_rows
 
 
 class CompiledSide(ABC):
@@ -95,6 +114,8 @@ class CompiledSide(ABC):
     _finder: ClassVar[Any]
     #: Whether it looks at single columns itself, which are then not searched beside it.
     looks_at_axes: ClassVar[bool] = False
+    #: Whether it can work with products of rows, where these are few beside the features.
+    multiplies_rows: ClassVar[bool] = False
 
     def finder(self, task: Task) -> Any:
         """Return what proposes and searches at a node, in compiled code.
@@ -120,6 +141,7 @@ class CompiledSide(ABC):
             self._settings(task),
             None if most is None else min(most, problem.n_features),
             task.helper,
+            task.wide and self.multiplies_rows,
         )
 
     def label(self, number: int, n_features: int, n_classes: int) -> str:
@@ -278,8 +300,10 @@ class CompiledMethod:
         rules: Rules,
         scale: FloatArray,
         coding: CodedColumns | None = None,
+        wide: bool = False,
     ) -> None:
         self.problem = problem
+        self.wide = wide
         self.criterion, self.rules = criterion, rules
         self.method: CompiledSide = proposals.proposer
         self.max_features = proposals.max_features
@@ -293,7 +317,15 @@ class CompiledMethod:
     def finder(self, max_rows: int, helper: bool = False) -> Any:
         """Return a finder for nodes of up to `max_rows` rows; one per thread."""
         found = self.method.finder(
-            Task(self.problem, max_rows, self.weight_shift, self.scale, self.max_features, helper)
+            Task(
+                self.problem,
+                max_rows,
+                self.weight_shift,
+                self.scale,
+                self.max_features,
+                helper,
+                self.wide,
+            )
         )
         found.bias = self.axis_bias
         if self.problem.row_counts is not None:

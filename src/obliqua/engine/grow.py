@@ -43,7 +43,13 @@ from obliqua.engine.candidates import (
     SharedCandidates,
     SortedAxes,
 )
-from obliqua.engine.compiled import CodedAxes, CompiledMethod, CompiledSide, CountsTries
+from obliqua.engine.compiled import (
+    CodedAxes,
+    CompiledMethod,
+    CompiledSide,
+    CountsTries,
+    has_few_rows,
+)
 from obliqua.engine.moments import feature_scale, weight_shift
 from obliqua.engine.proposals import Proposals
 from obliqua.engine.rules import Rules
@@ -122,6 +128,7 @@ class WholeFit(NamedTuple):
 
     total_weight: int | None = None
     scale: FloatArray | None = None  # factors of the features
+    wide: bool | None = None  # whether there are few of them, see `has_few_rows`
 
 
 def grow_nodes(
@@ -253,7 +260,12 @@ class _Growth:
             if proposals.proposer is not None or not classes or self.columns is None:
                 return None
             proposals = Proposals(CodedAxes())
-        method = CompiledMethod(self.problem, proposals, self.criterion, self.rules, scale, coding)
+        wide = self.whole.wide
+        if wide is None:
+            wide = has_few_rows(self.problem.n_counted, self.problem.n_features)
+        method = CompiledMethod(
+            self.problem, proposals, self.criterion, self.rules, scale, coding, wide
+        )
         method.weight_shift = weight_shift(self.total_weight)
         return method
 

@@ -28,7 +28,7 @@ from obliqua.data.row_source import Hyperplane, RowQuestion, RowSource
 from obliqua.data.target import Numbers
 from obliqua.engine.assemble import Block, Records, assemble
 from obliqua.engine.coding import Terms
-from obliqua.engine.compiled import CompiledMethod, CompiledSide
+from obliqua.engine.compiled import CompiledMethod, CompiledSide, has_few_rows
 from obliqua.engine.grow import WholeFit, grow_nodes, proposals_of
 from obliqua.engine.lines import Lines
 from obliqua.engine.moments import FixedPoint, factor_of, spread_of_sums, weight_shift
@@ -236,7 +236,10 @@ class _SourceGrowth:
             )
         self._prepare(sums, reach)
         root = _SourceNode(ROOT, 0, n_rows, 0, key)
-        if self.rules.max_leaf_nodes is None:
+        if self.whole.wide:  # products of rows are asked for, so all of them are fetched
+            self.few_rows = n_rows
+            self._by_level(root)
+        elif self.rules.max_leaf_nodes is None:
             self.few_rows = few_rows
             self._by_level(root)
         else:
@@ -260,7 +263,10 @@ class _SourceGrowth:
         scale = np.ones(outline.n_features)
         if proposals.scale is not None:
             scale = factor_of(self._widths(sums, reach, total_weight))
-        self.whole = WholeFit(total_weight, scale)
+        wide = proposals.proposer.multiplies_rows and has_few_rows(
+            int(sums[-1]), outline.n_features
+        )
+        self.whole = WholeFit(total_weight, scale, wide)
         self.method = CompiledMethod(outline, proposals, self.criterion, self.rules, scale)
         self.method.weight_shift = weight_shift(total_weight)
 

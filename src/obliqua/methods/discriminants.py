@@ -48,6 +48,7 @@ class Discriminants(CompiledSide):
     """
 
     _finder = DiscriminantFinder
+    multiplies_rows: ClassVar[bool] = True
     discriminants: ClassVar[bool] = True
 
     superclasses: bool = True

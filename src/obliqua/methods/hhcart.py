@@ -48,6 +48,7 @@ class Householder(CompiledSide):
     """
 
     _finder = HouseholderFinder
+    multiplies_rows: ClassVar[bool] = True
 
     variant: str = "all"
     tau: float = 0.05

@@ -224,7 +224,7 @@ cdef bint eigen_symmetric(double* matrix, i64 n, double* values, double* scratch
             return False
     for i in range(n):
         values[i] = ldexp(values[i], exponent)
-    sort_vectors(matrix, n, values)
+    sort_vectors(matrix, n, n, values)
     return True
 
 
@@ -317,12 +317,41 @@ cdef i64 eigen_scatter(double* scatter, double* vectors, i64 n, double least, do
         return -1
     for i in range(n):
         values[i] = dot(scatter + i * n, scatter + i * n, rank)
-    sort_vectors(vectors, n, values)
+    sort_vectors(vectors, n, n, values)
     return rank
 
 
-cdef void sort_vectors(double* vectors, i64 n, double* values) noexcept nogil:
-    """Orders numbers, the largest first, and with them the rows of a matrix; n is small."""
+cdef bint orthogonalise(double* rows, i64 n, i64 length, double* values) noexcept nogil:
+    """Turns n rows, none of which depends on the others, until they are orthogonal.
+
+    They become the eigenvectors of the sum of their outer products, that is of `scatter` above if
+    they are the columns of D V sqrt(M), with the eigenvalues as squared lengths, the largest
+    first. Each column keeps its own digits, however small it is beside others. False if it does
+    not converge.
+    """
+    cdef i64 i, j
+    cdef int _
+    cdef bint turned = True
+    cdef double cosine = 1.0, sine = 0.0
+    cdef double[2] size
+    size[0] = size[1] = 0.0                  # no row is mere rounding
+    for _ in range(MOST_SWEEPS):
+        if not turned:
+            break
+        turned = False
+        for i in range(n):
+            values[i] = dot(rows + i * length, rows + i * length, length)
+        sort_vectors(rows, n, length, values)        # small rows are cleaned by large ones
+        for i in range(n - 1):
+            for j in range(i + 1, n):
+                if rotate_apart(rows + i * length, rows + j * length, length, &size[0], &size[1],
+                                &cosine, &sine):
+                    turned = True
+    return not turned
+
+
+cdef void sort_vectors(double* vectors, i64 n, i64 length, double* values) noexcept nogil:
+    """Orders n numbers, the largest first, and with them vectors; n is small."""
     cdef i64 i, j, k
     cdef double held
     for i in range(n - 1):
@@ -334,10 +363,10 @@ cdef void sort_vectors(double* vectors, i64 n, double* values) noexcept nogil:
             held = values[i]
             values[i] = values[k]
             values[k] = held
-            for j in range(n):
-                held = vectors[i * n + j]
-                vectors[i * n + j] = vectors[k * n + j]
-                vectors[k * n + j] = held
+            for j in range(length):
+                held = vectors[i * length + j]
+                vectors[i * length + j] = vectors[k * length + j]
+                vectors[k * length + j] = held
 
 
 cdef void multiply_symmetric(const double* a, i64 n, const double* v, double* w) noexcept nogil:

@@ -186,6 +186,26 @@ OB_VERSIONS static void ob_add_multiple(double *v, const double *z, double d, in
         v[i] += d * z[i];
 }
 
+/* Adds the products of eight columns z with themselves, times a factor each, to the lower triangle
+ * of an n x n matrix: one column after the other in each entry. */
+#define OB_TOGETHER 8
+
+OB_VERSIONS static void ob_add_outer(double *restrict matrix, const double *restrict z,
+                                     const double *factor, int64_t n) {
+    const double *a = z, *b = a + n, *c = b + n, *d = c + n;
+    const double *e = d + n, *f = e + n, *g = f + n, *h = g + n;
+    for (int64_t i = 0; i < n; i++) {
+        double *restrict row = matrix + i * n;
+        const double ta = factor[0] * a[i], tb = factor[1] * b[i], tc = factor[2] * c[i];
+        const double td = factor[3] * d[i], te = factor[4] * e[i], tf = factor[5] * f[i];
+        const double tg = factor[6] * g[i], th = factor[7] * h[i];
+        for (int64_t j = 0; j <= i; j++) {
+            double sum = (((row[j] + ta * a[j]) + tb * b[j]) + tc * c[j]) + td * d[j];
+            row[j] = (((sum + te * e[j]) + tf * f[j]) + tg * g[j]) + th * h[j];
+        }
+    }
+}
+
 /* v[i] += d */
 OB_VERSIONS static void ob_add_constant(double *v, double d, int64_t n) {
     for (int64_t i = 0; i < n; i++)

@@ -14,6 +14,7 @@ cdef struct Grid:
 cdef struct ClassMoments:
     i64 n_features
     i64 n_pairs
+    bint squares             # whether a column has a product with itself alone
     i64 n_slots              # one per class, and some for sums of several
     i64* weights
     i64* first               # sums of values
@@ -23,7 +24,8 @@ cdef struct ClassMoments:
     double* products
 
 
-cdef bint moments_init(ClassMoments* sums, i64 n_features, i64 n_slots) noexcept nogil
+cdef bint moments_init(ClassMoments* sums, i64 n_features, i64 n_slots,
+                       bint squares) noexcept nogil
 cdef void moments_free(ClassMoments* sums) noexcept nogil
 cdef void moments_clear(ClassMoments* sums, i64 slot) noexcept nogil
 cdef void moments_add(ClassMoments* sums, const Gathered* gathered, int k, i64 slot,
@@ -36,6 +38,7 @@ cdef double central(i64 product_high, i64 product_low, i64 weight, i64 a, i64 b)
 cdef void grid_set(Grid* grid, i64 k, double low, double high) noexcept nogil
 cdef bint moments_scatter(const ClassMoments* sums, i64 slot, const double* factor,
                           double* matrix) noexcept nogil
+cdef double moments_square(const ClassMoments* sums, i64 slot, i64 k) noexcept nogil
 cdef double moments_spread(const ClassMoments* sums, i64 slot, const Grid* grid,
                            i64 k) noexcept nogil
 cdef double moments_mean(const ClassMoments* sums, i64 slot, i64 k) noexcept nogil

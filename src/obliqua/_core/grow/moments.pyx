@@ -33,10 +33,13 @@ cdef double UNIT = 1.0 / ((<i64> 1) << VALUE_BITS)
 cdef int LEAST_EXPONENT = -990         # below, 2^(24 - exponent) would overflow
 
 
-cdef bint moments_init(ClassMoments* sums, i64 n_features, i64 n_slots) noexcept nogil:
+cdef bint moments_init(ClassMoments* sums, i64 n_features, i64 n_slots,
+                       bint squares) noexcept nogil:
+    """`squares`: of the products only those of a column with itself are kept."""
     memset(sums, 0, sizeof(ClassMoments))
     sums.n_features = n_features
-    sums.n_pairs = n_features * (n_features + 1) // 2
+    sums.squares = squares
+    sums.n_pairs = n_features if squares else n_features * (n_features + 1) // 2
     sums.n_slots = n_slots
     sums.weights = <i64*> malloc(n_slots * sizeof(i64))
     sums.first = <i64*> malloc(n_slots * n_features * sizeof(i64))
@@ -66,6 +69,13 @@ cdef void moments_clear(ClassMoments* sums, i64 slot) noexcept nogil:
     memset(sums.first + slot * sums.n_features, 0, sums.n_features * sizeof(i64))
     memset(sums.high + slot * sums.n_pairs, 0, sums.n_pairs * sizeof(i64))
     memset(sums.low + slot * sums.n_pairs, 0, sums.n_pairs * sizeof(i64))
+
+
+cdef inline void add_pieces(i64* high, i64* low, i64 more) noexcept nogil:
+    """Adds to a sum of products."""
+    more += low[0]
+    high[0] += more >> PIECE_BITS
+    low[0] = more & (PIECE - 1)
 
 
 cdef void add_block(ClassMoments* sums, const Gathered* gathered, i64 begin, i64 n, i64 slot,
@@ -104,6 +114,10 @@ cdef void add_block(ClassMoments* sums, const Gathered* gathered, i64 begin, i64
         for i in range(n):
             factor += q[i]
         first[k] += <i64> factor
+        if sums.squares:
+            ob_products(q, 0, padded, sums.products)
+            add_pieces(high + k, low + k, <i64> sums.products[0])
+            continue
         ob_products(sums.block, k, padded, sums.products)
         for j in range(k + 1):
             whole = low[at + j] + <i64> sums.products[j]
@@ -127,6 +141,11 @@ cdef void add_weighted(ClassMoments* sums, const Gathered* gathered, i64 begin, 
         for k in range(p):
             value = <i64> sums.block[k * OB_BLOCK + i]
             first[k] += weight * value
+            if sums.squares:
+                product = value * value
+                high[k] += weight * (product >> PIECE_BITS)
+                add_pieces(high + k, low + k, weight * (product & (PIECE - 1)))
+                continue
             for j in range(k + 1):
                 product = value * <i64> sums.block[j * OB_BLOCK + i]
                 high[at + j] += weight * (product >> PIECE_BITS)
@@ -280,13 +299,25 @@ cdef bint moments_scatter(const ClassMoments* sums, i64 slot, const double* fact
     return varies
 
 
+cdef double central_square(const ClassMoments* sums, i64 slot, i64 k) noexcept nogil:
+    """The sum of squares of a column about its mean, in units of its last digit."""
+    cdef i64 at = slot * sums.n_pairs + (k if sums.squares else k * (k + 1) // 2 + k)
+    cdef i64 first = sums.first[slot * sums.n_features + k]
+    return central(sums.high[at], sums.low[at], sums.weights[slot], first, first)
+
+
+cdef double moments_square(const ClassMoments* sums, i64 slot, i64 k) noexcept nogil:
+    """The sum of squares of a column about its mean, in units of 2^exponent."""
+    if sums.weights[slot] == 0:
+        return 0.0
+    return UNIT * UNIT * central_square(sums, slot, k)
+
+
 cdef double moments_spread(const ClassMoments* sums, i64 slot, const Grid* grid,
                            i64 k) noexcept nogil:
     """The standard deviation of a column; no square is too large or too small for it."""
-    cdef i64 at = slot * sums.n_pairs + k * (k + 1) // 2 + k
-    cdef i64 first = sums.first[slot * sums.n_features + k]
     cdef i64 weight = sums.weights[slot]
-    cdef double square = central(sums.high[at], sums.low[at], weight, first, first)
+    cdef double square = central_square(sums, slot, k)
     return ldexp(sqrt(square / (<double> weight)), grid.exponent[k] - VALUE_BITS)
 
 
@@ -321,7 +352,7 @@ def scatter(Z, const i32[::1] rows, const i32[::1] classes, weights, const doubl
     grid.weight_shift = weight_shift
     memset(&sums, 0, sizeof(ClassMoments))
     if (not gathered_init(&gathered, min(n, <i64> ROWS_AT_ONCE), p, n_classes, weights is not None)
-            or not moments_init(&sums, p, n_classes)):
+            or not moments_init(&sums, p, n_classes, False)):
         gathered_free(&gathered)
         raise MemoryError("no room for the sums of products")
     with nogil:

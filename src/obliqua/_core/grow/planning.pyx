@@ -78,7 +78,7 @@ cdef class PlanningFinder(Finder):
 
     def __cinit__(self, i64 n_features, int n_classes, i64 capacity, bint weighted,
                   int weight_shift, const double[::1] scale, settings, max_features,
-                  bint helper=False):
+                  bint helper=False, bint wide=False):
         cdef i64 p = n_features
         self.held = scale
         self.n_features = p
@@ -100,7 +100,7 @@ cdef class PlanningFinder(Finder):
                                      weighted)
                 or not memory_init(&self.memory, capacity, n_classes, weighted)
                 or (settings is not None       # without settings no directions are planned
-                    and not moments_init(&self.sums, p, n_classes + 2))):
+                    and not moments_init(&self.sums, p, n_classes + 2, wide))):
             raise MemoryError("no room to look for oblique splits")
 
     def __dealloc__(self):

@@ -44,7 +44,7 @@ cdef bint ridge_init(Ridge* ridge, i64 capacity, i64 q, i64 n_slots, bint weight
     return (ridge.grid.shift != NULL and ridge.grid.exponent != NULL and ridge.factor != NULL
             and ridge.matrix != NULL and ridge.coef != NULL
             and gathered_init(&ridge.rows, capacity, q + 1, 1, weighted)
-            and moments_init(&ridge.sums, q + 1, n_slots))
+            and moments_init(&ridge.sums, q + 1, n_slots, False))
 
 
 cdef void ridge_free(Ridge* ridge) noexcept nogil:

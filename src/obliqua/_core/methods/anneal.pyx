@@ -51,7 +51,7 @@ cdef class AnnealFinder(Position):
 
     def __cinit__(self, i64 n_features, int n_classes, i64 capacity, bint weighted,
                   int weight_shift, const double[::1] scale, settings, max_features,
-                  bint helper=False):
+                  bint helper=False, bint wide=False):
         self.all_at_once = settings.moves == "all"
         self.temperature = settings.temperature
         self.cooling = settings.cooling

@@ -58,7 +58,7 @@ cdef class ClimbFinder(SelectingPosition):
 
     def __cinit__(self, i64 n_features, int n_classes, i64 capacity, bint weighted,
                   int weight_shift, const double[::1] scale, settings, max_features,
-                  bint helper=False):
+                  bint helper=False, bint wide=False):
         self.order = ("sequential", "best", "random").index(settings.order)
         self.n_picks = settings.n_picks or 10 * (n_features + 1)
         self.n_jumps = settings.n_jumps

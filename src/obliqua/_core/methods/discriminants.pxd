@@ -2,6 +2,7 @@
 
 from obliqua._core.base.types cimport Cut, i64, u8
 from obliqua._core.grow.planning cimport PlanningFinder
+from obliqua._core.grow.row_span cimport RowSpan, SpanRows
 
 cdef enum:
     STARTS = 3               # directions whose best cuts are starts
@@ -22,7 +23,7 @@ cdef struct DirectionParts:
     double* halves           # L^-1 (mean - mean of all), L L' = G + ridge
     double* solved           # (G + ridge)^-1 (mean - mean of all)
     # and for all of them:
-    double* matrix           # L
+    double* matrix           # L; not where rows are few
     double* small            # between the classes, then eigenvectors as rows
     double* values           # eigenvalues
     double* scratch
@@ -37,6 +38,13 @@ cdef class DiscriminantFinder(PlanningFinder):
     cdef double* numbers     # the memory of `parts`
     cdef u8* flags           # and of all that is true or false
     cdef DirectionParts parts
+    # Where the rows of the whole fit are few beside the features:
+    cdef bint wide           # whether they are
+    cdef RowSpan span
+    cdef double* gram        # products of rows, or L of them
+    cdef double* row_sums    # per row
+    cdef double* weighing    # per feature: its factor in products of rows
+    cdef double* inverse     # per feature: 1 / ridge; 0: it does not count
     # Of a node, in the object that has read it:
     cdef readonly bint leading       # whether the best cuts are to be kept, as starts
     cdef Leaders all         # of all threads
@@ -50,7 +58,15 @@ cdef class DiscriminantFinder(PlanningFinder):
 
     cdef int reserve_parts(self) except -1
     cdef i64 most_directions(self) noexcept nogil
+    cdef int reserve_span(self) except -1
+    cdef SpanRows rows_about(self, i64 slot) noexcept nogil
+    cdef SpanRows rows_of_class(self, int k, i64 slot) noexcept nogil
+    cdef bint multiply_rows(self, const SpanRows* rows) noexcept nogil
+    cdef bint factorise_rows(self, const SpanRows* rows, const double* factor) noexcept nogil
+    cdef void solve_rows(self, const SpanRows* rows, const double* factor,
+                         double* vector) noexcept nogil
     cdef void plan_discriminants(self) noexcept nogil
+    cdef bint weigh_total(self) noexcept nogil
     cdef bint factorise_total(self) noexcept nogil
     cdef void solve_class(self, int k) noexcept nogil
     cdef void between_classes(self, int n) noexcept nogil

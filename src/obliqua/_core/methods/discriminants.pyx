@@ -14,24 +14,36 @@ c less that of all rows, and s_c its share of the weight:
 
 The last kind is the second round of a plan. Which cuts are best does not depend on the order in
 which threads find them, so neither do the starts.
+
+Where a fit has few rows beside its features (`wide`), no matrix of the features is made: see
+`obliqua._core.grow.row_span`.
 """
 
 from libc.math cimport fabs, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from obliqua._core.base.linalg cimport eigen_symmetric, factorise, solve_lower, solve_upper
+from obliqua._core.base.linalg cimport (
+    dot, eigen_symmetric, factorise, solve, solve_lower, solve_upper,
+)
 from obliqua._core.base.types cimport Cut, better, i64, midpoint, u8
 from obliqua._core.grow.moments cimport (
     moments_add_all, moments_clear, moments_combine, moments_mean, moments_scatter, moments_spread,
+    moments_square,
 )
 from obliqua._core.grow.planning cimport PlanningFinder
+from obliqua._core.grow.row_span cimport (
+    SpanRows, span_add_products, span_column, span_free, span_init, span_project, span_read,
+)
 from obliqua._core.search.criterion cimport excess
 from obliqua._core.search.direction cimport tolerance_for
 from obliqua._core.search.gathered cimport Gathered, search_gathered
 
 cdef extern from "loops.h" nogil:
     i64 ob_count_above(const double* v, double at, i64 n)
+
+cdef enum:
+    COLUMNS_AT_ONCE = 512    # of products of rows, before signals are minded
 
 cdef double RIDGE = 1e-3             # of each diagonal entry
 cdef double TINY = 2.0 ** -500       # of the widest feature's range: not to be told from constant
@@ -93,10 +105,13 @@ cdef class DiscriminantFinder(PlanningFinder):
 
     def __cinit__(self, i64 n_features, int n_classes, i64 capacity, bint weighted,
                   int weight_shift, const double[::1] scale, settings, max_features,
-                  bint helper=False):
+                  bint helper=False, bint wide=False):
         self.wanted = settings.discriminants
         self.superclasses = self.wanted and settings.superclasses and n_classes > 3
         self.min_rows = settings.min_rows
+        self.wide = wide
+        if wide and not helper:
+            self.reserve_span()
         if self.wanted:
             self.reserve_parts()
             self.reserve(self.most_directions())
@@ -104,8 +119,8 @@ cdef class DiscriminantFinder(PlanningFinder):
     cdef int reserve_parts(self) except -1:
         """Makes room for what nodes need; in one piece, for the parts are many and small."""
         cdef i64 p = self.n_features, c = self.n_classes
-        cdef i64 m = min(p, c)
-        self.numbers = <double*> malloc((2 * c * (p + 1) + p * p + m * m + 5 * m + p)
+        cdef i64 m = min(p, c), square = 0 if self.wide else p * p
+        self.numbers = <double*> malloc((2 * c * (p + 1) + square + m * m + 5 * m + p)
                                         * sizeof(double))
         self.flags = <u8*> malloc(p + (3 * STARTS + 2) * c)
         if self.numbers == NULL or self.flags == NULL:
@@ -115,7 +130,7 @@ cdef class DiscriminantFinder(PlanningFinder):
         self.parts.halves = self.parts.root + c
         self.parts.solved = self.parts.halves + c * p
         self.parts.matrix = self.parts.solved + c * p
-        self.parts.small = self.parts.matrix + p * p
+        self.parts.small = self.parts.matrix + square
         self.parts.values = self.parts.small + m * m
         self.parts.scratch = self.parts.values + m
         self.parts.normal = self.parts.scratch + 4 * m
@@ -126,9 +141,26 @@ cdef class DiscriminantFinder(PlanningFinder):
         self.group = self.groups + STARTS * c
         return 0
 
+    cdef int reserve_span(self) except -1:
+        """Makes room for products of rows."""
+        cdef i64 p = self.n_features, n = self.capacity
+        self.gram = <double*> malloc(n * n * sizeof(double))
+        self.row_sums = <double*> malloc(n * sizeof(double))
+        self.weighing = <double*> malloc(p * sizeof(double))
+        self.inverse = <double*> malloc(p * sizeof(double))
+        if (self.gram == NULL or self.row_sums == NULL or self.weighing == NULL
+                or self.inverse == NULL or not span_init(&self.span, n, self.n_classes)):
+            raise MemoryError("no room for the products of rows")
+        return 0
+
     def __dealloc__(self):
         free(self.numbers)
         free(self.flags)
+        free(self.gram)
+        free(self.row_sums)
+        free(self.weighing)
+        free(self.inverse)
+        span_free(&self.span)
 
     cdef i64 most_directions(self) noexcept nogil:
         """As many tasks a node may have."""
@@ -136,6 +168,76 @@ cdef class DiscriminantFinder(PlanningFinder):
             return 0
         return (self.n_classes + min(<i64> self.n_classes, self.n_features)
                 + (STARTS * STEPS if self.superclasses else 0))
+
+    # -- few rows ----------------------------------------------------------------------------
+
+    cdef SpanRows rows_about(self, i64 slot) noexcept nogil:
+        """All rows of a node that was read, about the mean of a slot."""
+        cdef SpanRows rows
+        rows.span = &self.span
+        rows.gathered = &self.gathered
+        rows.sums = &self.sums
+        rows.grid = &self.grid
+        rows.chosen = NULL
+        rows.first = rows.begin = 0
+        rows.n = rows.end = self.span.n
+        rows.slot = rows.other = slot
+        return rows
+
+    cdef SpanRows rows_of_class(self, int k, i64 slot) noexcept nogil:
+        cdef SpanRows rows = self.rows_about(slot)
+        rows.first = self.span.starts[k]
+        rows.n = self.span.starts[k + 1] - rows.first
+        return rows
+
+    cdef bint multiply_rows(self, const SpanRows* rows) noexcept nogil:
+        """Products of rows, features times `weighing`, in `gram`; False if it was interrupted."""
+        cdef i64 p = self.n_features, n = rows.n
+        cdef i64 first = 0, last
+        memset(self.gram, 0, n * n * sizeof(double))
+        while first < p:
+            last = min(first + COLUMNS_AT_ONCE, p)
+            span_add_products(rows, self.weighing, first, last, self.gram)
+            if self.columns is not None:
+                self.columns.mind_signals((last - first) * n * (1 + n // 16))
+                if self.columns.stop:
+                    return False
+            first = last
+        return True
+
+    cdef bint factorise_rows(self, const SpanRows* rows, const double* factor) noexcept nogil:
+        """L L' = I + Y D^-1 Y', features times `factor` (NULL: 1) and D given by `inverse`."""
+        cdef i64 k
+        for k in range(self.n_features):
+            self.weighing[k] = self.inverse[k]
+            if factor != NULL:
+                self.weighing[k] *= factor[k] * factor[k]
+        if not self.multiply_rows(rows):
+            return False
+        for k in range(rows.n):
+            self.gram[k * rows.n + k] += 1.0
+        return factorise(self.gram, rows.n)
+
+    cdef void solve_rows(self, const SpanRows* rows, const double* factor,
+                         double* vector) noexcept nogil:
+        """Replaces x by (Y'Y + D)^-1 x, given what `factorise_rows` leaves."""
+        cdef i64 k
+        cdef double f = 1.0
+        for k in range(self.n_features):
+            self.weighing[k] = vector[k] * self.inverse[k]
+            if factor != NULL:
+                self.weighing[k] *= factor[k]
+        span_project(rows, self.weighing, self.n_features, self.row_sums)
+        solve(self.gram, rows.n, self.row_sums)
+        for k in range(self.n_features):
+            if self.inverse[k] == 0.0:
+                vector[k] = 0.0
+                continue
+            if factor != NULL:
+                f = factor[k]
+            span_column(rows, k, self.span.columns)
+            vector[k] = ((vector[k] - f * dot(self.row_sums, self.span.columns, rows.n))
+                         * self.inverse[k])
 
     # -- the first round ---------------------------------------------------------------------
 
@@ -147,6 +249,8 @@ cdef class DiscriminantFinder(PlanningFinder):
 
     cdef void plan(self) noexcept nogil:
         moments_add_all(&self.sums, &self.gathered, self.n_classes, &self.grid)
+        if self.wide:
+            span_read(&self.span, &self.gathered, &self.grid)
         if self.max_features < self.n_features:
             self.measure_spread()
         self.plan_discriminants()
@@ -169,7 +273,7 @@ cdef class DiscriminantFinder(PlanningFinder):
         """Adds the directions of classes and the discriminants, from sums that are there."""
         cdef i64 p = self.n_features
         cdef int n = self.gathered.n_present, k
-        if n < 2 or not self.factorise_total():
+        if n < 2 or not (self.weigh_total() if self.wide else self.factorise_total()):
             return
         for k in range(1 if n == 2 else n):          # the second of two would be the first again
             self.solve_class(k)
@@ -203,9 +307,23 @@ cdef class DiscriminantFinder(PlanningFinder):
             matrix[i * p + i] = 1.0
         return factorise(matrix, p)
 
+    cdef bint weigh_total(self) noexcept nogil:
+        """The same from products of rows."""
+        cdef i64 i
+        cdef double square
+        cdef bint some = False
+        cdef SpanRows rows = self.rows_about(self.n_classes)
+        for i in range(self.n_features):
+            square = moments_square(&self.sums, self.n_classes, i)
+            self.parts.varies[i] = square > 0.0 and self.factor[i] >= TINY
+            self.inverse[i] = 1.0 / (RIDGE * square) if self.parts.varies[i] else 0.0
+            some |= self.parts.varies[i]
+        return some and self.factorise_rows(&rows, NULL)
+
     cdef void solve_class(self, int k) noexcept nogil:
         cdef i64 p = self.n_features
         cdef i64 i
+        cdef SpanRows rows
         cdef double* half = self.parts.halves + k * p
         self.parts.share[k] = (<double> self.gathered.counts[k]) / (<double> self.scorer.weight)
         for i in range(p):
@@ -214,6 +332,11 @@ cdef class DiscriminantFinder(PlanningFinder):
             if self.parts.varies[i] and self.sums.weights[k] > 0:
                 half[i] = (moments_mean(&self.sums, k, i)
                            - moments_mean(&self.sums, self.n_classes, i))
+        if self.wide:                                # half of it all need not be known
+            memcpy(self.parts.solved + k * p, half, p * sizeof(double))
+            rows = self.rows_about(self.n_classes)
+            self.solve_rows(&rows, NULL, self.parts.solved + k * p)
+            return
         solve_lower(self.parts.matrix, p, half)
         memcpy(self.parts.solved + k * p, half, p * sizeof(double))
         solve_upper(self.parts.matrix, p, self.parts.solved + k * p)
@@ -229,7 +352,7 @@ cdef class DiscriminantFinder(PlanningFinder):
             self.parts.root[c] = sqrt(self.parts.share[c])
             one = self.parts.halves + c * p
             for d in range(c + 1):
-                other = self.parts.halves + d * p
+                other = (self.parts.solved if self.wide else self.parts.halves) + d * p
                 s = 0.0
                 for i in range(p):
                     s += one[i] * other[i]

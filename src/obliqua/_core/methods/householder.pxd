@@ -2,6 +2,7 @@
 
 from obliqua._core.base.types cimport Cut, i32, i64, u8
 from obliqua._core.grow.planning cimport PlanningFinder
+from obliqua._core.grow.row_span cimport SpanRows
 from obliqua._core.methods.discriminants cimport DiscriminantFinder
 
 
@@ -29,7 +30,15 @@ cdef class HouseholderFinder(DiscriminantFinder):
     cdef void plan_from_sums(self) noexcept nogil
     cdef void plan_mirrors(self, int k) noexcept nogil
     cdef i64 find_vectors(self, i64 slot) noexcept nogil
+    cdef void plan_mirrors_of_rows(self, int k) noexcept nogil
+    cdef i64 find_vectors_of_rows(self, const SpanRows* rows) noexcept nogil
+    cdef void turn_rows(self, const SpanRows* rows, const double* turn, i64 n,
+                        double* turned) noexcept nogil
+    cdef void trim_rows(self, SpanRows* rows, int k) noexcept nogil
+    cdef bint invert_ridge(self, i64 slot, i64 other) noexcept nogil
     cdef void plan_fisher(self) noexcept nogil
+    cdef bint solve_fisher(self, int k, i64 rest, double* w) noexcept nogil
+    cdef bint solve_fisher_by_rows(self, int k, i64 rest, double* w) noexcept nogil
     cdef void measure_spread(self) noexcept nogil
     cdef i64 trimmed(self, int k) noexcept nogil
     cdef bint set_mirror(self, double* d, double* mirror) noexcept nogil

@@ -47,7 +47,7 @@ cdef class LinearCombinationFinder(SelectingPosition):
 
     def __cinit__(self, i64 n_features, int n_classes, i64 capacity, bint weighted,
                   int weight_shift, const double[::1] scale, settings, max_features,
-                  bint helper=False):
+                  bint helper=False, bint wide=False):
         cdef i64 k
         self.standardise = settings.variant == "breiman"
         self.reciprocal = settings.variant == "oc1"

@@ -59,7 +59,7 @@ cdef class ModelSlopeFinder(SlopeFinder):
 
     def __cinit__(self, i64 n_features, int n_classes, i64 capacity, bint weighted,
                   int weight_shift, const double[::1] scale, settings, max_features,
-                  bint helper=False):
+                  bint helper=False, bint wide=False):
         cdef TargetRows rows = settings.target_rows
         cdef const double[:, ::1] model = settings.model
         self.held_model = settings.model
