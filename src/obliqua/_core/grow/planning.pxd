@@ -34,6 +34,8 @@ cdef class PlanningFinder(Finder):
     cdef i64 n_tasks
     cdef double* spread      # per feature: standard deviation in the node
     cdef double* normal
+    cdef i32* places         # features that can matter in columns of the mirror at hand
+    cdef i64 n_places
     cdef double* along       # projections on a mirror's normal
     cdef LevelCoding coding  # of columns that are not plain numbers
     cdef u8* coded           # per feature: whether it is one of them
@@ -62,6 +64,8 @@ cdef class PlanningFinder(Finder):
     cdef void read(self, const FitData* data, const i32* rows, i64 n,
                    const Scorer* scorer) noexcept nogil
     cdef void make_normal(self, PlanningFinder owner, i64 task, i64 j) noexcept nogil
+    cdef double choose_places(self, PlanningFinder owner, i64 task) noexcept nogil
+    cdef void make_short_normal(self, PlanningFinder owner, i64 task, i64 j) noexcept nogil
     cdef double project(self, const Gathered* gathered) noexcept nogil
     cdef void search(self, PlanningFinder owner, i64 first, i64 last, Cut* best) noexcept nogil
     cdef void search_task(self, PlanningFinder owner, i64 task, i64 first, i64 last,

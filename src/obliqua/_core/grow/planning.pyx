@@ -37,19 +37,25 @@ cdef extern from "loops.h" nogil:
     double ob_project(double* sum, const double* columns, i64 n, const i32* idx,
                       const double* coef, const double* scale, i64 n_coef)
 
+# Entries of a mirror's columns are rounded to 24 bits: what is less than the least that counts by
+# more than this share cannot change places with it.
+cdef double SAFE = 1.0 - 2.0 ** -20
+cdef double TINY = 2.0 ** -900       # where rounding to 24 bits might lose more,
+cdef double WIDE = 2.0 ** 100        # or spreads might make much of it
 cdef i64 NEVER = (<i64> 1) << 62     # more rows than there can be
 
 
-cdef i64 most_important(const double* normal, const double* spread, i64 n_features,
-                        i64 most, i32* idx) noexcept nogil:
+cdef i64 most_important(const double* normal, const double* spread, const i32* places,
+                        i64 n_places, i64 most, i32* idx) noexcept nogil:
     """Puts the features that matter most into idx, ascending; returns how many there are.
 
     An entry of a normal matters as its size times the feature's spread; of equals the later one
-    is left out.
+    is left out. `places`: only these are looked at; NULL: the first ones.
     """
-    cdef i64 k, i, worst, n = 0
+    cdef i64 k, i, at, worst, n = 0
     cdef double size, least
-    for k in range(n_features):
+    for at in range(n_places):
+        k = at if places == NULL else places[at]
         if normal[k] == 0.0:
             continue
         if n == most:
@@ -93,9 +99,11 @@ cdef class PlanningFinder(Finder):
         self.factor = <double*> malloc(p * sizeof(double))
         self.spread = <double*> malloc(p * sizeof(double))
         self.normal = <double*> malloc(p * sizeof(double))
+        self.places = <i32*> malloc((p + 1) * sizeof(i32))
         self.along = <double*> malloc(capacity * sizeof(double))
         if (self.grid.shift == NULL or self.grid.exponent == NULL or self.factor == NULL
-                or self.spread == NULL or self.normal == NULL or self.along == NULL
+                or self.spread == NULL or self.normal == NULL or self.places == NULL
+                or self.along == NULL
                 or not gathered_init(&self.gathered, 1 if helper else capacity, p, n_classes,
                                      weighted)
                 or not memory_init(&self.memory, capacity, n_classes, weighted)
@@ -111,6 +119,7 @@ cdef class PlanningFinder(Finder):
         free(self.factor)
         free(self.spread)
         free(self.normal)
+        free(self.places)
         free(self.along)
         free(self.coded)
         free(self.coded_place)
@@ -266,10 +275,68 @@ cdef class PlanningFinder(Finder):
             if owner.tasks[task].mirror:
                 entry = f * vector[k] + (1.0 if k == j else 0.0)
             self.normal[k] = round_significant(entry * self.scale[k])
-        self.n_coef = most_important(self.normal, owner.spread, self.n_features,
+        self.n_coef = most_important(self.normal, owner.spread, NULL, self.n_features,
                                      self.max_features, self.idx)
         for k in range(self.n_coef):
             self.coef[k] = self.normal[self.idx[k]]
+
+    cdef double choose_places(self, PlanningFinder owner, i64 task) noexcept nogil:
+        """Puts into `places` what can matter in a column of a mirror, beside the column's own.
+
+        One more than is kept: the column's own may drop out. Returns the least size of entries
+        there; 0 if all must be looked at.
+        """
+        cdef const double* vector = owner.vectors + task * self.n_features
+        cdef i64 k, most = self.max_features + 1
+        cdef double least
+        for k in range(self.n_features):
+            self.normal[k] = vector[k] * self.scale[k]
+        self.n_places = most_important(self.normal, owner.spread, NULL, self.n_features, most,
+                                       self.places)
+        if self.n_places < most:
+            return 0.0
+        least = INFINITY
+        for k in range(most):
+            least = min(least, fabs(self.normal[self.places[k]]) * owner.spread[self.places[k]])
+        self.n_places = 0
+        for k in range(self.n_features):
+            if owner.spread[k] > WIDE:
+                return 0.0
+            if fabs(self.normal[k]) * owner.spread[k] >= SAFE * least:
+                self.places[self.n_places] = <i32> k
+                self.n_places += 1
+        for k in range(self.n_places):
+            least = min(least, fabs(self.normal[self.places[k]]))
+        return least
+
+    cdef void make_short_normal(self, PlanningFinder owner, i64 task, i64 j) noexcept nogil:
+        """As `make_normal` for a column of a mirror, from `places` and the column's own."""
+        cdef const double* vector = owner.vectors + task * self.n_features
+        cdef double f = -2.0 * vector[j]
+        cdef i64 k, at, n = self.n_places
+        self.places[n] = <i32> j
+        at = n
+        while at > 0 and self.places[at - 1] > j:
+            self.places[at] = self.places[at - 1]
+            at -= 1
+        if at == 0 or self.places[at - 1] != j:
+            self.places[at] = <i32> j
+            n += 1
+        else:                                # it is among them: put the others back
+            for k in range(at, n):
+                self.places[k] = self.places[k + 1]
+            at = -1
+        for k in range(n):
+            self.normal[self.places[k]] = round_significant(
+                (f * vector[self.places[k]] + (1.0 if self.places[k] == j else 0.0))
+                * self.scale[self.places[k]])
+        self.n_coef = most_important(self.normal, owner.spread, self.places, n,
+                                     self.max_features, self.idx)
+        for k in range(self.n_coef):
+            self.coef[k] = self.normal[self.idx[k]]
+        if at >= 0:
+            for k in range(at, n - 1):
+                self.places[k] = self.places[k + 1]
 
     cdef double project(self, const Gathered* gathered) noexcept nogil:
         """Canonical values in memory.work.values; returns the largest sum of |terms|."""
@@ -294,11 +361,18 @@ cdef class PlanningFinder(Finder):
                           Cut* best) noexcept nogil:
         """Offers some directions of a task, whose normals are made one by one."""
         cdef i64 j
-        cdef double largest
+        cdef double largest, entry, least = 0.0
+        cdef bint mirror = owner.tasks[task].mirror
+        if mirror and self.max_features + 1 < self.n_features:
+            least = self.choose_places(owner, task)
         for j in range(first, last):
-            if owner.tasks[task].mirror and owner.vectors[task * self.n_features + j] == 0.0:
+            entry = owner.vectors[task * self.n_features + j]
+            if mirror and entry == 0.0:
                 continue
-            self.make_normal(owner, task, j)
+            if fabs(entry) * least > TINY:
+                self.make_short_normal(owner, task, j)
+            else:
+                self.make_normal(owner, task, j)
             if self.n_coef < 2:
                 continue                     # searched with the axes
             largest = self.project(&owner.gathered)
