@@ -298,6 +298,7 @@ class WatchedProposer:
             "y": node.y[order].copy(),
             "sample_weight": node.sample_weight[order].copy(),
             "row_weight": node.row_weight[order].copy(),
+            "few_rows": node.few_rows,
             "counts": node.counts.copy(),
             "n_classes": node.n_classes,
         }

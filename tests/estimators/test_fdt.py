@@ -22,7 +22,7 @@ from obliqua.testing import check_proposer
 from problems import examples
 
 
-def node(X: Any, y: Any, weight: Any = None) -> Any:
+def node(X: Any, y: Any, weight: Any = None, few_rows: bool = False) -> Any:
     """What a proposer sees of these rows."""
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=np.int32)
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
@@ -35,6 +35,7 @@ def node(X: Any, y: Any, weight: Any = None) -> Any:
         n_samples=len(y),
         n_features=X.shape[1],
         n_classes=len(counts),
+        few_rows=few_rows,
     )
 
 
@@ -163,6 +164,34 @@ def test_wide_rows_get_a_ridge(n_classes: int) -> None:
     # The same rows twice, or with weights, tell no more.
     again = fisher_direction(node(np.repeat(X, 3, axis=0), np.repeat(y, 3)))
     assert parallel(only(again) * X.std(axis=0), w)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+@pytest.mark.parametrize("spread", [1.0, 0.0])
+def test_products_of_rows_give_the_same_direction(n_classes: int, spread: float) -> None:
+    """With a spread of 0 no class varies."""
+    rng = np.random.default_rng(n_classes)
+    y = np.arange(30) % n_classes
+    X = 3 * rng.normal(size=(n_classes, 70))[y] + spread * rng.normal(size=(30, 70))
+    X = X * 10.0 ** rng.integers(-3, 4, 70) + 5.0
+    X[:, 4] = 2.0
+    weight = rng.integers(1, 4, 30)
+    slow, quick = (fisher_direction(node(X, y, weight, few)) for few in (False, True))
+    assert quick.labels == slow.labels
+    assert parallel(only(quick) * X.std(axis=0), only(slow) * X.std(axis=0))
+    order = rng.permutation(30)
+    again = fisher_direction(node(X[order], y[order], weight[order], True))
+    np.testing.assert_array_equal(again.normals, quick.normals)
+    rows = np.repeat(np.arange(30), weight)
+    again = fisher_direction(node(X[rows], y[rows], few_rows=True))
+    np.testing.assert_array_equal(again.normals, quick.normals)
+
+
+def test_many_features_take_no_matrix_of_them() -> None:
+    """One of 60,000 columns would take 29 GB."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 60_000)), np.arange(12) % 2
+    assert FisherTreeClassifier(pruning=None).fit(X, y).get_n_leaves() == 2
 
 
 def test_few_features_get_no_ridge() -> None:

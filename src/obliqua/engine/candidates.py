@@ -21,7 +21,7 @@ from obliqua.data.problem import Problem
 from obliqua.engine.assemble import ALONE_RIGHT, AXIS_LABEL, GO_LEFT, GO_RIGHT
 from obliqua.engine.axis_cuts import SERIAL_ROWS, ColumnSet, SortedColumns
 from obliqua.engine.coding import CodedColumns, CodedNode, Terms
-from obliqua.engine.compiled import CompiledMethod
+from obliqua.engine.compiled import CompiledMethod, has_few_rows
 from obliqua.engine.moments import spread
 from obliqua.engine.proposals import (
     NodeView,
@@ -347,6 +347,7 @@ class ProposerAsked:
             "n_levels": whole.n_levels.copy,
             "sample_weight": weights,
             "row_weight": row_weights,
+            "few_rows": lambda: has_few_rows(whole.n_counted, whole.n_features),
             **problem.target.node_fields(rows, node.counts, problem.unit),
         }
         view = NodeView(makers, node.depth, node.key)

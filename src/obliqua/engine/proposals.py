@@ -32,8 +32,8 @@ class NodeView:
     Parameters
     ----------
     makers : mapping of callables
-        What makes `X`, `encoded`, `n_levels`, `y`, `sample_weight` and `row_weight`, and, if
-        classes are learnt, `counts` and `n_classes`.
+        What makes `X`, `encoded`, `n_levels`, `y`, `sample_weight`, `row_weight` and
+        `few_rows`, and, if classes are learnt, `counts` and `n_classes`.
     depth : int
         See below.
     key : int
@@ -58,6 +58,9 @@ class NodeView:
         As how many rows each row counts, for tests of significance: its weight without that of
         its class. Weights that are not all whole numbers are brought to a mean of 1 over all of
         the data.
+    few_rows : bool
+        Whether all of the data has few rows beside its features, so that products of rows are
+        cheaper than matrices of features.
     counts : ndarray of shape (n_classes,)
         Weight of each class in the node. There are none if numbers are learnt.
     n_classes : int

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -67,6 +68,10 @@ def fisher_direction(node: NodeView) -> Directions:
         Fisher's direction; those of all features if the classes' means are equal, or if all
         rows have the same value along it, as far as float64 can tell.
     """
+    if node.few_rows:
+        varies = np.flatnonzero(node.X.min(axis=0) < node.X.max(axis=0))
+        if len(varies) >= MANY_FEATURES and distinct_rows(node) < len(varies) + 2:
+            return direction_of_few_rows(node, varies)
     present, moments, exponent = class_moments(node)
     # Each feature in units of its own spread: which eigenvalues are 0 must not depend on units.
     size = np.sqrt(total_scatter(moments).diagonal())
@@ -94,8 +99,19 @@ def fisher_direction(node: NodeView) -> Directions:
     w = without_noise(w, total_scatter(moments))
     if not w.any():
         return every_feature(node)
+    return along_direction(node, used, w / size[used], exponent, label)
+
+
+def along_direction(
+    node: NodeView,
+    used: BoolArray | Int64Array,
+    entries: FloatArray,
+    exponent: Int32Array,
+    label: str,
+) -> Directions:
+    """Propose a direction, in units of 2^exponent, if the rows differ along it."""
     normal = np.zeros(node.n_features)
-    normal[used] = w / size[used]
+    normal[used] = entries
     # Only the direction counts; its length would tell a weight of 2 from a repeated row.
     normal /= np.abs(normal).max()
     with np.errstate(under="ignore"):
@@ -104,6 +120,89 @@ def fisher_direction(node: NodeView) -> Directions:
     if np.ptp(product(node.X, normal)) <= NO_WIDTH * reach:
         return every_feature(node)
     return Directions(normal, labels=[label])
+
+
+def direction_of_few_rows(node: NodeView, varies: Int64Array) -> Directions:
+    """Propose the direction with a ridge from products of rows, without a matrix of features.
+
+    With Y the centred rows and r the ridge, (Y'Y + r I)^-1 x = (x - Y' (YY' + r I)^-1 Y x) / r.
+    Sums over rows are rounded here, so rows have an order of their own, and equal ones are one.
+    """
+    y = node.y.astype(np.int64)
+    hashes = row_hashes(node.X, y, 0)
+    order = np.lexsort((hashes, y))
+    new = np.append(True, (np.diff(y[order]) != 0) | (hashes[order][1:] != hashes[order][:-1]))
+    starts = np.flatnonzero(new)
+    weight = np.add.reduceat(node.sample_weight[order], starts)
+    weight = weight / weight.max()
+    chosen = order[starts]
+    present, code = np.unique(y[chosen], return_inverse=True)
+    if len(present) < 2:
+        return every_feature(node)
+    exponent = np.frexp(np.abs(node.X).max(axis=0))[1].astype(np.int32)
+    X = np.ldexp(node.X[np.ix_(chosen, varies)], -exponent[varies])
+    centred = X - product(weight, X) / weight.sum()
+    size = np.sqrt(product(weight, centred * centred))
+    centred /= size
+    root = np.sqrt(weight)[:, None]
+    masses, means = group_means(centred, weight, code)
+    within = root * (centred - means[code])
+    ridge = float((within * within).sum()) / len(varies)
+    if ridge <= NO_SPREAD:  # rounding: the variance of all rows is 1
+        within, ridge = np.zeros_like(within), 0.0
+    label = "Fisher"
+    if len(present) > 2:
+        second = groups_of_few_rows(within, ridge, means, masses)
+        label = f"Fisher, {naming(present[~second])} against {naming(present[second])}"
+        code = second[code].astype(np.int64)
+        _, means = group_means(centred, weight, code)
+        within = root * (centred - means[code])
+    (w,) = solve_few_rows(within, ridge, (means[0] - means[1])[None])
+    # As `without_noise`: the variance of each feature is 1, and the ridge.
+    along = product(centred, w)
+    spread = np.sqrt(product(weight, along * along) + ridge * (w * w).sum())
+    w = np.where(np.abs(w) * np.sqrt(1.0 + ridge) > NO_PART * spread, w, 0.0)
+    if not w.any():
+        return every_feature(node)
+    return along_direction(node, varies, w / size, exponent, label)
+
+
+def group_means(X: FloatArray, weight: FloatArray, code: Int64Array) -> tuple[FloatArray, Any]:
+    """Return the weight and the mean of each group of rows."""
+    groups = [np.flatnonzero(code == k) for k in range(int(code.max()) + 1)]
+    masses = np.array([weight[rows].sum() for rows in groups])
+    sums = np.array([product(weight[rows], X[rows]) for rows in groups])
+    return masses, sums / masses[:, None]
+
+
+def solve_few_rows(Y: FloatArray, ridge: float, vectors: FloatArray) -> FloatArray:
+    """Return (Y'Y + r I)^-1 x for vectors x as rows.
+
+    Without a ridge by the pseudo-inverse, and x itself where nothing varies.
+    """
+    matrix, along = product(Y, Y.T), product(vectors, Y.T)
+    if ridge > 0.0:
+        matrix += ridge * np.eye(len(Y))
+        solved = np.array([py_solve(matrix, x) for x in along])
+        return np.asarray((vectors - product(solved, Y)) / ridge)
+    values, components = py_eigen(matrix)
+    kept = values > NO_SPREAD * values[0]
+    if not kept.any():
+        return vectors
+    components = components[kept]
+    return np.asarray(
+        product(product(product(along, components.T) / values[kept] ** 2, components), Y)
+    )
+
+
+def groups_of_few_rows(
+    within: FloatArray, ridge: float, means: FloatArray, masses: FloatArray
+) -> BoolArray:
+    """Divide the classes as `two_groups` does, from products of their means."""
+    root = np.sqrt(masses)
+    between = product(means, solve_few_rows(within, ridge, means).T) * np.outer(root, root)
+    _, axes = py_eigen((between + between.T) / 2)
+    return cut_in_two(axes[0] / root, masses)
 
 
 def naming(classes: Int64Array) -> str:
@@ -189,7 +288,11 @@ def two_groups(moments: GroupMoments) -> BoolArray:
     # Where the rows do not vary, means that differ are as good as infinitely far apart.
     along /= np.sqrt(np.maximum(values, NO_SPREAD * values[0] if values[0] > 0 else 1.0))
     _, axes = py_eigen(product(along.T * weights, along))
-    place = product(along, axes[0])
+    return cut_in_two(product(along, axes[0]), weights)
+
+
+def cut_in_two(place: FloatArray, weights: FloatArray) -> BoolArray:
+    """Cut classes, in the order of their places, where the groups lie apart the furthest."""
     order = np.argsort(place, kind="stable")
     before = np.cumsum(weights[order])[:-1]
     moment = np.cumsum((weights * place)[order])[:-1]
