@@ -4,6 +4,7 @@ Each line is ``from module import name as name``, sorted by module.
 """
 
 from obliqua.engine.proposals import Directions as Directions
+from obliqua.errors import CostWarning as CostWarning
 from obliqua.errors import DatasetDamaged as DatasetDamaged
 from obliqua.errors import DatasetMissing as DatasetMissing
 from obliqua.errors import LeakWarning as LeakWarning

@@ -7,6 +7,7 @@ of obliqua (``except ValueError``) still works.
 from typing import Any
 
 __all__ = [
+    "CostWarning",
     "DatasetDamaged",
     "DatasetMissing",
     "LeakWarning",
@@ -84,6 +85,10 @@ class ModelFileMissing(ModelFileIOError, FileNotFoundError):
 
 class SpectrumTooLarge(ObliquaError, ValueError):
     """A spectrum would have more coefficients than are allowed."""
+
+
+class CostWarning(UserWarning):
+    """A fit will take long, or much memory. It is said before the work begins."""
 
 
 class LeakWarning(UserWarning):

@@ -20,7 +20,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import obliqua
 from estimators.registry import assert_sound, blobs, two_clouds
-from obliqua import EigenTreeClassifier, LeakWarning
+from obliqua import CostWarning, EigenTreeClassifier, LeakWarning
 
 NAMES = ("pca", "fisher", "psc", "first+pca", "first+fisher", "first+psc")
 
@@ -405,3 +405,27 @@ def test_readers_read_it() -> None:
     np.testing.assert_allclose(model.feature_importances_.sum(), 1.0)
     assert model.apply(X).shape == (len(X), 3)
     assert model.get_depth() >= 1
+
+
+@pytest.mark.parametrize(
+    ("shape", "n_classes", "message"),
+    [
+        (
+            (40, 6_000),
+            2,
+            "about 14 minutes and 11.9 GB of memory: it makes matrices of 6,000 feat",
+        ),
+        ((3_000, 2), 1_500, "about 28 minutes and 11.2 GB.*1,124,250 trees, one for each pair"),
+    ],
+)
+def test_a_long_fit_says_so_before_it_starts(
+    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int], n_classes: int, message: str
+) -> None:
+    def never(*_: Any) -> None:
+        raise InterruptedError
+
+    monkeypatch.setattr("obliqua.methods.eigen_tree.grow_pairs", never)
+    X, y = np.zeros(shape), np.arange(shape[0]) % n_classes
+    with pytest.warns(CostWarning, match=message) as said, pytest.raises(InterruptedError):
+        EigenTreeClassifier().fit(X, y)
+    assert said[0].filename == __file__

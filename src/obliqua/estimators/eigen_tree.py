@@ -12,7 +12,7 @@ from obliqua._sklearn_compat import Interval, StrOptions, fit_context
 from obliqua._typing import FloatArray
 from obliqua.data.threads import thread_count
 from obliqua.engine.moments import SCALES
-from obliqua.errors import LeakWarning
+from obliqua.errors import CostWarning, LeakWarning
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._training import (
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 NAMES = ("pca", "fisher", "psc", "first+pca", "first+fisher", "first+psc")
 # With fewer rows per feature than this, Fisher's direction fits the test rows that it has seen.
 ROWS_PER_FEATURE = 5
+# Measured: what a tree of two classes takes, beside what its features take.
+SECONDS_PER_PAIR, BYTES_PER_PAIR = 1.5e-3, 1e4
+# Of each transformation, times p^3; and of all of them, times p^2.
+SECONDS_PER_CUBE, BYTES_PER_SQUARE = 8e-10, 330
+LONG = 60.0  # seconds that a fit may take without a word
 
 
 @document(
@@ -145,6 +150,9 @@ class EigenTreeClassifier(TrainedTreesClassifier):
 
     Warns
     -----
+    CostWarning
+        If the fit will take longer than a minute: it grows a tree for each pair of classes, from
+        matrices of all features.
     LeakWarning
         If the directions have seen the internal test rows and there are few of them: fewer than
         five rows per feature with Fisher's direction or one from a classifier, fewer than one
@@ -262,6 +270,7 @@ class EigenTreeClassifier(TrainedTreesClassifier):
 
         seen, problem, classes = self._encoded(X, y, sample_weight)
         method = self._method()
+        self._warn_of_cost(len(classes), problem.n_features)
         grown = grow_pairs(problem, method, self._key(), thread_count(self.n_jobs))
         combine = "single" if len(classes) <= 2 else "pairs"
         trees = tuple(each.tree for each in grown)
@@ -311,6 +320,26 @@ class EigenTreeClassifier(TrainedTreesClassifier):
                 f"transformations must be different names out of {known}; got {what}."
             )
         return chosen
+
+    def _warn_of_cost(self, n_classes: int, n_features: int) -> None:
+        """Say how long the fit will take, and what else would do, if it takes long."""
+        n_pairs = max(n_classes * (n_classes - 1) // 2, 1)
+        times = self.n_divisions * self.n_folds + 1 if self.transform_in_folds else 1
+        cubes = len(self.transformations) * times * float(n_features) ** 3
+        seconds = n_pairs * (SECONDS_PER_PAIR + SECONDS_PER_CUBE * cubes)
+        if seconds <= LONG:
+            return
+        size = n_pairs * BYTES_PER_PAIR + float(n_features) ** 2 * BYTES_PER_SQUARE
+        instead = 'HHCartClassifier(variant="dominant", extra_directions="discriminants")'
+        why = f"matrices of {n_features:,} features"
+        if n_pairs > 1:
+            why = f"{n_pairs:,} trees, one for each pair of {n_classes:,} classes, from {why}"
+            instead += ", or one tree per class with scikit-learn's OneVsRestClassifier"
+        warn(
+            f"This fit will take about {seconds / 60:,.0f} minutes and {size / 1e9:,.1f} GB of "
+            f"memory: it makes {why}. Use {instead}.",
+            CostWarning,
+        )
 
     def _warn_of_leaks(self, grown: list["Grown"]) -> None:
         """Warn if a transformation was chosen because it had seen the test rows."""
