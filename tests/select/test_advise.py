@@ -26,7 +26,7 @@ from obliqua import (
 from obliqua.datasets import make_pol
 from obliqua.select import advise as asking
 from obliqua.select.advice import Advice
-from obliqua.select.candidates import CANDIDATES, linear
+from obliqua.select.candidates import CANDIDATES, NUMBER_CANDIDATES, linear
 from obliqua.select.decision import decide
 
 QUICK: dict[str, Any] = {"n_folds": 5, "n_repeats": 1}
@@ -311,6 +311,22 @@ def test_one_feature_cannot_be_oblique() -> None:
     assert list(advice.curve) == ["axis"]
     assert "There is one feature" in advice.describe()
     assert advice.tree == "axis"
+
+
+@pytest.mark.parametrize(
+    ("task", "n_features", "left_out"),
+    [("classification", 5_001, ["refined"]), ("regression", 401, ["lines", "refined"])],
+)
+def test_what_takes_too_long_is_left_out(task: str, n_features: int, left_out: list[str]) -> None:
+    X = np.random.default_rng(0).normal(size=(6, n_features))
+    for n, missing in ((n_features, left_out), (n_features - 1, [])):
+        estimators, candidates, notes = asking._candidates(X[:, :n], None, 0, task)
+        known = CANDIDATES if task == "classification" else NUMBER_CANDIDATES
+        assert [each.name for each in candidates] == [
+            each.name for each in known if each.name not in missing
+        ]
+        assert list(estimators) == [each.name for each in candidates]
+        assert [note.split("'")[1] for note in notes if "takes too long" in note] == missing
 
 
 @pytest.mark.usefixtures("quick")

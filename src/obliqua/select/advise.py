@@ -204,7 +204,17 @@ def _candidates(
     columns = read_table(X, categorical_features).encoding.columns
     places = [place for place, column in enumerate(columns) if column.kind == "qualitative"]
     known = CANDIDATES if task == "classification" else NUMBER_CANDIDATES
-    chosen = tuple(each for each in known if len(columns) >= each.least_features)
+    chosen = tuple(
+        each
+        for each in known
+        if each.least_features <= len(columns) <= (each.most_features or len(columns))
+    )
+    slow = tuple(
+        f"{each.name!r} ({each.words}) is left out: with {len(columns):,} features it takes too "
+        f"long; it is tried with up to {each.most_features:,}."
+        for each in known
+        if each.most_features is not None and len(columns) > each.most_features
+    )
     made = {each.name: each.method.make(random_state) for each in chosen}
     for estimator in made.values():
         if isinstance(estimator, TreesEstimator):
@@ -212,7 +222,7 @@ def _candidates(
     floors = {each.name for each in chosen if each.kind == "floor"}  # these look at no column
     looking = {name: estimator for name, estimator in made.items() if name not in floors}
     ready, notes = adapted(looking, X, places or None)
-    return {name: ready.get(name, made[name]) for name in made}, chosen, notes
+    return {name: ready.get(name, made[name]) for name in made}, chosen, (*slow, *notes)
 
 
 def _sized(

@@ -40,6 +40,8 @@ class Candidate:
         The words after ``obliqua fit DATA --target Y`` that make it; "" if there are none.
     least_features : int
         It is tried where there are so many features: with fewer it is the same as another.
+    most_features : int or None
+        With more features it takes too long to be fitted dozens of times.
     sized : mapping
         The parameters with which it has as many leaves as `max_leaf_nodes` says, and does not
         choose by itself.
@@ -52,6 +54,7 @@ class Candidate:
     words: str
     command: str = ""
     least_features: int = 1
+    most_features: int | None = None
     sized: Mapping[str, Any] = field(default_factory=dict)
     gives: str = "obliqueness"
 
@@ -144,6 +147,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         "a refined oblique tree",
         "-m refined",
         least_features=2,
+        most_features=5_000,
         sized={"compare_greedy": False},
     ),
     Candidate(
@@ -201,6 +205,7 @@ NUMBER_CANDIDATES: tuple[Candidate, ...] = (
         ),
         "an axis-parallel tree with linear functions in its leaves",
         "-m cart-linear",
+        most_features=400,
         sized=_NOT_PRUNED,
         gives="linear functions in the leaves",
     ),
@@ -210,6 +215,7 @@ NUMBER_CANDIDATES: tuple[Candidate, ...] = (
         "a refined tree",
         "-m refined",
         least_features=2,
+        most_features=400,
         sized={"compare_greedy": False},
         gives="refined splits and leaves",
     ),
