@@ -30,6 +30,8 @@ from obliqua.estimators.distilled import distil as distil
 from obliqua.estimators.distilled_regressor import DistilledRegressor as DistilledRegressor
 from obliqua.estimators.eigen_tree import EigenTreeClassifier as EigenTreeClassifier
 from obliqua.estimators.fdt import FisherTreeClassifier as FisherTreeClassifier
+from obliqua.estimators.files import export_json as export_json
+from obliqua.estimators.files import from_json as from_json
 from obliqua.estimators.files import load as load
 from obliqua.estimators.files import save as save
 from obliqua.estimators.forest import ObliqueForestClassifier as ObliqueForestClassifier
@@ -45,6 +47,7 @@ from obliqua.estimators.refined import RefinedTreeClassifier as RefinedTreeClass
 from obliqua.estimators.refined_regressor import RefinedTreeRegressor as RefinedTreeRegressor
 from obliqua.estimators.repeated import RepeatedTreesClassifier as RepeatedTreesClassifier
 from obliqua.estimators.sadt import SADTClassifier as SADTClassifier
+from obliqua.export.certificate import certify as certify
 from obliqua.export.dot import export_graphviz as export_graphviz
 from obliqua.export.rules import export_rules as export_rules
 from obliqua.export.text import export_text as export_text

@@ -1,4 +1,4 @@
-"""`save` and `load`: model files of estimators, models and trees."""
+"""`save` and `load`, `export_json` and `from_json`: estimators, models and trees in files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ import obliqua
 from obliqua.errors import ModelFileError
 from obliqua.estimators._fitted import TreesEstimator
 from obliqua.estimators.base import GrownTree
+from obliqua.export.computation import Computation
+from obliqua.export.json import json_of_model, model_of_json
+from obliqua.export.self_test import self_test
 from obliqua.io.files import name_of, read_model, write_model
-from obliqua.io.values import NotSaved, from_json, to_json
+from obliqua.io.values import NotSaved, to_json
+from obliqua.io.values import from_json as value_of_json
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
+from obliqua.words.subject import container_of
 
-__all__ = ["NotSaved", "load", "save"]
+__all__ = ["NotSaved", "export_json", "from_json", "load", "save"]
 
 _NOT_SAVED = "not_saved"
 
@@ -75,22 +80,27 @@ def save(model: Any, path: Any) -> None:
     >>> bool((again.predict_proba(X) == tree.predict_proba(X)).all())
     True
     """
+    container, about = _with_facts(model)
+    write_model(container, path, about)
+
+
+def _with_facts(model: Any) -> tuple[Model, dict[str, Any]]:
+    """Return the model of anything that can be saved, and what else is kept of it."""
     if isinstance(model, Model):
-        write_model(model, path, {"kind": "model"})
-    elif isinstance(model, Tree):
-        write_model(Model.of_tree(model), path, {"kind": "tree"})
-    else:
-        name = _checked_class(model)
-        about = {
-            "kind": "estimator",
-            "class": name,
-            "parameters": _parameters_to_json(model),
-            "named": hasattr(model, "feature_names_in_"),
-        }
-        notes = [name for name in model._notes if hasattr(model, name)]
-        if notes:  # files of other estimators stay as they were
-            about["notes"] = {name: to_json(getattr(model, name)) for name in notes}
-        write_model(model.model_, path, about)
+        return model, {"kind": "model"}
+    if isinstance(model, Tree):
+        return Model.of_tree(model), {"kind": "tree"}
+    name = _checked_class(model)
+    about = {
+        "kind": "estimator",
+        "class": name,
+        "parameters": _parameters_to_json(model),
+        "named": hasattr(model, "feature_names_in_"),
+    }
+    notes = [name for name in model._notes if hasattr(model, name)]
+    if notes:  # files of other estimators stay as they were
+        about["notes"] = {name: to_json(getattr(model, name)) for name in notes}
+    return model.model_, about
 
 
 def load(path: Any) -> Any:
@@ -126,6 +136,84 @@ def load(path: Any) -> Any:
     if hasattr(path, "write") and not hasattr(path, "read"):
         raise TypeError(f"load needs a file that is open for reading; got {path!r}.")
     model, about = read_model(path)
+    return _saved(model, about, name_of(path))
+
+
+def export_json(
+    model: Any, *, test_rows: Any = None, n_tests: int | None = None, indent: int | None = None
+) -> str:
+    """Write a model as JSON that other programs can read, node by node.
+
+    Parameters
+    ----------
+    model : estimator, Model or Tree
+        A fitted estimator of obliqua, a `Model` or a `Tree`.
+    test_rows : array-like of shape (n_rows, n_features), default=None
+        Rows to keep with their answers, so that a program that reads the text can test itself.
+        By default rows are made of the trees, and no row of the data is in the text.
+    n_tests : int, default=None
+        The most rows of the self-test; by default as many as reach each leaf, if these are not
+        too many. 0 leaves them out.
+    indent : int, default=None
+        By how much to indent the text; None writes it on one line.
+
+    Returns
+    -------
+    str
+        The text, in ASCII. The page on the JSON format describes it.
+
+    Raises
+    ------
+    NotFittedError
+        If the estimator is not fitted.
+    TypeError
+        If it is something else, or has labels of a type that JSON cannot hold.
+
+    See Also
+    --------
+    from_json : Read it again.
+    save : A smaller file, for obliqua only.
+
+    Examples
+    --------
+    >>> from obliqua import TreeBuilder, export_json, from_json
+    >>> builder = TreeBuilder(n_features=2, n_stats=2)
+    >>> builder.add_split("root", {0: 2.0, 1: 0.74}, 90.0, ("low", "high"))
+    >>> builder.set_leaf("low", [8, 1])
+    >>> builder.set_leaf("high", [0, 5])
+    >>> tree = builder.build()
+    >>> from_json(export_json(tree)) == tree
+    True
+    """
+    container, about = _with_facts(model)
+    computation = Computation(container, container_of(model)[1])
+    return json_of_model(computation, about, self_test(computation, test_rows, n_tests), indent)
+
+
+def from_json(text: str | bytes) -> Any:
+    """Read what `export_json` has written.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The text.
+
+    Returns
+    -------
+    estimator, Model or Tree
+        What `load` returns for a file of the same model: exactly the same trees.
+
+    Raises
+    ------
+    ModelFileError
+        If the text is not what `export_json` writes.
+    """
+    model, about = model_of_json(text)
+    return _saved(model, about, "The text")
+
+
+def _saved(model: Model, about: dict[str, Any], name: str) -> Any:
+    """Make again what was saved of a model and what was kept of it."""
     kind = about.get("kind", "model")
     if kind == "model":
         return model
@@ -134,16 +222,16 @@ def load(path: Any) -> Any:
     help_ = "obliqua.io.read_model still gives its Model"
     if kind != "estimator":
         raise ModelFileError(
-            f"{name_of(path)} holds something of the kind {str(kind)[:60]!r}, which this version "
+            f"{name} holds something of the kind {str(kind)[:60]!r}, which this version "
             f"does not know. Upgrade obliqua; {help_}."
         )
     try:
         return _estimator(model, about)
     except _Unknown as error:
-        raise ModelFileError(f"{name_of(path)} {error}; {help_}.") from error
+        raise ModelFileError(f"{name} {error}; {help_}.") from error
     except Exception as error:
         raise ModelFileError(
-            f"{name_of(path)} holds an estimator that cannot be made again: "
+            f"{name} holds an estimator that cannot be made again: "
             f"{type(error).__name__}: {str(error)[:300]}; {help_}."
         ) from error
 
@@ -220,7 +308,7 @@ def _estimator(model: Model, about: dict[str, Any]) -> Any:
     notes = about.get("notes", {})
     for note, kind in estimator._notes.items():
         if note in notes:
-            value = from_json(notes[note])
+            value = value_of_json(notes[note])
             # exactly: a bool is no number here
             if kind not in (object, type(value)) or (type(value) is int and value < 0):
                 raise TypeError(f"{note} is {value!r:.60}")
@@ -254,4 +342,4 @@ def _parameter(state: Any, inside: bool) -> Any:
         return NotSaved(str(state[_NOT_SAVED]))
     if isinstance(state, dict) and state.keys() == {_ESTIMATOR} and not inside:
         return _unfitted(state[_ESTIMATOR], inside=True)
-    return from_json(state)
+    return value_of_json(state)

@@ -6,7 +6,7 @@ forest is asked, where rows end and what all trees say of them, needs none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Protocol, overload
@@ -188,13 +188,27 @@ class PackedTrees(Sequence[Tree]):
 
     def changed(self, change: Callable[[Tree], Tree]) -> PackedTrees:
         """Return what a function makes of each tree: a tree of hyperplanes as well."""
-        grown = [
-            {**self._packed_arrays(change(tree)), "level": level}
-            for tree, level in zip(self, self.level, strict=True)
-        ]
-        return PackedTrees.of_grown(grown, self, self.n_classes, self.criterion)
+        changed = (change(tree) for tree in self)
+        return self.of_trees(changed, self.level, self, self.n_classes, self.criterion)
 
-    def _packed_arrays(self, tree: Tree) -> dict[str, AnyArray]:
+    @classmethod
+    def of_trees(
+        cls,
+        trees: Iterable[Tree],
+        level: FloatArray,
+        columns: ForestColumns,
+        n_classes: int,
+        criterion: str,
+    ) -> PackedTrees:
+        """Pack trees of hyperplanes, with the numbers of levels that each of them has."""
+        grown = [
+            {**cls._packed_arrays(tree, n_classes), "level": numbers}
+            for tree, numbers in zip(trees, level, strict=True)
+        ]
+        return cls.of_grown(grown, columns, n_classes, criterion)
+
+    @staticmethod
+    def _packed_arrays(tree: Tree, n_classes: int) -> dict[str, AnyArray]:
         """Return the arrays of one tree as the forest grows it."""
         inner, leaf = ~tree.is_leaf, tree.is_leaf
         length = np.diff(tree.coef_ptr)
@@ -219,7 +233,7 @@ class PackedTrees(Sequence[Tree]):
             "leaf_rows": tree.n_samples[leaf].astype(np.int32),
         }
         stats = tree.stats[leaf]
-        if not self.n_classes:
+        if not n_classes:
             arrays["leaf_weight"], arrays["leaf_rest"] = stats[:, 0].copy(), stats[:, -1].copy()
             return arrays | {"leaf_mean": np.ascontiguousarray(stats[:, 1:-1])}
         at, entry = np.nonzero(stats)
