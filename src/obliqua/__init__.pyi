@@ -49,6 +49,8 @@ from obliqua.estimators.repeated import RepeatedTreesClassifier as RepeatedTrees
 from obliqua.estimators.sadt import SADTClassifier as SADTClassifier
 from obliqua.export.certificate import certify as certify
 from obliqua.export.dot import export_graphviz as export_graphviz
+from obliqua.export.onnx import export_onnx as export_onnx
+from obliqua.export.onnx import run_onnx_tests as run_onnx_tests
 from obliqua.export.rules import export_rules as export_rules
 from obliqua.export.text import export_text as export_text
 from obliqua.io.values import NotSaved as NotSaved

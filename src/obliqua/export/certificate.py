@@ -53,9 +53,10 @@ class Arithmetic:
         Every term is rounded once, and once at most in each addition, in any order; with fused
         multiplications less often. The library adds in its order in double precision.
         """
-        if not self.unit:
-            return np.zeros(len(values))
         n_terms = len(coef)
+        # One product that is rounded once is the same everywhere.
+        if not self.unit or (n_terms == 1 and not self.rounds_numbers):
+            return np.zeros(len(values))
         factors, sizes = np.abs(coef), np.abs(values)
         with np.errstate(over="ignore", invalid="ignore"):
             size = (factors * sizes).sum(axis=1)

@@ -104,6 +104,8 @@ def _made_rows(computation: Computation, most: int) -> FloatArray:
     for tree in trees:
         found += _rows_of_tree(tree, base, per_tree, computation.model.takes_missing, rng)
     rows = _sound(np.array(found), computation)
+    for tree in trees:  # without those to which the model has no answer
+        rows = rows[tree._walker.apply(rows) >= 0]
     return np.unique(rows, axis=0)[:most] if len(rows) > most else rows
 
 
