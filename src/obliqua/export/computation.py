@@ -196,8 +196,8 @@ def warn_if_large(computation: Computation, n_bytes: int, what: str) -> None:
     n_nodes, n_coef, _ = computation.size
     warnings.warn(
         f"The export to {what} will take about {n_bytes / 1e6:.0f} MB: the model has "
-        f"{computation.n_trees} trees with {n_nodes} nodes and {n_coef} coefficients. "
-        "Fewer trees, max_leaf_nodes or max_depth make it smaller; distil makes one tree of a forest.",
+        f"{computation.n_trees} trees with {n_nodes} nodes and {n_coef} coefficients. Fewer "
+        "trees, max_leaf_nodes or max_depth make it smaller; distil makes one tree of a forest.",
         CostWarning,
         stacklevel=3,
     )
