@@ -47,6 +47,7 @@ def test_the_files_are_there() -> None:
         "lines",
         "forest",
         "costs",
+        "log_odds",
     } <= set(NAMES)
     assert max(path.stat().st_size for path in FILES.glob("*.obliqua")) < 10_000
 
@@ -81,7 +82,9 @@ def test_what_is_loaded_answers_as_it_did(name: str) -> None:
     container = getattr(model, "model_", model)
     assert container.predict(rows).tolist() == said["predicted"]
     if len(container.classes):
-        assert container.predict_proba(rows).tolist() == said["shares"]
+        # Processors round powers differently.
+        rtol = 1e-14 if container.combine == "log_odds" else 0.0
+        np.testing.assert_allclose(container.predict_proba(rows), said["shares"], rtol, 0.0)
     assert container.combine == said["combine"]
     assert container.classes.tolist() == said["classes"]
     assert str(container.classes.dtype) == said["classes_type"]

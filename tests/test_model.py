@@ -174,7 +174,7 @@ def test_equality_and_pickling() -> None:
 
 
 def test_what_is_no_model() -> None:
-    with pytest.raises(ValueError, match="one of single, vote, mean, pairs, sum; got 'median'"):
+    with pytest.raises(ValueError, match=r"one of single, vote, .*, log_odds; got 'median'"):
         model(A, combine="median")
     with pytest.raises(ValueError, match=r"at least one tree.*got 0"):
         model(combine="vote")
@@ -210,3 +210,24 @@ def test_values_may_be_missing_where_something_stands_in() -> None:
         assert not bad.takes_missing
         with pytest.raises(ValueError, match="X contains NaN, first in row 0, column 0"):
             bad.rows(gap)
+
+
+def test_logarithms_of_odds() -> None:
+    def leaf(*values: float) -> Tree:
+        builder = TreeBuilder(n_features=1, n_outputs=len(values))
+        builder.set_leaf("root", value=values, n_samples=4)
+        return builder.build()
+
+    odds = np.exp([1.5, 2.0, 0.0])
+    container = model(leaf(1, -1, 2), leaf(0.5, 3, -2), combine="log_odds")
+    np.testing.assert_allclose(container.predict_proba(Z), [odds / odds.sum()] * len(Z))
+    assert container.predict_index(Z).tolist() == [1] * len(Z)
+    alone = model(leaf(1, -1, 2), combine="log_odds")
+    assert alone.predict_index(Z).tolist() == [2] * len(Z)
+    np.testing.assert_allclose(alone.predict_proba(Z).sum(axis=1), 1.0)
+    far = model(leaf(1e9, 0, -1e9), combine="log_odds")  # whose powers no number holds
+    assert far.predict_proba(Z).tolist() == [[1.0, 0.0, 0.0]] * len(Z)
+    with pytest.raises(TreeError, match="number for each class; tree 0 is one of classification"):
+        model(A, combine="log_odds")
+    with pytest.raises(TreeError, match=r"must have 1 columns and 3 classes; tree 0 has 1 and 2"):
+        model(leaf(0, 1), combine="log_odds")

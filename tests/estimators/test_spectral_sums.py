@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import obliqua
 from obliqua import AggregatedTreeClassifier, C45Classifier, OrthogonalTreesClassifier
+from obliqua.io import read_model
+from obliqua.spectrum import tree_sum_of
 
 RNG = np.random.default_rng(8)
 X = RNG.integers(0, 3, (240, 5)).astype(float)
@@ -122,3 +125,29 @@ def test_files_keep_the_sums(name: str, predict_with: str, tmp_path: Any) -> Non
 def test_what_is_no_sum_of_trees(Estimator: Any, ensemble: Any, params: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         Estimator(ensemble, **params).fit(X, TWO)
+
+
+@each
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two classes", "three"])
+def test_the_model_itself_makes_shares_of_its_sums(name: str, y: Any, tmp_path: Any) -> None:
+    ensemble = ENSEMBLES[name].fit(X, y)
+    fitted = OrthogonalTreesClassifier(ensemble, n_components=1, prefit=True).fit(X, y)
+    obliqua.save(fitted, tmp_path / "sums.obliqua")
+    for model in (fitted.model_, read_model(tmp_path / "sums.obliqua")[0]):
+        np.testing.assert_allclose(
+            model.predict_proba(FRESH), ensemble.predict_proba(FRESH), rtol=1e-6, atol=1e-9
+        )
+        assert model.predict(FRESH).tolist() == ensemble.predict(FRESH).tolist()
+    sums = np.exp(tree_sum_of(model).value(FRESH))
+    np.testing.assert_allclose(sums / sums.sum(axis=1, keepdims=True), model.predict_proba(FRESH))
+    assert fitted.component_model(0).combine == "log_odds"
+
+
+def test_files_of_before_had_sums(tmp_path: Any) -> None:
+    fitted = OrthogonalTreesClassifier(ENSEMBLES["boosting"], n_components=2).fit(X, THREE)
+    expected = fitted.model_
+    fitted.model_ = replace(expected, combine="sum")
+    obliqua.save(fitted, tmp_path / "before.obliqua")
+    again = obliqua.load(tmp_path / "before.obliqua")
+    assert again.model_ == expected
+    assert np.array_equal(again.predict_proba(FRESH), fitted.predict_proba(FRESH))

@@ -109,6 +109,20 @@ def numbers() -> Model:
     return Model((tree, tree.subtree(2)), "mean", Encoding.identity(4), np.zeros(0))
 
 
+def log_odds() -> Model:
+    """Two trees as boosting has them: logarithms of odds, which are added up."""
+    builder = obliqua.TreeBuilder(n_features=4, n_outputs=3)
+    builder.add_split("r", {2: 1.0}, 2.5, ("l", "m"))
+    builder.set_leaf("l", value=[2.0, -1.5, -0.5], n_samples=50)
+    builder.set_leaf("m", value=[-1.75, 0.25, 1.0], n_samples=100)
+    first = builder.build()
+    builder = obliqua.TreeBuilder(n_features=4, n_outputs=3)
+    builder.add_split("r", {3: 1.0}, 1.75, ("l", "m"))
+    builder.set_leaf("l", value=[0.0, 0.75, -1.0], n_samples=104)
+    builder.set_leaf("m", value=[0.125, -2.0, 1.5], n_samples=46)
+    return Model((first, builder.build()), "log_odds", Encoding.identity(4), SPECIES)
+
+
 def sides() -> Tree:
     """Splits that say where missing values go; the first asks for nothing else."""
     builder = obliqua.TreeBuilder(n_features=3, n_stats=2)
@@ -190,6 +204,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "lines": lines,
     "forest": forest,
     "costs": costs,
+    "log_odds": log_odds,
 }
 
 

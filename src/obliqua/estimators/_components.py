@@ -1,5 +1,6 @@
 """The components of an ensemble as a fitted estimator knows them."""
 
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -45,6 +46,8 @@ class FoundComponents(SpectralClassifier):
         """Check what a file has said of a fit."""
         n_trees, coding = len(self.model_.trees), Coding(self._told["coding"])
         coding.check(self.model_.classes)
+        if coding.name == SUMS and self.model_.combine == "sum":  # as files had it before
+            self.model_ = replace(self.model_, combine="log_odds")
         if coding.name not in (*CODINGS, SUMS) or self.domain_.n_features != self.n_features_in_:
             raise ValueError("the coding or the domain of the functions makes no sense")
         n_outputs = coding.values(self.model_.trees[0]).shape[1]
@@ -161,7 +164,8 @@ class FoundComponents(SpectralClassifier):
         check_is_fitted(self)
         self._check_number(component)
         model = self.model_
-        return Model((self.trees_[component],), "sum", model.encoding, model.classes)
+        combine = model.combine if model.adds_up else "sum"
+        return Model((self.trees_[component],), combine, model.encoding, model.classes)
 
     def _check_number(self, component: int) -> None:
         if not isinstance(component, Integral) or not 0 <= component < len(self._vectors):

@@ -249,7 +249,7 @@ class OrthogonalTreesClassifier(FoundComponents):
         told |= {"coding": coding.name, "domain": domain.to_dict()}
         told = {k: v.item() if isinstance(v, np.generic) else v for k, v in told.items()}
         counts = found.weights if self.combine == "weighted" else np.ones(len(found))
-        combine = {VOTES: "vote", SHARES: "mean", SUMS: "sum"}[ensemble.values]
+        combine = {VOTES: "vote", SHARES: "mean", SUMS: "log_odds"}[ensemble.values]
         done = copy(self)  # an error on the way leaves an earlier fit untouched
         done._hold(Model(ensemble.trees, combine, ensemble.encoding, ensemble.classes), names)
         done._takes_odd = self._takes_odd_of(self._given())

@@ -41,7 +41,7 @@ def importances(model: Any, *, normalize: bool = True) -> FloatArray:
         Whether the shares of each tree are divided by their total, so that they add up to 1.
         If not, they add up to the gain of all its splits, or to what it explains if it has
         linear functions in its leaves. Trees that are added up
-        (``combine="sum"``) have gains in the same unit, and are divided by what they gain
+        (`Model.adds_up`) have gains in the same unit, and are divided by what they gain
         together: a tree with a small part has small shares.
 
     Returns
@@ -81,7 +81,7 @@ def importances(model: Any, *, normalize: bool = True) -> FloatArray:
     array([1., 0.])
     """
     shares = [_shares(subject.tree) for subject in subjects_of(model)]
-    if not normalize or container_of(model)[0].combine == "sum":
+    if not normalize or container_of(model)[0].adds_up:
         together = np.mean(shares, axis=0)
         return _normalized(together) if normalize else np.asarray(together)
     # As in scikit-learn's forests: each tree counts alike, and one without splits not at all.

@@ -206,7 +206,7 @@ def _of_classifier(ensemble: Any, values: str) -> TreeSum | None:
         ensemble = _model_of(ensemble)
     if isinstance(ensemble, Model) or isinstance(getattr(ensemble, "model_", None), Model):
         model, rows = container_of(ensemble)
-        if not model.n_classes or model.combine == "sum":
+        if not model.n_classes or model.adds_up:
             return _of_numbers(model, values, rows)
         if not getattr(ensemble, "_plain_vote", True):
             raise TypeError(
@@ -231,7 +231,7 @@ def _of_classifier(ensemble: Any, values: str) -> TreeSum | None:
 
 
 def _of_numbers(model: Model, values: str, rows: Callable[[Any], AnyArray]) -> TreeSum:
-    """Read trees of numbers: their sum or mean, or what each adds to equal shares of classes."""
+    """Read trees of numbers: their sum or mean, or what each adds for each class."""
     if values != "auto":
         raise ValueError(
             "The trees of this model are added up, each with numbers of its own: values must be "
@@ -240,7 +240,7 @@ def _of_numbers(model: Model, values: str, rows: Callable[[Any], AnyArray]) -> T
     weights = np.ones(len(model.trees))
     if model.n_classes:
         outputs, tables = distinct([str(label) for label in model.classes.tolist()]), model.added
-        start = np.full(len(outputs), 1.0 / len(outputs))
+        start = np.full(len(outputs), model.start)
     else:
         _checks.refuse_lines(model.trees)
         outputs, tables = value_names(model.n_outputs), tuple(t.mean for t in model.trees)

@@ -21,7 +21,9 @@ from obliqua.tree.tree import Tree, as_rows
 __all__ = ["COMBINATIONS", "Model"]
 
 #: How the trees of a model can be combined.
-COMBINATIONS = ("single", "vote", "mean", "pairs", "sum")
+COMBINATIONS = ("single", "vote", "mean", "pairs", "sum", "log_odds")
+# Those that add up what trees say, which may be numbers where there are classes.
+_ADDED_UP = ("sum", "log_odds")
 # Those that make sense of numbers.
 _OF_NUMBERS = ("single", "mean", "sum")
 
@@ -39,14 +41,16 @@ class Model:
     trees : sequence of Tree
         The trees, over the same columns, and classes or outputs. They become a tuple, but for
         `PackedTrees`, which stay as they are; a packed tree is made when it is asked for.
-    combine : {"single", "vote", "mean", "pairs", "sum"}
+    combine : {"single", "vote", "mean", "pairs", "sum", "log_odds"}
         With one tree ``"single"``: the answer is the tree's. With several, ``"vote"`` counts
         for how many trees a class is the largest in the leaf, ``"mean"`` takes the mean of the
         shares of the classes in the leaves, and ``"pairs"``, for trees about two classes each,
         counts as ``"vote"`` does, but settles ties by the sums of the shares. With ``"sum"``
         each tree adds to equal shares, for each class, by how much the class's sum in the leaf
         is above the mean over the classes, per training row there; a tree of numbers, with an
-        output for each class, by how much its number is above their mean. Ties go to the first
+        output for each class, by how much its number is above their mean. With ``"log_odds"``
+        all trees are of numbers, with an output for each class: their sums are logarithms of
+        odds, and the shares are the softmax of them, as in boosting. Ties go to the first
         class. Numbers can be ``"single"``, a ``"mean"`` or a ``"sum"``.
     encoding : Encoding
         What the columns are.
@@ -95,8 +99,14 @@ class Model:
         if self.task == Numbers.task:
             fits, wanted = numbers, (n_columns, self.n_outputs)
         else:
-            # What is added to the shares of classes are numbers.
-            fits, wanted = not numbers or self.combine == "sum", (n_columns, self.n_classes)
+            # What is added to the shares of classes may be numbers; logarithms of odds are.
+            fits = numbers if self.combine == "log_odds" else not numbers or self.adds_up
+            wanted = (n_columns, self.n_classes)
+        if self.combine == "log_odds" and not fits:
+            raise TreeError(
+                "The trees of combine='log_odds' say a number for each class; tree "
+                f"{number} is one of {tree.task}."
+            )
         if not fits:
             raise TreeError(
                 f"A model with {self.n_classes} classes has trees of {self.task}; tree {number} "
@@ -114,7 +124,7 @@ class Model:
                 f"Tree {number} has costs of mistakes, and a mean of shares knows none. Let trees "
                 "vote (combine='vote', coding='votes'), or grow them without costs."
             )
-        if isinstance(tree, Tree) and self.combine == "sum" and self.n_classes:
+        if isinstance(tree, Tree) and self.adds_up and self.n_classes:
             _check_added(tree, number)
 
     @classmethod
@@ -158,6 +168,11 @@ class Model:
         return self._packed.n_outputs if self._packed else self.trees[0].n_outputs
 
     @property
+    def adds_up(self) -> bool:
+        """Whether trees say what is added up, and no answers of their own."""
+        return self.combine in _ADDED_UP
+
+    @property
     def _depth(self) -> int:
         """The depth of the deepest tree."""
         return self._packed.depth if self._packed else max(tree.depth for tree in self.trees)
@@ -182,9 +197,16 @@ class Model:
 
     @cached_property
     def added(self) -> tuple[FloatArray, ...]:
-        """What each tree of a sum adds to the share of each class, by node."""
+        """What each tree of a sum about classes adds to `start`, by node."""
         means = [_per_row(tree) for tree in self.trees]
+        if self.combine == "log_odds":
+            return tuple(means)
         return tuple(mean - mean.mean(axis=1, keepdims=True) for mean in means)
+
+    @property
+    def start(self) -> float:
+        """What a sum about classes starts from, for each of them."""
+        return 0.0 if self.combine == "log_odds" else 1.0 / self.n_classes
 
     @cached_property
     def takes_missing(self) -> bool:
@@ -279,7 +301,8 @@ class Model:
         ndarray of shape (n_rows, n_classes)
             The shares, which add up to 1. With ``"vote"`` they are shares of the votes; with
             ``"pairs"`` too, but for a vote or less in all that goes by the shares in the leaves.
-            With ``"sum"`` what would be below 0 is 0, and the others are less in proportion.
+            With ``"sum"`` what would be below 0 is 0, and the others are less in proportion;
+            with ``"log_odds"`` they are the softmax of the sums.
 
         Raises
         ------
@@ -288,12 +311,14 @@ class Model:
         """
         self._require_classes("shares of classes")
         tree = self._only
-        if tree is not None and self.combine not in ("vote", "sum"):
+        if tree is not None and not (self.combine == "vote" or self.adds_up):
             return tree.proportion.take(tree.apply(Z, n_threads), axis=0)
         sums = self._sums(Z, n_threads)
+        if self.combine == "log_odds":
+            sums = np.exp(sums - sums.max(axis=1, keepdims=True))
         if self.combine == "sum":
             sums = np.maximum(sums, 0.0)  # they add up to 1, so one of them is above 0
-        if self.combine in ("pairs", "sum"):
+        if self.combine == "pairs" or self.adds_up:
             return np.asarray(sums / sums.sum(axis=1, keepdims=True))
         return sums / len(self.trees)
 
@@ -337,9 +362,9 @@ class Model:
         return total[:, 0] if self.n_outputs == 1 else total
 
     def _sums(self, Z: AnyArray, n_threads: int) -> FloatArray:
-        """Add up what the trees say, one after another: votes, or shares."""
-        if self.combine == "sum":
-            sums = np.full((len(Z), self.n_classes), 1.0 / self.n_classes)
+        """Add up what the trees say, one after another: votes, shares or logarithms of odds."""
+        if self.adds_up:
+            sums = np.full((len(Z), self.n_classes), self.start)
             for tree, added in zip(self.trees, self.added, strict=True):
                 sums += added.take(tree.apply(Z, n_threads), axis=0)
             return sums
@@ -409,6 +434,6 @@ def _check_added(tree: Tree, number: int) -> None:
     most = float((np.abs(added) if tree.task == Numbers.task else added).max(initial=0.0))
     if most > MOST_ADDED:
         raise TreeError(
-            f"The trees of a sum have sums of shares, at most {MOST_ADDED:.0f} per training row; "
+            f"The trees of a sum say of a class at most {MOST_ADDED:.0f} per training row; "
             f"tree {number} has {most:.6g} in a leaf."
         )

@@ -379,7 +379,7 @@ def _chosen(model: Model, number: Any) -> Tree:
 
 def _note(model: Model, number: int | None) -> str:
     """Say what the answers of a tree mean that is added to others."""
-    if model.combine != "sum" or len(model.trees) == 1:
+    if not model.adds_up or len(model.trees) == 1:
         return ""
     if not number:
         return "Other trees are added to what this one says."
