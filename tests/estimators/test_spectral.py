@@ -250,6 +250,7 @@ def test_what_is_lost_is_said() -> None:
 
 
 @each
+@pytest.mark.filterwarnings("ignore:.* training rows with missing values:UserWarning")
 def test_frames_with_categories_and_gaps(Estimator: Any) -> None:
     frame, y = table()
     model = Estimator(n_estimators=8, random_state=0).fit(frame, y)

@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from obliqua import (
     AggregatedTreeClassifier,
     C45Classifier,
+    CartClassifier,
     EigenTreeClassifier,
     OrthogonalTreesClassifier,
 )
@@ -183,3 +184,38 @@ def test_a_domain_must_hold_the_rows(Estimator: Any) -> None:
     holed = np.where(rng.random(X.shape) < 0.1, np.nan, X)
     fitted = Estimator(n_estimators=2, domain=Domain.of_levels([3, 3]), random_state=0)
     assert fitted.fit(holed, y).domain_.size == 9
+
+
+def rows_with_missing(levels: bool) -> tuple[Any, Any]:
+    """Rows of which those that miss the first column are nearly all of one class."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 5, (400, 3)).astype(float)
+    y = (X[:, 0] + X[:, 1] > 4).astype(int)
+    missing = rng.random(400) < 0.3
+    y[missing] = rng.random(missing.sum()) < 0.9
+    X[missing, 0] = np.nan
+    return (pd.DataFrame(X).replace(dict(enumerate("abcde"))) if levels else X), y
+
+
+@pytest.mark.parametrize("levels", [False, True], ids=["numbers", "levels"])
+def test_rows_that_miss_values_go_where_the_ensemble_sends_them(levels: bool) -> None:
+    X, y = rows_with_missing(levels)
+    tree = CartClassifier(random_state=0, max_depth=2).fit(X, y)
+    model = AggregatedTreeClassifier(tree, prefit=True, max_leaf_nodes=None).fit(X, y)
+    assert model.fidelity_ == pytest.approx(1.0)
+    assert model.predict(X).tolist() == tree.predict(X).tolist()
+    assert model.agreement_ == 1.0
+
+
+def test_a_tree_that_cannot_say_what_is_missing_tells() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (200, 2)).astype(float)
+    y = (X[:, 1] > 0).astype(int)
+    X[:60, 0] = np.nan
+    y[:60] = 1 - y[:60]  # whether the first column is there is all that it says
+    tree = CartClassifier(pruning=None).fit(X, y)
+    assert tree.score(X, y) == 1.0
+    with pytest.warns(UserWarning, match="60 of the 60 training rows with missing values get an"):
+        model = AggregatedTreeClassifier(tree, prefit=True).fit(X, y)
+    assert model.fidelity_ == pytest.approx(1.0)
+    assert model.agreement_ == 140 / 200

@@ -1,5 +1,6 @@
 """The aggregated Fourier tree: one tree for an ensemble."""
 
+import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._sklearn_compat import StrOptions, fit_context
-from obliqua._typing import FloatArray
+from obliqua._typing import BoolArray, FloatArray, Rows
 from obliqua.estimators._docs import document
 from obliqua.estimators._ensembles import SUMS
 from obliqua.estimators._spectral import (
@@ -19,6 +20,7 @@ from obliqua.estimators._spectral import (
 from obliqua.estimators.base import SeedLike
 from obliqua.spectrum.building import rebuild
 from obliqua.spectrum.domain import Domain
+from obliqua.tree.layout import NodeKind
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
 
@@ -42,7 +44,8 @@ coefficients. Not kept in model files.""",
             "float",
             """\
 The share of the energy of the ensemble's function that the tree's has: 1 if nothing was lost. The
-rest is the mean square of the difference over all points of the domain.""",
+rest is the mean square of the difference over all points of the domain, where nothing is
+missing.""",
         ),
         "agreement_": (
             "float",
@@ -77,8 +80,11 @@ class AggregatedTreeClassifier(SpectralClassifier):
     Notes
     -----
     Takes what the ensemble takes: for bagged C4.5 trees also qualitative features and missing
-    values. Over the domain nothing is missing. At prediction a row whose value is missing, or
-    whose level was never seen, takes the branch with the most levels, the first at ties.
+    values. Over the domain nothing is missing. Rows that miss what a split asks about take the
+    branch where the tree meets best what the ensemble says of such training rows; if there are
+    none, the branch with the most levels, the first at ties, as rows do whose level was never
+    seen. Trees that ask whether a value is missing can do more than that: `agreement_` counts
+    such rows, and a warning tells if they alone get another class.
 
     References
     ----------
@@ -189,12 +195,14 @@ class AggregatedTreeClassifier(SpectralClassifier):
             scores=weights,
             classes=True,
         )
-        tree = counted(built.tree, Z)
         votes = sum(
             weight * coding.values(one)[one.apply(Z)]
             for one, weight in zip(ensemble.trees, ensemble.weights.tolist(), strict=True)
         )
-        same = coding.scores(np.asarray(votes)).argmax(axis=1) == tree.leaf_label[tree.apply(Z)]
+        scores = coding.scores(np.asarray(votes))
+        tree = counted(with_sides(built.tree, Z, coding.shares(scores)), Z)
+        same = scores.argmax(axis=1) == tree.leaf_label[tree.apply(Z)]
+        _warn_of_missing(same, np.asarray(np.isnan(Z).any(axis=1)))
         self._hold(Model((tree,), "single", ensemble.encoding, ensemble.classes), names)
         self.fidelity_, self.agreement_ = float(built.energy), float(same.mean())
         self._takes_odd = self._takes_odd_of(self._given())
@@ -206,6 +214,64 @@ class AggregatedTreeClassifier(SpectralClassifier):
         for name in ("spectrum_", "domain_"):
             self.__dict__.pop(name, None)
         super()._hold(model, names)
+
+
+def with_sides(tree: Tree, Z: Rows, shares: FloatArray) -> Tree:
+    """Return a tree whose splits send rows that miss a value where their shares are met best.
+
+    Over the domain nothing is missing, so training rows tell. From the root on, those that miss
+    what a split asks about go together to one branch; at ties to that with the most levels.
+    """
+    fill = tree.fill.copy()
+    rows_at = {0: np.flatnonzero(np.isnan(Z).any(axis=1))}
+    if not len(rows_at[0]):
+        return tree
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        rows = rows_at.pop(node)
+        plane, first = int(tree.plane_ptr[node]), int(tree.first_child[node])
+        k, threshold = int(tree.coef_ptr[plane]), float(tree.threshold[plane])
+        values = Z[rows, tree.coef_idx[k]]
+        missing = np.isnan(values)
+        children = range(first, first + int(tree.n_children[node]))
+        levels = tree.kind[node] == NodeKind.LEVELS
+        if levels:
+            table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
+            known = (values >= 0) & (values < len(table))
+            branch = np.full(len(rows), int(threshold))
+            branch[known] = table[values[known].astype(np.int64)]
+            usual = int(fill[k])
+        else:
+            branch = (values > threshold).astype(np.int64)
+            usual = int(fill[k] > threshold)
+        if missing.any():
+            lost = rows[missing]
+            errors = [_error(tree.subtree(child), Z[lost], shares[lost]) for child in children]
+            chosen = usual if errors[usual] <= min(errors) else int(np.argmin(errors))
+            side = float(np.nextafter(threshold, np.inf)) if chosen else threshold
+            fill[k] = chosen if levels else side
+            branch[missing] = chosen
+        for number, child in enumerate(children):
+            rows_at[child] = rows[branch == number]
+    return replace(tree, fill=fill)
+
+
+def _error(tree: Tree, Z: Rows, shares: FloatArray) -> float:
+    """Return the squared distance between what a tree says of rows and their shares."""
+    return float(((tree.proportion[tree.apply(Z)] - shares) ** 2).sum())
+
+
+def _warn_of_missing(same: BoolArray, missing: BoolArray) -> None:
+    """Say so if rows that miss values are all that one tree cannot say as the ensemble does."""
+    wrong = int((missing & ~same).sum())
+    if wrong and same[~missing].all():
+        warnings.warn(
+            f"{wrong} of the {int(missing.sum())} training rows with missing values get another "
+            "class from the tree than from the ensemble; all others get the same. The tree is "
+            "built where nothing is missing, and fidelity_ tells of that alone. Look at "
+            "agreement_, or fill in what is missing before fitting.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def counted(tree: Tree, Z: Any) -> Tree:
