@@ -147,3 +147,19 @@ def test_rates_of_each_class(run: Run, data: Path) -> None:
     assert "| class | method | TPR % | TNR % |" in markdown
     assert "| no | cart | " in markdown
     assert "TPR %" not in run(*words, "--format", "markdown").stdout
+
+
+def test_costs_are_paid_by_all_methods(run: Run, data: Path) -> None:
+    words = (
+        *QUICK,
+        "--methods",
+        "cart,sklearn",
+        "--set",
+        "costs={'no': {'yes': 1}, 'yes': {'no': 5}}",
+    )
+    found = json.loads(run(*words, "--format", "json").stdout)
+    assert found["costs"] == [[0.0, 1.0], [5.0, 0.0]]
+    assert all(row["mean_cost"] > 0 for row in found["methods"])
+    text = run(*words).stdout
+    assert " cost " in text
+    assert "methods are compared by accuracy" in " ".join(text.split())

@@ -207,3 +207,14 @@ def test_a_screen_without_lines(shell: Shell, model: Path) -> None:
     assert done.returncode == 0
     assert done.stdout.isascii()
     assert "yes:" in done.stdout
+
+
+def test_costs_are_told(run: Run, data: Path) -> None:
+    words = ("fit", "data.csv", "-t", "y", "-m", "cart", "-o", "m.obliqua")
+    fitted = run(*words, "--set", "costs=[[0, 1], [5, 0]]").stdout
+    said = "from 1 to 5; leaves say the class that costs least"
+    shown = run("show", "m.obliqua").stdout
+    assert facts(fitted)["costs"] == facts(shown)["costs"] == said
+    assert "Leaves say the class that costs least" in shown
+    run(*words)
+    assert "costs" not in run("show", "m.obliqua").stdout

@@ -10,17 +10,24 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.model_selection import KFold, cross_val_score
 
 import obliqua
 from obliqua.errors import TreeError
+from obliqua.export import export_text
 from obliqua.io.format import to_bytes
+from obliqua.plot import plot_tree
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
 
 COSTS = [[0, 10, 80], [2, 0, 1], [1, 5, 0]]
+MATRIX = np.array(COSTS)
+LABELS = ["high", "low", "mid"]
 METHODS = [
     obliqua.C45Classifier,
     obliqua.CartClassifier,
@@ -148,11 +155,64 @@ def test_the_order_of_rows_changes_nothing() -> None:
         ([[0, 1, 2], [1, 0, np.inf], [1, 1, 0]], "Got inf .*'low' that are called 'mid'"),
         ([[0, 1, 2], [1, 0.5, 1], [1, 1, 0]], "0 on the diagonal.*Got 0.5 for the class 'low'"),
         (np.zeros((3, 3)), "must not all be 0"),
+        ([[np.nan, 1, 2], [1, 0, 1], [1, 1, 0]], "from 0 to 1e.100. Got nan for rows of class"),
+        (MATRIX * 1j, "matrix of numbers: got an array of type complex128"),
+        ([["0", "1", "2"]] * 3, "matrix of numbers: got an array of type <U1"),
+        (np.array([[0, "1", 2]] * 3, dtype=object), "matrix of numbers: got an array of type obj"),
+        (np.ones((4, 4)) - np.eye(4), r"Got shape \(4, 4\). If these rows have not all classes"),
+        (pd.DataFrame(MATRIX), r"nothing for the class 'high'. Its rows are \[0, 1, 2\]"),
+        (
+            pd.DataFrame(MATRIX, LABELS, ["high", "low", "middle"]),
+            r"call a row of class 'high' 'mid'; its row has \['high', 'low', 'middle'\]",
+        ),
+        (pl.DataFrame(dict(zip(LABELS, MATRIX.T, strict=True))), "DataFrame has no names of rows"),
+        ({"high": 1, "low": 2, "mid": 3}, "got 1 for the class 'high'"),
     ],
 )
 def test_what_are_no_costs_is_refused(costs: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         obliqua.CartClassifier(costs=costs).fit(X, Y)
+
+
+def labelled(order: list[str]) -> list[Any]:
+    """The costs with labels in an order of one's own."""
+    frame = pd.DataFrame(MATRIX, LABELS, LABELS).loc[order, order]
+    # What is right costs nothing, and need not be said.
+    table = {
+        i: {j: c for j, c in row.items() if i != j} for i, row in frame.to_dict("index").items()
+    }
+    return [frame, table]
+
+
+@pytest.mark.parametrize("kind", [0, 1], ids=["frame", "dict"])
+def test_labels_of_costs_are_heeded(kind: int) -> None:
+    costs = labelled(["mid", "high", "low"])[kind]
+    expected = obliqua.CartClassifier(costs=COSTS, max_depth=3, random_state=0).fit(X, Y)
+    found = obliqua.CartClassifier(costs=costs, max_depth=3, random_state=0).fit(X, Y)
+    assert found.tree_ == expected.tree_
+    assert clone(found).fit(X, Y).tree_ == expected.tree_
+
+
+@pytest.mark.parametrize("kind", [0, 1], ids=["frame", "dict"])
+def test_labels_that_rows_have_not_are_left_out(kind: int) -> None:
+    costs, some = labelled(["mid", "high", "low"])[kind], Y != "low"
+    found = obliqua.CartClassifier(costs=costs).fit(X[some], Y[some])
+    kept = [0, 2]
+    assert found.tree_.costs == tuple(map(tuple, MATRIX[np.ix_(kept, kept)].tolist()))
+    # As in folds that do not heed the classes.
+    order = np.argsort(Y, kind="stable")
+    scores = cross_val_score(found, X[order], Y[order], cv=KFold(3), error_score="raise")
+    assert len(scores) == 3
+    free = {i: {j: float("low" in (i, j)) for j in LABELS if i != j} for i in LABELS}
+    assert obliqua.CartClassifier(costs=free).fit(X[some], Y[some]).tree_.costs == ()
+
+
+def test_what_is_printed_and_drawn_says_that_costs_were_used() -> None:
+    for costs in (None, COSTS):
+        tree = obliqua.CartClassifier(costs=costs, max_depth=2).fit(X, Y)
+        said = "Leaves say the class that costs least" in export_text(tree)
+        drawn = [text.get_text() for text in plot_tree(tree).texts]
+        assert said == ("leaves: the class that costs least" in drawn) == (costs is not None)
 
 
 def test_one_class_has_no_mistakes() -> None:

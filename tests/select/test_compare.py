@@ -343,3 +343,35 @@ def test_the_note_on_tables_is_for_those_who_do_not_take_them() -> None:
     with pytest.raises(RuntimeError, match="no luck") as error:
         compare(X, y, {"mine": Broken()}, n_folds=3)
     assert error.value.__notes__ == ["This is from the method 'mine'."]
+
+
+def test_what_rows_cost_is_compared_where_costs_are_given() -> None:
+    costs = np.array([[0, 1, 2], [3, 0, 5], [4, 30, 0]])
+    given = {"dear": clone(TREE).set_params(costs=costs), "plain": TREE}
+    result = compare(X, y, given, n_folds=5)
+    folds = StratifiedKFold(
+        5, shuffle=True, random_state=np.random.SeedSequence(0).generate_state(1)[0]
+    )
+    for row in result.rows():
+        paid = []
+        for train, test in folds.split(X, y):
+            fitted = clone(given[row["method"]]).set_params(random_state=0).fit(X[train], y[train])
+            paid.append(costs[y[test], fitted.predict(X[test])].mean())
+        assert row["mean_cost"] == pytest.approx(np.mean(paid))
+        assert row["mean_cost_sd"] == pytest.approx(np.std(paid, ddof=1))
+    assert "| accuracy % | macro F | cost | leaves |" in result.markdown()
+    assert "The cost is what a row held out costs" in result.reading()
+    assert result.to_dict()["costs"] == costs.tolist()
+    plain = compare(X, y, {"plain": TREE}, n_folds=5)
+    assert "mean_cost" not in plain.rows()[0]
+    assert "cost" not in plain.markdown()
+
+
+def test_different_costs_are_not_compared() -> None:
+    given = {
+        "one": clone(TREE).set_params(costs=1 - np.eye(3)),
+        "two": make_pipeline(StandardScaler(), clone(TREE).set_params(costs=2 - 2 * np.eye(3))),
+    }
+    result = compare(X, y, given, n_folds=3)
+    assert result.costs == ()
+    assert "different costs of mistakes" in result.notes[0]

@@ -127,6 +127,16 @@ def features_used(model: Model) -> list[tuple[str, str]]:
     return facts
 
 
+def costs_used(model: Model) -> list[tuple[str, str]]:
+    """Say what mistakes cost, if leaves go by that."""
+    if model._packed is not None or not model.trees[0].costs:
+        return []
+    costs = [c for i, row in enumerate(model.trees[0].costs) for j, c in enumerate(row) if i != j]
+    low, high = min(costs), max(costs)
+    what = f"{low:,.6g}" if low == high else f"from {low:,.6g} to {high:,.6g}"
+    return [("costs", f"{what}; leaves say the class that costs least")]
+
+
 def size_of(path: Path) -> str:
     """Return the size of a file for a person."""
     n = path.stat().st_size

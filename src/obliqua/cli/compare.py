@@ -87,9 +87,10 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
 
     The table has the accuracy and the macro F (the mean of the classes' F-measures, of all folds
     together) on the rows held out, the number of leaves, the depth, the mean number of features
-    in a split, and the time of a fit. Where numbers are learnt it has R2 (the share of the
-    variance that is explained), RMSE (the root mean square error) and MAE (the mean absolute
-    error) instead, and the mean number of features in the linear function of a leaf.
+    in a split, and the time of a fit; with --set costs=... also what a row held out costs. Where
+    numbers are learnt it has R2 (the share of the variance that is explained), RMSE (the root
+    mean square error) and MAE (the mean absolute error) instead, and the mean number of features
+    in the linear function of a leaf.
     """
     from obliqua.select.adapt import adapted
     from obliqua.select.compare import compare as cross_validate
@@ -218,7 +219,7 @@ def _print_table(result: CompareResult, title: str) -> None:
     task = result.task
     titles = [find_method(row["method"], task).title for row in found]
     lines = [(cells(row, task), bool(row["within_noise"])) for row in found]
-    print_measures(heads(task), lines, titles)
+    print_measures(heads(task, bool(result.costs)), lines, titles)
     screen.print()
     print_laid_out(result.reading())
 

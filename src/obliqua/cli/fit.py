@@ -18,6 +18,7 @@ from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
 from obliqua.cli._labels import check_known, class_numbers, fit_of_numbers
 from obliqua.cli._models import (
+    costs_used,
     features_used,
     holds_out,
     make_estimator,
@@ -248,6 +249,7 @@ def _summary(estimator: Any, rows: LabelledRows, given: dict[str, Any]) -> list[
         ("leaves", f"{estimator.get_n_leaves():,}"),
         ("depth", f"{estimator.get_depth():,}"),
         *features_used(estimator.model_),
+        *costs_used(estimator.model_),
         _measured(estimator, f"the training rows{_caution(estimator, given)}", rows),
     ]
 

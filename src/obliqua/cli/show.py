@@ -18,6 +18,7 @@ from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
 from obliqua.cli._labels import check_known, class_numbers
 from obliqua.cli._models import (
+    costs_used,
     features_used,
     has_own_names,
     holds_out,
@@ -174,6 +175,7 @@ def _facts(fitted: Any, container: Model, path: str) -> list[tuple[str, str]]:
         ("features", _features(container)),
         _learnt(container),
         *_trees_of(container),
+        *costs_used(container),
         *_rows_of(fitted),
         *features_used(container),
     ]

@@ -174,10 +174,12 @@ before `class_weight` is multiplied in; splits, labels of leaves and pruning all
 `None` takes the shares in the data.""",
     ),
     "costs": (
-        "array-like of shape (n_classes, n_classes) or None",
+        "array-like of shape (n_classes, n_classes), dict or None",
         """\
 What mistakes cost: `costs[i][j]` is the cost of saying class j of a row of class i, both in the
-order of `classes_`; numbers that are not negative, with 0 on the diagonal. A leaf says the class
+order of `classes_`; numbers that are not negative, with 0 on the diagonal. With labels, as
+`{true: {said: cost}}` or a pandas frame with labels as index and columns, the order does not
+matter, and labels that are not in y are left out. A leaf says the class
 that costs least, pruning compares costs instead of numbers of mistakes, and prices of leaves are
 in their unit; splits and `predict_proba` do not heed them. `None`: each mistake costs 1.""",
     ),

@@ -1,5 +1,6 @@
 """Class labels and class weights: from what the user gives to codes and one number per class."""
 
+from collections.abc import Mapping
 from datetime import date, time, timedelta
 from numbers import Integral, Number
 from typing import Any
@@ -199,24 +200,80 @@ def _one_number(value: Any, label: Any) -> float:
     )
 
 
+def _as_numbers(costs: Any) -> FloatArray:
+    """Return costs as an array of floats; text and complex numbers are refused."""
+    try:
+        given = np.asarray(costs)
+        if given.dtype.kind in "biufO" and not any(isinstance(c, str) for c in given.flat):
+            return given.astype(np.float64)
+        reason = f"got an array of type {given.dtype}"
+    except (TypeError, ValueError) as error:
+        reason = str(error)
+    raise ValueError(
+        f"costs must be a matrix of numbers: {reason}. Give a row of numbers for each class."
+    )
+
+
+def _by_label(costs: Any, labels: list[Any]) -> list[list[Any]]:
+    """Return the costs of some classes, in their order, of costs that say which is whose."""
+    if isinstance(costs, Mapping):
+        table = costs
+    elif not hasattr(costs, "index") or not hasattr(costs, "to_dict"):
+        raise ValueError(
+            f"costs as a {type(costs).__name__} has no names of rows, so it does not say whose "
+            "they are. Give {true: {said: cost, ...}, ...}, a pandas frame with the labels as "
+            f"index and columns, or an array in the order of the labels {labels}."
+        )
+    else:
+        table = costs.to_dict("index")
+    found = []
+    for true in labels:
+        row = table.get(true)
+        if not isinstance(row, Mapping):
+            got = "nothing" if row is None else f"{row!r:.60}"
+            raise ValueError(
+                f"costs with labels must have a row for each class of y, as {{true: {{said: cost, "
+                f"...}}, ...}}; got {got} for the class {true!r}. Its rows are "
+                f"{_few_of(list(table))}. Write the labels as they are in y, with their type, or "
+                f"give an array in the order of the labels {labels}."
+            )
+        lost = [said for said in labels if said not in row and said != true]
+        if lost:
+            raise ValueError(
+                f"costs must say what it costs to call a row of class {true!r} {lost[0]!r}; its "
+                f"row has {_few_of(list(row))}. Write labels as they are in y, with their type."
+            )
+        found.append([row.get(said, 0.0) for said in labels])
+    return found
+
+
+def _few_of(labels: list[Any]) -> str:
+    """Return labels for a message, not too many."""
+    return f"{labels[:10]}{' and more' if len(labels) > 10 else ''}"
+
+
 def matrix_of_costs(costs: Any, classes: AnyArray) -> Costs:
     """Return what mistakes cost, as a tree keeps it; refuse what are no costs."""
     labels = classes.tolist()
     n = len(labels)
-    try:
-        matrix = np.asarray(costs, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"costs must be a matrix of numbers: {error}.") from error
+    named = isinstance(costs, Mapping) or hasattr(costs, "columns")
+    matrix = _as_numbers(_by_label(costs, labels) if named else costs)
     if matrix.shape != (n, n):
+        missing = ""
+        if matrix.ndim == 2 and n < len(matrix) == len(matrix.T):
+            missing = (
+                " If these rows have not all classes, as in a fold of a cross-validation, give "
+                "costs with labels: {true: {said: cost, ...}, ...}, or a pandas frame."
+            )
         raise ValueError(
             "costs must have a row for each class of y and a column for each class that may be "
             f"said, in the order of the labels {labels}: {n} by {n} numbers. Got shape "
-            f"{matrix.shape}."
+            f"{matrix.shape}.{missing}"
         )
     place = flaw_of(matrix)
     if place is not None:
         true, said = place
-        if true == said:
+        if true == said and np.isfinite(matrix[place]):
             raise ValueError(
                 f"costs must be 0 on the diagonal, because what is right costs nothing. Got "
                 f"{matrix[place]} for the class {labels[true]!r}; subtract it from its row, which "
@@ -226,8 +283,10 @@ def matrix_of_costs(costs: Any, classes: AnyArray) -> Costs:
             f"costs must be numbers from 0 to {MAX_COST:g}. Got {matrix[place]} for rows of class "
             f"{labels[true]!r} that are called {labels[said]!r}."
         )
-    if n == 1:
-        return ()  # there is nothing to mistake it for
+    # There is nothing to mistake a single class for; and where labels leave out classes that y
+    # has not, only mistakes between others may cost something.
+    if n == 1 or (named and len(costs) > n and not matrix.any()):
+        return ()
     if not matrix.any():
         raise ValueError("costs must not all be 0: any class would do. Give some mistake a cost.")
     return tuple(tuple(row) for row in matrix.tolist())

@@ -274,7 +274,7 @@ class BaseTreeClassifier(TrainedTreesClassifier, GrownTree):
         "max_leaf_error": [Interval(Real, 0.0, 1.0, closed="both")],
         **PRUNING_CONSTRAINTS,
         **TRAINING_CONSTRAINTS,
-        "costs": ["array-like", None],
+        "costs": ["array-like", dict, None],
     }
 
     max_leaf_error: float
@@ -282,7 +282,7 @@ class BaseTreeClassifier(TrainedTreesClassifier, GrownTree):
     subtree_raising: bool
     class_weight: dict[object, float] | str | None
     priors: Priors
-    costs: ArrayLike | None
+    costs: ArrayLike | dict[Any, dict[Any, float]] | None
 
     def _validate_params(self) -> None:
         super()._validate_params()

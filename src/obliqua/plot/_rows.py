@@ -94,7 +94,13 @@ def rows_at(subject: Subject, sample: Sample | None, node: int) -> str:
     return written_number_of_rows(rows, weight or float(rows))
 
 
-def note_on(sample: Sample | None) -> str:
+def note_on(subject: Subject, sample: Sample | None) -> str:
+    """Say what is not plain: answers that go by costs, marks, or whose rows and classes are."""
+    cheapest = "leaves: the class that costs least" if subject.tree.costs else ""
+    return "; ".join(filter(None, [_whose_rows(sample), cheapest]))
+
+
+def _whose_rows(sample: Sample | None) -> str:
     """Say what marks above bars are, or that classes are not those of the counted rows."""
     if sample is None or sample.codes is not None:
         return ""

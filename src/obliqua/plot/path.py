@@ -331,7 +331,7 @@ class _PathDrawing:
 
     def draw(self, ax: Any) -> Any:
         """Draw everything, from the top down."""
-        legend = self.paint.legend(self.font, WIDTH, TEXT, note_on(self.sample))
+        legend = self.paint.legend(self.font, WIDTH, TEXT, note_on(self.subject, self.sample))
         head = 0.22 if self.strips else 0.0
         strips = sum(strip.height + GAP for strip in self.strips)
         strips += SKIPPED if self.skipped else 0.0

@@ -371,7 +371,7 @@ class _TreeDrawing:
     def draw(self, ax: Any) -> Any:
         """Draw everything."""
         self._arrange(ax)
-        width, note = max(self.body, 3.0), note_on(self.sample)
+        width, note = max(self.body, 3.0), note_on(self.subject, self.sample)
         legend = self.paint.legend(self.font, width, self.sizes.text, note)
         wide = max(self.body, legend.width)
         height = self.body_height + legend.height + 0.12 + 2 * MARGIN

@@ -18,9 +18,10 @@ from sklearn.utils import check_consistent_length
 
 from obliqua._sklearn_compat import safe_indexing
 from obliqua._typing import AnyArray, FloatArray, Int64Array
+from obliqua.data.costs import Costs
 from obliqua.data.table import readable
 from obliqua.errors import PartlyCompared
-from obliqua.estimators._labels import check_labels, check_numbers, encode_labels
+from obliqua.estimators._labels import check_labels, check_numbers, encode_labels, matrix_of_costs
 from obliqua.select._workers import leave_interrupts_to
 from obliqua.select.adapt import adapted, fix_types, rare_level_notes, takes_tables
 from obliqua.select.methods import by_default, find_method, methods_for
@@ -86,7 +87,8 @@ def compare(
     CompareResult
         Accuracy, leaves, depth, features per split and time of each method, fold by fold; the
         macro F, and the true positive and true negative rates of each class, of each
-        cross-validation: from the confusion matrix of all its folds. For numbers, R2, the root
+        cross-validation: from the confusion matrix of all its folds. If estimators have `costs`,
+        also what a row held out costs, for all methods. For numbers, R2, the root
         mean square error and the mean absolute error stand in the place of accuracy and rates.
 
     Raises
@@ -137,6 +139,8 @@ def compare(
         estimators, more = adapted(estimators, X)
         notes += more
     fix_types(estimators, X)
+    costs, more = _costs_of(estimators, folding.classes)
+    notes += more
     notes += rare_level_notes(estimators, X)
     divisions = list(_divisions(folding, n_folds, n_repeats, random_state))
     tasks = [(name, division) for division in divisions for name in estimators]
@@ -176,6 +180,7 @@ def compare(
         classes=tuple(classes),
         fold_confusion=matrices,
         task=task,
+        costs=costs,
     )
     if stopped is not None:
         raise PartlyCompared(result) from stopped
@@ -292,6 +297,21 @@ def checked_target(X: Any, y: Any, task: str) -> AnyArray:
             "0. Leave such rows out."
         )
     return numbers
+
+
+def _costs_of(estimators: Mapping[str, Any], classes: AnyArray) -> tuple[Costs, tuple[str, ...]]:
+    """Return what mistakes cost, if estimators say so; with a note if they do not say the same."""
+    said = {
+        matrix_of_costs(value, classes)
+        for estimator in estimators.values()
+        for name, value in estimator.get_params(deep=True).items()
+        if name.split("__")[-1] == "costs" and value is not None and len(classes)
+    }
+    if len(said) > 1:
+        return (), (
+            "The estimators have different costs of mistakes, so what rows cost is not compared.",
+        )
+    return (said.pop() if said else ()), ()
 
 
 def _pooled(matrices: Int64Array, n_repeats: int) -> Int64Array:

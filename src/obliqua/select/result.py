@@ -12,6 +12,7 @@ import numpy as np
 from scipy import stats
 
 from obliqua._typing import FloatArray, Int64Array
+from obliqua.data.costs import Costs
 from obliqua.io.values import text_of
 from obliqua.stats import metrics as measures
 
@@ -94,6 +95,8 @@ class CompareResult:
         By method, the confusion matrix of each fold.
     task : {"classification", "regression"}
         Whether classes or numbers were learnt.
+    costs : tuple of tuple of float
+        What mistakes cost, if that was given: true classes by predicted ones.
     """
 
     folds: Mapping[str, FloatArray]
@@ -107,6 +110,7 @@ class CompareResult:
     classes: tuple[Any, ...] = ()
     fold_confusion: Mapping[str, Int64Array] = field(default_factory=dict)
     task: str = "classification"
+    costs: Costs = ()
 
     @cached_property
     def macro_f(self) -> dict[str, FloatArray]:
@@ -114,6 +118,17 @@ class CompareResult:
         return {
             name: np.array([measures.macro_f_of(matrix) for matrix in matrices])
             for name, matrices in self.confusion.items()
+        }
+
+    @cached_property
+    def mean_cost(self) -> dict[str, FloatArray]:
+        """By method, what a row held out costs on average, fold by fold; empty without costs."""
+        if not self.costs:
+            return {}
+        paid = np.array(self.costs)
+        return {
+            name: (matrices * paid).sum(axis=(1, 2)) / matrices.sum(axis=(1, 2))
+            for name, matrices in self.fold_confusion.items()
         }
 
     @cached_property
@@ -162,7 +177,8 @@ class CompareResult:
             With the key ``method`` and those of `MEASURES`, each with ``_sd`` behind it,
             ``p_value`` and ``within_noise``: whether the accuracy, or R2, cannot be told from the
             best one's. For classes also ``macro_f``, and for each class ``tpr[label]`` and
-            ``tnr[label]``, the means of its true positive and its true negative rate. The
+            ``tnr[label]``, the means of its true positive and its true negative rate; with
+            costs also ``mean_cost``, what a row held out costs, over folds. The
             labels of truth values are ``true`` and ``false``.
         """
         out: list[dict[str, Any]] = []
@@ -170,7 +186,10 @@ class CompareResult:
             row: dict[str, Any] = {"method": name}
             known = dict(zip(MEASURES[self.task], values.T, strict=True))
             if name in self.macro_f:
-                known = {"accuracy": known["accuracy"], "macro_f": self.macro_f[name], **known}
+                scores = {"accuracy": known["accuracy"], "macro_f": self.macro_f[name]}
+                if name in self.mean_cost:
+                    scores["mean_cost"] = self.mean_cost[name]
+                known = {**scores, **known}
             for measure, column in known.items():
                 row[measure], row[f"{measure}_sd"] = _figure(column)
             row["p_value"] = self.p_values[name]
@@ -207,6 +226,7 @@ class CompareResult:
             **{size: getattr(self, size) for size in sizes},
             **classes,
             "best": self.best,
+            **({"costs": [list(row) for row in self.costs]} if self.costs else {}),
             "notes": list(self.notes),
             "methods": [
                 {key: None if _is_nan(value) else value for key, value in row.items()}
@@ -245,7 +265,7 @@ class CompareResult:
         str
             The text. Accuracies and rates are per cent, times milliseconds.
         """
-        first = heads(self.task)
+        first = heads(self.task, bool(self.costs))
         lines = ["| " + " | ".join(first) + " |", "|---" + "|---:" * (len(first) - 1) + "|"]
         lines += ["| " + " | ".join(cells(row, self.task)) + " |" for row in self.rows()]
         if rates:
@@ -274,6 +294,8 @@ class CompareResult:
             text += "stratified folds; macro F is of all folds together. "
         else:
             text += f"stratified folds{repeats}; {_over_repeats('macro F')}. "
+        if self.costs:
+            text += "The cost is what a row held out costs; methods are compared by accuracy. "
         if len(self.folds) == 1:
             return text.rstrip()
         same = [name for name, p in self.p_values.items() if p >= LEVEL and name != self.best]
@@ -338,9 +360,18 @@ _SHOWN: dict[str, tuple[_Shown, ...]] = {
 }
 
 
-def heads(task: str = "classification") -> tuple[str, ...]:
+_SHOWN_COST = _Shown("mean_cost", "cost", None)
+
+
+def _measures(task: str, costs: bool) -> tuple[_Shown, ...]:
+    """Return what a table shows: with costs, what rows cost too."""
+    shown = _SHOWN[task]
+    return (*shown[:2], _SHOWN_COST, *shown[2:]) if costs else shown
+
+
+def heads(task: str = "classification", costs: bool = False) -> tuple[str, ...]:
     """Return the heads of a table of `cells`."""
-    return ("method", *(shown.head for shown in _SHOWN[task]))
+    return ("method", *(shown.head for shown in _measures(task, costs)))
 
 
 #: The heads of a table of `CompareResult.rate_rows`.
@@ -361,7 +392,7 @@ def _escaped(entries: Sequence[Any]) -> list[str]:
 def cells(row: Mapping[str, Any], task: str = "classification") -> list[str]:
     """Return a row of `CompareResult.rows` as a table shows it: the texts below `heads`."""
     texts = [str(row["method"])]
-    for shown in _SHOWN[task]:
+    for shown in _measures(task, "mean_cost" in row):
         mean = shown.factor * row[shown.measure]
         sd = shown.factor * row[f"{shown.measure}_sd"] if shown.spread else math.nan
         digits = 0 if shown.digits is not None and mean > 100.0 else shown.digits

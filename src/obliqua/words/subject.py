@@ -70,7 +70,7 @@ class Subject:
     classes: AnyArray  # the labels, as they are in `y`
     rows: Callable[[Any], AnyArray]
     told_apart: BoolArray  # by class: all, but for a tree about a pair of classes
-    note: str = ""  # what a reader of this tree must know about the others
+    note: str = ""  # what a reader must know about the answers of this tree
 
     @property
     def holds_numbers(self) -> bool:
@@ -378,7 +378,9 @@ def _chosen(model: Model, number: Any) -> Tree:
 
 
 def _note(model: Model, number: int | None) -> str:
-    """Say what the answers of a tree mean that is added to others."""
+    """Say what the answers of a tree mean that has costs, or is added to others."""
+    if model.trees[number or 0].costs:
+        return "Leaves say the class that costs least, not always the most frequent one."
     if not model.adds_up or len(model.trees) == 1:
         return ""
     if not number:
