@@ -92,6 +92,31 @@ def test_rows_too_few_for_a_window_are_all_taken() -> None:
     assert model.model_.trees[0].n_samples[0] == 9
 
 
+def test_rounds_of_a_window_share_the_time_and_are_all_counted(monkeypatch: Any) -> None:
+    """The clock goes on by a second with each tree that is grown."""
+    limits, tried = [], []
+    grown = OC1Classifier._grown
+
+    def noting(self: Any, problem: Any) -> Any:
+        limits.append(self.time_limit)
+        tree = grown(self, problem)
+        tried.append(self._journal.tried)
+        return tree
+
+    monkeypatch.setattr(OC1Classifier, "_grown", noting)
+    monkeypatch.setattr("obliqua.estimators._ensembles.monotonic", lambda: float(len(limits)))
+    oc1 = OC1Classifier(n_restarts=2, pruning=None, time_limit=500.0)
+    model = repeated(oc1, n_estimators=1, window=0.1).fit(X, Y)
+    assert len(limits) > 2
+    assert limits == [500.0 - k for k in range(len(limits))]
+    assert model.n_hyperplanes_ == sum(tried) > tried[-1]
+    assert not model.timed_out_
+    limits.clear()
+    model.set_params(estimator__time_limit=0.0).fit(X, Y)
+    assert limits == [0.0]  # no further round begins
+    assert model.timed_out_
+
+
 # --- the trees --------------------------------------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 """Ensembles of trees: bagged ones of our own, and those of scikit-learn that are read."""
 
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,30 +72,43 @@ def _grown_member(
 
     member = clone(method).set_params(random_state=seed)
     if window is not None:
-        tree = _grown_in_window(member, problem, window, seed)
-    else:
-        tree = member._grown(problem if max_samples is None else draw(problem, max_samples, seed))
+        return _grown_in_window(member, problem, window, seed)
+    tree = member._grown(problem if max_samples is None else draw(problem, max_samples, seed))
+    return tree, _noted(member)
+
+
+def _noted(member: BaseTreeClassifier) -> dict[str, Any]:
+    """Return what the search of a tree has noted, if the method notes anything."""
     journal = getattr(member, "_journal", None)
     if journal is None:
-        return tree, {}
-    return tree, {"n_hyperplanes_": journal.tried, "timed_out_": journal.timed_out}
+        return {}
+    return {"n_hyperplanes_": journal.tried, "timed_out_": journal.timed_out}
 
 
 def _grown_in_window(
     method: BaseTreeClassifier, problem: "Problem", share: float, seed: int
-) -> Tree:
-    """Grow a tree from a share of the rows, again and again with all others that it has wrong."""
+) -> tuple[Tree, dict[str, Any]]:
+    """Grow a tree from a share of the rows, again and again with all others that it has wrong.
+
+    All rounds share the method's limit of time, and none begins when it has run out.
+    """
     from obliqua.prune.division import hold_out
 
     problem, inside = hold_out(problem, share, seed)
     if not inside.any():  # too few rows
-        return method._grown(problem)
+        return method._grown(problem), _noted(method)
+    limit, started, tried = getattr(method, "time_limit", None), monotonic(), 0
     while True:
         tree = method._grown(problem.take(inside))
+        notes = _noted(method)
+        if notes:
+            notes["n_hyperplanes_"] = tried = tried + notes["n_hyperplanes_"]
         wrong = ~inside & (tree.leaf_label[tree.apply(problem.Z)] != problem.y)
-        if not wrong.any():
-            return tree
+        if not wrong.any() or notes.get("timed_out_"):
+            return tree, notes
         inside |= wrong
+        if limit is not None:
+            method.set_params(time_limit=max(0.0, limit - (monotonic() - started)))
 
 
 def read_ensemble(fitted: Any) -> Ensemble:

@@ -99,8 +99,9 @@ there are too few rows to hold one out, the choice goes by the training rows."""
         "float or None",
         """\
 Windowing (Quinlan): each tree is grown from this share of the weight, drawn by its seed; the other
-rows that it puts into a wrong class join these, and it is grown again, until there are none. That
-makes trees differ of methods that draw no random numbers. `None`: from all rows.""",
+rows that it puts into a wrong class join these, and it is grown again, until there are none or the
+method's `time_limit` is over, which all rounds of a tree share. That makes trees differ of methods
+that draw no random numbers. `None`: from all rows.""",
     ),
     random_state=(
         "int, RandomState instance or None",
