@@ -62,6 +62,8 @@ _MARK = "__obliqua_vectorized__"
 
 # Sums up to this size have differences D_c whose absolute values can be added in 64 bits.
 _NARROW = 2**30
+# Up to this, sums of integers fit in 64 bits.
+_WIDE = 2**62
 
 
 @dataclass(frozen=True)
@@ -308,6 +310,8 @@ def node_numbers(total: AnyArray) -> Int64Array:
 def _node_variances(left: AnyArray, right: AnyArray) -> FloatArray:
     number = node_numbers(left + right)
     n_left, n_right, n = _sides(left, right)
+    if left.dtype.kind == "i" and n.size and float(np.max(n)) * number.shape[-1] > _WIDE:
+        left, right = left.astype(object), right.astype(object)
     # Of sums of numbers the difference is as exact as that of class sums.
     sums = [np.stack([_total(number * v), _total(v)], axis=-1) for v in (left, right)]
     whole = sums[0] + sums[1]

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from obliqua._core.search.criterion import py_bound, py_goodness
+from obliqua.criteria import CRITERIA
 from problems import examples
 from reference import criteria as twin
 
@@ -106,6 +107,20 @@ def test_largest_weight_that_the_grid_allows(name: str) -> None:
     code, half = twin.CODES[name], 2**51
     left, right = [half - 7, 3], [4, half]
     assert compiled(code, left, right) == twin.goodness(code, left, right)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_largest_weight_with_thousands_of_classes(name: str) -> None:
+    """Weights times numbers of classes exceed 64 bits, and their products 115."""
+    n_classes = 6000
+    rng = np.random.default_rng(1)
+    cuts = np.sort(rng.integers(0, 2**52, size=2 * n_classes - 1))
+    parts = rng.permutation(np.diff(np.concatenate([[0], cuts, [2**52]])))
+    left, right = parts[:n_classes].tolist(), parts[n_classes:].tolist()
+    code = twin.CODES[name]
+    expected = twin.goodness(code, left, right)
+    assert compiled(code, left, right) == expected
+    assert CRITERIA[name].goodness(np.array([left]), np.array([right]))[0] == expected
 
 
 @pytest.mark.parametrize("name", NAMES)

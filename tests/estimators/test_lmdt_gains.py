@@ -55,6 +55,14 @@ def by_definition(parts: np.ndarray, name: str) -> float:
     return float(gain / entropy(sizes, base=2) if name == "gain_ratio" else gain)
 
 
+def test_numbers_of_thousands_of_classes_fit_whatever_they_weigh() -> None:
+    rng = np.random.default_rng(2)
+    counts = rng.integers(0, 2**40, (3, 5000))
+    found = goodness_of_branches(counts << 9, get_criterion("node_variances"))
+    assert found == pytest.approx(goodness_of_branches(counts, get_criterion("node_variances")))
+    assert found == pytest.approx(by_definition(counts.astype(np.float64), "node_variances"))
+
+
 @pytest.mark.parametrize("name", list(CRITERIA))
 @examples(30)
 @given(seed=st.integers(0, 10**6))

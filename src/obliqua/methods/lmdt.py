@@ -310,6 +310,8 @@ def goodness_of_branches(counts: Int64Array, criterion: Criterion, unit: float =
             return float((total.sum() - total.max() - worst) / total.sum())
         if criterion.name == "node_variances":
             sizes, number = counts.sum(axis=1), node_numbers(total)
+            if int(total.sum()) * len(total) > 2**62:  # sums of numbers have more than 64 bits
+                counts, total, sizes = (v.astype(object) for v in (counts, total, sizes))
             off = counts @ number / sizes - total @ number / total.sum()
             return float(sizes @ (off * off) / total.sum())
         if criterion.name == "gain_ratio":

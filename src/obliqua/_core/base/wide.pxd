@@ -6,7 +6,7 @@ from obliqua._core.base.types cimport i64, u64
 
 
 cdef inline void multiply(u64 a, u64 b, u64* high, u64* low) noexcept nogil:
-    """The 128-bit product of two numbers below 2^63, by halves: no compiler's extension."""
+    """The 128-bit product of two numbers, by halves: no compiler's extension."""
     cdef u64 a0 = a & 0xFFFFFFFFULL, a1 = a >> 32
     cdef u64 b0 = b & 0xFFFFFFFFULL, b1 = b >> 32
     cdef u64 middle = a1 * b0 + ((a0 * b0) >> 32)

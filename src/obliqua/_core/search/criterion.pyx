@@ -7,8 +7,10 @@ import numpy as np
 
 from obliqua._core.base.target cimport squared_error
 from obliqua._core.base.types cimport i64, u64
-from obliqua._core.base.wide cimport difference, nearest_double
+from obliqua._core.base.wide cimport add_product, difference, nearest_double
 
+# Up to this, weights times the numbers of their classes fit in 64 bits.
+cdef i64 MOST_NUMBERED = (<i64> 1) << 62
 # Up to this weight, numbers of 2^26 times the weight's square are exact in 64 bits.
 cdef i64 LITTLE_WEIGHT = (<i64> 1) << 18
 
@@ -38,18 +40,86 @@ cdef double side_variance(const i64* left, const i64* total, int n_classes, i64 
     return second - first * first / (<double> n)
 
 
+cdef inline bint comes_before(const i64* total, i64 a, i64 b) noexcept nogil:
+    """Whether class a is smaller than b, or as large and the first of both."""
+    return total[a] < total[b] or (total[a] == total[b] and a < b)
+
+
+cdef bint in_order(const i64* total, int n_classes, const i64* places) noexcept nogil:
+    """Whether `places`, whatever it holds, has all classes in ascending order: each comes once."""
+    cdef int j
+    for j in range(n_classes):
+        if not 0 <= places[j] < n_classes:
+            return False
+        if j > 0 and not comes_before(total, places[j - 1], places[j]):
+            return False
+    return True
+
+
+cdef void sift(const i64* total, i64* places, int at, int end) noexcept nogil:
+    """Move an entry of a heap down to where it belongs."""
+    cdef int child
+    cdef i64 moved = places[at]
+    while 2 * at + 1 < end:
+        child = 2 * at + 1
+        if child + 1 < end and comes_before(total, places[child], places[child + 1]):
+            child += 1
+        if not comes_before(total, moved, places[child]):
+            break
+        places[at] = places[child]
+        at = child
+    places[at] = moved
+
+
+cdef void order_classes(const i64* total, int n_classes, i64* places) noexcept nogil:
+    """Put the classes into ascending order, by a heap."""
+    cdef int j
+    cdef i64 top
+    for j in range(n_classes):
+        places[j] = j
+    for j in range(n_classes // 2 - 1, -1, -1):
+        sift(total, places, j, n_classes)
+    for j in range(n_classes - 1, 0, -1):
+        top = places[0]
+        places[0] = places[j]
+        places[j] = top
+        sift(total, places, 0, j)
+
+
+cdef double wide_excess_of_numbers(const i64* left, const i64* total, int n_classes, i64 n_left,
+                                   i64 n, const i64* places) noexcept nogil:
+    """The sum of each class's number times its excess, which may have far more than 64 bits."""
+    cdef int j
+    cdef u64 high, low
+    cdef u64[2] highs
+    cdef u64[2] lows
+    cdef bint negative
+    highs[0] = highs[1] = lows[0] = lows[1] = 0
+    for j in range(n_classes):
+        negative = difference(left[places[j]], total[places[j]], n_left, n, &high, &low)
+        highs[negative] += high * (<u64> j + 1)
+        add_product(low, <u64> j + 1, &highs[negative], &lows[negative])
+    negative = highs[0] < highs[1] or (highs[0] == highs[1] and lows[0] < lows[1])
+    low = lows[not negative]
+    high = highs[negative] - highs[not negative] - (lows[negative] < low)
+    low = lows[negative] - low
+    return -nearest_double(high, low) if negative else nearest_double(high, low)
+
+
 cdef double variance_between(const i64* left, const i64* total, int n_classes, i64 n_left,
                              i64 n, i64* places) noexcept nogil:
-    """The squared excess of class numbers on the left; they are numbered by size in the node."""
-    cdef int c, j
+    """The squared excess of class numbers on the left; they are numbered by size in the node.
+
+    All cuts of a node have the same numbers: `places` mostly has them from the cut before.
+    """
+    cdef int j
     cdef i64 sum_left = 0, whole = 0
     cdef double x
-    for c in range(n_classes):       # insertion into ascending order, of equals the first first
-        j = c
-        while j > 0 and total[places[j - 1]] > total[c]:
-            places[j] = places[j - 1]
-            j -= 1
-        places[j] = c
+    if not in_order(total, n_classes, places):
+        order_classes(total, n_classes, places)
+    if n > MOST_NUMBERED // n_classes:
+        x = wide_excess_of_numbers(left, total, n_classes, n_left, n, places)
+        return x * x
     for j in range(n_classes):
         sum_left += (j + 1) * left[places[j]]
         whole += (j + 1) * total[places[j]]
