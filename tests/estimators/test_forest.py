@@ -10,25 +10,35 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import accuracy_score, f1_score
+from sklearn.model_selection import GridSearchCV
 
 from estimators.registry import blobs
 from interrupts import ctrl_c
-from obliqua import ObliqueForestClassifier, ObliqueForestRegressor
+from obliqua import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+)
 from obliqua._core.base.rng import child_key
 from obliqua._core.forest.trees import draw_counts
 from obliqua.data.problem import encode
-from obliqua.errors import TreeError
+from obliqua.errors import ProposerError, TreeError
 from obliqua.forest import ForestRules, Sampling, forest_rows, grow_forest
 from obliqua.methods.cart_lc import LinearCombination
 from obliqua.methods.discriminants import Discriminants
+from obliqua.methods.fdt import fisher_direction
+from obliqua.methods.geometric import AngleBisector
 from obliqua.methods.hhcart import Householder
+from obliqua.methods.linear_programs import LinearPrograms
 from obliqua.methods.means import class_means
 from obliqua.methods.oc1 import Climb
 from obliqua.methods.quest import Quest
-from obliqua.methods.slopes import Slopes
+from obliqua.methods.slopes import ModelSlopes, Slopes
 from obliqua.prune import cost_complexity_path
 from obliqua.tree.packed import PackedTrees
 from problems import gaussians
@@ -60,13 +70,15 @@ def sampling_of(forest: Any, y: Any = Y, weights: Any = None) -> Sampling:
     [
         (ObliqueForestClassifier, Householder()),
         (ObliqueForestClassifier, Discriminants()),
+        (ObliqueForestClassifier, AngleBisector()),
+        (ObliqueForestClassifier, LinearPrograms()),
         (ObliqueForestClassifier, Quest()),
         (ObliqueForestClassifier, Climb(n_restarts=1)),
         (ObliqueForestClassifier, LinearCombination()),
         (ObliqueForestClassifier, class_means),
         (ObliqueForestRegressor, Slopes()),
     ],
-    ids=["Householder", "Discriminants", "Quest", "Climb", "CART-LC", "class_means", "Slopes"],
+    ids=lambda given: getattr(given, "__name__", type(given).__name__),
 )
 def test_proposers_of_the_library(Forest: Any, proposer: Any) -> None:
     given: dict[str, Any] = {"directions": proposer, "random_state": 3}
@@ -115,6 +127,77 @@ def test_an_error_of_a_proposer_ends_the_fit(Forest: Any) -> None:
     with pytest.raises(LookupError, match="no direction today"):
         Forest(3, directions=confused, n_jobs=2).fit(X, Y)
     assert threading.active_count() == before
+
+
+@both
+def test_a_proposer_knows_how_deep_its_node_lies(Forest: Any) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def noting(node: Any) -> Any:
+        seen.append((node.depth, node.n_samples))
+        return np.eye(node.n_features)
+
+    forest = Forest(1, directions=noting, bootstrap=False, max_depth=3, random_state=0).fit(X, Y)
+    tree = trees_of(forest)[0]
+    # All rows stand at the root, and deeper nodes are as large as those of the tree.
+    assert {depth for depth, _ in seen} == {0, 1, 2}
+    sizes = set(zip(tree.node_depth.tolist(), tree.n_samples.tolist(), strict=True))
+    assert set(seen) <= sizes
+    asked_of = ObliqueForestClassifier(2, directions=Householder(), max_depth=3).fit(X, Y > 0)
+    assert max(tree.depth for tree in trees_of(asked_of)) == 3
+
+
+@both
+@pytest.mark.parametrize("given", [Householder, AngleBisector, Slopes])
+def test_the_class_of_a_proposer_is_none(Forest: Any, given: Any) -> None:
+    with pytest.raises(
+        TypeError, match=rf"got the class {given.__name__} itself. Write {given.__name__}"
+    ):
+        Forest(2, directions=given).fit(X, Y)
+    Tree = ObliqueTreeClassifier if Forest is ObliqueForestClassifier else ObliqueTreeRegressor
+    with pytest.raises(TypeError, match=rf"proposer must be .* Write {given.__name__}\(\)"):
+        Tree(given).fit(X, Y)
+
+
+@both
+def test_directions_that_nobody_asks_for_are_refused(Forest: Any) -> None:
+    with pytest.raises(ValueError, match="With n_oblique=0 nodes compare no directions"):
+        Forest(2, directions=Slopes(), n_oblique=0).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (AngleBisector(), "AngleBisector parts classes, and numbers are learnt here.*Slopes"),
+        (Quest(), "Quest parts classes"),
+        (LinearPrograms(), "LinearPrograms parts classes"),
+        (fisher_direction, "fisher_direction parts classes"),
+        (class_means, "class_means parts classes"),
+        (Householder(), r"learns classes; got a target for regression.*Slopes\(\)"),
+        (ModelSlopes(), r"ModelSlopes compares cuts by linear functions.*Take .*Slopes\(\)"),
+        (lambda node: node.counts, "A node has no 'counts'.* Numbers are learnt here, no classes"),
+    ],
+)
+def test_proposers_that_forests_of_numbers_do_not_take(given: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError, ProposerError, AttributeError), match=message):
+        ObliqueForestRegressor(2, directions=given).fit(X, Y)
+
+
+def test_settings_of_a_proposer_can_be_searched() -> None:
+    forest = ObliqueForestClassifier(2, directions=Householder(tau=0.1), random_state=0)
+    copied = clone(forest)
+    assert copied.directions == forest.directions
+    assert copied.directions is not forest.directions
+    copied.set_params(directions__tau=0.2, directions__variant="dominant")
+    assert copied.directions == Householder(tau=0.2, variant="dominant")
+    assert forest.directions == Householder(tau=0.1)
+    grid = GridSearchCV(forest, {"directions__variant": ["all", "dominant"]}, cv=2)
+    assert grid.fit(X, Y > 0).best_params_["directions__variant"] in ("all", "dominant")
+    with pytest.raises(ValueError, match="AngleBisector has no setting 'variant'"):
+        AngleBisector().set_params(variant="all")
+    with pytest.raises(ValueError, match="variant must be one of 'all', 'dominant'; got 'some'"):
+        copied.set_params(directions__variant="some")
+    assert "journal" not in Climb().get_params()
 
 
 # --- the same bits -----------------------------------------------------------------------------

@@ -139,5 +139,7 @@ def test_extreme_numbers_and_weights() -> None:
 
 
 def test_numbers_are_refused() -> None:
-    with pytest.raises(ProposerError, match="LinearPrograms part classes, and this tree learns"):
+    with pytest.raises(
+        ProposerError, match="LinearPrograms parts classes, and numbers are learnt"
+    ):
         ObliqueTreeRegressor(LinearPrograms()).fit(np.arange(80.0).reshape(40, 2), np.arange(40))

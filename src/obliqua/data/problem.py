@@ -119,7 +119,8 @@ class Problem:
         if not isinstance(self.target, Classes):
             raise TypeError(
                 f"This method learns classes; got a target for {self.target.task}. Take one "
-                "that learns numbers, such as CartRegressor."
+                "that learns numbers, such as CartRegressor or, as a proposer, "
+                "obliqua.methods.slopes.Slopes()."
             )
         return self.target
 

@@ -28,7 +28,7 @@ from obliqua.data.problem import Problem
 from obliqua.engine.assemble import AXIS_LABEL
 from obliqua.engine.coding import CodedColumns, Terms
 from obliqua.engine.moments import weight_shift
-from obliqua.engine.proposals import Planes, Proposals
+from obliqua.engine.proposals import Planes, Proposals, Settings
 from obliqua.engine.rules import Rules
 from obliqua.engine.search import Split, function_scores
 
@@ -105,7 +105,7 @@ def has_few_rows(n_rows: int, n_features: int) -> bool:
     return n_features >= MANY_FEATURES and n_features > 2 * n_rows
 
 
-class CompiledSide(ABC):
+class CompiledSide(Settings, ABC):
     """Base of methods whose work at a node is compiled.
 
     A method names the compiled class, whose objects read the method's attributes as settings.

@@ -8,8 +8,8 @@ splits are and whether the tree goes on is the engine's business.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from dataclasses import Field, dataclass, fields, replace
+from typing import Any, NamedTuple, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -93,7 +93,10 @@ class NodeView:
                 "Copy what you need while the proposer runs."
             )
         if name not in self._makers:
-            raise AttributeError(f"A node has no {name!r}. It has {', '.join(self._makers)}.")
+            numbers = "" if "counts" in self._makers else " Numbers are learnt here, no classes."
+            raise AttributeError(
+                f"A node has no {name!r}. It has {', '.join(self._makers)}.{numbers}"
+            )
         value = self._makers[name]()
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
@@ -120,6 +123,75 @@ class Proposer(Protocol):
 def function_of(proposer: Proposer | Callable[[NodeView], Any]) -> Callable[[NodeView], Any]:
     """Return the function of a node that a proposer is, or has."""
     return proposer.propose if isinstance(proposer, Proposer) else proposer
+
+
+def check_instance(parameter: str, proposer: Any) -> None:
+    """Refuse the class of a proposer in the place of a proposer."""
+    if isinstance(proposer, type):
+        raise TypeError(
+            f"{parameter} must be a function of a node or an object that proposes; got the class "
+            f"{proposer.__name__} itself. Write {proposer.__name__}()."
+        )
+
+
+def check_classes(node: NodeView, who: str) -> None:
+    """Raise if numbers are learnt where a proposer parts classes."""
+    if node.y.dtype.kind != "i":
+        raise ProposerError(
+            f"{who} parts classes, and numbers are learnt here. Take a proposer for numbers, such "
+            "as obliqua.methods.slopes.Slopes(), leave it out, or take a classifier."
+        )
+
+
+class Settings:
+    """Base of proposers that are dataclasses: a search over parameters may set their fields."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the settings by name, as estimators do.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Changes nothing: settings have none of their own.
+
+        Returns
+        -------
+        dict
+            The settings.
+        """
+        return {field.name: getattr(self, field.name) for field in self._settable()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change settings, as estimators do.
+
+        Parameters
+        ----------
+        **params : object
+            Values by name.
+
+        Returns
+        -------
+        self : object
+            The same object.
+
+        Raises
+        ------
+        ValueError
+            If there is no such setting, or the value makes no sense.
+        """
+        known = [field.name for field in self._settable()]
+        for name in params:
+            if name not in known:
+                raise ValueError(
+                    f"{type(self).__name__} has no setting {name!r}. It has {', '.join(known)}."
+                )
+        changed = replace(cast(Any, self), **params)  # is checked as a new one
+        self.__dict__.update(vars(changed))
+        return self
+
+    def _settable(self) -> list[Field[Any]]:
+        """Return the fields but what is written during a search."""
+        return [field for field in fields(cast(Any, self)) if field.name != "journal"]
 
 
 @dataclass(frozen=True)

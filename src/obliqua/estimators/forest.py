@@ -102,8 +102,11 @@ The most features of a direction; how many it has is drawn, from 2 on. `None` is
 Where directions come from. `None` fits them as is said above. A proposer, as in
 :class:`ObliqueTreeClassifier`, is asked `n_oblique` times in a node, each time about other
 features, 2 to `max_terms` of them, divided by their standard deviations; the direction of the best
-split that it finds is compared with the others. :class:`obliqua.methods.hhcart.Householder` and
-other methods of the library may stand here. It takes Python in each node, about a millisecond.""",
+split that it finds is compared with the others. :class:`obliqua.methods.hhcart.Householder`,
+:class:`obliqua.methods.geometric.AngleBisector`, which is HHCART(G), and other methods of the
+library may stand here, for numbers :class:`obliqua.methods.slopes.Slopes`; searches over
+parameters set theirs as `directions__tau`. Trees do not keep what a proposer calls its directions.
+It takes Python in each node, about a millisecond.""",
     ),
     "max_depth": ("int or None", "The largest depth of a tree. `None` sets no limit."),
     "max_leaf_nodes": (
@@ -295,6 +298,17 @@ class _Forest(Seeded, ForestQuestions):
         return iter(self.estimators_)
 
     # --- what parameters mean ----------------------------------------------------------------
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        from obliqua.engine.proposals import check_instance
+
+        check_instance("directions", self.directions)
+        if self.directions is not None and self.n_oblique == 0:
+            raise ValueError(
+                "With n_oblique=0 nodes compare no directions, so nobody would ask for those of "
+                "directions. Leave one of the two out."
+            )
 
     def _n_axis(self, n_features: int) -> int:
         """Return how many features a node compares."""

@@ -140,9 +140,10 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         self.scale = scale
 
     def _proposer(self) -> object:
-        from obliqua.engine.proposals import Proposals
+        from obliqua.engine.proposals import Proposals, check_instance
         from obliqua.methods.means import class_means
 
+        check_instance("proposer", self.proposer)
         proposer = class_means if self.proposer is None else self.proposer
         return Proposals(
             proposer,
@@ -273,8 +274,9 @@ class ObliqueTreeRegressor(BaseTreeRegressor):
         return self._along(ModelSlopes(penalty=penalty) if own is None else own)
 
     def _along(self, proposer: object) -> object:
-        from obliqua.engine.proposals import Proposals
+        from obliqua.engine.proposals import Proposals, check_instance
 
+        check_instance("proposer", proposer)
         return Proposals(
             proposer,
             axis_parallel=self.axis_parallel,

@@ -12,6 +12,7 @@ import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.data.problem import encode, encode_numbers
+from obliqua.engine.compiled import CompiledSide
 from obliqua.engine.grow import grow
 from obliqua.engine.proposals import Proposals
 from obliqua.engine.rules import Rules
@@ -23,16 +24,25 @@ class BestOf:
     """The direction of the best split that a proposer finds, for one node after another."""
 
     def __init__(self, proposer: Any, criterion: str, n_classes: int) -> None:
+        if isinstance(proposer, CompiledSide) and proposer.looks_at_axes:
+            raise ValueError(
+                f"{type(proposer).__name__} compares cuts by linear functions in leaves, which "
+                "the trees of a forest do not have. Take obliqua.methods.slopes.Slopes(), or "
+                "leave directions out."
+            )
         self.proposals = Proposals(proposer, axis_parallel=False, scale="standard")
         self.criterion, self.n_classes = criterion, n_classes
 
-    def __call__(self, X: FloatArray, y: AnyArray, weights: FloatArray, key: int) -> Any:
+    def __call__(
+        self, X: FloatArray, y: AnyArray, weights: FloatArray, depth: int, key: int
+    ) -> Any:
         """Return the normal, or None if there is no split."""
         if self.n_classes:
             problem = encode(X, y, self.n_classes, weights)
         else:
             problem = encode_numbers(X, y, weights)
-        tree = grow(problem, self.proposals, self.criterion, Rules(max_depth=1), key=key)
+        rules = Rules(max_depth=depth + 1)
+        tree = grow(problem, self.proposals, self.criterion, rules, key=key, depth=depth)
         if tree.n_nodes == 1:
             return None
         normal = np.zeros(X.shape[1])

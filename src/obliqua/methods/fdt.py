@@ -25,7 +25,7 @@ from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import encode
 from obliqua.engine.assemble import AXIS_LABEL
 from obliqua.engine.moments import grid_sums
-from obliqua.engine.proposals import Directions, NodeView
+from obliqua.engine.proposals import Directions, NodeView, check_classes
 
 __all__ = ["fisher_direction"]
 
@@ -68,6 +68,7 @@ def fisher_direction(node: NodeView) -> Directions:
         Fisher's direction; those of all features if the classes' means are equal, or if all
         rows have the same value along it, as far as float64 can tell.
     """
+    check_classes(node, "fisher_direction")
     if node.few_rows:
         varies = np.flatnonzero(node.X.min(axis=0) < node.X.max(axis=0))
         if len(varies) >= MANY_FEATURES and distinct_rows(node) < len(varies) + 2:

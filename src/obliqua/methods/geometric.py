@@ -26,7 +26,7 @@ from obliqua._core.base.rng import row_hashes
 from obliqua._typing import BoolArray, FloatArray
 from obliqua.engine.assemble import AXIS_LABEL
 from obliqua.engine.compiled import check_rows, fewest_rows
-from obliqua.engine.proposals import Directions, NodeView
+from obliqua.engine.proposals import Directions, NodeView, Settings, check_classes
 
 __all__ = ["AngleBisector"]
 
@@ -35,7 +35,7 @@ PARALLEL = 1e-8  # clustering hyperplanes whose normals differ by less have one 
 
 
 @dataclass(frozen=True)
-class AngleBisector:
+class AngleBisector(Settings):
     """What HHCART(G) proposes at a node.
 
     Parameters
@@ -69,6 +69,7 @@ class AngleBisector:
         Directions
             As many as there are features.
         """
+        check_classes(node, "AngleBisector")
         p = node.n_features
         if float(node.row_weight.sum()) >= fewest_rows(self.min_rows, p):
             normal = angle_bisector(node)

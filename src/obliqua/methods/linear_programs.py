@@ -23,8 +23,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from obliqua._typing import BoolArray, FloatArray, Int64Array
-from obliqua.engine.proposals import Directions, NodeView
-from obliqua.errors import ProposerError
+from obliqua.engine.proposals import Directions, NodeView, Settings, check_classes
 from obliqua.methods.quest import two_groups
 
 __all__ = ["LinearPrograms"]
@@ -44,7 +43,7 @@ class _Rows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LinearPrograms:
+class LinearPrograms(Settings):
     """Looks along hyperplanes that linear programs find at a node.
 
     Parameters
@@ -91,11 +90,7 @@ class LinearPrograms:
         ProposerError
             If numbers are learnt.
         """
-        if node.y.dtype.kind != "i":
-            raise ProposerError(
-                "LinearPrograms part classes, and this tree learns numbers. Leave the proposer "
-                "out, or take a classifier."
-            )
+        check_classes(node, "LinearPrograms")
         rows = _ordered(node)
         normals, labels = [], []
         for label, group in self._groups(rows) if rows.X.shape[1] else []:

@@ -9,7 +9,7 @@ import numpy as np
 
 from obliqua._core.base.rng import row_hashes
 from obliqua._typing import FloatArray
-from obliqua.engine.proposals import NodeView
+from obliqua.engine.proposals import NodeView, check_classes
 
 # A feature that is constant within the classes separates them alone; this share of its total
 # variance stands in for a variance of 0, so that the other features keep a say.
@@ -31,6 +31,7 @@ def class_means(node: NodeView) -> FloatArray:
     ndarray of shape (n_directions, n_features)
         The normals.
     """
+    check_classes(node, "class_means")
     # Features and weights relative to their largest: squares can neither overflow nor vanish.
     scale = np.abs(node.X).max(axis=0)
     used = scale > 0

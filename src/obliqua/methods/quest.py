@@ -23,7 +23,13 @@ from obliqua._core.base.rng import row_hashes
 from obliqua._core.search.node_search import threshold_between
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.data.weights import round_significant
-from obliqua.engine.proposals import SIGNIFICANT_BITS, Directions, NodeView
+from obliqua.engine.proposals import (
+    SIGNIFICANT_BITS,
+    Directions,
+    NodeView,
+    Settings,
+    check_classes,
+)
 from obliqua.stats.significance import log_chi_square_tail, log_f_tail
 
 __all__ = ["Quest", "linear_cut", "quadratic_cut", "two_groups"]
@@ -40,7 +46,7 @@ MOST_ROWS = 1e15  # more rows than this prove no more
 
 
 @dataclass(frozen=True)
-class Quest:
+class Quest(Settings):
     """What QUEST proposes at a node.
 
     Parameters
@@ -70,6 +76,7 @@ class Quest:
         Directions or None
             None if all rows are equal, or of one class.
         """
+        check_classes(node, "Quest")
         rows = _OrderedRows(node)
         if len(rows.columns) == 0 or len(rows.sizes) < 2:
             return None

@@ -148,6 +148,7 @@ typedef struct {
     int32_t n_sums, width;     /* of a cell: its sums, with that of rows if it is wanted */
     double impurity, weight;
     int64_t counted;           /* rows, as they count */
+    int32_t depth;
     int32_t *columns, *swaps;  /* 0 .. p - 1, but for columns that were drawn; how to put them back */
     int32_t *others, *other_swaps; /* the same for directions, which draw from all columns */
     int32_t *drawn;

@@ -292,6 +292,7 @@ static int ob_find_split(ob_grower *g, int32_t at) {
         || g->weight < 2 * f->min_leaf_share * g->total)
         return 0;
     g->impurity = ob_node_impurity(g, begin, node->end);
+    g->depth = node->depth;
     if (!ob_search(g, node, f->n_oblique))
         return 0;
     ob_split split = {0, g->n_terms, 1, OB_STAND_IN};

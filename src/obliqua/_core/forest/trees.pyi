@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from obliqua._typing import FloatArray, Int32Array, Int64Array, UInt8Array
 
-Directions = Callable[[FloatArray, Any, FloatArray, int], FloatArray | None]
+Directions = Callable[[FloatArray, Any, FloatArray, int, int], FloatArray | None]
 
 def draw_counts(
     keys: NDArray[np.uint64],

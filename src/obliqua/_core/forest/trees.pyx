@@ -91,7 +91,7 @@ cdef extern from "trees.h" nogil:
         double* moment
         double* size
         double* buffer
-        i32 failed
+        i32 failed, depth
         i64 (*ask)(void* asked, i64 begin, i64 n, i64 k, u64 key) noexcept nogil
         void* asked
 
@@ -260,7 +260,8 @@ cdef class TreeGrower:
     """Grows trees, one after another, with memory of its own: one for each thread.
 
     `directions`: who is asked for a normal in the place of fitting one, with the values of a
-    node's rows in a few columns, what is learnt, their weights, and a key for random numbers.
+    node's rows in a few columns, what is learnt, their weights, the node's depth, and a key for
+    random numbers.
     """
 
     cdef ob_grower g
@@ -327,7 +328,7 @@ cdef class TreeGrower:
     cdef i64 ask(self, i64 begin, i64 n, i64 k, u64 key) noexcept:
         """Asks for a direction of the drawn columns; 0 if there is none, or an error."""
         try:
-            return self.take(self.directions(*self.seen(begin, n, k), key), k)
+            return self.take(self.directions(*self.seen(begin, n, k), self.g.depth, key), k)
         except BaseException as error:           # raised when the compiled code has ended
             self.error = error
             self.g.failed = 1
