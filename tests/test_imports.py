@@ -138,7 +138,7 @@ def loaded_after(program: str) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", program], check=True, capture_output=True, text=True
     )
-    return set(done.stdout.split())
+    return set(done.stdout.splitlines()[-1].split())
 
 
 @pytest.mark.parametrize(
@@ -162,3 +162,43 @@ def test_predicting_loads_nothing_that_grows(tmp_path: Path) -> None:
     )
     assert "obliqua.tree.tree" in loaded
     assert not {name for name in loaded if room_of(name) in GROWERS}
+
+
+def table_file(folder: Path) -> Path:
+    """A small table with text and gaps."""
+    file = folder / "table.csv"
+    rows = [f"{k % 7},{'ab'[k % 2]},{'yes' if k % 3 else 'no'}" for k in range(30)]
+    file.write_text("\n".join(["number,word,y", *rows, ",,no"]) + "\n", "utf-8")
+    return file
+
+
+def test_commands_import_nothing_that_they_do_not_need(tmp_path: Path) -> None:
+    """Imports are most of the time of a small call."""
+    data, model = str(table_file(tmp_path)), str(tmp_path / "model.obliqua")
+    calls: list[list[str]] = [
+        ["fit", data, "-t", "y", "-o", model],
+        ["predict", model, data],
+        ["show", model],
+    ]
+    for words in calls:
+        program = f"from obliqua.cli import main\nassert main({words!r}) == 0"
+        loaded = loaded_after(program)
+        assert "sklearn.base" in loaded
+        for heavy in ("pandas", "scipy.optimize", "matplotlib", "sklearn.model_selection"):
+            assert heavy not in loaded, f"{words[0]} imports {heavy}"
+        assert not {name for name in loaded if name.startswith("scipy.stats.")}
+    assert "numpy" not in loaded_after("from obliqua.cli import main\nassert main(['-h']) == 0")
+
+
+def test_what_commands_leave_out_is_there_for_whoever_asks() -> None:
+    loaded = loaded_after(
+        "from obliqua.cli._imports import import_scikit_learn\n"
+        "import_scikit_learn()\n"
+        "import scipy.stats, pandas\n"
+        "from scipy import stats\n"
+        "assert scipy.stats.norm.cdf(0) == stats.norm.cdf(0) == 0.5\n"
+        "import scipy.stats.distributions\n"
+        "from sklearn.utils.fixes import _mode\n"
+        "assert _mode([1, 2, 2]).mode == 2"
+    )
+    assert {"pandas", "scipy.stats.distributions"} <= loaded

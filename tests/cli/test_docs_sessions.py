@@ -12,7 +12,7 @@ import click
 import pytest
 
 from cli_sessions import BLOCK, PAGE, masked, rewritten
-from obliqua.cli._app import app
+from obliqua.cli._app import COMMANDS, command_of
 
 
 @pytest.mark.parametrize("time", ["  1.2", " 23.4", "  567"])
@@ -35,12 +35,12 @@ def test_the_sessions_are_real() -> None:
 
 def test_every_command_and_option_is_documented() -> None:
     page = PAGE.read_text("utf-8")
-    for name, command in app.commands.items():
+    for name in COMMANDS:
         assert f"## `{name}`: " in page
         (text,) = [
             shown for line, shown in BLOCK.findall(page) if line == f"obliqua {name} --help"
         ]
-        for option in command.params:
+        for option in command_of(name).params:
             if isinstance(option, click.Option):
                 for flag in option.opts:
                     assert re.search(rf"(?<!\S){flag}\b", text), f"{name} {flag}"

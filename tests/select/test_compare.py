@@ -20,10 +20,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from obliqua import CartClassifier, HHCartClassifier, ObliqueTreeClassifier, compare
-from obliqua.select.compare import features_per_split
 from obliqua.select.methods import BY_DEFAULT, METHODS, find_method
 from obliqua.select.result import MEASURES, CompareResult
 from obliqua.stats.metrics import macro_f, true_negative_rates, true_positive_rates
+from obliqua.tree.shape import features_per_split
 
 X, y = load_iris(return_X_y=True)
 TREE = CartClassifier(max_depth=2, pruning=None)

@@ -8,24 +8,27 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
 import click
 
 from obliqua.cli import INTERRUPTED
-from obliqua.cli._command import SETTINGS
 from obliqua.cli._errors import Trouble
-from obliqua.cli._output import DEBUG, close_stdout, note
-from obliqua.cli.advise import advise
-from obliqua.cli.compare import compare
-from obliqua.cli.demo import demo
-from obliqua.cli.distil import distil
-from obliqua.cli.fit import fit
-from obliqua.cli.predict import predict
-from obliqua.cli.reproduce import reproduce
-from obliqua.cli.show import show
+from obliqua.cli._output import DEBUG, SETTINGS, close_stdout, note
 from obliqua.errors import ObliquaError
 
+# In the order of their use, with the first line of their help: a list of commands imports none.
+COMMANDS = {
+    "fit": "Grow a tree from the rows of DATA and save it.",
+    "predict": "Predict what each row of DATA is, with a saved model.",
+    "show": "Show a saved model: its facts, its tree, its importances.",
+    "compare": "Cross-validate methods side by side on DATA.",
+    "advise": "Say which kind of tree suits DATA, and whether one does.",
+    "distil": "Make a small model that does what another one does.",
+    "demo": "Compare methods on a small data set and show a tree.",
+    "reproduce": "Make tables of the papers again, in a clone.",
+}
 BROKEN_PIPE = 141  # 128 + SIGPIPE
 
 
@@ -50,7 +53,21 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of their use."""
-        return list(self.commands)
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        return command_of(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the commands do."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def command_of(name: str) -> click.Command:
+    """Import the command of a name."""
+    return cast("click.Command", getattr(import_module(f"obliqua.cli.{name}"), name))
 
 
 @contextmanager
@@ -112,10 +129,6 @@ def app() -> None:
     Results go to stdout, everything else to stderr. The exit code is 0 if all went well, 1 for
     trouble with the data or the model, 2 for wrong usage.
     """
-
-
-for command in (fit, predict, show, compare, advise, distil, demo, reproduce):
-    app.add_command(command)
 
 
 def run(words: Sequence[str] | None) -> int:

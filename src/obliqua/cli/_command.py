@@ -10,10 +10,9 @@ from typing import Any, TypeVar
 import click
 
 from obliqua.cli._errors import did_you_mean
-from obliqua.cli._output import DEBUG, QUIET
+from obliqua.cli._imports import import_scikit_learn
+from obliqua.cli._output import DEBUG, QUIET, SETTINGS
 from obliqua.select.task import MANY_CLASSES, TASKS
-
-SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -57,6 +56,11 @@ class Command(click.Command):
                     flags, is_flag=True, expose_value=False, callback=_remember, help=text
                 )
             )
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        import_scikit_learn()
+        return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write methods and examples."""

@@ -118,7 +118,7 @@ def rows_that_grew(model: Any) -> int:
 
 def features_used(model: Model) -> list[tuple[str, str]]:
     """Say how many features splits have, and linear functions in leaves if there are any."""
-    from obliqua.select.compare import features_per_leaf, features_per_split
+    from obliqua.tree.shape import features_per_leaf, features_per_split
 
     split, leaf = features_per_split(model), features_per_leaf(model)
     facts = [("features per split", "-" if split != split else f"{split:.1f}")]

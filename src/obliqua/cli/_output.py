@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}  # of click
 LONG = 20  # seconds that a work may take without a word on how long it takes
 QUIET, DEBUG = "obliqua.quiet", "obliqua.debug"
 

@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
 
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.errors import TreeError
@@ -91,6 +90,8 @@ def _require_visible(N: FloatArray) -> None:
 
 def _solve(c: FloatArray, A: FloatArray, b: FloatArray) -> Any:
     given = {"A_ub": A, "b_ub": b, "bounds": (None, None), "method": "highs"}
+    from scipy.optimize import linprog  # not before: it takes longer than showing a tree
+
     found = linprog(c, **given)
     if found.status == UNCLEAR:  # such as "unbounded or infeasible", which the solver can tell
         found = linprog(c, **given, options={"presolve": False})
@@ -181,6 +182,8 @@ def is_bounded(A: FloatArray) -> bool:
         return False
     # Stiemke: there is no way to infinity if and only if the normals, with positive weights,
     # balance each other.
+    from scipy.optimize import linprog
+
     found = linprog(
         np.ones(n_rows), A_eq=N.T, b_eq=np.zeros(n_columns), bounds=(1.0, None), method="highs"
     )

@@ -29,6 +29,7 @@ from obliqua.select.result import CompareResult
 from obliqua.select.task import note_of_numbers, task_of
 from obliqua.stats import metrics as measures
 from obliqua.tree.model import Model
+from obliqua.tree.shape import features_per_leaf, features_per_split
 
 __all__ = ["CompareResult", "compare"]
 
@@ -414,24 +415,3 @@ def tree_shape(model: Any) -> tuple[float, float, float, float]:
         return leaves, depth, features_per_split(container), features_per_leaf(container)
     split = nothing if depth == 0 else 1.0  # scikit-learn's are axis-parallel
     return leaves, depth, split, nothing
-
-
-def features_per_split(model: Model) -> float:
-    """Return the mean number of columns that an inner node looks at; NaN without one."""
-    used = splits = 0
-    for tree in model.trees:
-        nodes = tree.node_of_plane[tree.plane_of_coef]
-        used += len(np.unique(np.stack([nodes, tree.coef_idx]), axis=1).T)
-        splits += tree.n_nodes - tree.n_leaves
-    return used / splits if splits else float("nan")
-
-
-def features_per_leaf(model: Model) -> float:
-    """Return the mean number of columns in a leaf's linear function; NaN without any function."""
-    used = [
-        int(np.count_nonzero(tree.leaf_coef[tree.leaf_ptr[leaf] : tree.leaf_ptr[leaf + 1]]))
-        for tree in model.trees
-        if tree.has_lines
-        for leaf in np.flatnonzero(tree.is_leaf).tolist()
-    ]
-    return sum(used) / len(used) if used else float("nan")

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtr
 
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.costs import Costs
@@ -421,7 +421,7 @@ def paired_p_value(differences: FloatArray, overlap: float) -> float:
         return 1.0
     if error == 0.0:
         return 0.0
-    return float(2.0 * stats.t.sf(abs(mean / error), len(differences) - 1))
+    return float(2.0 * stdtr(len(differences) - 1, -abs(mean / error)))
 
 
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:

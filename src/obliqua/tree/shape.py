@@ -1,0 +1,30 @@
+"""How many features the splits and leaves of a model use."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from obliqua.tree.model import Model
+
+__all__ = ["features_per_leaf", "features_per_split"]
+
+
+def features_per_split(model: Model) -> float:
+    """Return the mean number of columns that an inner node looks at; NaN without one."""
+    used = splits = 0
+    for tree in model.trees:
+        nodes = tree.node_of_plane[tree.plane_of_coef]
+        used += len(np.unique(np.stack([nodes, tree.coef_idx]), axis=1).T)
+        splits += tree.n_nodes - tree.n_leaves
+    return used / splits if splits else float("nan")
+
+
+def features_per_leaf(model: Model) -> float:
+    """Return the mean number of columns in a leaf's linear function; NaN without any function."""
+    used = [
+        int(np.count_nonzero(tree.leaf_coef[tree.leaf_ptr[leaf] : tree.leaf_ptr[leaf + 1]]))
+        for tree in model.trees
+        if tree.has_lines
+        for leaf in np.flatnonzero(tree.is_leaf).tolist()
+    ]
+    return sum(used) / len(used) if used else float("nan")
