@@ -4,6 +4,7 @@ Each exception is also the built-in one that a caller would expect, so code that
 of obliqua (``except ValueError``) still works.
 """
 
+from math import nan
 from typing import Any
 
 __all__ = [
@@ -88,7 +89,19 @@ class SpectrumTooLarge(ObliquaError, ValueError):
 
 
 class CostWarning(UserWarning):
-    """A fit will take long, or much memory. It is said before the work begins."""
+    """Something will take long, or much memory. It is said before the work begins.
+
+    Parameters
+    ----------
+    message : str
+        What takes long, and what would do instead.
+    seconds : float, default=nan
+        About how long, if that is known.
+    """
+
+    def __init__(self, message: str, seconds: float = nan) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class LeakWarning(UserWarning):

@@ -94,6 +94,7 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
     """
     from obliqua.select.adapt import adapted
     from obliqua.select.compare import compare as cross_validate
+    from obliqua.select.forecast import MOST_SECONDS
     from obliqua.select.methods import by_default
 
     table, X, y = read_problem(data, target, given, given["methods"] or ())
@@ -119,6 +120,7 @@ def compare(data: str, target: str, form: str, **given: Any) -> None:
                 n_repeats=given["repeats"],
                 random_state=given["seed"],
                 n_jobs=given["jobs"],
+                max_seconds=None if given["methods"] else MOST_SECONDS,
                 progress=step,
             )
     except PartlyCompared as error:
@@ -184,7 +186,7 @@ def make_estimators(
 def print_result(result: CompareResult, form: str, title: str, rates: bool = False) -> None:
     """Print what was measured."""
     for text in result.notes:
-        note(text)
+        note(text.replace("a larger max_seconds brings", "--methods with its name brings"))
     if form == "table":
         _print_table(result, title)
         if rates:

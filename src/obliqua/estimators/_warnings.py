@@ -12,7 +12,7 @@ def _package(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).split(".")[0]
 
 
-def warn(message: str, kind: type[Warning] = UserWarning) -> None:
+def warn(message: str | Warning, kind: type[Warning] = UserWarning) -> None:
     """Warn of something, at the line outside the library that it comes from."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _package(frame) in _INSIDE:

@@ -335,11 +335,11 @@ class EigenTreeClassifier(TrainedTreesClassifier):
         if n_pairs > 1:
             why = f"{n_pairs:,} trees, one for each pair of {n_classes:,} classes, from {why}"
             instead += ", or one tree per class with scikit-learn's OneVsRestClassifier"
-        warn(
+        text = (
             f"This fit will take about {seconds / 60:,.0f} minutes and {size / 1e9:,.1f} GB of "
-            f"memory: it makes {why}. Use {instead}.",
-            CostWarning,
+            f"memory: it makes {why}. Use {instead}."
         )
+        warn(CostWarning(text, seconds))
 
     def _warn_of_leaks(self, grown: list["Grown"]) -> None:
         """Warn if a transformation was chosen because it had seen the test rows."""

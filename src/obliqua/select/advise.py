@@ -18,8 +18,15 @@ from obliqua.estimators._labels import encode_labels
 from obliqua.select.adapt import adapted
 from obliqua.select.advice import Advice
 from obliqua.select.candidates import CANDIDATES, NUMBER_CANDIDATES, Candidate
-from obliqua.select.compare import check_count, checked_target, compare
+from obliqua.select.compare import (
+    Folds,
+    check_count,
+    checked_target,
+    cross_validate,
+    folds_of,
+)
 from obliqua.select.decision import RICHER, Evidence, Measured, decide
+from obliqua.select.forecast import MOST_SECONDS, forecast, too_slow, warn_of_time
 from obliqua.select.result import MEASURES, CompareResult, paired_error, paired_p_value
 from obliqua.select.task import note_of_numbers, task_of
 
@@ -99,6 +106,9 @@ def advise(
     ------
     ValueError
         If the labels cannot be divided into folds, or a parameter makes no sense.
+    CostWarning
+        As a warning, before the work begins, if it will take longer than 20 seconds. Trees whose
+        fits would take more than half an hour are left out, and a note says so.
 
     See Also
     --------
@@ -125,16 +135,17 @@ def advise(
         check_count("max_rows", max_rows, 2, ", or None for all rows")
     X, truth, notes = _drawn(X, truth, max_rows, random_state, task)
     estimators, candidates, more = _candidates(X, categorical_features, random_state, task)
-    sized = _sized(estimators, candidates, len(truth))
     n_repeats = _repeats(len(truth)) if n_repeats is None else n_repeats
+    asked = Folds(n_folds, n_repeats, random_state, n_jobs)
+    folding, folds, fewer = folds_of(truth, task, asked)
+    estimators, candidates, sized, slow = _in_time(X, truth, estimators, candidates, folds)
+    more = (*slow, *more)
     step = None if progress is None else _Steps(progress, len(estimators) * n_repeats, len(sized))
-    how: dict[str, Any] = {"n_folds": n_folds, "random_state": random_state, "n_jobs": n_jobs}
-    how["task"] = task
-    result = compare(X, truth, estimators, n_repeats=n_repeats, progress=step, **how)
-    # Nothing is tested about these, so the first division into folds is enough.
+    result = cross_validate(X, folding, estimators, folds, step, (*found_out, *notes, *fewer))
     trees = {f"{name}@{size}": tree for (name, size), tree in sized.items()}
     try:
-        grown = compare(X, truth, trees, n_repeats=1, progress=step, **how)
+        # Nothing is tested about these, so the first division into folds is enough.
+        grown = cross_validate(X, folding, trees, replace(folds, n_repeats=1), step)
     except KeyboardInterrupt as error:
         notes = (*result.notes, "Stopped before trees of equal size were grown.")
         raise PartlyCompared(replace(result, notes=notes)) from error
@@ -142,9 +153,32 @@ def advise(
     for name, size in sized:
         score = float(grown.folds[f"{name}@{size}"][:, 0].mean())
         curve.setdefault(name, {})[size] = score
-    result = replace(result, notes=(*found_out, *notes, *result.notes, *more))
+    result = replace(result, notes=(*result.notes, *more))
     evidence = _evidence(result, candidates)
     return Advice(result, curve, evidence, decide(evidence), candidates)
+
+
+def _in_time(
+    X: Any,
+    truth: AnyArray,
+    estimators: dict[str, Any],
+    candidates: tuple[Candidate, ...],
+    folds: Folds,
+) -> tuple[dict[str, Any], tuple[Candidate, ...], dict[tuple[str, int], Any], tuple[str, ...]]:
+    """Leave out what takes too long, make trees of given sizes, and say how long all will take."""
+    sized = _sized(estimators, candidates, len(truth))
+    trees = {f"{name}@{size}": tree for (name, size), tree in sized.items()}
+    seconds = forecast({**estimators, **trees}, X, truth, folds.n_folds, folds.random_state)
+    fits = dict.fromkeys(estimators, folds.n_folds * folds.n_repeats)
+    fits |= dict.fromkeys(trees, folds.n_folds)
+    kinds = {each.name: each.kind for each in candidates}
+    known = {name: one for name, one in seconds.items() if kinds.get(name) in RICHER}
+    slow = too_slow(known, fits, MOST_SECONDS, "it is tried with fewer rows, as max_rows says")
+    left = tuple(each for each in candidates if each.name not in slow)
+    sized = {key: tree for key, tree in sized.items() if key[0] not in slow}
+    taken = {name: one for name, one in seconds.items() if name.partition("@")[0] not in slow}
+    warn_of_time(taken, fits, folds.n_jobs)
+    return {each.name: estimators[each.name] for each in left}, left, sized, tuple(slow.values())
 
 
 def _repeats(n_rows: int) -> int:

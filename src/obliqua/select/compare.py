@@ -6,6 +6,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from numbers import Integral
 from typing import Any
@@ -24,6 +25,7 @@ from obliqua.errors import PartlyCompared
 from obliqua.estimators._labels import check_labels, check_numbers, encode_labels, matrix_of_costs
 from obliqua.select._workers import leave_interrupts_to
 from obliqua.select.adapt import adapted, fix_types, rare_level_notes, takes_tables
+from obliqua.select.forecast import forecast, too_slow, warn_of_time
 from obliqua.select.methods import by_default, find_method, methods_for
 from obliqua.select.result import CompareResult
 from obliqua.select.task import note_of_numbers, task_of
@@ -47,6 +49,7 @@ def compare(
     n_repeats: int = 1,
     random_state: int = 0,
     n_jobs: int | None = None,
+    max_seconds: float | None = None,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> CompareResult:
     """Cross-validate methods side by side, all on the same folds; for classes, stratified ones.
@@ -79,6 +82,9 @@ def compare(
         The seed of the folds, and of each estimator whose `random_state` is None.
     n_jobs : int or None, default=None
         The number of processes, as joblib counts them. Times aside it never changes a result.
+    max_seconds : float or None, default=None
+        A method whose fits would take longer in all is left out, and a note says so. How long
+        they take is estimated from fits of a part of the rows, unless the table is small.
     progress : callable, default=None
         Called after each fit with the number of finished fits, the number of all, and the name
         of the method.
@@ -96,6 +102,8 @@ def compare(
     ------
     ValueError
         If there is no such method, or if the labels cannot be divided into folds.
+    CostWarning
+        As a warning, before the work begins, if it will take longer than 20 seconds.
     PartlyCompared
         At Ctrl-C, if two folds or more are finished: a KeyboardInterrupt that has their `result`.
 
@@ -125,25 +133,78 @@ def compare(
     task = task_of(task, y, methods)
     X = readable(X)
     truth = checked_target(X, y, task)
-    check_count("n_folds", n_folds, 2)
-    check_count("n_repeats", n_repeats, 1)
+    asked = Folds(n_folds, n_repeats, random_state, n_jobs)
+    folding, folds, notes = folds_of(truth, task, asked)
+    estimators = _estimators(methods, random_state, task)
+    notes = found_out + notes
+    if not isinstance(methods, Mapping):
+        estimators, more = adapted(estimators, X)
+        notes += more
+    seconds = forecast(estimators, X, truth, folds.n_folds, random_state)
+    fits = dict.fromkeys(estimators, folds.n_folds * n_repeats)
+    if max_seconds is not None:
+        slow = too_slow(seconds, fits, max_seconds, "a larger max_seconds brings it in")
+        if len(slow) == len(estimators):
+            raise ValueError(
+                f"Nothing is left to compare: every method would take longer than {max_seconds:g} "
+                "seconds. Give a larger max_seconds, or fewer rows."
+            )
+        estimators = {name: each for name, each in estimators.items() if name not in slow}
+        seconds = {name: each for name, each in seconds.items() if name not in slow}
+        notes += tuple(slow.values())
+    warn_of_time(seconds, fits, n_jobs)
+    return cross_validate(X, folding, estimators, folds, progress, notes)
+
+
+@dataclass(frozen=True)
+class Folds:
+    """How rows are divided, and how many processes work on it.
+
+    Parameters
+    ----------
+    n_folds, n_repeats, random_state
+        As `compare` takes them; `n_folds` no more than there can be.
+    n_jobs : int or None
+        The number of processes.
+    """
+
+    n_folds: int
+    n_repeats: int
+    random_state: int
+    n_jobs: int | None
+
+
+def folds_of(
+    truth: AnyArray, task: str, folds: Folds
+) -> tuple[_Classes | _Numbers, Folds, tuple[str, ...]]:
+    """Check how rows are to be divided; return as many folds as there can be, with a note."""
+    check_count("n_folds", folds.n_folds, 2)
+    check_count("n_repeats", folds.n_repeats, 1)
+    n_jobs = folds.n_jobs
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise ValueError(
             "n_jobs must be None or a whole number other than 0, such as 2 for two processes or "
             f"-1 for all cores; got {n_jobs!r}."
         )
-    estimators = _estimators(methods, random_state, task)
     folding = _Classes(truth) if task == "classification" else _Numbers(truth)
-    n_folds, notes = folding.possible(n_folds)
-    notes = found_out + notes
-    if not isinstance(methods, Mapping):
-        estimators, more = adapted(estimators, X)
-        notes += more
+    n_folds, notes = folding.possible(folds.n_folds)
+    return folding, replace(folds, n_folds=n_folds), notes
+
+
+def cross_validate(
+    X: Any,
+    folding: _Classes | _Numbers,
+    estimators: Mapping[str, Any],
+    folds: Folds,
+    progress: Callable[[int, int, str], None] | None = None,
+    notes: tuple[str, ...] = (),
+) -> CompareResult:
+    """Fit each estimator in each fold, and measure it."""
     fix_types(estimators, X)
     costs, more = _costs_of(estimators, folding.classes)
     notes += more
     notes += rare_level_notes(estimators, X)
-    divisions = list(_divisions(folding, n_folds, n_repeats, random_state))
+    divisions = list(_divisions(folding, folds))
     tasks = [(name, division) for division in divisions for name in estimators]
     here = os.getpid()
     calls = (
@@ -151,6 +212,7 @@ def compare(
         for name, division in tasks
     )
     found: dict[str, list[tuple[FloatArray, Int64Array]]] = {name: [] for name in estimators}
+    n_folds, n_repeats, n_jobs = folds.n_folds, folds.n_repeats, folds.n_jobs
     most = n_jobs if n_jobs is None else min(int(n_jobs), len(tasks))
     results = joblib.Parallel(n_jobs=most, return_as="generator")(calls)
     stopped: KeyboardInterrupt | None = None
@@ -174,13 +236,13 @@ def compare(
     result = CompareResult(
         {name: np.stack([values for values, _ in both]) for name, both in found.items()},
         {name: _pooled(each, n_repeats) for name, each in matrices.items()},
-        *(len(truth), np.shape(X)[1], len(classes)),
+        *(len(folding.truth), np.shape(X)[1], len(classes)),
         n_folds=n_folds,
         n_repeats=n_repeats,
         notes=notes,
         classes=tuple(classes),
         fold_confusion=matrices,
-        task=task,
+        task=folding.task,
         costs=costs,
     )
     if stopped is not None:
@@ -190,6 +252,8 @@ def compare(
 
 class _Classes:
     """Classes: how they are divided into folds, and how answers are measured."""
+
+    task = "classification"
 
     def __init__(self, truth: AnyArray) -> None:
         self.truth = truth
@@ -231,6 +295,7 @@ class _Classes:
 class _Numbers:
     """The same for numbers."""
 
+    task = "regression"
     classes = np.empty(0)
 
     def __init__(self, truth: AnyArray) -> None:
@@ -348,13 +413,11 @@ def _estimators(
     return chosen
 
 
-def _divisions(
-    folding: _Classes | _Numbers, n_folds: int, n_repeats: int, random_state: int
-) -> Iterator[tuple[AnyArray, AnyArray]]:
+def _divisions(folding: _Classes | _Numbers, folds: Folds) -> Iterator[tuple[AnyArray, AnyArray]]:
     """Training and test rows of each fold of each repeat."""
-    seeds = np.random.SeedSequence(random_state).generate_state(n_repeats)
+    seeds = np.random.SeedSequence(folds.random_state).generate_state(folds.n_repeats)
     for seed in seeds.tolist():
-        yield from folding.split(n_folds, seed)
+        yield from folding.split(folds.n_folds, seed)
 
 
 def _measure(
