@@ -21,7 +21,7 @@ SCREEN = {"COLUMNS": "80", "NO_COLOR": "1"}
 
 # Times differ from run to run, sizes of packed files from one zlib to another.
 TIME = re.compile(r"^(.* ± .*?)(?<!±)( +\d+(?:\.\d)?)$", re.MULTILINE)
-ESTIMATE = re.compile(r"^Note: .* fits are done; all take about .*\n", re.MULTILINE)
+ESTIMATE = re.compile(r"^Note: .* fits (are done; all|will) take about .*\n", re.MULTILINE)
 SIZE = re.compile(r"(?<=\.obliqua), [\d.]+ (kB|bytes)")
 
 

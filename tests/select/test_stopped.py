@@ -99,19 +99,14 @@ def test_the_command_prints_what_is_known(
 def test_the_time_is_estimated_after_the_first_round(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(_output, "note", said.append)
-    for seconds, expected in (
-        (0.4, []),
-        (10, ["4 of 40 fits are done; all take about 7 minutes."]),
+    for seconds, known, expected in (
+        (0.4, 0, []),
+        (10, 300, []),  # about what was said before it started
+        (10, 30, ["4 of 40 fits are done; all take about 7 minutes."]),
     ):
         clock = itertools.count(0, seconds)
         monkeypatch.setattr(_output.time, "monotonic", lambda clock=clock: 4 * next(clock))
-        estimate = _output._Estimate(10)
+        estimate = _output._Estimate(10, {_output.EXPECTED: known})
         for done in range(1, 41):
             estimate(done, 40, "cart")
         assert [text.partition(" Ctrl-C")[0] for text in said] == expected
-    assert [_output._duration(s) for s in (25, 119, 121, 7200)] == [
-        "25 seconds",
-        "119 seconds",
-        "2 minutes",
-        "2 hours",
-    ]

@@ -15,8 +15,8 @@ import click
 
 from obliqua.cli import INTERRUPTED
 from obliqua.cli._errors import Trouble
-from obliqua.cli._output import DEBUG, SETTINGS, close_stdout, note
-from obliqua.errors import ObliquaError
+from obliqua.cli._output import DEBUG, EXPECTED, SETTINGS, close_stdout, note
+from obliqua.errors import CostWarning, ObliquaError
 
 # In the order of their use, with the first line of their help: a list of commands imports none.
 COMMANDS = {
@@ -113,8 +113,15 @@ def _warnings_as_notes() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what concerns programmers only
         warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = lambda message, *_, **__: note(" ".join(str(message).split()))
+        warnings.showwarning = lambda message, *_, **__: _noted(message)
         yield
+
+
+def _noted(message: Warning | str) -> None:
+    """Say what a warning says, and remember how long a work is expected to take."""
+    if isinstance(message, CostWarning):
+        click.get_current_context().meta[EXPECTED] = message.seconds
+    note(" ".join(str(message).split()))
 
 
 @click.group(

@@ -7,10 +7,10 @@ import os
 import sys
 import time
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}  # of click
 LONG = 20  # seconds that a work may take without a word on how long it takes
 QUIET, DEBUG = "obliqua.quiet", "obliqua.debug"
+EXPECTED = "obliqua.expected"  # seconds that a work will take, as was said before
 
 # Called with the number of finished steps, the number of all, and what is being done.
 Step = Callable[[int, int, str], None]
@@ -65,10 +66,11 @@ def listed(name: object) -> str:
 
 
 class _Estimate:
-    """Say after the first round how long a work will take, if it is long."""
+    """Say after the first round how long a work will take, if it is long and was not known."""
 
-    def __init__(self, n_rounds: int) -> None:
+    def __init__(self, n_rounds: int, meta: Mapping[str, Any]) -> None:
         self.n_rounds = n_rounds
+        self.meta = meta
         self.start = time.monotonic()
         self.said = False
 
@@ -77,19 +79,14 @@ class _Estimate:
             return
         self.said = True
         seconds = (time.monotonic() - self.start) * total / done
-        if seconds >= LONG:
+        known = self.meta.get(EXPECTED, 0.0)
+        if seconds >= LONG and not known / 2 <= seconds <= known * 2:
+            from obliqua.select.forecast import time_in_words
+
             note(
-                f"{done:,} of {total:,} fits are done; all take about {_duration(seconds)}. "
+                f"{done:,} of {total:,} fits are done; all take about {time_in_words(seconds)}. "
                 "Ctrl-C prints what is known by then."
             )
-
-
-def _duration(seconds: float) -> str:
-    """Write a time as a person says it."""
-    for unit, size in (("hour", 3600), ("minute", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}s"
-    return f"{seconds:.0f} seconds"
 
 
 @contextmanager
@@ -98,10 +95,11 @@ def progress(what: str, n_rounds: int = 0) -> Iterator[Step | None]:
 
     Of `n_rounds` rounds the first one tells how long all will take, which is said if it is long.
     """
-    if click.get_current_context().meta.get(QUIET):
+    meta = click.get_current_context().meta
+    if meta.get(QUIET):
         yield None
         return
-    estimate = _Estimate(n_rounds)
+    estimate = _Estimate(n_rounds, meta)
     screen = console(stderr=True)
     if not screen.is_terminal:
         yield estimate
