@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from obliqua._core.base.walk import Walker
 from obliqua._typing import FloatArray, Int64Array, Rows
 from obliqua.criteria import NUMBER_CRITERIA, Criterion
+from obliqua.data.sparse_rows import leaves_of
 from obliqua.data.target import Classes, Numbers, Target, places
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Medians(Numbers):
 
     def with_exact_means(self, tree: T, Z: Rows, weights: Int64Array | None) -> T:
         """Put medians, and distances from them, into the stats of a grown tree."""
-        leaf = Walker(tree).apply(Z)
+        leaf = leaves_of(tree, Z)
         stats = tree.stats.copy()
         stats[:, 1:-1] = _medians(self.values, weights, tree, leaf)
         errors = self.node_errors(replace(tree, stats=stats.copy()), leaf, weights)

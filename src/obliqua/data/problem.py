@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from obliqua._core.base.spread import column_means
 from obliqua._core.base.target import TargetRows
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, Rows
 from obliqua.criteria import Criterion
 from obliqua.data.encoding import QUALITATIVE, Encoding
 from obliqua.data.number_targets import measured_by
+from obliqua.data.sparse_rows import SparseRows, means_of
 from obliqua.data.table import (
     Table,
     missing_columns,
@@ -46,7 +46,8 @@ class Problem:
     ----------
     Z : ndarray of shape (n_rows, n_features)
         The rows, float32 or float64, with any strides. A numeric column holds numbers, a
-        qualitative one codes of levels 0, 1, ...; both NaN where a value is missing.
+        qualitative one codes of levels 0, 1, ...; both NaN where a value is missing. Or
+        `SparseRows` in its place, which axis-parallel trees and forests take.
     target : Target
         What is learnt: a class for each row, or numbers.
     weights : ndarray of int64, of shape (n_rows,), or None
@@ -107,6 +108,11 @@ class Problem:
     def n_rows(self) -> int:
         """The number of rows."""
         return self.target.n_rows
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the rows are sparse ones."""
+        return isinstance(self.Z, SparseRows)
 
     @property
     def n_counted(self) -> int:
@@ -188,7 +194,7 @@ class Problem:
     def means(self) -> FloatArray:
         """The mean of the values in each column, the same in any order of the rows; 0 if none."""
         weights = None if self.weights is None else self.weights.astype(np.float64)
-        return column_means(self.Z, weights)
+        return means_of(self.Z, weights)
 
     def take(self, rows: BoolArray | Int32Array | Int64Array) -> Problem:
         """Return the problem of some of the rows.

@@ -19,6 +19,7 @@ from obliqua._core.base.walk import all_finite
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array, Rows
 from obliqua.data.dates import without_dates
 from obliqua.data.encoding import QUALITATIVE, Column, Encoding
+from obliqua.data.sparse_rows import SparseRows, no_sparse
 
 __all__ = [
     "MAX_ROWS",
@@ -602,6 +603,8 @@ def plain_table(
 
 def missing_columns(Z: Rows) -> BoolArray:
     """Say which columns have missing values."""
+    if isinstance(Z, SparseRows):
+        return Z.missing_columns
     # A column at a time, to need little memory.
     return np.array([bool(np.isnan(column).any()) for column in Z.T], dtype=bool)
 
@@ -615,12 +618,12 @@ def checked_rows(X: Any, missing: bool = False) -> Rows:
 
 def _check_dense(X: Any) -> None:
     if hasattr(X, "toarray"):
-        raise ValueError(
-            "X is a sparse matrix, and trees are grown from dense rows only. Use X.toarray()."
-        )
+        raise ValueError(no_sparse("What is asked for here"))
 
 
 def _as_matrix(X: Any) -> Rows:
+    if isinstance(X, SparseRows):
+        return _checked_sparse(X)
     _check_dense(X)
     Z: AnyArray = np.asarray(X)
     if Z.ndim != 2:
@@ -637,6 +640,16 @@ def _as_matrix(X: Any) -> Rows:
     if len(Z) > MAX_ROWS:
         raise ValueError(_too_long(len(Z)))
     return Z
+
+
+def _checked_sparse(Z: Any) -> Rows:
+    """Return sparse rows, if there are not too many or too few of them."""
+    if 0 in Z.shape:
+        raise ValueError(_empty(*Z.shape))
+    if len(Z) > MAX_ROWS:
+        raise ValueError(_too_long(len(Z)))
+    rows: Rows = Z
+    return rows
 
 
 def _dimensions(n: int) -> str:
@@ -677,14 +690,15 @@ def _check_finite(
 
     `otherwise` is what one can do with NaN beside replacing it.
     """
-    if all_finite(Z):
+    there = Z.values[:, None] if isinstance(Z, SparseRows) else Z
+    if all_finite(there):
         return True
-    bad = np.isinf(Z) if missing else ~np.isfinite(Z)
+    bad = np.isinf(there) if missing else ~np.isfinite(there)
     if not bad.any():
         return False
-    row, column = np.argwhere(bad)[0].tolist()
+    row, column = Z.place_of(bad) if isinstance(Z, SparseRows) else np.argwhere(bad)[0].tolist()
     where = f"column {column}" if called is None else f"c{called[column][1:]}"
-    if np.isnan(Z[row, column]):
+    if np.isnan(there[bad][0]):
         raise ValueError(
             f"X contains NaN, first in row {row}, {where}. Remove or replace it: trees are grown "
             f"from finite numbers.{otherwise}"

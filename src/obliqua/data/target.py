@@ -22,10 +22,10 @@ from numpy.typing import ArrayLike
 
 from obliqua._core.base.exact import exact_means
 from obliqua._core.base.target import TargetRows, squared_errors
-from obliqua._core.base.walk import Walker
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, Rows
 from obliqua.criteria import CRITERIA, NUMBER_CRITERIA, Criterion
 from obliqua.data.costs import Costs, classes_said, cost_of
+from obliqua.data.sparse_rows import leaves_of
 from obliqua.data.weights import MAX_TOTAL
 
 if TYPE_CHECKING:
@@ -367,7 +367,7 @@ class Numbers(Target):
     def with_exact_means(self, tree: T, Z: Rows, weights: Int64Array | None) -> T:
         """Replace the means of the grid by those of the numbers themselves."""
         # A large tree takes as much memory as the rows: one copy of something at a time.
-        leaf = Walker(tree).apply(Z)
+        leaf = leaves_of(tree, Z)
         means = exact_means(self.values, weights, leaf, tree.first_child, tree.n_children)
         del leaf
         stats = tree.stats.copy()

@@ -14,6 +14,7 @@ from obliqua._core.grow.subtree import best_axis_cut, divide_columns, make_axis_
 from obliqua._core.search.column_lists import ColumnLists
 from obliqua._typing import Int64Array
 from obliqua.data.problem import Problem
+from obliqua.data.sparse_rows import SparseRows
 from obliqua.engine.assemble import AXIS_LABEL, GO_LEFT
 from obliqua.engine.rules import Rules
 from obliqua.engine.search import Split
@@ -45,7 +46,8 @@ class SortedColumns:
         self.pool = pool
         self.n_threads = n_threads
         gaps = problem.has_missing.astype(np.uint8) if problem.sides else None
-        self.lists = ColumnLists(problem.Z, problem.target_rows, gaps)
+        rows = problem.Z.by_column if isinstance(problem.Z, SparseRows) else problem.Z
+        self.lists = ColumnLists(rows, problem.target_rows, gaps)
         n = problem.n_features
         if not problem.sortable.all():  # the others are never looked at here
             plain = np.flatnonzero(problem.sortable).tolist()

@@ -27,6 +27,7 @@ from obliqua._typing import FloatArray, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.number_targets import Medians, Rates
 from obliqua.data.problem import Problem
+from obliqua.data.sparse_rows import no_sparse
 from obliqua.data.target import Classes
 from obliqua.engine.assemble import AXIS_LABEL, Block, Records, assemble
 from obliqua.engine.axis_cuts import SERIAL_ROWS, SortedColumns, plain_columns
@@ -106,7 +107,7 @@ def grow(
     measure = get_criterion(criterion)
     problem = problem.measured_by(measure)
     rules = Rules() if rules is None else rules
-    if problem.n_rows < SERIAL_ROWS // (4 if has_finder else 1):
+    if problem.is_sparse or problem.n_rows < SERIAL_ROWS // (4 if has_finder else 1):
         n_threads = 1
     growth = _Growth(problem, proposals, measure, rules, n_threads, WholeFit(total_weight))
     with growth.threads():
@@ -198,6 +199,23 @@ class _Growth:
             raise ValueError(
                 "Leaves that say linear functions are fitted by squared errors; got the criterion "
                 f"{self.criterion.name!r}. Use 'squared_error', or leaves that say constants."
+            )
+
+    def _check_sparse(self) -> None:
+        """Refuse what must see the rows of a node."""
+        if not self.problem.is_sparse:
+            return
+        if self.proposals.proposer is not None:
+            raise ValueError(no_sparse(f"The method {type(self.proposals.proposer).__name__}"))
+        if self.criterion.code < 0:
+            raise ValueError(
+                "Trees are grown from sparse X by the criteria of the library; got the function "
+                f"{self.criterion.name!r}. Name one of them, or give X.toarray()."
+            )
+        if not self.problem.sortable.all():
+            raise ValueError(
+                "A sparse X may have missing values if fill='side' tries them on both sides of a "
+                "split. Set that, or replace them."
             )
 
     def _prepare(self) -> None:
@@ -332,6 +350,7 @@ class _Growth:
             key=key,
         )
         self._check_lines()
+        self._check_sparse()
         self._prepare()
         if not self.in_python and self.n_threads == 1:
             self._grow_subtree(root)

@@ -23,6 +23,8 @@ class TreesEstimator(BaseEstimator):
 
     #: Whether the method takes qualitative columns and missing values.
     _takes_odd: bool = False
+    #: Whether it is fitted to sparse matrices as they are; every fitted tree takes them.
+    _takes_sparse: bool = False
     #: Fitted attributes beside the model: what a fit has noted, kept in files too.
     _notes: ClassVar[dict[str, type]] = {}
 
@@ -51,6 +53,7 @@ class TreesEstimator(BaseEstimator):
         """Say what the method takes."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.categorical = self._takes_odd
+        tags.input_tags.sparse = self._takes_sparse
         return tags
 
     def _hold(self, model: Model, names: AnyArray | None) -> None:
@@ -80,7 +83,7 @@ class TreesEstimator(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
 
         Returns
@@ -96,7 +99,7 @@ class TreesEstimator(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
 
         Returns
@@ -176,7 +179,7 @@ class TreesClassifier(ClassifierMixin, TreesEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
 
         Returns
@@ -194,7 +197,7 @@ class TreesClassifier(ClassifierMixin, TreesEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
 
         Returns
@@ -212,7 +215,7 @@ class TreesClassifier(ClassifierMixin, TreesEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
 
         Returns
@@ -243,7 +246,7 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
 
         Returns
@@ -261,7 +264,7 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
 
         Returns
@@ -278,7 +281,7 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
 
         Returns
@@ -326,7 +329,7 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Their true numbers.

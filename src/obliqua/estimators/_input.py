@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_X_y, validate_data
 
 from obliqua._sklearn_compat import StrOptions
@@ -15,6 +16,7 @@ from obliqua.data.encoding import NUMERIC, Encoding
 from obliqua.data.problem import Problem
 from obliqua.data.rare_levels import pool_rare_levels
 from obliqua.data.row_numbers import counts_rows
+from obliqua.data.sparse_rows import SparseRows, no_sparse
 from obliqua.data.table import (
     FROM_DTYPE,
     Table,
@@ -49,6 +51,8 @@ def read_training(estimator: Any, X: Any, y: Any, **of_y: bool) -> tuple[Table, 
     """
     X = readable(X)
     chosen = getattr(estimator, "categorical_features", None)
+    if sparse.issparse(X):
+        _check_sparse(estimator, chosen)
     if not (estimator._takes_odd and read_by_columns(X, chosen)):
         Z, y = checked(estimator, X, y, **of_y)
         names = getattr(estimator, "feature_names_in_", None)
@@ -65,11 +69,22 @@ def read_training(estimator: Any, X: Any, y: Any, **of_y: bool) -> tuple[Table, 
     return table, y
 
 
+def _check_sparse(estimator: Any, chosen: Any) -> None:
+    """Refuse a sparse X where it cannot be grown from as it is."""
+    if not estimator._takes_sparse:
+        raise TypeError(no_sparse(type(estimator).__name__))
+    if not (chosen is None or isinstance(chosen, str)):
+        raise ValueError(
+            "A sparse X holds numbers only, and categorical_features asks for levels; got "
+            f"{chosen!r}. Leave that out, or give X as a dense table."
+        )
+
+
 def _warn_of_row_numbers(
     Z: Rows, names: AnyArray | None, numeric: Sequence[bool] | None = None
 ) -> None:
     """Warn of columns of a frame that count its rows."""
-    if names is None or len(names) < 2:
+    if names is None or len(names) < 2 or isinstance(Z, SparseRows):
         return
     for place, name in enumerate(names):
         if (numeric is None or numeric[place]) and counts_rows(Z[:, place]):
@@ -107,8 +122,15 @@ def checked(estimator: Any, X: Any, *y: Any, reset: bool = True, **of_y: bool) -
     # cause a warning that tells a user nothing.
     with np.errstate(over="ignore", invalid="ignore"):
         try:
-            return validate_data(
-                estimator, X, *y, reset=reset, dtype=FLOATS, ensure_all_finite=finite, **of_y
+            found = validate_data(
+                estimator,
+                X,
+                *y,
+                reset=reset,
+                dtype=FLOATS,
+                ensure_all_finite=finite,
+                accept_sparse=("csr", "csc"),
+                **of_y,
             )
         except (TypeError, ValueError) as error:
             name = column_without_numbers(X)
@@ -119,6 +141,12 @@ def checked(estimator: Any, X: Any, *y: Any, reset: bool = True, **of_y: bool) -
                 "takes numbers only. Drop it, or write it as numbers, for instance with "
                 f"scikit-learn's OrdinalEncoder or OneHotEncoder. (The conversion said: {error})"
             ) from error
+    rows = found[0] if y else found
+    if not sparse.issparse(rows):
+        return found
+    if reset and not estimator._takes_sparse:  # a frame of sparse columns
+        raise TypeError(no_sparse(type(estimator).__name__))
+    return (SparseRows(rows), *found[1:]) if y else SparseRows(rows)
 
 
 def column_without_numbers(X: Any) -> str | None:

@@ -72,6 +72,7 @@ class CartClassifier(BaseTreeClassifier):
     """
 
     _takes_odd = True
+    _takes_sparse = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
@@ -166,6 +167,7 @@ class CartRegressor(BaseTreeRegressor):
     """
 
     _takes_odd = True
+    _takes_sparse = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeRegressor._parameter_constraints,
         **TABLE_CONSTRAINTS,

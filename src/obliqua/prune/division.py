@@ -15,9 +15,10 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
-from obliqua._core.base.rng import row_hashes, scattered
+from obliqua._core.base.rng import scattered
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.data.problem import Problem
+from obliqua.data.sparse_rows import hashes_of
 from obliqua.data.weights import ROUNDING
 
 __all__ = ["draw", "folds", "hold_out", "repeated_folds", "trials"]
@@ -47,7 +48,10 @@ class _DivisibleRows:
 
 def _hashes(problem: Problem, seed: int) -> NDArray[np.uint64]:
     """Return a random number per row; rows that are equal have equal ones."""
-    return row_hashes(problem.Z, problem.target.labels(), seed & (2**64 - 1))
+    hashes: NDArray[np.uint64] = hashes_of(
+        problem.Z, problem.target.labels(), seed & (2**64 - 1)
+    )
+    return hashes
 
 
 def _parts(problem: Problem, seed: int) -> _DivisibleRows:

@@ -16,6 +16,7 @@ import numpy as np
 from obliqua._core.forest.packed import ForestWalker
 from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array, UInt8Array
 from obliqua.criteria import get_criterion
+from obliqua.data.sparse_rows import SparseRows
 from obliqua.data.target import Classes, Numbers
 from obliqua.errors import TreeError
 from obliqua.tree.layout import NodeKind, pointers, ranges
@@ -333,28 +334,42 @@ class PackedTrees(Sequence[Tree]):
 
     def apply(self, Z: AnyArray, n_threads: int = 1) -> Int32Array:
         """Find the leaf that each row reaches in each tree: (n_rows, n_trees) node numbers."""
-        return self._walker.apply(self._rows(Z), n_threads)
+        return self._applied(Z, n_threads, (0, len(self)))
+
+    def _applied(self, Z: AnyArray, n_threads: int, trees: tuple[int, int]) -> Int32Array:
+        """Find the node that each row reaches in some of the trees."""
+        rows = self._rows(Z)
+        if not isinstance(rows, SparseRows):
+            return self._walker.apply(rows, n_threads, trees)
+        return rows.walked(lambda some: self._walker.apply(some, n_threads, trees), np.float64)
 
     def leaves(
         self, Z: AnyArray, n_threads: int = 1, trees: tuple[int, int] | None = None
     ) -> Int64Array:
         """Find the leaf that each row reaches in each tree, numbered over all trees."""
         first, last = (0, len(self)) if trees is None else trees
-        node = (
-            self._walker.apply(self._rows(Z), n_threads, (first, last)) + self.node_ptr[first:last]
-        )
+        node = self._applied(Z, n_threads, (first, last)) + self.node_ptr[first:last]
         return self.leaf_ptr[first:last] - 1 - self.child[node]
 
     def sums(
         self, Z: AnyArray, n_threads: int = 1, trees: tuple[int, int] | None = None
     ) -> FloatArray:
         """Add up what the trees, or some of them, say of each row: shares, or means."""
-        return self._walker.sums(self._rows(Z), self.n_classes or self.n_outputs, n_threads, trees)
+        rows, n_sums = self._rows(Z), self.n_classes or self.n_outputs
+        if not isinstance(rows, SparseRows):
+            return self._walker.sums(rows, n_sums, n_threads, trees)
+        return rows.walked(
+            lambda some: self._walker.sums(some, n_sums, n_threads, trees), np.float64
+        )
 
     def _rows(self, Z: AnyArray) -> AnyArray:
         """Return rows that can be walked; refuse others."""
         rows = as_rows(Z, self.n_features)
-        if np.isinf(rows).any():
+        if isinstance(rows, SparseRows):
+            if np.isinf(rows.values).any():
+                row = rows.place_of(np.isinf(rows.values))[0]
+                raise TreeError(f"Row {row} is infinite in a column. Replace such values.")
+        elif np.isinf(rows).any():
             row = int(np.argmax(np.isinf(rows).any(axis=1)))
             raise TreeError(f"Row {row} is infinite in a column. Replace such values.")
         return rows

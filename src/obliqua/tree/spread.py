@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from obliqua._core.base.spread import leaf_ranges, leaf_sums, node_spread
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array, Rows
+from obliqua.data.sparse_rows import SparseRows
 from obliqua.data.table import checked_rows, missing_columns
 from obliqua.data.threads import each, over_rows
 from obliqua.errors import TreeError
@@ -101,19 +102,27 @@ def _measured(
     leaf = tree.apply(Z, n_threads)
     if len(leaf) == 0:
         raise TreeError("The spread of features is measured on rows; got none.")
-    Z = checked_rows(Z, missing=True)
+    if not isinstance(Z, SparseRows):
+        Z = checked_rows(Z, missing=True)
     places = np.flatnonzero(wanted & ~missing_columns(Z)[tree.coef_idx])
     given = None if weights is None else _checked_weights(weights, len(leaf))
     node = tree.node_of_plane[tree.plane_of_coef[places]]
     columns, column = np.unique(tree.coef_idx[places], return_inverse=True)
     spread = tree.spread.copy()
-    exponents = _exponents(Z, columns, n_threads)
+    exponents = None if isinstance(Z, SparseRows) else _exponents(Z, columns, n_threads)
     number, parent = _told_apart(tree.parent, node)
     leaf, node = number[leaf], number[node]
     for start in range(0, len(columns), COLUMNS_AT_ONCE):
         block = columns[start : start + COLUMNS_AT_ONCE]
-        scale = exponents[start : start + COLUMNS_AT_ONCE]
-        found = node_spreads(Z, leaf, given, parent, block, scale, n_threads)
+        rows = Z
+        if isinstance(Z, SparseRows):
+            rows, block = Z.dense(block), np.arange(len(block), dtype=np.int32)
+        scale = (
+            _exponents(rows, block, n_threads)
+            if exponents is None
+            else exponents[start : start + COLUMNS_AT_ONCE]
+        )
+        found = node_spreads(rows, leaf, given, parent, block, scale, n_threads)
         here = (column >= start) & (column < start + len(block))
         spread[places[here]] = found[node[here], column[here] - start]
     return replace(tree, spread=spread)

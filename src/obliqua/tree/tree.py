@@ -18,6 +18,7 @@ from scipy import sparse
 from obliqua._core.base.walk import Walker, line_values
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array
 from obliqua.data.costs import Costs, classes_said
+from obliqua.data.sparse_rows import SparseRows
 from obliqua.data.target import TASKS, Classes, Numbers
 from obliqua.errors import TreeError
 from obliqua.tree.layout import (
@@ -52,10 +53,9 @@ _FLOAT32 = np.dtype(np.float32)
 def as_rows(Z: Any, n_features: int) -> AnyArray:
     """Make rows that can be walked of anything like an array."""
     if sparse.issparse(Z):
-        raise TreeError(
-            f"A tree walks arrays; got a sparse matrix ({type(Z).__name__}). Make it dense "
-            "with toarray()."
-        )
+        Z = SparseRows(Z)
+    if isinstance(Z, SparseRows):
+        return _checked_width(Z, n_features)
     try:
         rows: AnyArray = np.asarray(Z)
         if rows.dtype not in (_FLOAT32, _FLOAT64) or not rows.dtype.isnative:
@@ -64,12 +64,19 @@ def as_rows(Z: Any, n_features: int) -> AnyArray:
         raise TreeError(
             f"A tree walks rows of numbers; got {type(Z).__name__}: {error}."
         ) from error
+    _checked_width(rows, n_features)
+    return rows if rows.flags.aligned else rows.copy()
+
+
+def _checked_width(rows: Any, n_features: int) -> AnyArray:
+    """Return rows that have as many columns as a tree asks for."""
     if rows.ndim != 2 or rows.shape[1] != n_features:
         raise TreeError(
             f"A tree over {n_features} columns walks arrays of shape (n_rows, "
             f"{n_features}); got shape {rows.shape}."
         )
-    return rows if rows.flags.aligned else rows.copy()
+    checked: AnyArray = rows
+    return checked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -257,7 +264,11 @@ class Tree:
             or not Z.flags.aligned
         ):
             Z = self._as_rows(Z)
-        leaves: Int64Array = self._walker.apply(Z, n_threads)
+        leaves: Int64Array
+        if isinstance(Z, SparseRows):
+            leaves = Z.walked(lambda rows: self._walker.apply(rows, n_threads))
+        else:
+            leaves = self._walker.apply(Z, n_threads)
         # Looking at one number takes a tenth of the time of finding the least of one.
         if (leaves[0] if len(leaves) == 1 else leaves.min(initial=0)) < 0:
             self._report_missing(Z, leaves)
@@ -322,7 +333,11 @@ class Tree:
                 f"A node must be named for each of {len(rows)} rows, by its number, 0 to "
                 f"{self.n_nodes - 1}; got an array of shape {nodes.shape}."
             )
-        return line_values(rows, nodes, lines, self.mean[:, 0].copy())
+        otherwise = self.mean[:, 0].copy()
+        if isinstance(rows, SparseRows):
+            parts = [line_values(some, nodes[at], lines, otherwise) for at, some in rows.blocks()]
+            return np.concatenate(parts)
+        return line_values(rows, nodes, lines, otherwise)
 
     @property
     def has_lines(self) -> bool:
@@ -334,7 +349,8 @@ class Tree:
 
     def _report_missing(self, Z: AnyArray, leaves: Int64Array) -> None:
         row = int(np.argmax(leaves < 0))
-        missing = np.flatnonzero(np.isnan(Z[row])).tolist()
+        values = next(Z[[row]].blocks())[1][0] if isinstance(Z, SparseRows) else Z[row]
+        missing = np.flatnonzero(np.isnan(values)).tolist()
         what = f"is missing (NaN) in columns {missing}" if missing else "is infinite"
         raise TreeError(
             f"Row {row} {what}, and a node that it reaches has no fill value to use instead. "

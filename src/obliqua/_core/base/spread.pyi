@@ -26,3 +26,10 @@ def means_of_sums(
     low: FloatArray, high: FloatArray, total: FloatArray, sums: FloatArray
 ) -> FloatArray: ...
 def column_means(Z: Rows, weights: FloatArray | None) -> FloatArray: ...
+def sparse_column_means(
+    shape: tuple[int, int],
+    ptr: Int64Array,
+    rows: Int32Array,
+    values: Rows,
+    weights: FloatArray | None,
+) -> FloatArray: ...

@@ -275,3 +275,43 @@ def column_means(Z, weights):
     low, high = column_ranges(Z)
     total, sums = column_sums(Z, weights, low, high)
     return means_of_sums(low, high, total, sums[:, 0] + sums[:, 1])
+
+
+def sparse_column_means(tuple shape, const i64[::1] ptr, const i32[::1] rows, values, weights):
+    """As `column_means`, of sparse columns: their zeros are added in one step."""
+    cdef i64 n = shape[0], p = shape[1], j, k
+    cdef int scale = 0
+    cdef double value, weight = 1.0, every = <double> n, total, zeros, middle
+    cdef bint weighted = weights is not None, single = values.dtype.itemsize == 4
+    cdef const double[::1] weight_of = weights if weighted else np.empty(0)
+    cdef const float[::1] floats = values if single else np.empty(0, dtype=np.float32)
+    cdef const double[::1] doubles = np.empty(0) if single else values
+    cdef DoublePair sums
+    lows, highs, totals, added = np.zeros((4, p))
+    cdef double[::1] low = lows, high = highs, total_ = totals, added_ = added
+    if weighted:
+        every = weights.sum()
+    with nogil:
+        for j in range(p):
+            zeros = total = every
+            if ptr[j + 1] - ptr[j] == n:
+                low[j], high[j] = INFINITY, -INFINITY
+            for k in range(ptr[j], ptr[j + 1]):
+                value = floats[k] if single else doubles[k]
+                weight = weight_of[rows[k]] if weighted else 1.0
+                zeros -= weight
+                if isnan(value):
+                    total -= weight
+                    continue
+                low[j] = min(low[j], value)
+                high[j] = max(high[j], value)
+            middle = middle_of(low[j], high[j], &scale)
+            sums = product(-middle, zeros)
+            for k in range(ptr[j], ptr[j + 1]):
+                value = floats[k] if single else doubles[k]
+                if not isnan(value):
+                    value = ldexp(value, -scale) - middle
+                    add_pair(&sums, product(value, weight_of[rows[k]] if weighted else 1.0))
+            total_[j] = total
+            added_[j] = sums.high + sums.low
+    return means_of_sums(lows, highs, totals, added)

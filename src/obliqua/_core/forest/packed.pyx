@@ -129,18 +129,27 @@ cdef class ForestWalker:
         cdef i64 at, t, r, n, begin = trees[0], end = trees[1]
         cdef i64 most = self.block_rows(stop - start)
         cdef bint added = sums.shape[0] > 0
-        cdef double* rows = <double*> malloc(most * self.p * sizeof(double))
-        if rows == NULL:
-            raise MemoryError("no room for a block of rows")
+        cdef bint in_place = (not self.coded and not view.single and view.col_stride == 1
+                              and view.row_stride == self.p)
+        cdef const double* here
+        cdef double* rows = NULL
+        if not in_place:
+            rows = <double*> malloc(most * self.p * sizeof(double))
+            if rows == NULL:
+                raise MemoryError("no room for a block of rows")
         with nogil:
             at = start
             while at < stop:
                 n = min(most, stop - at)
-                self.fill_block(&view, at, n, rows)
+                if in_place:
+                    here = <const double*> view.data + at * self.p
+                else:
+                    self.fill_block(&view, at, n, rows)
+                    here = rows
                 for t in range(begin, end):
                     if self.coded:
                         self.number_levels(&view, t, at, n, rows)
-                    ob_walk_tree(&self.f, t, rows, self.p, n, reached)
+                    ob_walk_tree(&self.f, t, here, self.p, n, reached)
                     for r in range(n):
                         if added:
                             self.add_leaf(self.leaf_of(t, reached[r]), &sums[at + r, 0])

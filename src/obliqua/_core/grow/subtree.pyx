@@ -550,6 +550,8 @@ cdef class Subtree:
                     self.columns.divide(col, here.start, here.end, self.spare)
                 bits >>= 1
                 col += 1
+        if self.columns.sparse:
+            self.columns.divide_order(here.start, here.end)
 
     cdef void inherit(self, i64 parent_slot, i64 node) noexcept nogil:
         cdef i64 slot = self.take_slot(NULL)

@@ -8,7 +8,10 @@ class ColumnLists:
     stop: bool
     reason: BaseException | None
     def __init__(
-        self, Z: Rows, target: TargetRows, has_missing: UInt8Array | None = None
+        self,
+        Z: Rows | tuple[tuple[int, int], Int64Array, Int32Array, Rows],
+        target: TargetRows,
+        has_missing: UInt8Array | None = None,
     ) -> None: ...
     def release(self) -> None: ...
     def entry_size(self) -> int: ...

@@ -18,6 +18,11 @@ packed: they are looked up by the row.
 Rows that miss a value stand at the end of its list, as one more value, and dividing keeps them
 there. So a scan tries them on the right side, and their own place is the cut between values and
 none. A second scan, over a copy that begins with them, tries them on the left.
+
+Sparse columns have entries for what is not 0 only, in two lists: below 0, and above (with what is
+missing at the end). All other rows of a node are zeros between them. `order` has the rows node by
+node, `place` says where a row stands there; the entries of a node stand side by side in a list,
+and are found by the places of their rows. So a node costs the entries that it has.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -42,14 +47,6 @@ from obliqua._core.search.medians cimport Medians, measure_cuts, median_goodness
 ctypedef fused entry:
     u32
     u64
-
-cdef struct Layout:
-    # Where an entry keeps its row and class, and the rows' weights (NULL: each weighs 1).
-    int row_bits
-    u64 row_mask
-    u64 class_mask
-    const i64* weights
-    const Target* target
 
 cdef enum:
     COLUMNS_AT_ONCE = 4      # columns gathered in one pass over row-major data
@@ -402,6 +399,83 @@ cdef void fill_entries(entry* list, const u32* order, i64 n, int row_bits, int t
             list[k] |= <entry> ((<u64> classes[row]) << row_bits)
 
 
+cdef i64 first_from(const entry* list, i64 begin, i64 end, const i32* place, u64 row_mask,
+                    i64 start) noexcept nogil:
+    """The first of some entries whose row stands at `start` or behind it."""
+    cdef i64 middle
+    while begin < end:
+        middle = (begin + end) // 2
+        if place[list[middle] & row_mask] < start:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+cdef void pass_entry(u64 e, const Layout* layout, i64* sums) noexcept nogil:
+    """Adds the row of an entry to sums."""
+    cdef u64 row = e & layout.row_mask
+    if layout.target.n_numbers:
+        add_row(layout.target, row, sums)
+    else:
+        sums[(e >> layout.row_bits) & layout.class_mask] += weight_at(layout.target, row)
+
+
+cdef inline bint hopeless(const Scorer* scorer, i64 weight, const Cut* best) noexcept nogil:
+    """Whether no cut with so little weight on one side can be better.
+
+    With |D| at most 2 n times that weight, twoing is at most its ratio to the rest, gini twice it.
+    """
+    cdef double most = <double> weight
+    if scorer.code == GINI:
+        most *= 2
+    elif scorer.code != TWOING:
+        return False
+    return most < best.score * SLACK * (<double> (scorer.weight - weight))
+
+
+cdef void scan_side(const entry* list, i64 n, bint from_right, bint at_zeros, const Layout* layout,
+                    const Scorer* scorer, i64 col, i64* scratch, Cut* best) noexcept nogil:
+    """Offers the cuts among the values on one side of 0, from the outermost to `at_zeros`.
+
+    That one, between these values and all others, is offered if there are others.
+    """
+    cdef int c, top = 8 * sizeof(entry) - 1
+    cdef i64 k, at, weight, rows
+    cdef i64* outer = scratch
+    cdef i64* left = scratch + scorer.n_sums
+    cdef bint edge
+    memset(outer, 0, scorer.n_sums * sizeof(i64))
+    for k in range(n):
+        at = n - 1 - k if from_right else k
+        pass_entry(list[at], layout, outer)
+        rows = k + 1
+        if rows == n:
+            edge = at_zeros
+        else:                                    # the bit of the inner one of two neighbours
+            edge = list[at if from_right else at + 1] >> top
+        if not edge:
+            continue
+        weight = outer[0] if layout.target.n_numbers else 0
+        if not layout.target.n_numbers:
+            if layout.weights == NULL:
+                weight = rows
+            else:
+                for c in range(scorer.n_sums):
+                    weight += outer[c]
+        if hopeless(scorer, weight, best):
+            continue
+        if not from_right:
+            if allowed(scorer, rows, weight):
+                offer(scorer, outer, weight, col, rows, scratch + 2 * scorer.n_sums, best)
+            continue
+        if allowed(scorer, scorer.n_rows - rows, scorer.weight - weight):
+            for c in range(scorer.n_sums):
+                left[c] = scorer.counts[c] - outer[c]
+            offer(scorer, left, scorer.weight - weight, col, scorer.n_rows - rows,
+                  scratch + 2 * scorer.n_sums, best)
+
+
 cdef inline u64 entry_at(ColumnLists lists, i64 col, i64 place) noexcept nogil:
     if lists.wide:
         return (<const u64*> lists.entries)[col * lists.n_rows + place]
@@ -412,15 +486,20 @@ cdef class ColumnLists:
     """All columns of a problem as sorted lists of entries."""
 
     def __cinit__(self, Z, TargetRows target, const u8[::1] has_missing=None):
-        self.entries = NULL
-        self.side = NULL
-        self.gaps = NULL
+        """`Z`: a matrix; or a tuple of its shape, ptr, rows and values of sparse columns."""
+        cdef i64 n_entries
+        memset(&self.view, 0, sizeof(self.view))
         if has_missing is not None:
             self.gaps = &has_missing[0]
-        self.view = make_view(Z)
         self.held = (Z, target, has_missing)
-        self.n_rows = self.view.n_rows
-        self.n_cols = self.view.n_cols
+        if isinstance(Z, tuple):
+            self.read_sparse(Z)
+            n_entries = self.ptr[self.n_cols]
+        else:
+            self.view = make_view(Z)
+            self.n_rows = self.view.n_rows
+            self.n_cols = self.view.n_cols
+            n_entries = self.n_rows * self.n_cols
         self.target = &target.target
         self.row_bits = bits_for(<u64> max(self.n_rows - 1, 1))
         cdef int class_bits = 0
@@ -431,18 +510,63 @@ cdef class ColumnLists:
             self.row_bits = 32
         self.row_mask = ((<u64> 1) << self.row_bits) - 1
         self.class_mask = ((<u64> 1) << class_bits) - 1
-        self.entries = malloc(self.n_rows * self.n_cols * self.entry_size())
+        self.entries = malloc(max(n_entries, 1) * self.entry_size())
         self.side = <u8*> calloc(self.n_rows, 1)
         if self.entries == NULL or self.side == NULL:
             raise MemoryError("no room for the sorted columns")
+        if self.sparse:
+            self.make_order()
+
+    cdef int read_sparse(self, tuple Z) except -1:
+        """Takes sparse columns: each has its rows in ascending order, and no zeros."""
+        cdef const i64[::1] ptr = Z[1]
+        cdef const i32[::1] rows = Z[2]
+        cdef const float[::1] single
+        cdef const double[::1] values
+        self.sparse = True
+        self.n_rows, self.n_cols = Z[0]
+        self.ptr = &ptr[0]
+        if rows.shape[0]:
+            self.sparse_rows = &rows[0]
+            self.view.single = Z[3].dtype.itemsize == 4
+            if self.view.single:
+                single = Z[3]
+                self.view.data = <const void*> &single[0]
+            else:
+                values = Z[3]
+                self.view.data = <const void*> &values[0]
+        return 0
+
+    cdef int make_order(self) except -1:
+        """Makes room for what nodes of sparse columns need, and puts all rows into the root."""
+        cdef i64 k
+        self.negative = <i64*> malloc(self.n_cols * sizeof(i64))
+        self.order = <i32*> malloc(self.n_rows * sizeof(i32))
+        self.order_spare = <i32*> malloc(self.n_rows * sizeof(i32))
+        self.place = <i32*> malloc(self.n_rows * sizeof(i32))
+        self.full = malloc(self.n_rows * self.entry_size())
+        if (self.negative == NULL or self.order == NULL or self.order_spare == NULL
+                or self.place == NULL or self.full == NULL):
+            raise MemoryError("no room for the sorted columns")
+        for k in range(self.n_rows):
+            self.order[k] = self.place[k] = <i32> k
+        return 0
 
     def __dealloc__(self):
         free(self.entries)
         free(self.side)
+        free(self.negative)
+        free(self.order)
+        free(self.order_spare)
+        free(self.place)
+        free(self.full)
 
     cdef void copy_rows(self, i64 col, i64 start, i64 end, i32* rows) noexcept nogil:
         """The numbers of the rows in a column's window."""
         cdef i64 k
+        if self.sparse:
+            memcpy(rows, self.order + start, (end - start) * sizeof(i32))
+            return
         for k in range(start, end):
             rows[k - start] = <i32> (entry_at(self, col, k) & self.row_mask)
 
@@ -469,6 +593,9 @@ cdef class ColumnLists:
 
     def presort(self, i64 first, i64 last):
         """Sorts the columns first..last-1. Threads may sort different columns at once."""
+        if self.sparse:
+            self.presort_sparse(first, last)
+            return
         cdef i64 n = self.n_rows
         cdef SortBuffers buffers
         cdef double* values = <double*> malloc(COLUMNS_AT_ONCE * n * sizeof(double))
@@ -508,6 +635,227 @@ cdef class ColumnLists:
             free(order)
             buffers_free(&buffers)
 
+    cdef int presort_sparse(self, i64 first, i64 last) except -1:
+        """Sorts the entries of sparse columns."""
+        cdef i64 col, k, n, most = 1
+        cdef SortBuffers buffers
+        cdef double* values
+        cdef u32* order
+        cdef u64 e
+        cdef int top = 63 if self.wide else 31
+        for col in range(first, last):
+            most = max(most, self.ptr[col + 1] - self.ptr[col])
+        values = <double*> malloc(most * sizeof(double))
+        order = <u32*> malloc(most * sizeof(u32))
+        memset(&buffers, 0, sizeof(buffers))
+        if values == NULL or order == NULL or not buffers_reserve(&buffers, most):
+            free(values)
+            free(order)
+            buffers_free(&buffers)
+            raise MemoryError("no room to sort the columns")
+        with nogil:
+            for col in range(first, last):
+                n = self.ptr[col + 1] - self.ptr[col]
+                self.negative[col] = self.ptr[col]
+                if n == 0:
+                    continue
+                for k in range(n):
+                    values[k] = self.stored(self.ptr[col] + k)
+                    self.negative[col] += values[k] < 0.0
+                    if isnan(values[k]):
+                        values[k] = INFINITY
+                sort_order(values, order, n, &buffers)
+                for k in range(n):
+                    e = <u64> self.sparse_rows[self.ptr[col] + (order[k] & 0x7FFFFFFF)]
+                    if self.target.n_numbers == 0:
+                        e |= (<u64> self.target.rows[e]) << self.row_bits
+                    self.put_entry(self.ptr[col] + k, e | (<u64> (order[k] >> 31)) << top)
+        free(values)
+        free(order)
+        buffers_free(&buffers)
+        return 0
+
+    cdef void put_entry(self, i64 at, u64 e) noexcept nogil:
+        if self.wide:
+            (<u64*> self.entries)[at] = e
+        else:
+            (<u32*> self.entries)[at] = <u32> e
+
+    cdef u64 get_entry(self, i64 at) noexcept nogil:
+        return (<u64*> self.entries)[at] if self.wide else (<u32*> self.entries)[at]
+
+    cdef double stored(self, i64 at) noexcept nogil:
+        """A value that sparse columns hold."""
+        if self.view.single:
+            return (<const float*> self.view.data)[at]
+        return (<const double*> self.view.data)[at]
+
+    cdef double sparse_value(self, i64 col, i64 row) noexcept nogil:
+        """The value of a row in a sparse column that has it."""
+        cdef i64 begin = self.ptr[col], end = self.ptr[col + 1], middle
+        while begin < end:
+            middle = (begin + end) // 2
+            if self.sparse_rows[middle] < row:
+                begin = middle + 1
+            else:
+                end = middle
+        return self.stored(begin)
+
+    cdef SparseWindow window(self, i64 col, i64 start, i64 end) noexcept nogil:
+        """Where the entries of a node stand in the two lists of a column."""
+        cdef SparseWindow found
+        cdef i64 low = self.ptr[col], zero = self.negative[col], high = self.ptr[col + 1]
+        if start == 0 and end == self.n_rows:
+            found.low, found.low_end, found.high, found.high_end = low, zero, zero, high
+        else:
+            found.low = self.first_at(low, zero, start)
+            found.low_end = self.first_at(found.low, zero, end)
+            found.high = self.first_at(zero, high, start)
+            found.high_end = self.first_at(found.high, high, end)
+        found.n_low = found.low_end - found.low
+        found.n_zeros = end - start - found.n_low - (found.high_end - found.high)
+        return found
+
+    cdef i64 first_at(self, i64 begin, i64 end, i64 start) noexcept nogil:
+        if self.wide:
+            return first_from(<const u64*> self.entries, begin, end, self.place, self.row_mask,
+                              start)
+        return first_from(<const u32*> self.entries, begin, end, self.place, self.row_mask, start)
+
+    cdef double value_at(self, i64 col, const SparseWindow* window, i64 k) noexcept nogil:
+        """The k-th value of a node in ascending order."""
+        if k < window.n_low:
+            k += window.low
+        elif k < window.n_low + window.n_zeros:
+            return 0.0
+        else:
+            k += window.high - window.n_low - window.n_zeros
+        return self.sparse_value(col, <i64> (self.get_entry(k) & self.row_mask))
+
+    cdef i64 sparse_missing(self, i64 col, const SparseWindow* window) noexcept nogil:
+        """The number of rows in the window that miss the column's value."""
+        cdef int top = 63 if self.wide else 31
+        cdef i64 k = window.high_end - 1
+        if (self.gaps == NULL or not self.gaps[col] or k < window.high
+                or not isnan(self.sparse_value(col, <i64> (self.get_entry(k) & self.row_mask)))):
+            return 0
+        while k > window.high and not self.get_entry(k) >> top:
+            k -= 1
+        return window.high_end - k
+
+    cdef void scan_sparse(self, i64 col, i64 start, i64 end, const Scorer* scorer, bint exhaustive,
+                          i64* scratch, void* spare, Cut* best, bint* constant) noexcept nogil:
+        """As `scan`, for a sparse column."""
+        cdef SparseWindow window = self.window(col, start, end)
+        cdef Layout layout = self.layout()
+        cdef i64 n_high = window.high_end - window.high
+        cdef i64 n_missing = self.sparse_missing(col, &window)
+        if window.n_zeros == end - start:
+            constant[0] = True
+            return
+        if n_missing or scorer.code == ABSOLUTE_ERROR or (
+                window.n_zeros == 0 and (window.n_low == 0 or n_high == 0)):
+            self.write_full(&window, start, end)
+            self.scan_entries(self.full, col, end - start, n_missing, scorer, exhaustive, scratch,
+                              spare, best, constant)
+            return
+        constant[0] = False
+        if window.n_zeros and layout.weights == NULL and hopeless(
+                scorer, max(window.n_low, n_high), best):
+            return
+        if self.wide:
+            scan_side(<const u64*> self.entries + window.low, window.n_low, False, True, &layout,
+                      scorer, col, scratch, best)
+            scan_side(<const u64*> self.entries + window.high, n_high, True, True, &layout, scorer,
+                      col, scratch, best)
+        else:
+            scan_side(<const u32*> self.entries + window.low, window.n_low, False, True, &layout,
+                      scorer, col, scratch, best)
+            scan_side(<const u32*> self.entries + window.high, n_high, True, True, &layout, scorer,
+                      col, scratch, best)
+
+    cdef void write_full(self, const SparseWindow* window, i64 start, i64 end) noexcept nogil:
+        """Writes a node's list with its zeros into `full`, as a dense column has it."""
+        cdef int top = 63 if self.wide else 31
+        cdef u64 bit = (<u64> 1) << top, e
+        cdef i64 k, n = 0, row
+        for k in range(start, end):
+            self.side[self.order[k]] = 0
+        for k in range(window.low, window.low_end):
+            e = self.get_entry(k)
+            self.side[e & self.row_mask] = 1
+            self.put_full(n, e)
+            n += 1
+        for k in range(window.high, window.high_end):
+            self.side[self.get_entry(k) & self.row_mask] = 1
+        for k in range(start, end):
+            row = self.order[k]
+            if self.side[row]:
+                continue
+            e = <u64> row
+            if self.target.n_numbers == 0:
+                e |= (<u64> self.target.rows[row]) << self.row_bits
+            self.put_full(n, e | bit if n == window.n_low else e)
+            n += 1
+        for k in range(window.high, window.high_end):
+            e = self.get_entry(k)
+            self.put_full(n, e | bit if k == window.high else e)
+            n += 1
+
+    cdef void put_full(self, i64 at, u64 e) noexcept nogil:
+        if self.wide:
+            (<u64*> self.full)[at] = e
+        else:
+            (<u32*> self.full)[at] = <u32> e
+
+    cdef void mark_sparse(self, i64 col, i64 start, i64 end, const Cut* cut,
+                          i64* left) noexcept nogil:
+        """As `mark_sides`, for a sparse column."""
+        cdef SparseWindow window = self.window(col, start, end)
+        cdef i64 k, at, first = cut.rows_left, last = end - start    # what goes right
+        if cut.missing == GO_LEFT:
+            last -= self.sparse_missing(col, &window)
+            first -= end - start - last
+        for k in range(start, end):
+            self.side[self.order[k]] = first <= window.n_low
+        for k in range(window.low, window.low_end):
+            at = k - window.low
+            self.side[self.get_entry(k) & self.row_mask] = first <= at and at < last
+        for k in range(window.high, window.high_end):
+            at = k - window.high + window.n_low + window.n_zeros
+            self.side[self.get_entry(k) & self.row_mask] = first <= at and at < last
+        self.sum_left(self.order + start, end - start, left)
+
+    cdef void divide_order(self, i64 start, i64 end) noexcept nogil:
+        """Divides the rows of a node of sparse columns by the marked sides."""
+        cdef i64 k
+        self.divide_rows(self.order + start, end - start, self.order_spare)
+        for k in range(start, end):
+            self.place[self.order[k]] = <i32> k
+
+    cdef void divide_sparse(self, i64 col, i64 start, i64 end, void* scratch) noexcept nogil:
+        """As `divide`, for a sparse column, before the order of rows is divided."""
+        cdef SparseWindow window = self.window(col, start, end)
+        if self.wide:
+            divide_list(<u64*> self.entries + window.low, window.n_low, self.side, self.row_mask,
+                        <u64*> scratch)
+            divide_list(<u64*> self.entries + window.high, window.high_end - window.high,
+                        self.side, self.row_mask, <u64*> scratch)
+        else:
+            divide_list(<u32*> self.entries + window.low, window.n_low, self.side, self.row_mask,
+                        <u32*> scratch)
+            divide_list(<u32*> self.entries + window.high, window.high_end - window.high,
+                        self.side, self.row_mask, <u32*> scratch)
+
+    cdef Layout layout(self) noexcept nogil:
+        cdef Layout layout
+        layout.row_bits = self.row_bits
+        layout.row_mask = self.row_mask
+        layout.class_mask = self.class_mask
+        layout.weights = self.target.weights
+        layout.target = self.target
+        return layout
+
     cdef i64 n_missing(self, i64 col, i64 start, i64 end) noexcept nogil:
         """The number of rows in the window that miss the column's value: those at its end."""
         cdef int top = 63 if self.wide else 31
@@ -526,39 +874,53 @@ cdef class ColumnLists:
         `scratch`: room for four vectors of sums; `spare`: for the entries of the window, if
         there may be missing values. `exhaustive`: also cuts without gain.
         """
-        cdef Layout layout
         cdef i64 n_missing = 0
+        cdef char* list
+        if self.sparse:
+            self.scan_sparse(col, start, end, scorer, exhaustive, scratch, spare, best, constant)
+            return
         if self.gaps != NULL and self.gaps[col]:
             n_missing = self.n_missing(col, start, end)
-        layout.row_bits = self.row_bits
-        layout.row_mask = self.row_mask
-        layout.class_mask = self.class_mask
-        layout.weights = self.target.weights
-        layout.target = self.target
+        list = <char*> self.entries + (col * self.n_rows + start) * (
+            sizeof(u64) if self.wide else sizeof(u32))
+        self.scan_entries(list, col, end - start, n_missing, scorer, exhaustive, scratch, spare,
+                          best, constant)
+
+    cdef void scan_entries(self, const void* list, i64 col, i64 n, i64 n_missing,
+                           const Scorer* scorer, bint exhaustive, i64* scratch, void* spare,
+                           Cut* best, bint* constant) noexcept nogil:
+        """Offers the cuts of a list with an entry for each row of a node."""
+        cdef Layout layout = self.layout()
         if self.wide:
-            scan_list(<const u64*> self.entries + col * self.n_rows + start, end - start, &layout,
-                      scorer, exhaustive, col, scratch, best, constant)
+            scan_list(<const u64*> list, n, &layout, scorer, exhaustive, col, scratch, best,
+                      constant)
             if n_missing and not constant[0]:
-                scan_missing_left(<const u64*> self.entries + col * self.n_rows + start,
-                                  end - start, n_missing, &layout, scorer, exhaustive, col,
-                                  scratch, <u64*> spare, best)
+                scan_missing_left(<const u64*> list, n, n_missing, &layout, scorer, exhaustive,
+                                  col, scratch, <u64*> spare, best)
         else:
-            scan_list(<const u32*> self.entries + col * self.n_rows + start, end - start, &layout,
-                      scorer, exhaustive, col, scratch, best, constant)
+            scan_list(<const u32*> list, n, &layout, scorer, exhaustive, col, scratch, best,
+                      constant)
             if n_missing and not constant[0]:
-                scan_missing_left(<const u32*> self.entries + col * self.n_rows + start,
-                                  end - start, n_missing, &layout, scorer, exhaustive, col,
-                                  scratch, <u32*> spare, best)
+                scan_missing_left(<const u32*> list, n, n_missing, &layout, scorer, exhaustive,
+                                  col, scratch, <u32*> spare, best)
         if n_missing and best.direction == col and best.missing != GO_LEFT:
             best.missing = GO_RIGHT
-            if best.rows_left == end - start - n_missing:
+            if best.rows_left == n - n_missing:
                 best.missing = ALONE_RIGHT
 
     cdef double threshold(self, i64 col, i64 start, i64 end, const Cut* cut) noexcept nogil:
         """The number that separates the values on both sides of a cut; 0 if there is none."""
         cdef i64 place = start + cut.rows_left
+        cdef SparseWindow window
         if cut.missing == ALONE_RIGHT:
             return 0.0
+        if self.sparse:
+            window = self.window(col, start, end)
+            place = cut.rows_left
+            if cut.missing == GO_LEFT:
+                place -= self.sparse_missing(col, &window)
+            return midpoint(self.value_at(col, &window, place - 1),
+                            self.value_at(col, &window, place))
         if cut.missing == GO_LEFT:
             place -= self.n_missing(col, start, end)
         return midpoint(view_at(&self.view, entry_at(self, col, place - 1) & self.row_mask, col),
@@ -568,6 +930,9 @@ cdef class ColumnLists:
                          i64* left) noexcept nogil:
         """Marks each row of the window as left or right of a cut, and sums up the left ones."""
         cdef i64 k, first = start + cut.rows_left, last = end    # the places that go right
+        if self.sparse:
+            self.mark_sparse(col, start, end, cut, left)
+            return
         if cut.missing == GO_LEFT:
             last -= self.n_missing(col, start, end)
             first -= end - last
@@ -633,6 +998,9 @@ cdef class ColumnLists:
 
     cdef void divide(self, i64 col, i64 start, i64 end, void* scratch) noexcept nogil:
         """Divides a column's window by the marked sides, keeping the order of values."""
+        if self.sparse:
+            self.divide_sparse(col, start, end, scratch)
+            return
         if self.wide:
             divide_list(<u64*> self.entries + col * self.n_rows + start, end - start, self.side,
                         self.row_mask, <u64*> scratch)
