@@ -253,6 +253,7 @@ class _Forest(Seeded, ForestQuestions):
 
     _several = True
     _takes_odd = True
+    _takes_sparse = True
 
     n_estimators: int
     criterion: str

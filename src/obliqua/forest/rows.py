@@ -10,13 +10,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from obliqua._core.base.rng import row_hashes
+from obliqua._core.forest.trees import rank_entries
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array
 from obliqua.data.problem import Problem
+from obliqua.data.sparse_rows import hashes_of
 from obliqua.data.target import Classes, Numbers
 from obliqua.tree.layout import pointers
 
@@ -28,6 +30,19 @@ MOST_PIECES = 64
 MOST_ROWS = 2**30
 #: The seed of the hash that tells rows apart.
 _SEED = 0x6F626C69717561
+
+
+@dataclass(frozen=True, eq=False)
+class SparseEntries:
+    """What is not 0 in sparse columns, by entry, one column behind the other."""
+
+    ptr: Int64Array  # (p + 1,): where each column begins
+    row: Int32Array  # ascending in a column
+    rank: Int32Array  # as those of `ForestRows`
+    x: NDArray[np.float32]
+    value: FloatArray
+    zero_rank: Int32Array  # (p,): of 0
+    zero_x: NDArray[np.float32]  # (p,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +68,7 @@ class ForestRows:
     stand_in: FloatArray  # (p,): what a missing number counts in a direction
     level_ptr: Int64Array  # (p + 1,): where the levels of a column begin, the missing one last
     has_missing: UInt8Array  # (p,): of columns of numbers
+    entries: SparseEntries | None = None  # in the place of `rank` and `x`, if columns are sparse
 
     @property
     def n(self) -> int:
@@ -74,8 +90,10 @@ class ForestRows:
 
     def without_columns(self) -> ForestRows:
         """Return what samples are drawn from, alone."""
-        names = ("Z", "source", "group", "count", "rank", "x")
-        return replace(self, **{name: getattr(self, name)[:0].copy() for name in names})
+        names = ("source", "group", "count", "rank", "x")
+        parts: dict[str, AnyArray] = {name: getattr(self, name)[:0].copy() for name in names}
+        parts["Z"] = np.empty((0, self.Z.shape[1]), dtype=self.Z.dtype)
+        return replace(self, **parts, entries=None)
 
     @cached_property
     def _piece_order(self) -> tuple[Int64Array, Int64Array]:
@@ -96,7 +114,7 @@ class ForestRows:
 
 def forest_rows(problem: Problem) -> ForestRows:
     """Return the rows of a problem as trees of a forest see them."""
-    hashes = row_hashes(problem.Z, problem.target.labels(), _SEED)
+    hashes = hashes_of(problem.Z, problem.target.labels(), _SEED)
     keys, source, group = np.unique(hashes, return_index=True, return_inverse=True)
     n = len(keys)
     count = np.ones(problem.n_rows, dtype=np.int64)
@@ -120,17 +138,8 @@ def forest_rows(problem: Problem) -> ForestRows:
     else:
         assert isinstance(problem.target, Numbers)
         target = np.ascontiguousarray(problem.target.values[source])
-    p = problem.n_features
-    rank, x = np.empty((n, p), dtype=np.int32), np.empty((n, p), dtype=np.float32)
-    exponent, n_values = np.zeros((2, p), dtype=np.int32)
     stand_in = np.where(problem.n_levels > 0, 0.0, problem.stand_ins)
-    for j, n_levels in enumerate(problem.n_levels.tolist()):
-        values = np.asarray(problem.Z[source, j], dtype=np.float64)
-        if n_levels:
-            rank[:, j], x[:, j] = np.where(np.isnan(values), n_levels, values), 0.0
-        else:
-            rank[:, j], x[:, j], exponent[j] = _column(values, float(stand_in[j]))
-        n_values[j] = n_levels + 1 if n_levels else rank[:, j].max() + 1
+    columns = _sparse_columns if problem.is_sparse else _dense_columns
     return ForestRows(
         Z=problem.Z,
         source=source.astype(np.int64),
@@ -141,14 +150,42 @@ def forest_rows(problem: Problem) -> ForestRows:
         weights=total.astype(np.float64),
         unit=problem.unit,
         target=target,
-        rank=rank,
-        n_values=n_values,
-        x=x,
-        exponent=exponent,
+        **columns(problem, source, stand_in),
         stand_in=stand_in,
         level_ptr=pointers(np.where(problem.n_levels > 0, problem.n_levels + 1, 0)),
         has_missing=(problem.has_missing & (problem.n_levels == 0)).astype(np.uint8),
     )
+
+
+def _dense_columns(problem: Problem, source: Int64Array, stand_in: FloatArray) -> dict[str, Any]:
+    """Return ranks and floats of all values."""
+    n, p = len(source), problem.n_features
+    rank, x = np.empty((n, p), dtype=np.int32), np.empty((n, p), dtype=np.float32)
+    exponent, n_values = np.zeros((2, p), dtype=np.int32)
+    for j, n_levels in enumerate(problem.n_levels.tolist()):
+        values = np.asarray(problem.Z[source, j], dtype=np.float64)
+        if n_levels:
+            rank[:, j], x[:, j] = np.where(np.isnan(values), n_levels, values), 0.0
+        else:
+            rank[:, j], x[:, j], exponent[j] = _column(values, float(stand_in[j]))
+        n_values[j] = n_levels + 1 if n_levels else rank[:, j].max() + 1
+    return {"rank": rank, "x": x, "exponent": exponent, "n_values": n_values}
+
+
+def _sparse_columns(problem: Problem, source: Int64Array, stand_in: FloatArray) -> dict[str, Any]:
+    """Return ranks and floats of what is not 0, and of 0."""
+    Z: Any = problem.Z[source]
+    shape, ptr, row, values = Z.by_column
+    rank, x, value, zero_rank, zero_x, n_values, exponent = rank_entries(
+        shape, ptr, row, values, stand_in
+    )
+    return {
+        "rank": np.empty((0, 0), dtype=np.int32),
+        "x": np.empty((0, 0), dtype=np.float32),
+        "exponent": exponent,
+        "n_values": n_values,
+        "entries": SparseEntries(ptr, row, rank, x, value, zero_rank, zero_x),
+    }
 
 
 def _column(values: FloatArray, stand_in: float) -> tuple[Int32Array, NDArray[np.float32], int]:

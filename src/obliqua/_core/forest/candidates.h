@@ -14,6 +14,10 @@
  * is not sorted: what its rows add up to stands in *cells*, one for each value. Directions are searched
  * along floats, on a grid of 2^30 steps; in a node with many rows first by cells of many steps, and
  * then step by step within the two cells between which the best cut was.
+ *
+ * Sparse columns have entries for what is not 0. Those of a node's rows are found, and all other rows
+ * have the place of 0; sums that are whole numbers are added in any order, so that only entries are
+ * passed and the zeros go in one step.
  */
 #ifndef OBLIQUA_CANDIDATES_H
 #define OBLIQUA_CANDIDATES_H
@@ -34,6 +38,7 @@
 #define OB_BUCKETS 4096
 #define OB_NO_GAIN 1e-12       /* a share of the impurity that is rounding, not gain */
 #define OB_DROPPED 1e-6        /* a coefficient that moves rows less, beside the largest, is 0 */
+#define OB_EXACT_SQUARES 67108864.0 /* squares of whole numbers up to it are exact */
 #define OB_MISSING_KEY(f, column) ((uint32_t) (f)->n_values[column] + 1) /* above all places */
 
 /* So that each caller's constants are known inside. */
@@ -52,6 +57,13 @@ typedef struct {
     int64_t n, p;
     const int32_t *rank;       /* n x p: place of the value among those of its column; -1: missing */
     const int32_t *n_values;   /* p: how many different values there are */
+    const int64_t *ptr;        /* p + 1: where the entries of sparse columns begin; NULL: they are dense */
+    const int32_t *entry_row;  /* ascending in a column */
+    const int32_t *entry_rank; /* as rank, x and z of dense columns */
+    const float *entry_x;
+    const double *entry_value;
+    const int32_t *zero_rank;  /* p: of 0 */
+    const float *zero_x;
     const float *x;            /* n x p: (value - centre) 2^-exponent; of its stand-in if it is missing */
     const void *z;             /* the values themselves, float or double, with any strides */
     int64_t row_stride, col_stride;
@@ -142,6 +154,13 @@ typedef struct {
     float *along;              /* values of rows along a direction */
     uint32_t *grid;            /* their places there; or in a column, from 1 on, 0: missing */
     uint8_t *goes_right;
+    int32_t *place;            /* of sparse columns: where a row stands in the node, if it is there */
+    int32_t *found;            /* the rows of a column's entries in the node, as they stand there, */
+    int64_t *entry;            /* and which entries these are */
+    int32_t *sample_place;     /* of the rows in the node: 1 + the place in the sample; 0: none */
+    float *term;               /* what a term adds to each row */
+    double *zeros;             /* a cell with the rows that have no entry */
+    int whole;                 /* whether weights are whole numbers whose squares are exact */
     /* of a node */
     double *sums, *left_sums, *right_sums; /* classes, or outputs about the mean */
     double *mean;              /* of outputs */
@@ -493,6 +512,112 @@ static int ob_has_rows(const ob_grower *g, int64_t at) {
     return ob_cell_weight(g, g->cells + at * g->width, g->f->criterion) > 0;
 }
 
+/* --- sparse columns ------------------------------------------------------------------------- */
+
+#define OB_FEW_ENTRIES 16      /* more for each row are searched, not passed */
+
+/* Notes where the rows of a node stand in it. */
+static void ob_note_places(ob_grower *g, int64_t begin, int64_t n) {
+    for (int64_t i = 0; g->f->ptr != NULL && i < n; i++)
+        g->place[g->rows[begin + i].row] = (int32_t) i;
+}
+
+/* Finds the entries of a column among the rows of a node, in their order; returns how many. */
+static int64_t ob_find_entries(ob_grower *g, int64_t begin, int64_t n, int32_t column) {
+    const ob_forest *f = g->f;
+    const ob_member *rows = g->rows + begin;
+    int64_t at = f->ptr[column], end = f->ptr[column + 1], m = 0;
+    if (end - at <= OB_FEW_ENTRIES * n) {
+        for (; at < end; at++) {
+            int32_t row = f->entry_row[at], place = g->place[row];
+            if (place < n && rows[place].row == row) {
+                g->found[m] = place;
+                g->entry[m++] = at;
+            }
+        }
+        return m;
+    }
+    for (int64_t i = 0; i < n && at < end; i++) {
+        int64_t last = end;
+        while (at < last) {
+            int64_t middle = (at + last) / 2;
+            if (f->entry_row[middle] < rows[i].row)
+                at = middle + 1;
+            else
+                last = middle;
+        }
+        if (at < end && f->entry_row[at] == rows[i].row) {
+            g->found[m] = (int32_t) i;
+            g->entry[m++] = at++;
+        }
+    }
+    return m;
+}
+
+/* Writes the places of a node's rows in a column to the grid, from 1 on, 0: missing. */
+static void ob_fill_places(ob_grower *g, int64_t n, int64_t m, int32_t column) {
+    const ob_forest *f = g->f;
+    for (int64_t i = 0; i < n; i++)
+        g->grid[i] = (uint32_t) f->zero_rank[column] + 1;
+    for (int64_t i = 0; i < m; i++)
+        g->grid[g->found[i]] = (uint32_t) (f->entry_rank[g->entry[i]] + 1);
+}
+
+/* Moves the cut along sorted entries, and along the zeros, which have the key `zero`, in one step. */
+OB_INLINE void ob_sweep_entries(ob_grower *g, ob_sweep *sweep, int64_t begin, int64_t m,
+                                uint32_t zero, double zero_weight, int criterion) {
+    int zeros = zero_weight > 0;
+    uint32_t here = 0;
+    for (int64_t i = 0; i < m || zeros; ) {
+        uint32_t next = i < m ? (uint32_t) (g->keys[i] >> 32) : UINT32_MAX;
+        int is_zero = zeros && next >= zero;
+        if (is_zero)
+            next = zero;
+        if (here && here != next)
+            ob_consider(g, sweep, here, next, criterion);
+        if (is_zero) {
+            ob_pass_cell(g, sweep, g->zeros, zero_weight, criterion);
+            zeros = 0;
+        } else
+            ob_pass_row(g, sweep, &g->rows[begin + (uint32_t) g->keys[i++]], criterion);
+        here = next;
+    }
+}
+
+/* Finds the best cut of a column by its entries, if weights are whole numbers and none is missing. */
+static void ob_sweep_sparse(ob_grower *g, ob_sweep *sweep, int64_t begin, int64_t n, int64_t m,
+                            int32_t column) {
+    const ob_forest *f = g->f;
+    uint32_t low = UINT32_MAX, high = 0;
+    double weight = 0;
+    memcpy(g->zeros, g->sums, (size_t) f->n_classes * sizeof(double));
+    g->zeros[g->n_sums] = (double) g->counted;
+    for (int64_t i = 0; i < m; i++) {
+        const ob_member *member = &g->rows[begin + g->found[i]];
+        uint32_t key = (uint32_t) (f->entry_rank[g->entry[i]] + 1);
+        low = key < low ? key : low;
+        high = key > high ? key : high;
+        g->keys[i] = ((uint64_t) key << 32) | (uint64_t) g->found[i];
+        g->zeros[member->y] -= member->w;
+        g->zeros[g->n_sums] -= member->times;
+    }
+    if (m == n && low == high)
+        return;
+    for (int32_t c = 0; c < f->n_classes; c++)
+        weight += g->zeros[c];
+    if (low < high)
+        ob_sort_keys(g, m, low, high);
+    OB_BY_CRITERION(ob_sweep_entries, sweep, begin, m, (uint32_t) f->zero_rank[column] + 1,
+                    m < n ? weight : 0.0);
+}
+
+static int ob_some_missing(const ob_grower *g, int64_t m, int32_t column) {
+    int missing = 0;
+    for (int64_t i = 0; g->f->has_missing[column] && i < m; i++)
+        missing |= g->f->entry_rank[g->entry[i]] < 0;
+    return missing;
+}
+
 /* --- cuts of one column --------------------------------------------------------------------- */
 
 /* Sorts the rows of a node by their places on the grid, those at 0 by another key; whether they have
@@ -525,18 +650,32 @@ static int ob_offer_column(ob_grower *g, const ob_sweep *sweep, int32_t column, 
  * then left of them, where the cut between the two is no other one. */
 static int ob_try_column(ob_grower *g, int64_t begin, int64_t n, int32_t column) {
     const ob_forest *f = g->f;
-    const int32_t *rank = f->rank + column;
+    const int32_t *rank = f->ptr == NULL ? f->rank + column : NULL;
     uint32_t end = (uint32_t) f->n_values[column] + 1, of_missing = OB_MISSING_KEY(f, column);
     int few = (int64_t) end * g->n_sums <= OB_CELLS_PER_ROW * n, missing = 0, cut;
     ob_sweep sweep = ob_start_sweep(g);
+    if (f->ptr != NULL) {
+        int64_t m = ob_find_entries(g, begin, n, column);
+        if (m == 0)
+            return 0;
+        if (g->whole && !ob_some_missing(g, m, column)) {
+            ob_sweep_sparse(g, &sweep, begin, n, m, column);
+            return ob_offer_column(g, &sweep, column, OB_STAND_IN);
+        }
+        ob_fill_places(g, n, m, column);
+    }
     if (few) {
         ob_empty_cells(g, end);
-        OB_BY_CRITERION(ob_fill_column, begin, n, column);
+        if (f->ptr != NULL)
+            OB_BY_CRITERION(ob_fill_grid, begin, n, 0);
+        else
+            OB_BY_CRITERION(ob_fill_column, begin, n, column);
         missing = f->has_missing[column] && ob_has_rows(g, 0);
         ob_sweep_cells(g, &sweep, 1, 1, end, missing ? of_missing : 0);
     } else {
         for (int64_t i = 0; i < n; i++) {
-            g->grid[i] = (uint32_t) (rank[(int64_t) g->rows[begin + i].row * f->p] + 1);
+            if (f->ptr == NULL)
+                g->grid[i] = (uint32_t) (rank[(int64_t) g->rows[begin + i].row * f->p] + 1);
             missing |= g->grid[i] == 0;
         }
         if (!ob_sort_rows(g, n, of_missing))
@@ -623,12 +762,38 @@ static int ob_solve(double *S, double *b, int64_t k, double ridge) {
     return 1;
 }
 
+/* As ob_project_rows, for sparse columns: terms are added one after another, to all rows. */
+static void ob_project_sparse(ob_grower *g, int64_t begin, int64_t n, int64_t n_terms) {
+    const ob_forest *f = g->f;
+    memset(g->along, 0, (size_t) n * sizeof(float));
+    for (int64_t k = 0; k < n_terms; k++) {
+        int32_t column = g->drawn[k];
+        float coef = g->coefs[k], of_zero = coef * f->zero_x[column];
+        int64_t m = ob_find_entries(g, begin, n, column);
+        if (of_zero == 0) {                      /* adding 0 changes nothing */
+            for (int64_t i = 0; i < m; i++)
+                g->along[g->found[i]] += coef * f->entry_x[g->entry[i]];
+            continue;
+        }
+        for (int64_t i = 0; i < n; i++)
+            g->term[i] = of_zero;
+        for (int64_t i = 0; i < m; i++)
+            g->term[g->found[i]] = coef * f->entry_x[g->entry[i]];
+        for (int64_t i = 0; i < n; i++)
+            g->along[i] += g->term[i];
+    }
+}
+
 /* Values of rows along a direction; the terms of a row are added in their order. Four rows at a time,
  * so that one sum need not wait for another. */
 static void ob_project_rows(ob_grower *g, int64_t begin, int64_t n, int64_t n_terms) {
     const ob_forest *f = g->f;
     const ob_member *rows = g->rows + begin;
     int64_t i = 0;
+    if (f->ptr != NULL) {
+        ob_project_sparse(g, begin, n, n_terms);
+        return;
+    }
     for (; i + 4 <= n; i += 4) {
         const float *a = f->x + (int64_t) rows[i].row * f->p;
         const float *b = f->x + (int64_t) rows[i + 1].row * f->p;
@@ -702,6 +867,29 @@ static int64_t ob_sample(ob_grower *g, int64_t begin, int64_t n, uint64_t *state
     return found >= 2 && (numbers || (of_first && of_second)) ? found : 0;
 }
 
+/* Writes the drawn columns of the sampled rows, one behind the other, if columns are sparse. */
+static void ob_read_sample(ob_grower *g, int64_t begin, int64_t n, int64_t k, int64_t n_found,
+                           int64_t room, double *block) {
+    const ob_forest *f = g->f;
+    for (int64_t i = 0; i < n_found; i++)
+        g->sample_place[g->place[g->sample[i]]] = (int32_t) i + 1;
+    for (int64_t a = 0; a < k; a++) {
+        double *own = block + a * room;
+        int64_t m = ob_find_entries(g, begin, n, g->drawn[a]);
+        for (int64_t i = 0; i < n_found; i++)
+            own[i] = f->zero_x[g->drawn[a]];
+        for (int64_t i = 0; i < m; i++) {
+            int32_t at = g->sample_place[g->found[i]];
+            if (at > 0)
+                own[at - 1] = f->entry_x[g->entry[i]];
+        }
+        for (int64_t i = n_found; i < room; i++)
+            own[i] = own[0];
+    }
+    for (int64_t i = 0; i < n_found; i++)
+        g->sample_place[g->place[g->sample[i]]] = 0;
+}
+
 /* Fits the direction of the drawn columns; returns its number of terms, which `drawn` and `coefs`
  * have. */
 static int64_t ob_fit_direction(ob_grower *g, int64_t begin, int64_t n, int64_t k,
@@ -718,7 +906,9 @@ static int64_t ob_fit_direction(ob_grower *g, int64_t begin, int64_t n, int64_t 
         t[i] = w[i] = 0;
         g->sample[i] = g->sample[0];
     }
-    for (int64_t i = 0; i < room; i++) {
+    if (f->ptr != NULL)
+        ob_read_sample(g, begin, n, k, found, room, block);
+    for (int64_t i = 0; f->ptr == NULL && i < room; i++) {
         const float *x = f->x + (int64_t) g->sample[i] * f->p;
         for (int64_t a = 0; a < k; a++)
             block[a * room + i] = x[g->drawn[a]];

@@ -68,8 +68,26 @@ static int ob_sum_node(ob_grower *g, int64_t begin, int64_t end) {
     return pure;
 }
 
+/* The same for a sparse column. */
+static double ob_sparse_value(const ob_forest *f, int64_t row, int64_t column) {
+    int64_t at = f->ptr[column], end = f->ptr[column + 1], last = end;
+    while (at < last) {
+        int64_t middle = (at + last) / 2;
+        if (f->entry_row[middle] < row)
+            at = middle + 1;
+        else
+            last = middle;
+    }
+    if (at == end || f->entry_row[at] != row)
+        return 0.0;
+    double value = f->entry_value[at];
+    return value == value ? value : f->stand_in[column];
+}
+
 /* What a column has at a row: its value, the number of its level, or what stands in for it. */
 OB_INLINE double ob_value(const ob_forest *f, int64_t row, int64_t column, int single, int coded) {
+    if (f->ptr != NULL)
+        return ob_sparse_value(f, row, column);
     if (coded)
         return f->x[row * f->p + column];        /* numbers of levels are floats */
     int64_t at = f->source[row] * f->row_stride + column * f->col_stride;
@@ -82,11 +100,18 @@ static int ob_is_coded(const ob_forest *f, int64_t column) {
 }
 
 /* What a column has at the rows of a node. */
-static void ob_read_column(const ob_grower *g, int64_t begin, int64_t n, int64_t column,
+static void ob_read_column(ob_grower *g, int64_t begin, int64_t n, int64_t column,
                            double *values) {
     const ob_forest *f = g->f;
     const ob_member *rows = g->rows + begin;
-    if (ob_is_coded(f, column))
+    if (f->ptr != NULL) {
+        int64_t m = ob_find_entries(g, begin, n, (int32_t) column);
+        memset(values, 0, (size_t) n * sizeof(double));
+        for (int64_t i = 0; i < m; i++) {
+            double value = f->entry_value[g->entry[i]];
+            values[g->found[i]] = value == value ? value : f->stand_in[column];
+        }
+    } else if (ob_is_coded(f, column))
         for (int64_t i = 0; i < n; i++)
             values[i] = ob_value(f, rows[i].row, column, 0, 1);
     else if (f->single)
@@ -207,8 +232,11 @@ static void ob_place_column(ob_grower *g, int64_t begin, int64_t n, ob_split *sp
     ob_term term = {1.0, NAN, column};
     double weight = 0, below = 0, above = 0;
     int coded = ob_is_coded(f, column);
+    if (f->ptr != NULL)
+        ob_fill_places(g, n, ob_find_entries(g, begin, n, column), column);
     for (int64_t i = 0; i < n; i++) {
-        int32_t r = f->rank[(int64_t) g->rows[begin + i].row * f->p + column];
+        int32_t r = f->ptr != NULL ? (int32_t) g->grid[i] - 1
+                                   : f->rank[(int64_t) g->rows[begin + i].row * f->p + column];
         uint32_t key = (uint32_t) r + 1;         /* 0 where it is missing */
         if (r < 0 && best->missing == OB_MISSING_RIGHT)
             key = OB_MISSING_KEY(f, column);
@@ -293,6 +321,7 @@ static int ob_find_split(ob_grower *g, int32_t at) {
         return 0;
     g->impurity = ob_node_impurity(g, begin, node->end);
     g->depth = node->depth;
+    ob_note_places(g, begin, n);
     if (!ob_search(g, node, f->n_oblique))
         return 0;
     ob_split split = {0, g->n_terms, 1, OB_STAND_IN};
@@ -362,13 +391,16 @@ static int ob_grow_tree(ob_grower *g, uint64_t key) {
     g->total = 0;
     g->n_sums = f->criterion == OB_SQUARES ? f->n_outputs + 1 : f->n_classes;
     g->width = g->n_sums + (f->min_leaf > 1);
+    g->whole = f->criterion != OB_SQUARES;
     for (int64_t i = 0; i < g->n; i++) {
         g->total += g->rows[i].w;
+        g->whole &= g->rows[i].w == floor(g->rows[i].w);
         if (f->criterion == OB_SQUARES)
             g->rows[i].number = ob_number(f, g->rows[i].row, 0);
         else
             g->rows[i].y = f->y[g->rows[i].row];
     }
+    g->whole &= g->total <= OB_EXACT_SQUARES;
     if (!ob_make_room(g))
         return 0;
     ob_add_node(g, 0, g->n, 0, key);

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from obliqua._typing import FloatArray, Int32Array, Int64Array, UInt8Array
+from obliqua._typing import FloatArray, Int32Array, Int64Array, Rows, UInt8Array
 
 Directions = Callable[[FloatArray, Any, FloatArray, int, int], FloatArray | None]
 
@@ -34,6 +34,14 @@ def sum_levels(
     off: FloatArray,
     sums: FloatArray,
 ) -> None: ...
+
+def rank_entries(
+    shape: tuple[int, int],
+    ptr: Int64Array,
+    rows: Int32Array,
+    values: Rows,
+    stand_in: FloatArray,
+) -> tuple[Any, ...]: ...
 
 class ForestData:
     numbers: bool

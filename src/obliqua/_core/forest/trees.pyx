@@ -7,6 +7,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from obliqua._core.base.rng cimport mix
+from obliqua._core.base.sort cimport SortBuffers, buffers_free, buffers_reserve, sort_order
 from obliqua._core.base.types cimport View, i32, i64, make_view, u8, u32, u64
 
 cdef extern from "trees.h" nogil:
@@ -18,6 +19,13 @@ cdef extern from "trees.h" nogil:
         i64 n, p
         const i32* rank
         const i32* n_values
+        const i64* ptr
+        const i32* entry_row
+        const i32* entry_rank
+        const float* entry_x
+        const double* entry_value
+        const i32* zero_rank
+        const float* zero_x
         const float* x
         const void* z
         i64 row_stride, col_stride
@@ -76,6 +84,12 @@ cdef extern from "trees.h" nogil:
         float* along
         u32* grid
         u8* goes_right
+        i32* place
+        i32* found
+        i64* entry
+        i32* sample_place
+        float* term
+        double* zeros
         double* sums
         double* left_sums
         double* right_sums
@@ -96,7 +110,7 @@ cdef extern from "trees.h" nogil:
         void* asked
 
     int ob_grow_tree(ob_grower* g, u64 key)
-    void ob_read_column(const ob_grower* g, i64 begin, i64 n, i64 column, double* values)
+    void ob_read_column(ob_grower* g, i64 begin, i64 n, i64 column, double* values)
 
 cdef double MOST_AT_ONCE = 16.0      # larger means are drawn in pieces
 
@@ -204,6 +218,93 @@ def sum_levels(const i32[:, ::1] rank, const i64[::1] columns, const i64[::1] le
                 sums[level, 2] += weights[i] * off[i]
 
 
+# --- sparse columns ---------------------------------------------------------------------------
+
+
+def rank_entries(tuple shape, const i64[::1] ptr, const i32[::1] rows, values,
+                 const double[::1] stand_in):
+    """The entries of sparse columns as `ForestRows` has those of dense ones.
+
+    Returned are, by entry, the place of its value, the value as a float about a middle one, and as
+    a double; by column the place of 0 and its float, how many values there are, and the exponent.
+    """
+    cdef i64 n = shape[0], p = shape[1], j, k, m, at, count, place, n_there, n_zeros, most = 1
+    cdef i64 below, half, middle
+    cdef int far = 0, near = 0
+    cdef double value, centre, off, largest, zero_off
+    cdef SortBuffers buffers
+    for j in range(p):
+        most = max(most, ptr[j + 1] - ptr[j])
+    value_ = np.ascontiguousarray(values, dtype=np.float64)
+    cdef const double[::1] z = value_
+    rank, x = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0], dtype=np.float32)
+    zero_rank, n_values, exponent = np.zeros((3, p), dtype=np.int32)
+    zero_x = np.zeros(p, dtype=np.float32)
+    cdef i32[::1] rank_ = rank, zero_rank_ = zero_rank, n_values_ = n_values, exponent_ = exponent
+    cdef float[::1] x_ = x, zero_x_ = zero_x
+    cdef double[::1] there = np.empty(most), distinct = np.empty(most + 1)
+    cdef i64[::1] which = np.empty(most, dtype=np.int64), sizes = np.empty(most + 1, dtype=np.int64)
+    cdef u32[::1] order = np.empty(most, dtype=np.uint32)
+    memset(&buffers, 0, sizeof(buffers))
+    if not buffers_reserve(&buffers, most):
+        raise MemoryError("no room to sort the columns")
+    with nogil:
+        for j in range(p):
+            n_there = 0
+            for k in range(ptr[j], ptr[j + 1]):
+                rank_[k] = -1
+                x_[k] = 0.0
+                if z[k] == z[k]:
+                    there[n_there] = z[k]
+                    which[n_there] = k
+                    n_there += 1
+            n_zeros = n - (ptr[j + 1] - ptr[j])
+            if n_there + n_zeros == 0:
+                continue                     # all are missing
+            if n_there:
+                sort_order(&there[0], &order[0], n_there, &buffers)
+            count = 0                        # of different values, 0 among them if it is there
+            place = -1                       # of 0
+            for k in range(n_there):
+                m = order[k] & 0x7FFFFFFF
+                value = there[m]
+                if n_zeros and place < 0 and value > 0.0:
+                    place = count
+                    distinct[count], sizes[count] = 0.0, n_zeros
+                    count += 1
+                if count == 0 or distinct[count - 1] != value:
+                    distinct[count], sizes[count] = value, 0
+                    count += 1
+                sizes[count - 1] += 1
+                rank_[which[m]] = <i32> (count - 1)
+            if n_zeros and place < 0:
+                place = count
+                distinct[count], sizes[count] = 0.0, n_zeros
+                count += 1
+            n_values_[j] = <i32> count
+            zero_rank_[j] = <i32> max(place, <i64> 0)
+            half = (n_there + n_zeros + 1) // 2
+            middle, below = 0, sizes[0]
+            while below < half:
+                middle += 1
+                below += sizes[middle]
+            frexp(max(abs(distinct[0]), abs(distinct[count - 1])), &far)
+            centre = ldexp(distinct[middle], -far)
+            zero_off = 0.0 - centre
+            largest = abs(zero_off) if n_zeros else 0.0
+            for k in range(ptr[j], ptr[j + 1]):
+                off = ldexp(z[k] if z[k] == z[k] else stand_in[j], -far) - centre
+                largest = max(largest, abs(off))
+            frexp(largest, &near)
+            zero_x_[j] = <float> ldexp(zero_off, -near)
+            for k in range(ptr[j], ptr[j + 1]):
+                off = ldexp(z[k] if z[k] == z[k] else stand_in[j], -far) - centre
+                x_[k] = <float> ldexp(off, -near)
+            exponent_[j] = far + near
+    buffers_free(&buffers)
+    return rank, x, value_, zero_rank, zero_x, n_values, exponent
+
+
 # --- growing ----------------------------------------------------------------------------------
 
 cdef class ForestData:
@@ -214,12 +315,9 @@ cdef class ForestData:
     cdef readonly bint numbers
 
     def __cinit__(self, columns, target, rules):
-        cdef const i32[:, ::1] rank = columns.rank
         cdef const i32[::1] n_values = columns.n_values
-        cdef const float[:, ::1] x = columns.x
         cdef const double[::1] stand_in = columns.stand_in
         cdef const i64[::1] source = columns.source
-        cdef View view = make_view(columns.Z)
         cdef const i64[::1] level_ptr = columns.level_ptr
         cdef const i32[::1] exponent = columns.exponent
         cdef const u8[::1] has_missing = columns.has_missing
@@ -227,11 +325,12 @@ cdef class ForestData:
         cdef const double[:, ::1] number
         memset(&self.f, 0, sizeof(ob_forest))
         self.held = (columns, target)
-        self.f.n, self.f.p = rank.shape[0], rank.shape[1]
-        self.f.rank, self.f.x = &rank[0, 0], &x[0, 0]
-        self.f.n_values = &n_values[0]
-        self.f.z, self.f.single, self.f.source = view.data, view.single, &source[0]
-        self.f.row_stride, self.f.col_stride = view.row_stride, view.col_stride
+        self.f.n, self.f.p = source.shape[0], n_values.shape[0]
+        self.f.n_values, self.f.source = &n_values[0], &source[0]
+        if columns.entries is None:
+            self.read_dense(columns)
+        else:
+            self.read_sparse(columns.entries)
         self.f.stand_in, self.f.exponent = &stand_in[0], &exponent[0]
         self.f.level_ptr, self.f.has_missing = &level_ptr[0], &has_missing[0]
         self.f.criterion = rules["criterion"]
@@ -250,6 +349,27 @@ cdef class ForestData:
         self.f.min_leaf, self.f.max_leaves = rules["min_leaf"], rules["max_leaves"]
         self.f.min_leaf_share = rules["min_leaf_share"]
         self.f.min_decrease = rules["min_decrease"]
+
+
+    cdef int read_dense(self, columns) except -1:
+        cdef const i32[:, ::1] rank = columns.rank
+        cdef const float[:, ::1] x = columns.x
+        cdef View view = make_view(columns.Z)
+        self.f.rank, self.f.x = &rank[0, 0], &x[0, 0]
+        self.f.z, self.f.single = view.data, view.single
+        self.f.row_stride, self.f.col_stride = view.row_stride, view.col_stride
+        return 0
+
+    cdef int read_sparse(self, entries) except -1:
+        cdef const i64[::1] ptr = entries.ptr
+        cdef const i32[::1] row = entries.row, rank = entries.rank, zero_rank = entries.zero_rank
+        cdef const float[::1] x = entries.x, zero_x = entries.zero_x
+        cdef const double[::1] value = entries.value
+        self.f.ptr, self.f.zero_rank, self.f.zero_x = &ptr[0], &zero_rank[0], &zero_x[0]
+        if row.shape[0]:
+            self.f.entry_row, self.f.entry_rank = &row[0], &rank[0]
+            self.f.entry_x, self.f.entry_value = &x[0], &value[0]
+        return 0
 
 
 cdef i64 ask_grower(void* asked, i64 begin, i64 n, i64 k, u64 key) noexcept with gil:
@@ -292,6 +412,8 @@ cdef class TreeGrower:
         self.g.cells = <double*> self.g.aside
         self.g.along, self.g.grid = <float*> self.room(4, n), <u32*> self.room(4, n)
         self.g.goes_right = <u8*> self.room(1, n)
+        if data.f.ptr != NULL:
+            self.make_sparse_room(n, C)
         self.g.sums, self.g.mean = <double*> self.room(8, C), <double*> self.room(8, C)
         self.g.left_sums, self.g.right_sums = <double*> self.room(8, C), <double*> self.room(8, C)
         self.g.columns, self.g.swaps = <i32*> self.room(4, p), <i32*> self.room(4, p)
@@ -311,6 +433,16 @@ cdef class TreeGrower:
             memcpy(self.own_rank, data.f.rank, n * p * sizeof(i32))
             memcpy(self.own_x, data.f.x, n * p * sizeof(float))
             self.f.rank, self.f.x = self.own_rank, self.own_x
+
+    cdef int make_sparse_room(self, i64 n, i64 C) except -1:
+        """Makes room for what nodes of sparse columns need."""
+        self.g.place, self.g.found = <i32*> self.room(4, n), <i32*> self.room(4, n)
+        self.g.entry, self.g.term = <i64*> self.room(8, n), <float*> self.room(4, n)
+        self.g.sample_place = <i32*> self.room(4, n)
+        self.g.zeros = <double*> self.room(8, C + 2)
+        memset(self.g.place, 0, n * sizeof(i32))
+        memset(self.g.sample_place, 0, n * sizeof(i32))
+        return 0
 
     cdef void number_levels(self, const i32* times, const double* numbers,
                             const i32* places) noexcept nogil:
