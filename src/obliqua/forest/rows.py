@@ -43,6 +43,8 @@ class SparseEntries:
     value: FloatArray
     zero_rank: Int32Array  # (p,): of 0
     zero_x: NDArray[np.float32]  # (p,)
+    row_ptr: Int64Array  # (n + 1,): where the columns of each row's entries begin
+    row_column: Int32Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +186,7 @@ def _sparse_columns(problem: Problem, source: Int64Array, stand_in: FloatArray) 
         "x": np.empty((0, 0), dtype=np.float32),
         "exponent": exponent,
         "n_values": n_values,
-        "entries": SparseEntries(ptr, row, rank, x, value, zero_rank, zero_x),
+        "entries": SparseEntries(ptr, row, rank, x, value, zero_rank, zero_x, *Z.by_row[:2]),
     }
 
 

@@ -64,6 +64,8 @@ typedef struct {
     const double *entry_value;
     const int32_t *zero_rank;  /* p: of 0 */
     const float *zero_x;
+    const int64_t *row_ptr;    /* n + 1: where the columns of a row's entries begin */
+    const int32_t *row_column;
     const float *x;            /* n x p: (value - centre) 2^-exponent; of its stand-in if it is missing */
     const void *z;             /* the values themselves, float or double, with any strides */
     int64_t row_stride, col_stride;
@@ -160,6 +162,9 @@ typedef struct {
     int32_t *sample_place;     /* of the rows in the node: 1 + the place in the sample; 0: none */
     float *term;               /* what a term adds to each row */
     double *zeros;             /* a cell with the rows that have no entry */
+    int64_t *stamp;            /* of a column: the last small node in which it had entries */
+    int64_t stamp_here;        /* this node; 0 if it is not small */
+    int64_t n_stamps;
     int whole;                 /* whether weights are whole numbers whose squares are exact */
     /* of a node */
     double *sums, *left_sums, *right_sums; /* classes, or outputs about the mean */
@@ -516,10 +521,20 @@ static int ob_has_rows(const ob_grower *g, int64_t at) {
 
 #define OB_FEW_ENTRIES 16      /* more for each row are searched, not passed */
 
-/* Notes where the rows of a node stand in it. */
+/* Notes where the rows of a node stand in it, and which columns have entries there, if it has fewer
+ * entries than the columns that will be drawn have in all rows. */
 static void ob_note_places(ob_grower *g, int64_t begin, int64_t n) {
-    for (int64_t i = 0; g->f->ptr != NULL && i < n; i++)
+    const ob_forest *f = g->f;
+    if (f->ptr == NULL)
+        return;
+    for (int64_t i = 0; i < n; i++)
         g->place[g->rows[begin + i].row] = (int32_t) i;
+    g->stamp_here = n * f->p < f->n_axis * f->n ? ++g->n_stamps : 0;
+    for (int64_t i = 0; g->stamp_here && i < n; i++) {
+        int32_t row = g->rows[begin + i].row;
+        for (int64_t at = f->row_ptr[row]; at < f->row_ptr[row + 1]; at++)
+            g->stamp[f->row_column[at]] = g->stamp_here;
+    }
 }
 
 /* Finds the entries of a column among the rows of a node, in their order; returns how many. */
@@ -527,6 +542,8 @@ static int64_t ob_find_entries(ob_grower *g, int64_t begin, int64_t n, int32_t c
     const ob_forest *f = g->f;
     const ob_member *rows = g->rows + begin;
     int64_t at = f->ptr[column], end = f->ptr[column + 1], m = 0;
+    if (g->stamp_here && g->stamp[column] != g->stamp_here)
+        return 0;
     if (end - at <= OB_FEW_ENTRIES * n) {
         for (; at < end; at++) {
             int32_t row = f->entry_row[at], place = g->place[row];
@@ -611,6 +628,61 @@ static void ob_sweep_sparse(ob_grower *g, ob_sweep *sweep, int64_t begin, int64_
                     m < n ? weight : 0.0);
 }
 
+/* Whether no cut of a column of zeros and m entries can be better than the best so far, where numbers
+ * are learnt: by sums that are added in another order, with room for what they may lose. Any of its
+ * cuts must be allowed. With d the distance of a number from the mean, the sum of w d^2 over entries
+ * bounds all of them; the sums of w d on the outer side of each cut tell more. */
+static int ob_no_better(ob_grower *g, int64_t begin, int64_t n, int64_t m, int32_t column) {
+    const ob_forest *f = g->f;
+    int32_t outputs = f->n_outputs;
+    double squares = 0, weight = 0;
+    double lost = 1e-9 + 4e-16 * (double) n * sqrt(g->weight); /* at most, as a share of all */
+    double bar = g->impurity * (1.0 - lost) - g->best.priced;
+    uint32_t zero = (uint32_t) f->zero_rank[column] + 1, low = UINT32_MAX, high = 0;
+    if (!g->whole || g->best.kind == OB_NO_CUT || f->min_leaf > 1 || f->min_leaf_share > 0)
+        return 0;
+    for (int64_t i = 0; i < m; i++) {
+        const ob_member *member = &g->rows[begin + g->found[i]];
+        uint32_t key = (uint32_t) (f->entry_rank[g->entry[i]] + 1);
+        low = key < low ? key : low;
+        high = key > high ? key : high;
+        g->keys[i] = ((uint64_t) key << 32) | (uint64_t) g->found[i];
+        weight += member->w;
+        for (int32_t o = 0; o < outputs; o++) {
+            double d = ob_number(f, member->row, o) - g->mean[o];
+            squares += member->w * d * d;
+        }
+    }
+    if (squares * g->weight < bar * (g->weight - weight))
+        return 1;
+    if (low < high)
+        ob_sort_keys(g, m, low, high);
+    for (int from_right = 0; from_right < 2; from_right++) {
+        weight = 0;
+        memset(g->left_sums, 0, (size_t) outputs * sizeof(double));
+        for (int64_t i = 0; i < m; i++) {
+            int64_t at = from_right ? m - 1 - i : i;
+            uint32_t key = (uint32_t) (g->keys[at] >> 32), next = zero;
+            const ob_member *member = &g->rows[begin + (uint32_t) g->keys[at]];
+            if (from_right ? key < zero : key > zero)
+                break;
+            weight += member->w;
+            for (int32_t o = 0; o < outputs; o++)
+                g->left_sums[o] += member->w * (ob_number(f, member->row, o) - g->mean[o]);
+            if (i + 1 < m)
+                next = (uint32_t) (g->keys[from_right ? at - 1 : at + 1] >> 32);
+            if (key == next)
+                continue;
+            squares = 0;
+            for (int32_t o = 0; o < outputs; o++)
+                squares += g->left_sums[o] * g->left_sums[o];
+            if (squares * g->weight >= bar * (weight * (g->weight - weight)))
+                return 0;
+        }
+    }
+    return 1;
+}
+
 static int ob_some_missing(const ob_grower *g, int64_t m, int32_t column) {
     int missing = 0;
     for (int64_t i = 0; g->f->has_missing[column] && i < m; i++)
@@ -653,17 +725,24 @@ static int ob_try_column(ob_grower *g, int64_t begin, int64_t n, int32_t column)
     const int32_t *rank = f->ptr == NULL ? f->rank + column : NULL;
     uint32_t end = (uint32_t) f->n_values[column] + 1, of_missing = OB_MISSING_KEY(f, column);
     int few = (int64_t) end * g->n_sums <= OB_CELLS_PER_ROW * n, missing = 0, cut;
-    ob_sweep sweep = ob_start_sweep(g);
+    ob_sweep sweep;
     if (f->ptr != NULL) {
         int64_t m = ob_find_entries(g, begin, n, column);
         if (m == 0)
             return 0;
-        if (g->whole && !ob_some_missing(g, m, column)) {
-            ob_sweep_sparse(g, &sweep, begin, n, m, column);
-            return ob_offer_column(g, &sweep, column, OB_STAND_IN);
+        if (!ob_some_missing(g, m, column)) {
+            if (f->criterion == OB_SQUARES) {
+                if (m < n && ob_no_better(g, begin, n, m, column))
+                    return 1;
+            } else if (g->whole) {
+                sweep = ob_start_sweep(g);
+                ob_sweep_sparse(g, &sweep, begin, n, m, column);
+                return ob_offer_column(g, &sweep, column, OB_STAND_IN);
+            }
         }
         ob_fill_places(g, n, m, column);
     }
+    sweep = ob_start_sweep(g);
     if (few) {
         ob_empty_cells(g, end);
         if (f->ptr != NULL)

@@ -391,7 +391,7 @@ static int ob_grow_tree(ob_grower *g, uint64_t key) {
     g->total = 0;
     g->n_sums = f->criterion == OB_SQUARES ? f->n_outputs + 1 : f->n_classes;
     g->width = g->n_sums + (f->min_leaf > 1);
-    g->whole = f->criterion != OB_SQUARES;
+    g->whole = 1;
     for (int64_t i = 0; i < g->n; i++) {
         g->total += g->rows[i].w;
         g->whole &= g->rows[i].w == floor(g->rows[i].w);

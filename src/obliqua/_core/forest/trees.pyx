@@ -26,6 +26,8 @@ cdef extern from "trees.h" nogil:
         const double* entry_value
         const i32* zero_rank
         const float* zero_x
+        const i64* row_ptr
+        const i32* row_column
         const float* x
         const void* z
         i64 row_stride, col_stride
@@ -90,6 +92,8 @@ cdef extern from "trees.h" nogil:
         i32* sample_place
         float* term
         double* zeros
+        i64* stamp
+        i64 stamp_here, n_stamps
         double* sums
         double* left_sums
         double* right_sums
@@ -365,10 +369,14 @@ cdef class ForestData:
         cdef const i32[::1] row = entries.row, rank = entries.rank, zero_rank = entries.zero_rank
         cdef const float[::1] x = entries.x, zero_x = entries.zero_x
         cdef const double[::1] value = entries.value
+        cdef const i64[::1] row_ptr = entries.row_ptr
+        cdef const i32[::1] row_column = entries.row_column
         self.f.ptr, self.f.zero_rank, self.f.zero_x = &ptr[0], &zero_rank[0], &zero_x[0]
+        self.f.row_ptr = &row_ptr[0]
         if row.shape[0]:
             self.f.entry_row, self.f.entry_rank = &row[0], &rank[0]
             self.f.entry_x, self.f.entry_value = &x[0], &value[0]
+            self.f.row_column = &row_column[0]
         return 0
 
 
@@ -440,6 +448,8 @@ cdef class TreeGrower:
         self.g.entry, self.g.term = <i64*> self.room(8, n), <float*> self.room(4, n)
         self.g.sample_place = <i32*> self.room(4, n)
         self.g.zeros = <double*> self.room(8, C + 2)
+        self.g.stamp = <i64*> self.room(8, self.f.p)
+        memset(self.g.stamp, 0, self.f.p * sizeof(i64))
         memset(self.g.place, 0, n * sizeof(i32))
         memset(self.g.sample_place, 0, n * sizeof(i32))
         return 0
