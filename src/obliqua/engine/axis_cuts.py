@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from obliqua._core.grow.subtree import best_axis_cut, divide_columns, make_axis_cut
 from obliqua._core.search.column_lists import ColumnLists
-from obliqua._typing import Int64Array
+from obliqua._typing import BoolArray, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.data.sparse_rows import SparseRows
 from obliqua.engine.assemble import AXIS_LABEL, GO_LEFT
 from obliqua.engine.rules import Rules
 from obliqua.engine.search import Split
 
-__all__ = ["SERIAL_ROWS", "ColumnSet", "SortedColumns", "plain_columns"]
+__all__ = ["SERIAL_ROWS", "ColumnSet", "SortedColumns", "as_set", "plain_columns"]
 
 ColumnSet = NDArray[np.uint64]  # a set of columns, one bit each
 T = TypeVar("T")
@@ -29,9 +29,14 @@ SERIAL_ROWS = 20_000  # smaller problems are not worth a second thread
 
 def plain_columns(problem: Problem) -> ColumnSet:
     """Return the set of all columns that can be sorted once."""
-    n = problem.n_features
+    return as_set(problem.sortable)
+
+
+def as_set(columns: BoolArray) -> ColumnSet:
+    """Return a mask of columns as a set."""
+    n = len(columns)
     bits = np.zeros(-(-n // 64) * 64, dtype=np.uint8)
-    bits[:n] = problem.sortable
+    bits[:n] = columns
     return np.packbits(bits, bitorder="little").view(np.uint64)
 
 
@@ -81,8 +86,12 @@ class SortedColumns:
             )
             return cut
 
-        cuts = self._each(task, self._shares(node))
-        node.active = np.bitwise_or.reduce([cut[4] for cut in cuts])
+        looked_at = node.active
+        if node.looked_at is not None:
+            looked_at = node.active & as_set(node.looked_at)
+        cuts = self._each(task, self._shares(node, looked_at))
+        varying = np.bitwise_or.reduce([cut[4] for cut in cuts])
+        node.active = (node.active & ~looked_at) | varying
         best = min((cut for cut in cuts if cut[1] >= 0), key=lambda c: (-c[0], c[1]), default=None)
         if best is None:
             return None
@@ -111,7 +120,7 @@ class SortedColumns:
         def task(group: ColumnSet) -> None:
             divide_columns(self.lists, group, in_order, node.start, node.end)
 
-        self._each(task, self._shares(node))
+        self._each(task, self._shares(node, node.active))
 
     def _each(self, task: Callable[..., T], items: Iterable[Any]) -> list[T]:
         """Run a task for each item, on the pool if there is one and it has something to do."""
@@ -120,15 +129,15 @@ class SortedColumns:
             return [task(item) for item in items]
         return list(self.pool.map(task, items))
 
-    def _shares(self, node: Any) -> list[ColumnSet]:
-        """Deal the node's columns out to the threads, if there is enough work for them."""
+    def _shares(self, node: Any, chosen: ColumnSet) -> list[ColumnSet]:
+        """Deal columns of a node out to the threads, if there is enough work for them."""
         if self.pool is None or node.rows < SERIAL_ROWS // 4:
-            return [node.active]
-        bits = np.unpackbits(node.active.view(np.uint8), bitorder="little")
+            return [chosen]
+        bits = np.unpackbits(chosen.view(np.uint8), bitorder="little")
         columns = np.flatnonzero(bits)
         groups = []
         for k in range(min(self.n_threads, len(columns))):
             share = np.zeros_like(bits)
             share[columns[k :: self.n_threads]] = 1
             groups.append(np.packbits(share, bitorder="little").view(np.uint64))
-        return groups or [node.active]
+        return groups or [chosen]

@@ -62,6 +62,7 @@ class OpenNode:
     parent: int = -1
     split: Split | None = None
     children: list[OpenNode] | None = None  # if it was divided ahead of need
+    looked_at: BoolArray | None = None  # columns, if it draws some
 
     @property
     def rows(self) -> int:
@@ -196,8 +197,9 @@ class AxesAsPlanes(SharedCandidates):
         """Look at each column, with missing values on both sides if they may go there."""
         if self.looked_at and not exhaustive:
             return best
-        axes = identity_planes(len(self.columns)).only(self.columns)
-        gaps = self.search.gaps(node, self.columns)
+        columns = self.columns if node.looked_at is None else self.columns & node.looked_at
+        axes = identity_planes(len(columns)).only(columns)
+        gaps = self.search.gaps(node, columns)
         if gaps.any():
             axes = axes.only(~gaps)
             ways = (GO_RIGHT, ALONE_RIGHT, GO_LEFT)  # in the order of the sorted columns

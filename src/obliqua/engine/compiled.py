@@ -95,6 +95,12 @@ class Task(NamedTuple):
     max_features: int | None = None  # the most features of a split
     helper: bool = False  # whether it only works at nodes that another one has read
     wide: bool = False  # whether the fit has few rows beside its features, see `has_few_rows`
+    n_drawn: int | None = None  # how many features a node chooses, of which alone it knows
+
+    @property
+    def n_features(self) -> int:
+        """The number of features that the finder knows of."""
+        return self.problem.n_features if self.n_drawn is None else self.n_drawn
 
 
 def has_few_rows(n_rows: int, n_features: int) -> bool:
@@ -114,6 +120,8 @@ class CompiledSide(Settings, ABC):
     _finder: ClassVar[Any]
     #: Whether it looks at single columns itself, which are then not searched beside it.
     looks_at_axes: ClassVar[bool] = False
+    #: Whether it can know of features alone that a node has drawn.
+    chooses_features: ClassVar[bool] = False
     #: Whether it can work with products of rows, where these are few beside the features.
     multiplies_rows: ClassVar[bool] = False
 
@@ -132,14 +140,14 @@ class CompiledSide(Settings, ABC):
         """
         problem, most = task.problem, task.max_features
         return self._finder(
-            problem.n_features,
+            task.n_features,
             self._n_groups(problem),
             task.max_rows,
             problem.weights is not None,
             task.weight_shift,
             task.scale,
             self._settings(task),
-            None if most is None else min(most, problem.n_features),
+            None if most is None else min(most, task.n_features),
             task.helper,
             task.wide and self.multiplies_rows,
         )
@@ -307,6 +315,7 @@ class CompiledMethod:
         self.criterion, self.rules = criterion, rules
         self.method: CompiledSide = proposals.proposer
         self.max_features = proposals.max_features
+        self.n_drawn = proposals.n_drawn
         self.axis_bias = proposals.axis_bias
         self.weight_shift = weight_shift(problem.total_weight)
         self.scale = scale
@@ -325,8 +334,11 @@ class CompiledMethod:
                 self.max_features,
                 helper,
                 self.wide,
+                self.n_drawn,
             )
         )
+        if self.n_drawn is not None:
+            found.set_choice(self.problem.n_rows if self.problem.is_sparse else 0)
         found.bias = self.axis_bias
         if self.problem.row_counts is not None:
             found.set_row_counts(np.ascontiguousarray(self.problem.row_counts))
@@ -344,9 +356,10 @@ class CompiledMethod:
 
     def describe(self, number: int) -> str:
         """Say what a direction is."""
-        if number < self.problem.n_features:
+        n_features = self.problem.n_features if self.n_drawn is None else self.n_drawn
+        if number < n_features:
             return AXIS_LABEL
-        return self.method.label(number, self.problem.n_features, len(self.problem.counts))
+        return self.method.label(number, n_features, len(self.problem.counts))
 
     def close(self) -> None:
         """Give back the memory of the loop's own finders."""

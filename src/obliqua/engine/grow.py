@@ -20,10 +20,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from obliqua._core.base.rng import child_key
+from obliqua._core.base.rng import child_key, column_order
 from obliqua._core.grow.finder import Finder
 from obliqua._core.grow.subtree import Subtree, leaf_without_search
-from obliqua._typing import FloatArray, Int64Array
+from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.number_targets import Medians, Rates
 from obliqua.data.problem import Problem
@@ -107,8 +107,11 @@ def grow(
     measure = get_criterion(criterion)
     problem = problem.measured_by(measure)
     rules = Rules() if rules is None else rules
-    if problem.is_sparse or problem.n_rows < SERIAL_ROWS // (4 if has_finder else 1):
+    if problem.n_rows < SERIAL_ROWS // (4 if has_finder else 1):
         n_threads = 1
+    drawn_by_finder = proposals.n_drawn is not None and (has_finder or problem.coded.any())
+    if problem.is_sparse or drawn_by_finder:
+        n_threads = 1  # what compiled growth knows, the loop here does not
     growth = _Growth(problem, proposals, measure, rules, n_threads, WholeFit(total_weight))
     with growth.threads():
         growth.run(key & (2**64 - 1), depth)
@@ -120,7 +123,7 @@ def proposals_of(proposer: Any) -> Proposals:
     proposals = proposer if isinstance(proposer, Proposals) else Proposals(proposer)
     has_finder = isinstance(proposals.proposer, CompiledSide)
     if has_finder and proposals.max_features == 1 and proposals.axis_parallel:
-        return Proposals()
+        proposals = Proposals(n_drawn=proposals.n_drawn)
     return proposals
 
 
@@ -205,8 +208,18 @@ class _Growth:
         """Refuse what must see the rows of a node."""
         if not self.problem.is_sparse:
             return
-        if self.proposals.proposer is not None:
-            raise ValueError(no_sparse(f"The method {type(self.proposals.proposer).__name__}"))
+        if self.proposals.proposer is not None and self.proposals.n_drawn is None:
+            raise ValueError(
+                no_sparse(
+                    f"{type(self.proposals.proposer).__name__}, whose directions use all features,"
+                )
+            )
+        if self.proposals.scale is not None:
+            raise ValueError(
+                "Features of a sparse X are not scaled by their spread in all rows; got "
+                f"scale={self.proposals.scale!r}. Leave it out, or scale X, for instance with "
+                "scikit-learn's MaxAbsScaler."
+            )
         if self.criterion.code < 0:
             raise ValueError(
                 "Trees are grown from sparse X by the criteria of the library; got the function "
@@ -216,6 +229,26 @@ class _Growth:
             raise ValueError(
                 "A sparse X may have missing values if fill='side' tries them on both sides of a "
                 "split. Set that, or replace them."
+            )
+
+    def _check_draws(self) -> None:
+        """Refuse what knows nothing of features that a node draws."""
+        proposer = self.proposals.proposer
+        if self.proposals.n_drawn is None or proposer is None:
+            return
+        what = None
+        if not (isinstance(proposer, CompiledSide) and proposer.chooses_features):
+            what = f"the method {type(proposer).__name__}"
+        elif self.criterion.code < 0:
+            what = f"the function {self.criterion.name!r} as a criterion"
+        elif self.proposals.at_root:
+            what = "reflections of the root"
+        elif self.problem.coded.any():
+            what = "columns of levels or with missing values"
+        if what is not None:
+            raise ValueError(
+                f"max_features, by which each node draws features, does not go with {what}. Leave "
+                "it out, or take a forest, whose nodes draw features too."
             )
 
     def _prepare(self) -> None:
@@ -280,7 +313,8 @@ class _Growth:
             proposals = Proposals(CodedAxes())
         wide = self.whole.wide
         if wide is None:
-            wide = has_few_rows(self.problem.n_counted, self.problem.n_features)
+            n_features = proposals.n_drawn or self.problem.n_features
+            wide = has_few_rows(self.problem.n_counted, n_features)
         method = CompiledMethod(
             self.problem, proposals, self.criterion, self.rules, scale, coding, wide
         )
@@ -351,6 +385,7 @@ class _Growth:
         )
         self._check_lines()
         self._check_sparse()
+        self._check_draws()
         self._prepare()
         if not self.in_python and self.n_threads == 1:
             self._grow_subtree(root)
@@ -376,6 +411,8 @@ class _Growth:
             node.rows,
             self._finder(node.rows),
             None if self.windows is None else self.windows.numbers,
+            self.proposals.n_drawn or 0,
+            self.proposals.n_drawn is not None and self.proposals.proposer is not None,
         )
         window = (node.start, node.end, node.depth)
         alone = node.rows == self.problem.n_rows  # the whole tree, so nobody else needs columns
@@ -464,15 +501,37 @@ class _Growth:
         split.axis_gain = share * split.axis_goodness
         node.split = split
 
+    @property
+    def has_keys(self) -> bool:
+        """Whether nodes have random numbers of their own."""
+        return self.proposals.proposer is not None or self.proposals.n_drawn is not None
+
     def _search(self, node: OpenNode) -> Split | None:
         """The best split; without any gain in sight, the first cut if the rules want one."""
-        for exhaustive in (False, True) if self.rules.zero_gain else (False,):
-            best: Split | None = None
-            for way in self.ways:
-                best = way.better(node, best, exhaustive)
+        for node.looked_at in self._draws(node):
+            best = self._best_of_ways(node, exhaustive=False)
             if best is not None:
                 return best
-        return None
+        node.looked_at = None
+        return self._best_of_ways(node, exhaustive=True) if self.rules.zero_gain else None
+
+    def _best_of_ways(self, node: OpenNode, *, exhaustive: bool) -> Split | None:
+        best: Split | None = None
+        for way in self.ways:
+            best = way.better(node, best, exhaustive)
+        return best
+
+    def _draws(self, node: OpenNode) -> Iterator[BoolArray | None]:
+        """Yield which columns the node looks at: all, or as many as it draws at a time."""
+        most, p = self.proposals.n_drawn, self.problem.n_features
+        if most is None:
+            yield None
+            return
+        order = column_order(node.key, p)
+        for passed in range(0, p, most):
+            looked_at = np.zeros(p, dtype=bool)
+            looked_at[order[min(passed, p - most) :][:most]] = True
+            yield looked_at
 
     # -- dividing ---------------------------------------------------------------------------
 
@@ -489,7 +548,7 @@ class _Growth:
                 depth=node.depth + 1,
                 counts=counts,
                 active=node.active,
-                key=child_key(node.key, side) if self.proposals.proposer is not None else 0,
+                key=child_key(node.key, side) if self.has_keys else 0,
             )
             for side, (start, end, counts) in enumerate(
                 [(node.start, middle, left), (middle, node.end, node.counts - left)]

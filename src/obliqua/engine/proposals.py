@@ -238,6 +238,9 @@ class Proposals:
         With 0 any oblique split is taken, and axis-parallel ones only where there is none.
     at_root : bool, default=False
         Whether the proposer is asked at the root only, and all nodes look along what it says.
+    n_drawn : int, default=None
+        How many features a node looks at, drawn anew; as many more while no split gains. A method
+        of the library knows of these features alone. None: it looks at all.
     """
 
     proposer: Any = None
@@ -246,6 +249,7 @@ class Proposals:
     scale: str | None = None
     axis_bias: float = 1.0
     at_root: bool = False
+    n_drawn: int | None = None
 
 
 #: Axis-parallel splits alone, as in CART: the method that needs no proposer.

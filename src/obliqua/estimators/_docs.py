@@ -132,6 +132,12 @@ if their mean were 1.""",
 For `pruning='pessimistic'`: whether the largest branch of a split may take the place of the
 split, with all its rows, if it promises no more errors.""",
     ),
+    "max_features": (
+        "int, float, 'sqrt', 'log2' or None",
+        """\
+How many features each node looks at, drawn anew by the seed: a number, a share of all, their root
+or logarithm. As many more are drawn while no split of them gains. `None` looks at all.""",
+    ),
     "max_features_per_split": (
         "int or None",
         """\

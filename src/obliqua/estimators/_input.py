@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import ceil
+from math import ceil, log2
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_X_y, validate_data
 
-from obliqua._sklearn_compat import StrOptions
+from obliqua._sklearn_compat import Interval, RealNotInt, StrOptions
 from obliqua._typing import AnyArray, FloatArray, Rows
 from obliqua.data.encoding import NUMERIC, Encoding
 from obliqua.data.problem import Problem
@@ -36,6 +36,14 @@ if TYPE_CHECKING:
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 CategoricalFeatures = Sequence[Any] | AnyArray | str | None
+
+MaxFeatures = int | float | str | None
+MAX_FEATURES: list[Any] = [
+    Interval(Integral, 1, None, closed="left"),
+    Interval(RealNotInt, 0.0, 1.0, closed="right"),
+    StrOptions({"sqrt", "log2"}),
+    None,
+]
 
 # Of the parameters of methods that take qualitative columns and missing values.
 TABLE_CONSTRAINTS: dict[str, list[Any]] = {
@@ -165,6 +173,17 @@ def number_of_rows(limit: float, n_rows: int) -> int:
     """Turn a limit that may be a fraction of the rows into a number of rows."""
     number = int(limit) if isinstance(limit, Integral) else ceil(limit * n_rows)
     return min(number, n_rows + 1)
+
+
+def number_of_features(most: MaxFeatures, n_features: int) -> int:
+    """Turn what `max_features` asks for into a number of features."""
+    if most is None:
+        return n_features
+    if isinstance(most, str):
+        return max(1, int(n_features**0.5 if most == "sqrt" else log2(n_features)))
+    if isinstance(most, Integral):
+        return min(int(most), n_features)
+    return max(1, int(most * n_features))
 
 
 def with_least_weight(rules: "Rules", problem: Problem, weight: float) -> "Rules":

@@ -23,7 +23,7 @@ from obliqua.data.problem import Problem, encode, encode_numbers
 from obliqua.data.target import Classes
 from obliqua.data.threads import thread_count
 from obliqua.estimators._fitted import TreesEstimator
-from obliqua.estimators._input import number_of_rows, with_least_weight
+from obliqua.estimators._input import number_of_features, number_of_rows, with_least_weight
 from obliqua.estimators._labels import matrix_of_costs
 from obliqua.estimators._leaves import (
     LEAF_CONSTRAINTS,
@@ -220,7 +220,8 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
         """Say whether another seed may give another tree."""
         from obliqua.prune import Seedless
 
-        return not isinstance(pruner_of(self), Seedless) or self._refines()
+        draws = self.get_params(deep=False).get("max_features") is not None
+        return draws or not isinstance(pruner_of(self), Seedless) or self._refines()
 
     def _grower(self, key: int) -> "Callable[[Problem], Tree]":
         """Return what grows a tree from a problem, all of the data or a part of them."""
@@ -232,10 +233,20 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
 
         def grown(problem: Problem) -> "Tree":
             # Limits that are fractions refer to the rows that grow this very tree.
-            rules = self._rules(problem)
-            return grow(problem, proposer, criterion, rules, n_threads=n_threads, key=key)
+            rules, drawing = self._rules(problem), self._drawing(proposer, problem)
+            return grow(problem, drawing, criterion, rules, n_threads=n_threads, key=key)
 
         return grown
+
+    def _drawing(self, proposer: object, problem: Problem) -> object:
+        """Return what is proposed, with the number of features that each node draws."""
+        from obliqua.engine.grow import proposals_of
+
+        most = self.get_params(deep=False).get("max_features")
+        n_drawn = number_of_features(most, problem.n_features)
+        if most is None or (n_drawn == problem.n_features and not problem.is_sparse):
+            return proposer
+        return replace(proposals_of(proposer), n_drawn=n_drawn)
 
     def _rules(self, problem: Problem) -> "Rules":
         """Return the limits of growth for a problem."""
@@ -349,6 +360,12 @@ class BaseTreeRegressor(TrainedTreesRegressor, GrownTree):
         chosen: list[LeafFit] = []  # by the first rows that a tree is grown from
 
         def grown(problem: Problem) -> "Tree":
+            if problem.is_sparse and self.leaf_model != "constant":
+                raise ValueError(
+                    "Linear functions of leaves are fitted to a dense X; got a sparse one and "
+                    f"leaf_model={self.leaf_model!r}. Set leaf_model='constant', or make a few "
+                    "columns of X, for instance with scikit-learn's TruncatedSVD."
+                )
             if not chosen:
                 fits = leaf_fits(self, problem)
                 chosen.append(best_fit(problem, fits, self._grower_of(key), key))
@@ -367,8 +384,8 @@ class BaseTreeRegressor(TrainedTreesRegressor, GrownTree):
             proposer = (
                 self._proposer() if fit.penalty is None else self._line_proposer(fit.penalty)
             )
-            rules = self._rules(problem, fit.linear)
-            tree = grow(problem, proposer, criterion, rules, n_threads=n_threads, key=key)
+            rules, drawing = self._rules(problem, fit.linear), self._drawing(proposer, problem)
+            tree = grow(problem, drawing, criterion, rules, n_threads=n_threads, key=key)
             return with_leaves(tree, problem, fit)
 
         return grown

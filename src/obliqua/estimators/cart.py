@@ -6,7 +6,12 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 
 from obliqua.estimators._docs import NUMBER_ATTRIBUTES, NUMBER_PARAMETERS, document
-from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
+from obliqua.estimators._input import (
+    MAX_FEATURES,
+    TABLE_CONSTRAINTS,
+    CategoricalFeatures,
+    MaxFeatures,
+)
 from obliqua.estimators._pruning import PruningLike
 from obliqua.estimators.base import (
     BaseTreeClassifier,
@@ -76,6 +81,7 @@ class CartClassifier(BaseTreeClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
+        "max_features": MAX_FEATURES,
     }
 
     def __init__(
@@ -84,6 +90,7 @@ class CartClassifier(BaseTreeClassifier):
         criterion: CriterionLike = "twoing",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
+        max_features: MaxFeatures = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
@@ -109,6 +116,7 @@ class CartClassifier(BaseTreeClassifier):
         self._take_shared(locals())
         self.categorical_features = categorical_features
         self.fill = fill
+        self.max_features = max_features
 
     def _proposer(self) -> object:
         from obliqua.engine.proposals import AXIS
@@ -171,6 +179,7 @@ class CartRegressor(BaseTreeRegressor):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeRegressor._parameter_constraints,
         **TABLE_CONSTRAINTS,
+        "max_features": MAX_FEATURES,
     }
 
     def __init__(
@@ -184,6 +193,7 @@ class CartRegressor(BaseTreeRegressor):
         criterion: CriterionLike = "squared_error",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
+        max_features: MaxFeatures = None,
         min_samples_split: float = 2,
         min_samples_leaf: float | None = 1,
         min_weight_fraction_leaf: float = 0.0,
@@ -203,6 +213,7 @@ class CartRegressor(BaseTreeRegressor):
         self._take_shared(locals())
         self.categorical_features = categorical_features
         self.fill = fill
+        self.max_features = max_features
 
     def _proposer(self) -> object:
         from obliqua.engine.proposals import AXIS

@@ -1,7 +1,6 @@
 """Oblique forests: many trees, each from a sample of the rows, whose nodes draw where to look."""
 
 from collections.abc import Callable, Iterator, Sequence
-from math import log2
 from numbers import Integral, Real
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
@@ -18,7 +17,14 @@ from obliqua.data.target import Classes, Numbers
 from obliqua.data.threads import thread_count
 from obliqua.estimators._docs import NUMBER_ATTRIBUTES, document
 from obliqua.estimators._forest_questions import ForestQuestions, NumberQuestions
-from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures, number_of_rows
+from obliqua.estimators._input import (
+    MAX_FEATURES,
+    TABLE_CONSTRAINTS,
+    CategoricalFeatures,
+    MaxFeatures,
+    number_of_features,
+    number_of_rows,
+)
 from obliqua.estimators._training import (
     SHARED_CONSTRAINTS,
     Seeded,
@@ -34,8 +40,6 @@ from obliqua.tree.packed import PackedTrees
 if TYPE_CHECKING:
     from obliqua.forest import ForestRules, Sampling
 
-MaxFeatures = int | float | str | None
-
 #: With more classes a node compares one direction more.
 MANY_CLASSES = 8
 #: The most rows that are drawn for a tree: as many as a tree can count.
@@ -48,12 +52,7 @@ _OF_TREES = (
 _LIMITS: dict[str, list[Any]] = {
     **{name: BaseTreeClassifier._parameter_constraints[name] for name in _OF_TREES},
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
-    "max_features": [
-        Interval(Integral, 0, None, closed="left"),
-        Interval(RealNotInt, 0.0, 1.0, closed="right"),
-        StrOptions({"sqrt", "log2"}),
-        None,
-    ],
+    "max_features": [Interval(Integral, 0, None, closed="left"), *MAX_FEATURES[1:]],
     "n_oblique": [Interval(Integral, 0, None, closed="left"), None],
     "max_terms": [Interval(Integral, 2, None, closed="left"), None],
     "directions": [callable, HasMethods("propose"), HasMethods("finder"), None],
@@ -311,17 +310,6 @@ class _Forest(Seeded, ForestQuestions):
                 "directions. Leave one of the two out."
             )
 
-    def _n_axis(self, n_features: int) -> int:
-        """Return how many features a node compares."""
-        most = self.max_features
-        if most is None:
-            return n_features
-        if isinstance(most, str):
-            return max(1, int(n_features**0.5 if most == "sqrt" else log2(n_features)))
-        if isinstance(most, Integral):
-            return min(int(most), n_features)
-        return max(1, int(most * n_features))
-
     def _n_oblique(self, n_classes: int) -> int:
         """Return how many directions a node compares."""
         if self.n_oblique is None:
@@ -341,7 +329,7 @@ class _Forest(Seeded, ForestQuestions):
         return ForestRules(
             criterion=criterion,
             n_classes=n_classes,
-            n_axis=self._n_axis(p),
+            n_axis=number_of_features(self.max_features, p),
             n_oblique=self._n_oblique(n_classes),
             most_terms=most,
             max_depth=-1 if self.max_depth is None else int(self.max_depth),

@@ -10,7 +10,12 @@ from obliqua._sklearn_compat import Interval, StrOptions
 from obliqua._typing import AnyArray
 from obliqua.data.problem import Problem
 from obliqua.estimators._docs import document
-from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
+from obliqua.estimators._input import (
+    MAX_FEATURES,
+    TABLE_CONSTRAINTS,
+    CategoricalFeatures,
+    MaxFeatures,
+)
 from obliqua.estimators._pruning import PruningLike
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
 
@@ -72,6 +77,15 @@ together as well, and along directions that part one group of classes from anoth
 'trimmed' leaves out of each class's covariance matrix the rows that are farthest from its
 mean (by Mahalanobis distance), so that outliers do not turn the eigenvectors. Not in the
 paper.""",
+    ),
+    max_features=(
+        "int, float, 'sqrt', 'log2' or None",
+        """\
+How many features each node looks at, drawn anew by the seed: a number, a share of all, their root
+or logarithm. Splits along single features, covariance matrices and reflections know of these
+alone, so that they are the most features of a split, and a node takes the time of a table with so
+many. As many more are drawn while no split of them gains. `None` looks at all. Not with
+qualitative columns or missing values, `variant='geometric'` or `reflect='root'`.""",
     ),
     level_scale=(
         "{'variance', 'squares'}",
@@ -145,6 +159,7 @@ class HHCartClassifier(BaseTreeClassifier):
     """
 
     _takes_odd = True
+    _takes_sparse = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
@@ -162,6 +177,7 @@ class HHCartClassifier(BaseTreeClassifier):
         "covariance": [StrOptions({"sample", "trimmed"})],
         "level_scale": [StrOptions({"variance", "squares"})],
         "trim_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "max_features": MAX_FEATURES,
         "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
         "refine": ["boolean"],
         "scale": [StrOptions({"standard", "robust", "minmax"}), None],
@@ -179,6 +195,7 @@ class HHCartClassifier(BaseTreeClassifier):
         extra_directions: str | None = None,
         covariance: str = "sample",
         trim_fraction: float = 0.1,
+        max_features: MaxFeatures = None,
         max_features_per_split: int | None = None,
         refine: bool = False,
         scale: str | None = None,
@@ -221,6 +238,7 @@ class HHCartClassifier(BaseTreeClassifier):
         self.extra_directions = extra_directions
         self.covariance = covariance
         self.trim_fraction = trim_fraction
+        self.max_features = max_features
         self.max_features_per_split = max_features_per_split
         self.refine = refine
         self.scale = scale

@@ -49,6 +49,7 @@ class Householder(CompiledSide):
 
     _finder = HouseholderFinder
     multiplies_rows: ClassVar[bool] = True
+    chooses_features: ClassVar[bool] = True
 
     variant: str = "all"
     tau: float = 0.05
@@ -83,7 +84,7 @@ class Householder(CompiledSide):
         return f"Householder with trim={self.trim}" if self.trim > 0 else None
 
     def _settings(self, task: Task) -> Householder:
-        return replace(self, min_rows=fewest_rows(self.min_rows, task.problem.n_features))
+        return replace(self, min_rows=fewest_rows(self.min_rows, task.n_features))
 
     def _label(self, number: int, n_features: int, n_classes: int) -> str:
         later = number - n_classes * n_features * n_features

@@ -26,6 +26,19 @@ def scattered(const u64[::1] keys, const i64[::1] numbers):
     return out
 
 
+def column_order(u64 key, i64 n_columns):
+    """All columns, in the order in which a node with this key draws them."""
+    cdef i64 k, at
+    cdef u64 state = mix(key, OF_COLUMNS)
+    order = np.arange(n_columns, dtype=np.int32)
+    cdef i32[::1] order_ = order
+    with nogil:
+        for k in range(n_columns):
+            at = k + draw_below(&state, n_columns - k)
+            order_[k], order_[at] = order_[at], order_[k]
+    return order
+
+
 def row_hashes(Z, const i64[::1] labels, u64 seed):
     """A number per row that depends on its values, its label and the seed only.
 

@@ -41,6 +41,10 @@ cdef class Finder:
     def finished(self):
         """Called at the end of a subtree: the place to report what a search has counted."""
 
+    cdef void take_columns(self, const i32* columns) noexcept nogil:
+        """Takes some columns of the fit, ascending, as those of the finder."""
+        self.taken = columns
+
     cdef bint find(self, const FitData* data, const i32* rows, i64 n, const Scorer* scorer,
                    Cut* best, u8* side) noexcept nogil:
         """Looks for a cut better than `best`, which is axis-parallel or has direction -1.
@@ -97,7 +101,7 @@ cdef bint store_keep(PlaneStore* store, Finder finder) noexcept nogil:
         return False
     for k in range(n):
         term = &store.terms[store.n_terms + k]
-        term.idx = finder.idx[k]
+        term.idx = finder.idx[k] if finder.taken == NULL else finder.taken[finder.idx[k]]
         term.coef = finder.coef[k]
         term.fill = finder.fill[k]
         term.width = finder.width[k]

@@ -187,6 +187,8 @@ cdef class MeanFinder(Finder):
             self.work.classes[i] = rows[i]
             self.weights[i] = weight_at(self.target, rows[i])
         for k in range(self.coding.n_coded):
+            if self.looked_at != NULL and not self.looked_at[self.column[k]]:
+                continue
             before = best[0]
             self.read(&data.view, rows, n, k)
             search_values(&self.work, n, 0.0, scorer, exhaustive, self.column[k], best)

@@ -18,6 +18,9 @@ cdef class PlanningFinder(Finder):
     cdef object held         # the array behind `scale`
     cdef object held_counts  # the class sums of the node that was loaded
     cdef const double* scale
+    cdef const double* every_scale   # of all columns of the fit,
+    cdef double* own_scale           # and of those that were chosen
+    cdef i32* inverse                # of sparse columns: where a row was gathered to
     cdef double* factor      # per feature: what a unit of the grid is in scaled features
     cdef i64 n_features
     cdef int n_classes
@@ -61,6 +64,8 @@ cdef class PlanningFinder(Finder):
     cdef void share_memory(self, PlanningFinder owner) noexcept nogil
     cdef double priced(self, double score) noexcept nogil
     cdef void set_grid(self) noexcept nogil
+    cdef void take_columns(self, const i32* columns) noexcept nogil
+    cdef void read_sparse(self, const i32* rows) noexcept nogil
     cdef void read(self, const FitData* data, const i32* rows, i64 n,
                    const Scorer* scorer) noexcept nogil
     cdef void make_normal(self, PlanningFinder owner, i64 task, i64 j) noexcept nogil

@@ -29,8 +29,8 @@ from obliqua._core.search.column_lists cimport ColumnLists
 from obliqua._core.search.criterion cimport SUM_VARIANCES
 from obliqua._core.search.direction cimport tolerance_for
 from obliqua._core.search.gathered cimport (
-    Gathered, gathered_fill, gathered_free, gathered_init, memory_free, memory_init, memory_read,
-    search_gathered,
+    Gathered, gathered_fill, gathered_free, gathered_init, gathered_range, group_rows, memory_free,
+    memory_init, memory_read, search_gathered,
 )
 
 cdef extern from "loops.h" nogil:
@@ -95,7 +95,7 @@ cdef class PlanningFinder(Finder):
         self.grid.weight_shift = weight_shift
         self.grid.shift = <double*> malloc(p * sizeof(double))
         self.grid.exponent = <i32*> malloc(p * sizeof(i32))
-        self.scale = &scale[0]
+        self.scale = self.every_scale = &scale[0]
         self.factor = <double*> malloc(p * sizeof(double))
         self.spread = <double*> malloc(p * sizeof(double))
         self.normal = <double*> malloc(p * sizeof(double))
@@ -112,6 +112,8 @@ cdef class PlanningFinder(Finder):
             raise MemoryError("no room to look for oblique splits")
 
     def __dealloc__(self):
+        free(self.own_scale)
+        free(self.inverse)
         free(self.tasks)
         free(self.vectors)
         free(self.grid.shift)
@@ -166,6 +168,38 @@ cdef class PlanningFinder(Finder):
         self.counted = counts
         self.row_counts = &counts[0]
 
+    def set_choice(self, i64 n_sparse):
+        """Says that columns are chosen node by node; `n_sparse`: rows, if columns are sparse."""
+        self.own_scale = <double*> malloc(self.n_features * sizeof(double))
+        self.inverse = <i32*> malloc(max(n_sparse, 1) * sizeof(i32))
+        if self.own_scale == NULL or self.inverse == NULL:
+            raise MemoryError("no room to look for oblique splits")
+        self.scale = self.own_scale
+
+    cdef void take_columns(self, const i32* columns) noexcept nogil:
+        cdef i64 k
+        self.taken = self.gathered.taken = columns
+        for k in range(self.n_features):
+            self.own_scale[k] = self.every_scale[columns[k]]
+
+    cdef void read_sparse(self, const i32* rows) noexcept nogil:
+        """Gathers the chosen columns of a node, whose rows are grouped, if they are sparse."""
+        cdef i64 i, k, at, n = self.gathered.n
+        cdef i64 start = self.columns.place[rows[0]], end = start + n
+        cdef i32 row, col
+        cdef double* column
+        for i in range(n):
+            self.inverse[self.gathered.rows[i]] = <i32> i
+        for k in range(self.n_features):
+            column = self.gathered.columns + k * n
+            col = self.taken[k]
+            memset(column, 0, n * sizeof(double))
+            for at in range(self.columns.ptr[col], self.columns.ptr[col + 1]):
+                row = self.columns.sparse_rows[at]
+                if start <= self.columns.place[row] and self.columns.place[row] < end:
+                    column[self.inverse[row]] = self.columns.stored(at)
+        gathered_range(&self.gathered)
+
     cdef bint is_small(self, const i32* rows, i64 n) noexcept nogil:
         """Whether a node has too few rows for oblique splits."""
         cdef i64 i, count = 0
@@ -215,8 +249,13 @@ cdef class PlanningFinder(Finder):
                    const Scorer* scorer) noexcept nogil:
         """Gathers the node's rows; classes that are absent are left out."""
         cdef i64 i
-        gathered_fill(&self.gathered, &data.view, rows, n, data.target.rows, data.target.weights,
-                      data.target.n_sums)
+        if self.columns is not None and self.columns.sparse:
+            group_rows(&self.gathered, rows, n, data.target.rows, data.target.weights,
+                       data.target.n_sums)
+            self.read_sparse(rows)
+        else:
+            gathered_fill(&self.gathered, &data.view, rows, n, data.target.rows,
+                          data.target.weights, data.target.n_sums)
         if self.coding.n_coded:
             coding_apply(&self.coding, &self.gathered)
         memory_read(&self.memory, &self.gathered)
@@ -397,6 +436,8 @@ cdef class PlanningFinder(Finder):
             j = self.coding.column[k]
             if self.sides and self.coding.n_levels[k] == 0:
                 continue                         # among the sorted columns
+            if self.looked_at != NULL and not self.looked_at[j]:
+                continue
             if self.gathered.low[j] < self.gathered.high[j]:
                 memcpy(self.memory.work.values, self.gathered.columns + j * self.gathered.n,
                        self.gathered.n * sizeof(double))

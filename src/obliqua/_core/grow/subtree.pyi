@@ -20,6 +20,8 @@ class Subtree:
         largest: int,
         finder: Finder | None = None,
         row_numbers: Int32Array | None = None,
+        n_drawn: int = 0,
+        chooses: bool = False,
     ) -> None: ...
     def grow(
         self,

@@ -8,12 +8,12 @@ them one by one for large nodes with several threads, and beside proposers and c
 Python.
 """
 
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from obliqua._core.base.rng cimport key_of_child
+from obliqua._core.base.rng cimport OF_COLUMNS, draw_below, key_of_child, mix
 from obliqua._core.base.target cimport Target, TargetRows, squared_error, weight_of
 from obliqua._core.base.types cimport (
     GO_LEFT, GO_RIGHT, STAND_IN, Cut, Scorer, i32, i64, u8, u64,
@@ -274,9 +274,20 @@ cdef class Subtree:
     cdef i32* row_spare
     cdef PlaneStore planes   # coefficients of all hyperplanes
     cdef Medians medians     # for a criterion that needs rows
+    cdef i64 n_drawn         # columns that a node looks at; 0: all
+    cdef bint chooses        # whether the finder knows of those alone
+    cdef i64 n_passed        # how many this node has drawn so far
+    cdef u64 state           # of the node's random numbers for that
+    cdef u64* keys           # per node
+    cdef i32* every          # all columns; those that were drawn stand in front
+    cdef i32* swaps          # how to put them back
+    cdef i32* drawn          # those at hand, ascending
+    cdef u64* batch          # those of them that may vary, as a set
+    cdef u8* looked_at       # and all, as a mask
 
     def __cinit__(self, ColumnLists columns, rules, int code, i64 total_weight, i64 largest,
-                  Finder finder=None, i32[::1] row_numbers=None):
+                  Finder finder=None, i32[::1] row_numbers=None, i64 n_drawn=0,
+                  bint chooses=False):
         self.columns = columns
         self.target = columns.target
         self.limits = read_limits(rules, code, total_weight)
@@ -288,12 +299,17 @@ cdef class Subtree:
                 code == ABSOLUTE_ERROR
                 and not medians_init(&self.medians, self.target, columns.n_rows, largest)):
             raise MemoryError("no room to grow a tree")
+        self.n_drawn, self.chooses = n_drawn, chooses
+        if n_drawn:
+            self.make_draws()
         self.finder = finder
         self.knows_missing = columns.gaps != NULL
         if finder is None:
             return
         self.held = row_numbers
         finder.columns = columns
+        if n_drawn and not chooses:
+            finder.looked_at = self.looked_at
         self.rows = &row_numbers[0]
         self.data.view = columns.view
         self.data.target = columns.target[0]
@@ -302,6 +318,12 @@ cdef class Subtree:
             raise MemoryError("no room to grow a tree")
 
     def __dealloc__(self):
+        free(self.keys)
+        free(self.every)
+        free(self.swaps)
+        free(self.drawn)
+        free(self.batch)
+        free(self.looked_at)
         free(self.row_spare)
         store_free(&self.planes)
         medians_free(&self.medians)
@@ -349,6 +371,12 @@ cdef class Subtree:
                     self.failed = True
                     return -1
                 self.found = <FoundPlane*> grown
+            if self.n_drawn:
+                grown = realloc(self.keys, capacity * sizeof(u64))
+                if grown == NULL:
+                    self.failed = True
+                    return -1
+                self.keys = <u64*> grown
             if self.knows_missing:
                 grown = realloc(self.missing, capacity)
                 if grown == NULL:
@@ -449,6 +477,102 @@ cdef class Subtree:
         memcpy(self.medians.rows, self.rows + here.start, (here.end - here.start) * sizeof(i32))
         medians_read(&self.medians, here.end - here.start)
 
+    # -- drawing columns ---------------------------------------------------------------------
+
+    cdef int make_draws(self) except -1:
+        """Makes room to draw columns."""
+        cdef i64 k, p = self.columns.n_cols
+        self.every = <i32*> malloc(p * sizeof(i32))
+        self.swaps = <i32*> malloc(p * sizeof(i32))
+        self.drawn = <i32*> malloc(self.n_drawn * sizeof(i32))
+        self.batch = <u64*> malloc(self.set_words * sizeof(u64))
+        self.looked_at = <u8*> calloc(p, 1)
+        if (self.every == NULL or self.swaps == NULL or self.drawn == NULL or self.batch == NULL
+                or self.looked_at == NULL):
+            raise MemoryError("no room to draw columns")
+        for k in range(p):
+            self.every[k] = <i32> k
+        return 0
+
+    cdef void begin_draws(self, u64 key) noexcept nogil:
+        self.n_passed = 0
+        self.state = mix(key, OF_COLUMNS)
+
+    cdef bint draw(self, const u64* active) noexcept nogil:
+        """Draws the next columns; the last ones may have been there before. False: no more."""
+        cdef i64 k, at, word, n = 0, p = self.columns.n_cols, end
+        cdef i32 col
+        cdef u64 bits
+        if self.n_passed == p:
+            return False
+        self.forget_batch()
+        end = min(self.n_passed + self.n_drawn, p)
+        for k in range(self.n_passed, end):
+            at = k + draw_below(&self.state, p - k)
+            col = self.every[k]
+            self.every[k] = self.every[at]
+            self.every[at] = col
+            self.swaps[k] = <i32> at
+        self.n_passed = end
+        memset(self.batch, 0, self.set_words * sizeof(u64))
+        for k in range(end - self.n_drawn, end):
+            col = self.every[k]
+            self.batch[col // 64] |= (<u64> 1) << (col & 63)
+            self.looked_at[col] = 1
+        for word in range(self.set_words):
+            bits = self.batch[word]
+            k = 64 * word
+            while bits:
+                if bits & 1:
+                    self.drawn[n] = <i32> k
+                    n += 1
+                bits >>= 1
+                k += 1
+            self.batch[word] &= active[word]
+        if self.chooses:
+            self.finder.take_columns(self.drawn)
+        return True
+
+    cdef void forget_batch(self) noexcept nogil:
+        cdef i64 k
+        if self.n_passed:
+            for k in range(self.n_drawn):
+                self.looked_at[self.drawn[k]] = 0
+
+    cdef void end_draws(self) noexcept nogil:
+        """Puts the columns back, so that the next node draws from the same order."""
+        cdef i64 k
+        cdef i32 col
+        self.forget_batch()
+        for k in range(self.n_passed - 1, -1, -1):
+            col = self.every[k]
+            self.every[k] = self.every[self.swaps[k]]
+            self.every[self.swaps[k]] = col
+        self.n_passed = 0
+
+    cdef bint look(self, i64 node, const u64* looked, const Scorer* scorer, Cut* best,
+                   double* axis_score) noexcept nogil:
+        """Looks for a cut with gain among some columns; whether it is an oblique one."""
+        cdef SubtreeNode* here = &self.nodes[node]
+        cdef bint oblique = False
+        cdef Cut found
+        if self.rows == NULL or not self.finder.looks_at_axes:
+            search_columns(self.columns, looked, here.start, here.end, scorer, False,
+                           self.scratch, self.spare, best,
+                           self.slots + here.slot * self.set_words)
+        axis_score[0] = best.score
+        if self.rows != NULL:
+            found = best[0]
+            if self.chooses and found.direction > 0:
+                found.direction = 0              # before all directions of the finder
+            self.finder.key = self.found[node].key
+            oblique = self.finder.find(&self.data, self.rows + here.start, here.end - here.start,
+                                       scorer, &found, self.columns.side)
+            axis_score[0] = self.finder.axis_score
+            if oblique or not self.chooses:
+                best[0] = found
+        return oblique
+
     cdef bint find_split(self, i64 node) noexcept nogil:
         """Finds the best cut of a node; False if it has none."""
         cdef SubtreeNode* here = &self.nodes[node]
@@ -456,7 +580,7 @@ cdef class Subtree:
         cdef u64* active = self.slots + here.slot * self.set_words
         cdef Cut best
         cdef double share = (<double> scorer.weight) / (<double> self.limits.total_weight)
-        cdef double axis_score
+        cdef double axis_score = 0.0
         cdef bint oblique = False
         cdef bint with_columns = self.rows == NULL or not self.finder.looks_at_axes
         best.score = 0.0
@@ -464,15 +588,13 @@ cdef class Subtree:
         best.missing = STAND_IN
         if scorer.code == ABSOLUTE_ERROR:
             self.read_rows(node)
-        if with_columns:
-            search_columns(self.columns, active, here.start, here.end, &scorer, False,
-                           self.scratch, self.spare, &best, active)
-        axis_score = best.score
-        if self.rows != NULL:
-            self.finder.key = self.found[node].key
-            oblique = self.finder.find(&self.data, self.rows + here.start, here.end - here.start,
-                                       &scorer, &best, self.columns.side)
-            axis_score = self.finder.axis_score
+        if self.n_drawn:
+            self.begin_draws(self.keys[node])
+            while best.direction < 0 and not self.columns.stop and self.draw(active):
+                oblique = self.look(node, self.batch, &scorer, &best, &axis_score)
+            self.end_draws()
+        else:
+            oblique = self.look(node, active, &scorer, &best, &axis_score)
         if best.direction < 0 and self.limits.zero_gain and with_columns:
             best.direction = NOWHERE
             best.rows_left = 0
@@ -481,9 +603,12 @@ cdef class Subtree:
             if best.direction == NOWHERE:
                 best.direction = -1
             if self.rows != NULL:
+                self.finder.looked_at = NULL     # all columns were drawn in vain
                 oblique = self.finder.find_any(&self.data, self.rows + here.start,
                                                here.end - here.start, &scorer, &best,
                                                self.columns.side)
+                if self.n_drawn and not self.chooses:
+                    self.finder.looked_at = self.looked_at
         self.columns.mind_signals((<i64> (here.end - here.start)) * self.columns.n_cols)
         if best.direction < 0:
             return False
@@ -520,6 +645,9 @@ cdef class Subtree:
         if self.rows != NULL:
             self.found[left[0]].key = key_of_child(self.found[node].key, 0)
             self.found[right[0]].key = key_of_child(self.found[node].key, 1)
+        if self.n_drawn:
+            self.keys[left[0]] = key_of_child(self.keys[node], 0)
+            self.keys[right[0]] = key_of_child(self.keys[node], 1)
         if here.feature == OBLIQUE:              # the finder has marked the sides
             self.columns.sum_left(self.rows + here.start, here.end - here.start,
                                   self.sums(left[0]))
@@ -656,6 +784,8 @@ cdef class Subtree:
             if root >= 0:
                 if self.rows != NULL:
                     self.found[root].key = key
+                if self.n_drawn:
+                    self.keys[root] = key
                 for c in range(self.target.n_sums):
                     self.sums(root)[c] = counts[c]
                 if not self.is_leaf(root):

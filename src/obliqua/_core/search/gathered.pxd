@@ -12,6 +12,7 @@ cdef struct Gathered:
     bint weighted
     double* columns          # n_features blocks of n values
     const u8* wanted         # which columns to gather; NULL: all
+    const i32* taken         # where the columns stand in the matrix; NULL: all, in their order
     i32* rows                # row numbers: class by class, in the node's order within a class
     i32* classes             # per row: the place of its class among those present
     i64* weights             # NULL: every row weighs 1
@@ -26,6 +27,9 @@ cdef struct Gathered:
 cdef bint gathered_init(Gathered* gathered, i64 capacity, i64 n_features, int n_classes,
                         bint weighted) noexcept nogil
 cdef void gathered_free(Gathered* gathered) noexcept nogil
+cdef void group_rows(Gathered* gathered, const i32* rows, i64 n, const i32* classes,
+                     const i64* weights, int n_classes) noexcept nogil
+cdef void gathered_range(Gathered* gathered) noexcept nogil
 cdef void gathered_fill(Gathered* gathered, const View* view, const i32* rows, i64 n,
                         const i32* classes, const i64* weights, int n_classes) noexcept nogil
 

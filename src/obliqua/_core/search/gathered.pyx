@@ -134,7 +134,7 @@ cdef void fill_columns(Gathered* gathered, const real* data, const View* view) n
         for k in range(gathered.n_features):
             if gathered.wanted != NULL and not gathered.wanted[k]:
                 continue
-            first = data + k * view.col_stride
+            first = data + (k if gathered.taken == NULL else gathered.taken[k]) * view.col_stride
             column = gathered.columns + k * n
             for i in range(start, end):
                 column[i] = <double> first[gathered.rows[i] * view.row_stride]
@@ -144,12 +144,17 @@ cdef void fill_columns(Gathered* gathered, const real* data, const View* view) n
 cdef void gathered_fill(Gathered* gathered, const View* view, const i32* rows, i64 n,
                         const i32* classes, const i64* weights, int n_classes) noexcept nogil:
     """Gathers the rows of a node."""
-    cdef i64 k
     group_rows(gathered, rows, n, classes, weights, n_classes)
     if view.single:
         fill_columns(gathered, <const float*> view.data, view)
     else:
         fill_columns(gathered, <const double*> view.data, view)
+    gathered_range(gathered)
+
+
+cdef void gathered_range(Gathered* gathered) noexcept nogil:
+    """Finds the least and the largest value of each column."""
+    cdef i64 k, n = gathered.n
     for k in range(gathered.n_features):
         if gathered.wanted != NULL and not gathered.wanted[k]:
             continue
