@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 import obliqua
 from obliqua import TreeBuilder
@@ -78,6 +79,13 @@ def by_hand() -> Model:
     )
 
 
+def _orthogonal(ensemble: Any) -> Any:
+    rng = np.random.default_rng(8)
+    X = rng.integers(0, 3, (120, 4)).astype(float)
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + X[:, 3] + rng.normal(size=120), [1.5, 3])]
+    return obliqua.OrthogonalTreesClassifier(ensemble, random_state=0).fit(X, y)
+
+
 MAKERS: dict[str, Callable[[], Any]] = {
     "one oblique tree": lambda: _plain(obliqua.HHCartClassifier(random_state=0)),
     "levels and gaps": lambda: _mixed(obliqua.HHCartClassifier(random_state=0, pruning=None)),
@@ -95,6 +103,8 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "several outputs": lambda: obliqua.CartRegressor(random_state=0).fit(
         *np.split(np.random.default_rng(1).normal(size=(150, 6)), [4], axis=1)
     ),
+    "sums of shares": lambda: _orthogonal(RandomForestClassifier(4, max_depth=3, random_state=0)),
+    "log odds": lambda: _orthogonal(GradientBoostingClassifier(n_estimators=4, random_state=0)),
     "by hand": by_hand,
 }
 

@@ -137,7 +137,7 @@ class Certificate:
         said = (
             "none is closer to a threshold, so all leaves and classes are the same"
             if self.proven
-            else f"{len(self.near)} are closer to a threshold and might get another answer"
+            else f"{_counted(len(self.near))} closer to a threshold and might get another answer"
         )
         return (
             f"{self.n_rows} rows: rounding in {self.format} ({self.numbers}) moves the value of a "
@@ -282,6 +282,10 @@ def _close_sums(computation: Computation, rows: FloatArray, unit: float) -> Bool
     if sums.shape[1] < 2:
         return np.zeros(len(rows), dtype=bool)
     return np.asarray(ordered[:, -1] - ordered[:, -2] <= 2.0 * off)
+
+
+def _counted(n: int) -> str:
+    return "1 is" if n == 1 else f"{n} are"
 
 
 def _gamma(n: int, unit: float) -> float:

@@ -101,7 +101,7 @@ class Computation:
     @property
     def start(self) -> float:
         """What sums start from."""
-        return 1.0 / self.model.n_classes if self.finish == "sum" and self.model.n_classes else 0.0
+        return self.model.start if self.model.adds_up and self.model.n_classes else 0.0
 
     @property
     def leaf_chooses(self) -> bool:

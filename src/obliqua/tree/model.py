@@ -319,7 +319,8 @@ class Model:
         if self.combine == "sum":
             sums = np.maximum(sums, 0.0)  # they add up to 1, so one of them is above 0
         if self.combine == "pairs" or self.adds_up:
-            return np.asarray(sums / sums.sum(axis=1, keepdims=True))
+            # From the first class to the last, as exports add them too.
+            return np.asarray(sums / np.add.accumulate(sums, axis=1)[:, -1:])
         return sums / len(self.trees)
 
     def apply(self, Z: AnyArray, n_threads: int = 1) -> Int64Array:
