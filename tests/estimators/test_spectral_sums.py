@@ -93,6 +93,26 @@ def test_one_tree_says_what_the_ensemble_says(name: str, y: Any) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("y", "setting", "told"),
+    [
+        (THREE, "multi_class", "ovr"),
+        (THREE, "solver", "liblinear"),
+        (TWO, "multi_class", "multinomial"),
+    ],
+)
+def test_stacking_by_another_function_than_softmax_is_refused(
+    y: Any, setting: str, told: str
+) -> None:
+    """As it was possible until scikit-learn 1.8."""
+    ensemble = stacked().fit(X, y)
+    setattr(ensemble.final_estimator_, setting, told)
+    with pytest.raises(TypeError, match="leave multi_class out"):
+        OrthogonalTreesClassifier(ensemble, prefit=True).fit(X, y)
+    setattr(ensemble.final_estimator_, setting, "auto")
+    OrthogonalTreesClassifier(ensemble, prefit=True).fit(X, y)
+
+
 @each
 @pytest.mark.parametrize("predict_with", ["functions", "trees"])
 def test_files_keep_the_sums(name: str, predict_with: str, tmp_path: Any) -> None:

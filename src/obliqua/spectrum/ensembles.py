@@ -575,6 +575,13 @@ def _of_stacking(fitted: Any) -> Ensemble:
             f"passthrough=False. Got {type(final).__name__}, {fitted.stack_method_} and "
             f"passthrough={fitted.passthrough}."
         )
+    if not _is_softmax(final):
+        raise TypeError(
+            "Stacked trees are a sum of logarithms of odds if all classes are weighed together, "
+            "by a softmax. This LogisticRegression weighs each class against the rest, or two "
+            "classes by a softmax: leave multi_class out, and take another solver than "
+            "'liblinear'."
+        )
     members = list(fitted.estimators_)
     encoded = fitted.cv != "prefit"
     found = put_together(members, fitted, np.ones(len(members)), SHARES, encoded)
@@ -594,6 +601,17 @@ def _of_stacking(fitted: Any) -> Ensemble:
     ]
     start = np.asarray(final.intercept_, dtype=np.float64)
     return _added_up(found.trees, tables, start, found.encoding, found.classes)
+
+
+def _is_softmax(regression: Any) -> bool:
+    """Say whether shares are the softmax of what it adds up; of two classes, with 0 for one.
+
+    Until scikit-learn 1.8, `multi_class` and liblinear could make something else of the sums.
+    """
+    told = getattr(regression, "multi_class", "auto")
+    if len(regression.classes_) == 2:
+        return told != "multinomial"
+    return told != "ovr" and regression.solver != "liblinear"
 
 
 def _added_up(
