@@ -225,7 +225,7 @@ def test_a_pipe(tmp_path: Path) -> None:
 def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(ModelFileError, match="is empty"):
+    with pytest.raises(ModelFileError, match="is a pipe, and nobody has written into it"):
         read_model(pipe)
     writer = os.open(pipe, os.O_RDWR)  # there is somebody, who has written nothing yet
     late = threading.Timer(0.1, lambda: (os.write(writer, to_bytes(OLD)), os.close(writer)))

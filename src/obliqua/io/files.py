@@ -166,7 +166,13 @@ def read_bytes(path: Any, magic: bytes, most: int) -> bytes:
         if os.path.isdir(place):  # not every system says so when it is opened
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
         with open(place, "rb", opener=_opened) as file:
-            return _read_open(file, magic, most)
+            data = _read_open(file, magic, most)
+            if not data and stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+                raise ModelFileError(
+                    f"{name_of(path)} is a pipe, and nobody has written into it. Start what "
+                    "writes first, or give open(path, 'rb'), which waits for it."
+                )
+            return data
     except FileNotFoundError as error:
         raise _error_like(
             ModelFileMissing, f"There is no model file {name_of(path)}", error
