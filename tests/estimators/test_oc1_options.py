@@ -10,7 +10,7 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from tests.estimators.registry import assert_sound
 
-from obliqua import CartClassifier, HHCartClassifier, OC1Classifier
+from obliqua import CartClassifier, CostWarning, HHCartClassifier, OC1Classifier
 from obliqua.criteria import CRITERIA
 from obliqua.data.problem import encode
 from obliqua.methods.oc1 import Climb, Step, follow_climb
@@ -336,3 +336,11 @@ def test_without_a_scale_features_are_taken_as_they_are() -> None:
     raw, shifted = (way(points, start=1)[0] for points in (X, above))
     np.testing.assert_array_equal(raw.normal, shifted.normal)
     assert raw.threshold == shifted.threshold
+
+
+def test_long_climbs_are_warned_of() -> None:
+    with pytest.warns(CostWarning, match=r"max_stagnation=1,000,000 lets .* or time_limit"):
+        OC1Classifier(max_stagnation=10**6, max_depth=1, n_restarts=1).fit(X[:9], Y[:9])
+    # Warnings are errors here.
+    OC1Classifier(max_stagnation=10**6, time_limit=0.1).fit(X, Y)
+    OC1Classifier(max_stagnation=10_000, max_depth=1, n_restarts=1).fit(X[:9], Y[:9])

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 
 from obliqua._sklearn_compat import Interval, RealNotInt, StrOptions
+from obliqua.errors import CostWarning
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._pruning import PruningLike
@@ -15,7 +16,11 @@ from obliqua.estimators._searching import (
     TIME_LIMIT,
     SearchingTreeClassifier,
 )
+from obliqua.estimators._warnings import warn
 from obliqua.estimators.base import BaseTreeClassifier, CriterionLike, Priors, SeedLike
+
+#: Climbs with more changes that gain nothing are warned of: a fit takes 27 times as long with it.
+LONG_STAGNATION = 10_000
 
 
 @document(
@@ -307,6 +312,13 @@ class OC1Classifier(SearchingTreeClassifier):
                     f"{name}={getattr(self, name)!r} and {other}={getattr(self, other)!r} make no "
                     f"sense together: {why}. Leave one of them out."
                 )
+        if (self.max_stagnation or 0) > LONG_STAGNATION and self.time_limit is None:
+            warn(
+                f"max_stagnation={self.max_stagnation:,} lets each climb make as many changes "
+                "that gain nothing, each of which looks at all rows of a node: a fit may take "
+                "hours. The paper's is 10. Set a smaller one, or time_limit.",
+                CostWarning,
+            )
 
     def _proposer(self) -> object:
         from obliqua.engine.proposals import Proposals
