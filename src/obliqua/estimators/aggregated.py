@@ -1,6 +1,5 @@
 """The aggregated Fourier tree: one tree for an ensemble."""
 
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -17,6 +16,7 @@ from obliqua.estimators._spectral import (
     Functions,
     SpectralClassifier,
 )
+from obliqua.estimators._warnings import warn
 from obliqua.estimators.base import SeedLike
 from obliqua.spectrum.building import rebuild
 from obliqua.spectrum.domain import Domain
@@ -264,13 +264,11 @@ def _warn_of_missing(same: BoolArray, missing: BoolArray) -> None:
     """Say so if rows that miss values are all that one tree cannot say as the ensemble does."""
     wrong = int((missing & ~same).sum())
     if wrong and same[~missing].all():
-        warnings.warn(
+        warn(
             f"{wrong} of the {int(missing.sum())} training rows with missing values get another "
             "class from the tree than from the ensemble; all others get the same. The tree is "
             "built where nothing is missing, and fidelity_ tells of that alone. Look at "
-            "agreement_, or fill in what is missing before fitting.",
-            UserWarning,
-            stacklevel=3,
+            "agreement_, or fill in what is missing before fitting."
         )
 
 
