@@ -42,7 +42,8 @@ def rows(methods: tuple[str, ...] = ("cart", "hhcart-d", "oc1"), n_sets: int = 6
 
 
 def test_every_classifier_of_the_library_is_run() -> None:
-    assert [method.name for method in ALL_METHODS.methods] == list(METHODS)
+    names = [method.name for method in ALL_METHODS.methods]
+    assert names == [name for name in METHODS if name != "hhcart-g"]  # it has a table of its own
     run = {method.estimator.rpartition(".")[2] for method in ALL_METHODS.methods}
     # These two are made of others: one votes (oc1-vote), the other learns from a teacher.
     made = {"RepeatedTreesClassifier", "DistilledClassifier"}

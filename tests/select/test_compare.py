@@ -99,7 +99,8 @@ def test_each_fit_has_an_estimator_of_its_own() -> None:
 def test_all_methods_but_slow_ones_are_compared_by_default() -> None:
     result = compare(*load_wine(return_X_y=True), n_folds=2)
     assert list(result.folds) == list(BY_DEFAULT)
-    assert set(METHODS) - set(BY_DEFAULT) == {"aft", "odt"}
+    assert set(METHODS) - set(BY_DEFAULT) == {"aft", "odt", "hhcart-g"}
+    assert find_method("hhcart-g").make(0).variant == "geometric"
     assert [row["method"] for row in result.rows()] == list(BY_DEFAULT)
     features = {row["method"]: row["features_per_split"] for row in result.rows()}
     assert features["cart"] == features["sklearn"] == 1.0

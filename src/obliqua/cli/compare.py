@@ -55,7 +55,7 @@ class MethodNames(shared.Names):
     "--methods",
     "-m",
     type=MethodNames(),
-    help="What to compare; all but aft and odt if not given.",
+    help="What to compare; all but aft, odt and hhcart-g if not given.",
 )
 @click.option(
     "--set",

@@ -67,8 +67,9 @@ def compare(
         The class labels, or the numbers to learn.
     methods : sequence of str, mapping of str to estimator, or None, default=None
         Names out of `obliqua.select.methods.METHODS`, for numbers out of `NUMBER_METHODS`; or
-        estimators of your own under any name. `None` stands for all names but ``"aft"`` and
-        ``"odt"``, which grow 40 trees for a fit. Estimators are cloned, never changed.
+        estimators of your own under any name. `None` stands for all names but ``"hhcart-g"``, and
+        ``"aft"`` and ``"odt"``, which grow 40 trees for a fit. Estimators are cloned, never
+        changed.
     task : {"auto", "classification", "regression"}, default="auto"
         Whether classes or numbers are learnt. "auto" goes by the methods, if all of them learn
         the same; otherwise a y with fractions, or with more than 50 different whole numbers, is
