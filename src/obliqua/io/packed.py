@@ -13,50 +13,36 @@ import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray, Int64Array
 from obliqua.errors import TreeError
-from obliqua.tree.layout import pointers
+from obliqua.tree.layout import PACKED, PACKED_CLASSES, PACKED_NUMBERS, pointers
 from obliqua.tree.packed import PackedTrees
 from obliqua.tree.packed_validate import set_before
 
 __all__ = ["PARTS", "packed_parts", "parts_packed"]
 
+# What a file has in the place of an array, and what follows from others.
+_WRITTEN = {
+    "node_ptr": "n_nodes",
+    "child": "is_leaf",
+    "term_ptr": "n_terms",
+    "level_ptr": "n_levels",
+    "entry_ptr": "n_entries",
+}
+_FOLLOWS = ("plane_ptr", "leaf_ptr")
+
 #: What a file has, with its types.
 PARTS = {
-    name: np.dtype(dtype)
-    for name, dtype in {
-        "n_nodes": np.int64,  # of each tree
-        "is_leaf": np.uint8,  # of each node
-        "column": np.int32,  # of each split; -1 for a plane
-        "threshold": np.float64,
-        "n_terms": np.int64,  # of each plane
-        "missing_side": np.uint8,
-        "term_column": np.int32,  # of each term
-        "coef": np.float64,
-        "spread": np.float64,
-        "stand_in": np.float64,  # of each column
-        "n_levels": np.int64,  # with one for what is missing; 0: a column of numbers
-        "level": np.float64,  # of each tree and level
-        "leaf_rows": np.int32,  # of each leaf
-        "leaf_weight": np.float64,
-        "n_entries": np.int64,
-        "entry_class": np.int32,  # of each class in a leaf
-        "entry_weight": np.float64,
-        "leaf_mean": np.float64,  # of each leaf, instead of its classes
-        "leaf_rest": np.float64,
-    }.items()
+    _WRITTEN.get(name, name): np.dtype(np.uint8) if name == "child" else dtype
+    for name, dtype in PACKED.items()
+    if name not in _FOLLOWS
 }
-_OF_CLASSES = ("n_entries", "entry_class", "entry_weight")
-_OF_NUMBERS = ("leaf_mean", "leaf_rest")
-# What packed trees have as files have it.
-_AS_THEY_ARE = (
-    "missing_side", "term_column", "coef", "spread", "stand_in", "level", "leaf_rows",
-    "leaf_weight", "entry_class", "entry_weight", *_OF_NUMBERS,
-)  # fmt: skip
+# What packed trees have as files have it. Columns and thresholds files have of splits only.
+_AS_THEY_ARE = [name for name in PARTS if name in PACKED and name not in ("column", "threshold")]
 
 
 def names_of(classes: bool) -> list[str]:
     """Return which arrays a file has whose trees say classes, or numbers."""
-    others = _OF_NUMBERS if classes else _OF_CLASSES
-    return [name for name in PARTS if name not in others]
+    absent = PACKED_NUMBERS if classes else [_WRITTEN.get(name, name) for name in PACKED_CLASSES]
+    return [name for name in PARTS if name not in absent]
 
 
 def packed_parts(trees: PackedTrees) -> dict[str, AnyArray]:

@@ -102,6 +102,37 @@ NO_LINES: dict[str, AnyArray] = {
 PER_LINE = ("leaf_intercept", "leaf_low", "leaf_high", "leaf_gain")
 PER_LINE_TERM = ("leaf_idx", "leaf_coef", "leaf_fill", "leaf_spread")
 
+# Every array of packed trees with its type, in the order of `PackedTrees`.
+PACKED: dict[str, np.dtype[Any]] = {
+    name: np.dtype(dtype)
+    for name, dtype in {
+        "node_ptr": np.int64,
+        "plane_ptr": np.int64,
+        "leaf_ptr": np.int64,
+        "child": np.int32,
+        "column": np.int32,
+        "threshold": np.float64,
+        "term_ptr": np.int64,
+        "missing_side": np.uint8,
+        "term_column": np.int32,
+        "coef": np.float64,
+        "spread": np.float64,
+        "stand_in": np.float64,
+        "level_ptr": np.int64,
+        "level": np.float64,
+        "leaf_rows": np.int32,
+        "leaf_weight": np.float64,
+        "entry_ptr": np.int64,
+        "entry_class": np.int32,
+        "entry_weight": np.float64,
+        "leaf_mean": np.float64,
+        "leaf_rest": np.float64,
+    }.items()
+}
+# What only trees of classes have among them, and only trees of numbers.
+PACKED_CLASSES = ("entry_ptr", "entry_class", "entry_weight")
+PACKED_NUMBERS = ("leaf_mean", "leaf_rest")
+
 # What a leaf has in the arrays that speak of splits.
 NO_CHILD = -1
 NO_ORIGIN = -1

@@ -19,20 +19,22 @@ from obliqua.criteria import get_criterion
 from obliqua.data.sparse_rows import SparseRows
 from obliqua.data.target import Classes, Numbers
 from obliqua.errors import TreeError
-from obliqua.tree.layout import NodeKind, pointers, ranges
+from obliqua.tree.layout import (
+    PACKED,
+    PACKED_CLASSES,
+    PACKED_NUMBERS,
+    NodeKind,
+    pointers,
+    ranges,
+)
 from obliqua.tree.tree import Tree, as_rows
 
 __all__ = ["PackedTrees"]
 
 LABELS = ("axis-parallel", "direction")
 
-# The arrays of one tree, as the forest grows it, which are put one after another.
-_JOINED = (
-    "child", "column", "threshold", "missing_side", "term_column", "coef", "spread", "leaf_rows",
-    "leaf_weight",
-)  # fmt: skip
-_OF_CLASSES = ("entry_class", "entry_weight")
-_OF_NUMBERS = ("leaf_mean", "leaf_rest")
+# What all trees share; other arrays of one tree, as the forest grows it, stand one after another.
+_SHARED = ("stand_in", "level_ptr")
 
 
 class ForestColumns(Protocol):
@@ -137,9 +139,10 @@ class PackedTrees(Sequence[Tree]):
         def joined(name: str) -> AnyArray:
             return np.concatenate([tree[name] for tree in grown])
 
-        others = _OF_CLASSES if n_classes else _OF_NUMBERS
-        arrays: dict[str, Any] = dict.fromkeys((*_OF_CLASSES, *_OF_NUMBERS, "entry_ptr"))
-        arrays |= {name: joined(name) for name in (*_JOINED, *others)}
+        absent = PACKED_NUMBERS if n_classes else PACKED_CLASSES
+        own = [name for name in PACKED if not name.endswith("_ptr") and name not in _SHARED]
+        arrays: dict[str, Any] = dict.fromkeys((*absent, "entry_ptr"))
+        arrays |= {name: joined(name) for name in own if name not in (*absent, "level")}
         if n_classes:
             arrays["entry_ptr"] = pointers(joined("entry_count"))
         return cls(
@@ -169,7 +172,7 @@ class PackedTrees(Sequence[Tree]):
         joined: dict[str, Any] = {}
         for field in fields(self):
             one, two = getattr(self, field.name), getattr(other, field.name)
-            if not isinstance(one, np.ndarray) or field.name in ("stand_in", "level_ptr"):
+            if not isinstance(one, np.ndarray) or field.name in _SHARED:
                 joined[field.name] = one
             elif field.name.endswith("_ptr"):
                 joined[field.name] = np.concatenate([one, two[1:] + one[-1]])

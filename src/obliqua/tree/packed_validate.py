@@ -9,27 +9,12 @@ import numpy as np
 from obliqua._typing import AnyArray, BoolArray, Int64Array
 from obliqua.criteria import CRITERIA, NUMBER_CRITERIA
 from obliqua.errors import TreeError
-from obliqua.tree.layout import MissingSide
+from obliqua.tree.layout import PACKED, PACKED_CLASSES, PACKED_NUMBERS, MissingSide
 
 if TYPE_CHECKING:
     from obliqua.tree.packed import PackedTrees
 
 __all__ = ["set_before", "validate_packed"]
-
-#: The arrays, with their types.
-TYPES = {
-    name: np.dtype(dtype)
-    for dtype, names in (
-        (np.int64, "node_ptr plane_ptr leaf_ptr term_ptr level_ptr entry_ptr"),
-        (np.int32, "child column term_column leaf_rows entry_class"),
-        (np.float64, "threshold coef spread stand_in level leaf_weight entry_weight"),
-        (np.float64, "leaf_mean leaf_rest"),
-        (np.uint8, "missing_side"),
-    )
-    for name in names.split()
-}
-OF_CLASSES = ("entry_ptr", "entry_class", "entry_weight")
-OF_NUMBERS = ("leaf_mean", "leaf_rest")
 
 
 def validate_packed(trees: PackedTrees) -> None:
@@ -58,8 +43,8 @@ def _check_arrays(trees: PackedTrees) -> None:
     known = CRITERIA if trees.n_classes else NUMBER_CRITERIA
     if trees.criterion not in known:
         raise TreeError(f"The criterion of packed trees is not known: {trees.criterion!r:.60}.")
-    others = OF_NUMBERS if trees.n_classes else OF_CLASSES
-    for name, dtype in TYPES.items():
+    others = PACKED_NUMBERS if trees.n_classes else PACKED_CLASSES
+    for name, dtype in PACKED.items():
         array = getattr(trees, name)
         if (array is None) != (name in others):
             there = "is missing" if array is None else "has no place in them"
