@@ -26,20 +26,28 @@ SPECT = (odt.TEST,)
 SAMPLES = tuple(odt.SAMPLES)
 
 
-def _beside(measure: Measure) -> dict[str, tuple[Comparison, ...]]:
-    """Each reading of orthogonal trees against all that the paper sets beside them."""
+def _against(
+    table: str, names: tuple[str, ...], order: str, others: tuple[str, ...], measure: Measure
+) -> dict[str, tuple[Comparison, ...]]:
+    """Trees of each sample against others; SIZE in their names stands for its size."""
     return {
         f"{name}/{size}": against(
-            T1,
+            table,
             SPECT,
             f"{name}/{size}",
-            "more",
-            ("C4.5", f"bagging/{size}", f"AFT/{size}"),
+            order,
+            tuple(other.replace("SIZE", str(size)) for other in others),
             measure,
         )
-        for name in ("ODT", "ODT-sum", "ODT-sum3")
+        for name in names
         for size in SAMPLES
     }
+
+
+def _beside(measure: Measure) -> dict[str, tuple[Comparison, ...]]:
+    """Each reading of orthogonal trees against all that the paper sets beside them."""
+    readings, others = ("ODT", "ODT-sum", "ODT-sum3"), ("C4.5", "bagging/SIZE", "AFT/SIZE")
+    return _against(T1, readings, "more", others, measure)
 
 
 CLAIMS = (
@@ -62,33 +70,17 @@ CLAIMS = (
     Claim(
         "sections 1 and 4",
         "Orthogonal trees are an accurate representation of the ensemble: as accurate as bagging.",
-        {
-            f"ODT/{size}": against(
-                T1, SPECT, f"ODT/{size}", "same", (f"bagging/{size}",), ACCURACY
-            )
-            for size in SAMPLES
-        },
+        _against(T1, ("ODT",), "same", ("bagging/SIZE",), ACCURACY),
     ),
     Claim(
         "section 4, table 1",
         "The aggregated Fourier tree has a lower error than bagging.",
-        {
-            f"AFT/{size}": against(
-                T1, SPECT, f"AFT/{size}", "more", (f"bagging/{size}",), ACCURACY
-            )
-            for size in SAMPLES
-        },
+        _against(T1, ("AFT",), "more", ("bagging/SIZE",), ACCURACY),
     ),
     Claim(
         "section 4, table 2",
         "Aggregated and orthogonal trees are smaller than the bagged trees and than C4.5's.",
-        {
-            f"{name}/{size}": against(
-                T2, SPECT, f"{name}/{size}", "less", (f"bagging/{size}", "C4.5"), NODES
-            )
-            for name in ("AFT-whole", "ODT-32", "ODT-sum3")
-            for size in SAMPLES
-        },
+        _against(T2, ("AFT-whole", "ODT-32", "ODT-sum3"), "less", ("bagging/SIZE", "C4.5"), NODES),
         note=(
             "*AFT-whole* answers what the aggregated function answers. *ODT-sum3* are trees of "
             "three nodes by construction."

@@ -212,8 +212,8 @@ class Classes(Target):
         That is exact, keeps sums of huge weights finite and quotients of tiny ones from vanishing.
         """
         stats = np.ldexp(stats, -int(np.frexp(stats.max())[1]))
-        risk, weight = super().scaled_risk(stats)
-        return (cost_of(stats, classes_said(stats, costs), costs) if costs else risk), weight
+        weight = float(cls.weight(stats[:1])[0]) or 1.0
+        return cost_of(stats, classes_said(stats, costs), costs), weight
 
     @staticmethod
     def risk(stats: FloatArray) -> FloatArray:

@@ -148,10 +148,19 @@ def is_ensemble(given: Any) -> bool:
     )
     from sklearn.tree import DecisionTreeClassifier
 
-    known = (AdaBoostClassifier, BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier)
-    boosted = (GradientBoostingClassifier, HistGradientBoostingClassifier)
-    others = (VotingClassifier, StackingClassifier, DecisionTreeClassifier, TreesClassifier)
-    return isinstance(given, (*known, *boosted, *others))
+    return isinstance(
+        given,
+        AdaBoostClassifier
+        | BaggingClassifier
+        | DecisionTreeClassifier
+        | ExtraTreesClassifier
+        | GradientBoostingClassifier
+        | HistGradientBoostingClassifier
+        | RandomForestClassifier
+        | StackingClassifier
+        | TreesClassifier
+        | VotingClassifier,
+    )
 
 
 def _of_ours(fitted: TreesClassifier) -> Ensemble:

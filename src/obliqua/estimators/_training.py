@@ -55,7 +55,11 @@ class Seeded:
     random_state: SeedLike
 
     def _take_shared(self, given: dict[str, Any]) -> None:
-        """Keep the parameters of a constructor; `given`: its variables."""
+        """Keep the parameters of a constructor; `given`: its variables.
+
+        Those that a base class does not declare are assigned again beside the call: that tells
+        type checkers that they are there, and of which type.
+        """
         for name in given.keys() - {"self", "__class__"}:
             setattr(self, name, given[name])
 

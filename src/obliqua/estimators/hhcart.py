@@ -249,14 +249,11 @@ class HHCartClassifier(BaseTreeClassifier):
         seen, problem, classes = super()._encoded(X, y, sample_weight)
         return seen, replace(problem, level_squares=self.level_scale == "squares"), classes
 
-    def _check_geometric(self) -> None:
-        """Refuse what the one direction of HHCART(G) has no use for."""
-        given = {
-            "extra_directions": self.extra_directions is not None,
-            "covariance": self.covariance != "sample",
-        }
-        for name, set_otherwise in given.items():
-            if set_otherwise:
+    def _validate_params(self) -> None:
+        """Check the parameters, and that HHCART(G) has a use for them."""
+        super()._validate_params()
+        for name, usual in (("extra_directions", None), ("covariance", "sample")):
+            if self.variant == "geometric" and getattr(self, name) != usual:
                 raise ValueError(
                     "variant='geometric' looks along one direction and has no use for "
                     f"{name}={getattr(self, name)!r}. Leave it out, or take another variant."
@@ -268,7 +265,6 @@ class HHCartClassifier(BaseTreeClassifier):
         from obliqua.methods.hhcart import Householder
 
         if self.variant == "geometric":
-            self._check_geometric()
             return Proposals(
                 AngleBisector(float(self.tau), self.target, self.oblique_min_samples),
                 axis_parallel=False,
