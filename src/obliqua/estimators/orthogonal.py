@@ -27,7 +27,9 @@ from obliqua.tree.tree import Tree
         "tree_": ("Tree", "Not there: see `trees_` and `model_`."),
         "model_": (
             "Model",
-            "The ensemble: its trees, in `model_.trees`, the classes and the encoding.",
+            """\
+The ensemble: its trees, in `model_.trees`, the classes and the encoding. All trees count alike in
+it, so that it says what the ensemble says only where `ensemble_weights_` are equal.""",
         ),
         "ensemble_weights_": (
             "ndarray of shape (n_trees,)",
