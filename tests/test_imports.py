@@ -27,7 +27,7 @@ ROOMS = tomllib.loads((ROOT / "docs" / "develop" / "rooms.toml").read_text("utf-
 
 # Tree.to_frame is a method of convenience; what it does lives with the words. Files name
 # estimators, and the table of public names says where they are.
-UPWARDS = {("tree/tree.py", "words"), ("estimators/files.py", "")}
+UPWARDS = {("tree/tree.py", "words"), ("tree/tree.py", "export"), ("estimators/files.py", "")}
 
 
 def below(room: str) -> set[str]:

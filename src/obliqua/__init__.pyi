@@ -4,6 +4,7 @@ Each line is ``from module import name as name``, sorted by module.
 """
 
 from obliqua.engine.proposals import Directions as Directions
+from obliqua.errors import CastWarning as CastWarning
 from obliqua.errors import CostWarning as CostWarning
 from obliqua.errors import DatasetDamaged as DatasetDamaged
 from obliqua.errors import DatasetMissing as DatasetMissing
@@ -53,6 +54,7 @@ from obliqua.export.onnx import export_onnx as export_onnx
 from obliqua.export.onnx import run_onnx_tests as run_onnx_tests
 from obliqua.export.rules import export_rules as export_rules
 from obliqua.export.text import export_text as export_text
+from obliqua.export.to_sklearn import to_sklearn as to_sklearn
 from obliqua.io.values import NotSaved as NotSaved
 from obliqua.plot.boundary import plot_boundary as plot_boundary
 from obliqua.plot.forest import plot_eigenvalues as plot_eigenvalues

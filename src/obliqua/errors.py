@@ -8,6 +8,7 @@ from math import nan
 from typing import Any
 
 __all__ = [
+    "CastWarning",
     "CostWarning",
     "DatasetDamaged",
     "DatasetMissing",
@@ -86,6 +87,10 @@ class ModelFileMissing(ModelFileIOError, FileNotFoundError):
 
 class SpectrumTooLarge(ObliquaError, ValueError):
     """A spectrum would have more coefficients than are allowed."""
+
+
+class CastWarning(UserWarning):
+    """Rows reach another leaf in a tree of scikit-learn, which rounds numbers to 32 bits."""
 
 
 class CostWarning(UserWarning):

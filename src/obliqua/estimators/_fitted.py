@@ -120,6 +120,26 @@ class TreesEstimator(BaseEstimator):
 
         return importances(self.model_)
 
+    def to_sklearn(self, X: Any = None) -> Any:
+        """Make a fitted estimator of scikit-learn that says the same; see `obliqua.to_sklearn`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows to compare both on; a `CastWarning` counts and names those that reach another
+            leaf.
+
+        Returns
+        -------
+        DecisionTreeClassifier, DecisionTreeRegressor, forest or Pipeline
+            The fitted estimator: a tree if each split compares one number, a forest if there are
+            several such trees, else a pipeline of what the splits ask and a tree.
+        """
+        check_is_fitted(self)
+        from obliqua.export.to_sklearn import to_sklearn
+
+        return to_sklearn(self, X)
+
     def get_depth(self) -> int:
         """Return the depth of the tree, the deepest if there are several: 0 for a single leaf.
 

@@ -1,6 +1,7 @@
-"""Trees as text: to be read in a terminal, as rules, and in the language of Graphviz."""
+"""Trees for other readers: as text, as rules, for Graphviz, and as trees of scikit-learn."""
 
 from obliqua.export.dot import export_graphviz
+from obliqua.export.plane_values import PlaneValues
 from obliqua.export.rules import (
     Between,
     Condition,
@@ -11,6 +12,7 @@ from obliqua.export.rules import (
     export_rules,
 )
 from obliqua.export.text import export_text
+from obliqua.export.to_sklearn import differing_rows, to_sklearn
 
 __all__ = [
     "Between",
@@ -18,8 +20,11 @@ __all__ = [
     "Largest",
     "LinearFunction",
     "OneOf",
+    "PlaneValues",
     "Rule",
+    "differing_rows",
     "export_graphviz",
     "export_rules",
     "export_text",
+    "to_sklearn",
 ]

@@ -43,11 +43,35 @@ __all__ = ["Tree"]
 UNDEFINED = -2
 OBLIQUE = -3
 
+# What trees of scikit-learn have and ours do not.
+SKLEARN_ONLY = frozenset(
+    {
+        "capacity",
+        "compute_feature_importances",
+        "compute_node_depths",
+        "compute_partial_dependence",
+        "max_n_classes",
+        "missing_go_to_left",
+    }
+)
+
+SKLEARN_INSTEAD = (
+    " Tools that read trees of scikit-learn can be given one: to_sklearn() makes it. To read this "
+    "tree node by node, take 'feature' and 'node_threshold'; 'threshold' has one for each plane."
+)
+
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 # The types that compiled code reads in place. Arrays of these share these very objects.
 _FLOAT64 = np.dtype(np.float64)
 _FLOAT32 = np.dtype(np.float32)
+
+
+class ClassCount(int):
+    """A number of classes, which in scikit-learn is a list with one number for each output."""
+
+    def __getitem__(self, output: Any) -> int:
+        raise TypeError(f"n_classes of a Tree of obliqua is one number.{SKLEARN_INSTEAD}")
 
 
 def as_rows(Z: Any, n_features: int) -> AnyArray:
@@ -132,7 +156,9 @@ class Tree:
         A row goes left at a hyperplane if the plane's value is at most the threshold. At a
         linear machine it takes the branch with the largest value minus threshold, the first
         at ties. At a set of levels the table holds the branch of each level and the threshold
-        is the branch of all others.
+        is the branch of all others. There is one for each plane, none for leaves, unlike in
+        scikit-learn: `node_threshold` is the view by node, beside `feature`, and `to_sklearn`
+        makes a tree of scikit-learn for tools that need one.
     stats : ndarray of float64, of shape (n_nodes, n_stats)
         What the training rows at each node add up to. For classes, the weight of each; for
         numbers, the weight, the mean of each output, and the sum of squared distances from the
@@ -442,6 +468,13 @@ class Tree:
         tree.validate()
         return tree
 
+    if not TYPE_CHECKING:  # or any name would be one to type checkers
+
+        def __getattr__(self, name: str) -> Any:
+            # Only called for names that are not there, some of which tools for scikit-learn read.
+            more = SKLEARN_INSTEAD if name in SKLEARN_ONLY else ""
+            raise AttributeError(f"A Tree of obliqua has no {name!r}.{more}", name=name, obj=self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Only the fields: neither the packed copy for walking nor the computed views.
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
@@ -589,6 +622,25 @@ class Tree:
         from obliqua.words.frame import to_frame
 
         return to_frame(self, feature_names, class_names, library)
+
+    def to_sklearn(self, X: Any = None) -> Any:
+        """Make a fitted tree of scikit-learn that says the same; see `obliqua.to_sklearn`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features), default=None
+            Rows to compare both on; a `CastWarning` counts and names those that reach another
+            leaf.
+
+        Returns
+        -------
+        DecisionTreeClassifier, DecisionTreeRegressor or Pipeline
+            The fitted estimator: a tree if each split compares one number, else a pipeline of
+            what the splits ask and a tree. Classes are numbered.
+        """
+        from obliqua.export.to_sklearn import to_sklearn
+
+        return to_sklearn(self, X)
 
     def normals(self) -> sparse.csr_array:
         """Return the normals of all planes.
@@ -744,7 +796,7 @@ class Tree:
     def n_classes(self) -> int:
         """The number of classes."""
         self._require_task(Classes.task, "n_classes", "n_outputs")
-        return self.n_stats
+        return ClassCount(self.n_stats)
 
     @property
     def n_node_samples(self) -> Int64Array:
@@ -808,7 +860,7 @@ class Tree:
 
     @cached_property
     def node_threshold(self) -> FloatArray:
-        """The threshold of each node; -2 for a leaf.
+        """The threshold of each node; -2 for a leaf. `threshold` itself has one per plane.
 
         For a node with a `feature` it is in units of that column, for an oblique split in
         units of its value along the normal. It is infinite where all values that are there go
@@ -837,10 +889,12 @@ class Tree:
     def _require_task(self, task: str, view: str, instead: str) -> None:
         """Raise if a view is one of trees of the other task."""
         if self.task != task:
+            # Tools for trees of scikit-learn ask for this one first.
+            more = SKLEARN_INSTEAD if view == "n_classes" else ""
             held = "numbers, no classes" if self._holds_numbers else "classes, no numbers"
             raise TreeError(
                 f"This is a tree of {self.task}: its nodes hold {held}, so it has no "
-                f"{view!r}. Read {instead!r} instead."
+                f"{view!r}. Read {instead!r} instead.{more}"
             )
 
     def _require(self, expressible: BoolArray, view: str) -> None:
@@ -851,7 +905,7 @@ class Tree:
                 f"Node {node} is {KIND_NAMES[NodeKind(self.kind[node])]} with "
                 f"{self.n_children[node]} branches, which {view!r} cannot express: it knows "
                 "binary splits by hyperplanes only. Read first_child, n_children, kind and the "
-                "planes instead."
+                "planes instead; to_sklearn() makes a tree of scikit-learn, if there is one."
             )
 
 
