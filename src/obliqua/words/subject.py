@@ -173,7 +173,7 @@ def subject_of(
         names = encoding.names
     columns = zip(encoding.columns, distinct(names), strict=True)
     encoding = Encoding(tuple(replace(column, name=name) for column, name in columns))
-    called = _answers(container)
+    called = answers_of(container)
     if class_names is not None:
         what = "classes" if container.n_classes else "outputs"
         called = _names(class_names, len(called), "class_names", what)
@@ -279,7 +279,7 @@ def added_up(n_rows: int, terms: Iterable[tuple[float, AnyArray]]) -> FloatArray
     return value
 
 
-def _answers(model: Model) -> tuple[str, ...]:
+def answers_of(model: Model) -> tuple[str, ...]:
     """Name the classes, or the outputs."""
     if model.n_classes:
         return tuple(str(label) for label in model.classes.tolist())
