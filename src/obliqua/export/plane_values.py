@@ -36,10 +36,10 @@ class Cuts(NamedTuple):
 class MapColumn(NamedTuple):
     """One column of `PlaneValues`: a feature as it is, or what one node asks."""
 
-    name: str
     feature: int  # -1 if it is what a node asks
     node: int  # -1 if it is a feature
     cuts: FloatArray  # what it is compared with, in ascending order
+    divisor: float = 1.0  # of the values along the normal of the node
 
 
 def is_plain(tree: Tree) -> bool:
@@ -175,7 +175,17 @@ class PlaneValues(TransformerMixin, BaseEstimator):
         ndarray of str objects
             A name for each column.
         """
-        return np.array([asked.name for asked in self._columns()[0]], dtype=object)
+        tree, encoding = self.model.trees[0], self.model.encoding
+        names = []
+        for asked in self._columns()[0]:
+            if asked.feature >= 0:
+                names.append(encoding.names[asked.feature])
+            elif asks_for_levels(tree, asked.node):
+                names.append(level_branches(tree, asked.node, encoding)[1].condition())
+            else:
+                plane = int(tree.plane_ptr[asked.node])
+                names.append(read_plane(tree, plane, encoding).formula())
+        return np.array(distinct(names), dtype=object)
 
     def transform(self, X: Any) -> AnyArray:
         """Compute what the splits ask about rows.
@@ -209,7 +219,7 @@ class PlaneValues(TransformerMixin, BaseEstimator):
             plane = int(tree.plane_ptr[asked.node])
             along = read_values(tree, plane, Z)
             with np.errstate(over="ignore"):
-                exact = along / read_plane(tree, plane, self.model.encoding).divisor
+                exact = along / asked.divisor
             right = along > tree.threshold[plane]
             below = (right != cuts.swapped[asked.node]).astype(np.int64)
         floor = _floor_32(asked.cuts)
@@ -242,29 +252,25 @@ def planned(tree: Tree, encoding: Encoding) -> tuple[list[MapColumn], Cuts]:
     columns: list[MapColumn] = []
     for feature in np.unique(cuts.column[cuts.column >= 0]).tolist():
         nodes = np.flatnonzero(cuts.column == feature)
-        columns += _of_feature(feature, encoding.names[feature], cuts.threshold[nodes])
+        columns += _of_feature(feature, cuts.threshold[nodes])
     place = np.full(tree.n_nodes, -1, dtype=np.int64)
     for number, asked in enumerate(columns):
         here = (cuts.column == asked.feature) & np.isin(cuts.threshold, asked.cuts)
         place[here] = number
     for node in np.flatnonzero(~tree.is_leaf & (cuts.column < 0)).tolist():
         place[node] = len(columns)
-        if asks_for_levels(tree, node):
-            name, cut = level_branches(tree, node, encoding)[1].condition(), 0.5
-        else:
+        divisor, cut = 1.0, 0.5
+        if not asks_for_levels(tree, node):
             question = read_plane(tree, int(tree.plane_ptr[node]), encoding)
-            name, cut = question.formula(), question.threshold
-            cuts.swapped[node] = question.divisor < 0
-        cuts.threshold[node] = cut
-        columns.append(MapColumn(name, -1, node, np.array([cut])))
-    names = distinct([asked.name for asked in columns])
-    columns = [asked._replace(name=name) for asked, name in zip(columns, names, strict=True)]
+            divisor, cut = question.divisor, question.threshold
+        cuts.swapped[node], cuts.threshold[node] = divisor < 0, cut
+        columns.append(MapColumn(-1, node, np.array([cut]), divisor))
     finite = np.isfinite(cuts.threshold)
     within = np.where(finite, np.clip(cuts.threshold, -FAR, FAR), cuts.threshold)
     return columns, Cuts(place, within, cuts.swapped)
 
 
-def _of_feature(feature: int, name: str, thresholds: FloatArray) -> list[MapColumn]:
+def _of_feature(feature: int, thresholds: FloatArray) -> list[MapColumn]:
     """Share the thresholds of a feature out among columns, in each of which float32 parts them."""
     groups: list[list[float]] = []
     for cut in np.unique(thresholds).tolist():
@@ -275,4 +281,4 @@ def _of_feature(feature: int, name: str, thresholds: FloatArray) -> list[MapColu
             groups.append([cut])
         else:
             group.append(cut)
-    return [MapColumn(name, feature, -1, np.array(group)) for group in groups]
+    return [MapColumn(feature, -1, np.array(group)) for group in groups]
