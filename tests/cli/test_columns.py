@@ -54,12 +54,19 @@ def column(run: Run, values: list[str], *words: str) -> tuple[list[object], str]
 
 @pytest.mark.parametrize(
     "layout",
-    ["%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%b-%Y", "%B %d, %Y"],
+    [
+        *("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%b-%Y", "%B %d, %Y"),
+        *("%Y%m%d", "%d %B %Y", "%b %d %Y"),
+    ],
 )
 def test_days_are_learnt_from_and_predicted(run: Run, layout: str) -> None:
     Path("t.csv").write_text(rows_of_days(layout).replace(", 20", " 20"), encoding="utf-8")
     noted = run("fit", "t.csv", *FIT).stderr
-    first = {"%d/%m/%Y": ", the day first,", "%m/%d/%Y": ", the month first,"}.get(layout, "")
+    first = {
+        "%d/%m/%Y": ", the day first,",
+        "%m/%d/%Y": ", the month first,",
+        "%Y%m%d": " in whole numbers, year first,",
+    }.get(layout, "")
     assert noted == (
         f"Note: Column 'when' holds dates{first} and becomes 'when (year)', 'when (month)', "
         f"'when (weekday)', 'when ({DAYS})'.\n"
@@ -104,6 +111,9 @@ def test_parquet_gives_the_same_model(run: Run) -> None:
         (["3/31/24 1:30 PM", "4/1/24 12:15 AM"], ["year", "month", "weekday", "hour", DAYS]),
         (["13:30", "6:45"], ["hour"]),
         (["Mar-2018", "Feb-2018"], ["year", "month", DAYS]),
+        (["March 2018", "Sept 2018"], ["year", "month", DAYS]),
+        (["2018-03", "2018-12"], ["year", "month", DAYS]),
+        (["2018/3", ""], ["year", "month", DAYS]),
         (["01.02.24", "NA"], ["year", "month", "weekday", DAYS]),
     ],
 )
@@ -129,6 +139,21 @@ def test_what_the_parts_are(run: Run) -> None:
     assert said["a (weekday)"] == "numbers, 4 to 7; 1 missing"
     assert said["a (hour)"] == "numbers, 0 to 13.5; 1 missing"
     assert said["a"] == "dates, of which columns are made"
+
+
+def test_days_in_whole_numbers_can_stay_numbers(run: Run) -> None:
+    found, noted = column(run, ["20240131", "20231205"] * 3, "--numeric", "a")
+    assert found == [20240131.0, 20231205.0] * 3
+    assert not noted
+
+
+@pytest.mark.parametrize("day", ["{} août 2024", "{}. Dezember 2023", "{} de enero de 2024"])
+def test_months_that_are_not_english_are_text(run: Run, day: str) -> None:
+    days = [day.format(k) for k in range(1, 9)]
+    levels, noted = column(run, days * 3)
+    assert sorted(map(str, levels)) == sorted(days)
+    said = f"Note: Column 'a' may be dates, {days[0]!r}, but of names of months only English ones"
+    assert noted == f"{said} are read; it is taken for categories.\n"
 
 
 def test_the_day_or_the_month_first_is_asked(run: Run) -> None:
@@ -228,6 +253,10 @@ def test_what_counts_no_rows(run: Run) -> None:
 @pytest.mark.parametrize(
     ("cells", "numbers"),
     [
+        (["1 234", "567", "1 234 567"], [1234.0, 567.0, 1234567.0]),
+        (["1\u202f234,5", "12\u00a0345,25"], [1234.5, 12345.25]),
+        (["€ 1'234.50", "€ 99"], [1234.5, 99.0]),
+        (["-1 234 €", "5 €"], [-1234.0, 5.0]),
         (["1,234", "12", "1,234,567.5"], [1234, 12, 1234567.5]),
         (["1,234", "999"], [1234, 999]),
         (["1,5", "2,25", "3"], [1.5, 2.25, 3]),
@@ -241,7 +270,7 @@ def test_what_counts_no_rows(run: Run) -> None:
 def test_numbers_with_signs(run: Run, cells: list[str], numbers: list[float]) -> None:
     found, noted = column(run, cells * 2)
     assert found == numbers * 2
-    assert noted.startswith(f"Note: Column 'a': '{cells[0]}' is read as {numbers[0]:.15g}.")
+    assert noted.startswith(f"Note: Column 'a': {cells[0]!r} is read as {numbers[0]:.15g}.")
 
 
 def test_a_comma_in_a_file_with_semicolons_is_a_decimal_one(run: Run) -> None:
@@ -316,3 +345,91 @@ def test_types_are_printed_and_nothing_is_fitted(run: Run) -> None:
     assert not Path("model.obliqua").exists()
     shown = run("fit", "t.csv", "-t", "age", "--types", "--drop-missing-target").stdout
     assert "age   target, numbers, 20 to 49" in shown or "classes" in shown
+
+
+def test_types_of_the_others_are_printed_beside_an_error(run: Run) -> None:
+    Path("t.csv").write_text("a,b,c,y\n1,x,5,p\n2,z,6,q\n3 kg,x,7,p\n", encoding="utf-8")
+    for command in ("fit", "compare", "advise"):
+        result = run(command, "t.csv", "-t", "y", "--types", code=1)
+        lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+        assert lines == [
+            "a cannot be read",
+            "b 2 categories: x, z",
+            "c numbers, 5 to 7",
+            "y target, 2 classes",
+        ]
+        assert "column 'a' has 1 value that is no number, first '3 kg' in row 3" in result.stderr
+    assert not run("fit", "t.csv", "-t", "y", code=1).stdout
+
+
+# --- texts that tell rows apart ------------------------------------------------------------
+
+
+def names(n: int = 40, gap: str = "") -> str:
+    """A table whose first column is another text in each row; `gap` is the first one."""
+    rng = np.random.default_rng(0)
+    lines = ["name,a,b,y"]
+    for k in range(n):
+        a, b = rng.normal(size=2).round(3).tolist()
+        name = gap if k == 0 else f"somebody {k}"
+        lines.append(f"{name},{a},{b},{'p' if a + b > 0 else 'q'}")
+    return "\n".join(lines) + "\n"
+
+
+def test_names_are_left_out(run: Run) -> None:
+    Path("t.csv").write_text(names(gap="me"), encoding="utf-8")
+    result = run("fit", "t.csv", "-t", "y", "-o", "m.obliqua")
+    assert result.stderr == (
+        "Note: Column 'name' has 40 different texts in 40 rows, which tell rows apart and say "
+        "nothing of new ones; it is left out. --categorical name keeps it.\n"
+    )
+    assert facts(result.stdout)["features"] == "2 numeric"
+    assert obliqua.load("m.obliqua").model_.encoding.names == ("a", "b")
+    assert "name  left out" in run("fit", "t.csv", "-t", "y", "--types").stdout
+    assert "not used: 'name', 'y'" in run("predict", "m.obliqua", "t.csv").stderr
+
+
+@pytest.mark.parametrize("words", [("--categorical", "name"), ("--features", "name,a,b")])
+def test_names_that_are_asked_for_stay(run: Run, words: tuple[str, ...]) -> None:
+    Path("t.csv").write_text(names(gap="me"), encoding="utf-8")
+    result = run("fit", "t.csv", "-t", "y", "-o", "m.obliqua", *words)
+    assert facts(result.stdout)["levels"] == "name (40)"
+
+
+def test_names_that_are_missing_for_some_stay(run: Run) -> None:
+    """Whether a cabin is known told who survived."""
+    Path("t.csv").write_text(names(), encoding="utf-8")
+    result = run("fit", "t.csv", "-t", "y", "-o", "m.obliqua")
+    assert facts(result.stdout)["features"] == "2 numeric, 1 qualitative"
+
+
+def test_names_alone_are_not_left_out(run: Run) -> None:
+    Path("t.csv").write_text(names(gap="me"), encoding="utf-8")
+    result = run("fit", "t.csv", "-t", "y", "--drop", "a,b", "-o", "m.obliqua")
+    assert facts(result.stdout)["features"] == "0 numeric, 1 qualitative"
+
+
+def test_texts_that_come_again_stay(run: Run) -> None:
+    """Twenty rows of one level are enough to learn something of it."""
+    rows = "".join(f"town,{k % 7},{'pq'[k % 2]}\n" for k in range(20))
+    others = "".join(f"other {k},{k % 7},{'pq'[k % 2]}\n" for k in range(30))
+    Path("t.csv").write_text(f"place,a,y\n{rows}{others}", encoding="utf-8")
+    result = run("fit", "t.csv", "-t", "y", "-o", "m.obliqua")
+    assert facts(result.stdout)["levels"] == "place (31)"
+
+
+# --- a tree that always says the same ------------------------------------------------------
+
+
+def test_a_tree_that_always_says_the_same_says_so(run: Run) -> None:
+    rng = np.random.default_rng(0)
+    a = rng.random(400).round(4)
+    rare = rng.random(400) < np.where(a > 0.5, 0.3, 0.01)
+    lines = [f"{x},{'yes' if y else 'no'}" for x, y in zip(a.tolist(), rare.tolist(), strict=True)]
+    Path("t.csv").write_text("a,y\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    words = ("-t", "y", "-m", "cart", "--set", "max_leaf_nodes=2", "--set", "pruning=none", "-o")
+    said = run("fit", "t.csv", *words, "m.obliqua").stdout
+    assert "answer              always no, the class of most rows. Shares of classes" in said
+    assert "class_weight=balanced" in said
+    said = run("fit", "t.csv", *words, "n.obliqua", "--set", "class_weight=balanced").stdout
+    assert "answer" not in said

@@ -81,7 +81,8 @@ def test_parquet_gives_the_same_model(run: Run) -> None:
         (["yes", "no"], "qualitative"),
         (["true", "false", "maybe"], "qualitative"),
         (["1-2", "3-4"], "qualitative"),
-        (["2020-01", "2020-02"], "qualitative"),
+        (["2020-01", "2020-13"], "qualitative"),
+        (["20240131", "20240132"], "numeric"),
     ],
 )
 def test_what_a_column_is(run: Run, values: list[str], kind: str) -> None:

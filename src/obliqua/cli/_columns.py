@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from obliqua.cli._errors import Trouble, counted
 from obliqua.cli._errors import listed as names_of
 from obliqua.cli._output import listed, note, print_facts
 from obliqua.cli._table import NamedTable, choose_features
-from obliqua.cli._types import Features
+from obliqua.cli._types import Features, UnreadableColumns
 from obliqua.data.dates import source_of
 from obliqua.data.row_numbers import counts_rows
 
@@ -77,6 +78,13 @@ def _whole_numbers(column: pl.Series) -> pl.Series | None:
         return None
     values = column.cast(polars.Int64, strict=False)
     return None if values.null_count() else values
+
+
+def print_other_types(table: NamedTable, error: UnreadableColumns, said: dict[str, str]) -> None:
+    """Print what columns are taken for, where some cannot be read; the error says why."""
+    unknown = dict.fromkeys(error.names, "cannot be read")
+    print_types(table, error.readable, {**said, **unknown})
+    sys.stdout.flush()
 
 
 def print_types(table: NamedTable, X: Features, said: dict[str, str]) -> None:

@@ -35,13 +35,28 @@ LAYOUTS = {
     "d month y": rf"^(?P<d>\d{{1,2}})[-/. ]+{WORD}[-/, ]+(?P<y>\d{{4}}|\d{{2}}){TIME}",
     "month d y": rf"^{WORD} (?P<d>\d{{1,2}}),? (?P<y>\d{{4}}){TIME}",
     "month": rf"^{WORD}[-/ ](?P<y>\d{{4}})$",
+    "ym": r"^(?P<y>(?:19|20)\d{2})[-/](?P<m>\d{1,2})$",
+    "compact": r"^(?P<y>(?:19|20)\d{2})(?P<m>[01]\d)(?P<d>[0-3]\d)$",
     "clock": rf"^{CLOCK}$",
 }
 # A look at few cells spares columns of anything else the work.
-LOOKS_DATED = re.compile(r"\d[-/. ]+\w+[-/., ]+\d|\d:\d|[A-Za-z]{3}[-/ ]\d")
+LOOKS_DATED = re.compile(
+    r"\d[-/. ]+\w+[-/., ]+\d|\d:\d|[A-Za-z]{3}[-/ ]\d|^(?:19|20)\d\d(?:[-/]\d\d?|\d{4})$"
+)
+# Codes may be written like these, so that a single cell that is no date tells that none is.
+STRICT = ("ym", "compact")
 SAMPLE = 30
 ORDERS = ("dmy", "mdy")
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
+)
+MONTH_NUMBERS = {
+    **{name: number for number, name in enumerate(MONTHS, start=1)},
+    **{name[:3]: number for number, name in enumerate(MONTHS, start=1)},
+    "sept": 9,
+}
+FOREIGN = r"^\d{1,2}\.?[-/ ](?:de |di )?\p{L}{3,12}\.?[-/ ](?:de |di )?\d{4}"  # 1 août 2024
 SHORT_YEAR = r"^(\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/. ]+[A-Za-z]{3,9})[-/., ]+\d{2}( |$)"
 CENTURY = 69  # years of two digits are 1969 to 2068, as POSIX has it
 
@@ -69,6 +84,8 @@ def read_dates(words: pl.Series, order: str | None = None) -> list[Reading]:
             continue
         values = _parsed(words, layout)
         bad = values.is_null() & ~gone
+        if layout in STRICT and bad.any():
+            continue
         if int(bad.sum()) < n_bad:
             n_bad, found = int(bad.sum()), []
         new = not found or not found[0].values.equals(values)
@@ -96,11 +113,9 @@ def _parsed(words: pl.Series, layout: str) -> pl.Series:
         ).otherwise(0)
     month = group("m", 1)
     if "word" in groups.columns:
-        start = column("word").str.to_lowercase().str.head(3)
-        numbers = range(1, 13)
-        month = start.replace_strict(list(MONTHS), list(numbers), default=None).cast(
-            polars.Float64
-        )
+        month = column("word").str.to_lowercase()
+        names, numbers = list(MONTH_NUMBERS), list(MONTH_NUMBERS.values())
+        month = month.replace_strict(names, numbers, default=None).cast(polars.Float64)
     hour, minute, second = (group(name, 0).fill_null(0) for name in ("h", "min", "s"))
     if "half" in groups.columns:
         half = column("half").str.to_lowercase()
@@ -135,9 +150,13 @@ def instants_of(column: pl.Series, order: str | None) -> tuple[Instants, str] | 
     found = Instants.of(values.to_numpy())
     if layout == "clock":
         return replace(found, parts=("hour",)), ""
-    if layout == "month":
+    if layout in ("month", "ym"):
         return replace(found, parts=("year", "month", DAYS)), ""
-    assumed = {"dmy": ", the day first,", "mdy": ", the month first,"}.get(layout, "")
+    assumed = {
+        "dmy": ", the day first,",
+        "mdy": ", the month first,",
+        "compact": " in whole numbers, year first,",
+    }.get(layout, "")
     if column.str.contains(SHORT_YEAR).any():
         assumed += f" of 19{CENTURY} to 20{CENTURY - 1}"
     return found, assumed
@@ -170,6 +189,12 @@ def doubt(table: NamedTable, name: str) -> tuple[str, str | None] | None:
         f"{table.where(row)}; say which with --dates dmy or --dates mdy"
     )
     return text, None
+
+
+def foreign_months(words: pl.Series) -> str | None:
+    """Return the first of cells most of which are dates with names of months that are not read."""
+    named = words.str.contains(FOREIGN).fill_null(value=False)
+    return words.filter(named)[0] if 2 * int(named.sum()) > words.count() else None
 
 
 def with_date_parts(

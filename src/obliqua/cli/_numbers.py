@@ -15,6 +15,9 @@ TRUE_WORDS, TRUTH_WORDS = ("true", "yes"), ("true", "false", *YES_NO)
 
 # A sign before or after the digits, and at most one of currency or %.
 DRESSED = r"^([-+]?)([$€£¥]?) ?([-+]?)(\d[\d.,]*|[.,]\d+) ?([%$€£¥]?)$"
+# Thousands may stand apart: by a space of any kind, or by an apostrophe, as in Switzerland.
+APART = "[ \u00a0\u2009\u202f'\u2019]"
+SPACED = rf"^[-+$€£¥]*{APART}?[-+]?[1-9]\d{{0,2}}({APART}\d{{3}})+([.,]\d*)?{APART}?[%$€£¥]?$"
 THOUSANDS = r"^(\d{1,3}(,\d{3})+(\.\d*)?|\d*(\.\d*)?)$"  # 1,234.5
 DECIMAL_COMMA = r"^(\d{1,3}(\.\d{3})+(,\d*)?|\d*(,\d*)?)$"  # 1.234,5
 
@@ -37,6 +40,9 @@ def parse(words: pl.Series, decimal_comma: bool = False) -> ReadNumbers:
     values = words.cast(polars.Float64, strict=False)
     bad = values.is_null() & words.is_not_null()
     dressed = polars.Series([False]).new_from_index(0, len(words))
+    spaced = words.filter(bad).str.contains(SPACED)
+    if spaced.any():
+        return _closed_up(words, decimal_comma)
     if bad.any():
         small = words.str.to_lowercase()
         bad &= ~small.is_in(MISSING_WORDS).fill_null(value=False)
@@ -54,6 +60,17 @@ def parse(words: pl.Series, decimal_comma: bool = False) -> ReadNumbers:
                 dressed = plainly_bad & ~still
                 values, bad = other, still
     return ReadNumbers(values.fill_null(float("nan")).alias(words.name), bad, dressed)
+
+
+def _closed_up(words: pl.Series, decimal_comma: bool) -> ReadNumbers:
+    """Read words of which some have thousands that stand apart, as 1 234."""
+    polars = require("polars", "cli", "Reading tables")
+    spaced = words.str.contains(SPACED).fill_null(value=False)
+    plain = polars.select(
+        polars.when(spaced).then(words.str.replace_all(APART, "")).otherwise(words)
+    )
+    values, bad, dressed = parse(plain.to_series().alias(words.name), decimal_comma)
+    return ReadNumbers(values, bad, dressed | (spaced & ~bad))
 
 
 def _undressed(words: pl.Series, known: pl.Series, decimal_comma: bool) -> list[pl.Series]:

@@ -16,13 +16,14 @@ import click
 
 from obliqua._extras import require
 from obliqua.cli._command import quoted
-from obliqua.cli._dates import doubt
+from obliqua.cli._dates import doubt, foreign_months
 from obliqua.cli._errors import Trouble, counted, listed
 from obliqua.cli._labels import level_places
 from obliqua.cli._numbers import YES_NO, parse
 from obliqua.cli._output import note
 from obliqua.cli._table import NamedTable
 from obliqua.data.encoding import Column
+from obliqua.data.rare_levels import FEW_LEVELS, FEW_ROWS, MIN_ROWS
 from obliqua.io.values import text_of
 
 if TYPE_CHECKING:
@@ -42,15 +43,18 @@ class ColumnChoice:
     ----------
     categorical, numeric : tuple of str
         Columns that are to be qualitative, and numeric.
+    features : tuple of str
+        The columns to use, if they were named: those are not left out.
     """
 
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> ColumnChoice:
         """Take it from the options of a command."""
-        return cls(tuple(given["categorical"] or ()), tuple(given["numeric"] or ()))
+        return cls(*(tuple(given[name] or ()) for name in ("categorical", "numeric", "features")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +138,27 @@ class UnreadableColumn:
 # --- columns to learn from -------------------------------------------------------------------
 
 
+class UnreadableColumns(Trouble):
+    """Some columns cannot be read.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong with them, and what can be done.
+    readable : Features
+        The others.
+    names : tuple of str
+        Which they are.
+    """
+
+    def __init__(self, message: str, readable: Features, names: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.readable = readable
+        self.names = names
+
+
 def infer(table: NamedTable, names: Sequence[str], choice: ColumnChoice) -> Features:
-    """Find out what columns are, unless that is given."""
+    """Find out what columns are, unless that is given; leave out texts that are never twice."""
     _check_choice(table, names, choice)
     columns: list[pl.Series] = []
     problems: list[UnreadableColumn] = []
@@ -151,22 +174,59 @@ def infer(table: NamedTable, names: Sequence[str], choice: ColumnChoice) -> Feat
             column, problem = numbers(table, name)
         else:
             column = _levels(table, name)
-            qualitative.append(name)
+        if problem is not None:
+            problems.append(problem)
+            continue
         columns.append(column)
-        problems += [] if problem is None else [problem]
-    if problems:
-        raise Trouble(
-            _message(table, "not all columns can be used as they are.", problems, fitting=True)
-        )
+        qualitative += [name] if kind == QUALITATIVE else []
+    named = {*choice.categorical, *choice.features}
+    left_out = [
+        column.name
+        for column in columns
+        if column.name in qualitative and column.name not in named and _tells_rows_apart(column)
+    ]
+    if len(left_out) < len(columns):  # one that is alone stays
+        columns = [column for column in columns if column.name not in left_out]
+        qualitative = [name for name in qualitative if name not in left_out]
+        for name in left_out:
+            _say_what_tells_rows_apart(table, name)
     polars = require("polars", "cli", "Reading tables")
     given = any(not _is_text(column) for column in columns if column.name in qualitative)
     features = Features(polars.DataFrame(columns), tuple(qualitative), given)
+    if problems:
+        text = _message(table, "not all columns can be used as they are.", problems, fitting=True)
+        raise UnreadableColumns(text, features, tuple(problem.name for problem in problems))
     for column in columns:
         if column.name in qualitative:
             _say_what_is_odd(table, column, column.name in choice.categorical)
         else:
             _say_what_is_missing(table, column)
     return features
+
+
+def _tells_rows_apart(column: pl.Series) -> bool:
+    """Say whether a column of text has so many levels that trees would take all of them for one.
+
+    If cells are missing it tells which, and stays.
+    """
+    if not _is_text(column) or column.null_count():
+        return False
+    counts = column.value_counts()["count"]
+    many = len(counts) > FEW_LEVELS and len(column) <= FEW_ROWS * len(counts)
+    return bool(many and counts.to_numpy().max() < MIN_ROWS)
+
+
+def _say_what_tells_rows_apart(table: NamedTable, name: str) -> None:
+    words = table.frame[name]
+    example = foreign_months(words)
+    if example is None:
+        why = "tell rows apart and say nothing of new ones"
+    else:
+        why = f"may be dates, {example!r}, but of names of months only English ones are read"
+    note(
+        f"Column {name!r} has {words.n_unique():,} different texts in {len(words):,} rows, which "
+        f"{why}; it is left out. --categorical {quoted(name)} keeps it."
+    )
 
 
 def _check_choice(table: NamedTable, names: Sequence[str], choice: ColumnChoice) -> None:
@@ -261,6 +321,11 @@ def _say_what_is_odd(table: NamedTable, column: pl.Series, chosen: bool) -> None
     elif table.typed:
         if not parse(column)[1].any():
             note(f"Column {name!r} is text, though of numbers only; --numeric makes it numeric.")
+    elif (example := foreign_months(column)) is not None:
+        note(
+            f"Column {name!r} may be dates, {example!r}, but of names of months only English ones "
+            "are read; it is taken for categories."
+        )
     elif _is_padded(column):
         word = column.filter(column.str.contains(PADDED))[0]
         note(

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from obliqua.cli import _command as shared
-from obliqua.cli._columns import learnt_columns, print_types
+from obliqua.cli._columns import learnt_columns, print_other_types, print_types
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import counted
 from obliqua.cli._models import make_estimator, set_categories
 from obliqua.cli._output import console, note, print_laid_out, progress, shown, write_stdout
 from obliqua.cli._table import NamedTable
 from obliqua.cli._target import choose_task, learnt_rows, read_target, said_of_target
-from obliqua.cli._types import ColumnChoice, Features, infer
+from obliqua.cli._types import ColumnChoice, Features, UnreadableColumns, infer
 from obliqua.errors import PartlyCompared
 from obliqua.words.phrases import cells as cells_of
 
@@ -141,9 +141,15 @@ def read_problem(
     table = learnt_rows(table, target, task, given["drop_missing_target"])
     table, features = learnt_columns(table, [target], given)
     y = read_target(table, target, task)
-    X = infer(table, features, ColumnChoice.of(given))
+    said = said_of_target(target, task, y)
+    try:
+        X = infer(table, features, ColumnChoice.of(given))
+    except UnreadableColumns as error:
+        if given["types"]:
+            print_other_types(table, error, said)
+        raise
     if given["types"]:
-        print_types(table, X, said_of_target(target, task, y))
+        print_types(table, X, said)
         click.get_current_context().exit()
     return table, X, y
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -323,7 +323,8 @@ def _rows(table: NamedTable, given: dict[str, Any], known: Any) -> TeacherRows:
             f"{type(known).__name__} does not know what its columns are called; it gets them in "
             f"the order of {table.source}: {taken_as}."
         )
-    found = infer(table, names, ColumnChoice.of(given))
+    needed = replace(ColumnChoice.of(given), features=tuple(names))  # the teacher takes all
+    found = infer(table, names, needed)
     X = found.frame if own is not None or found.qualitative else found.frame.to_numpy()
     named = own is not None or bool(found.qualitative)
     return TeacherRows(X, y, found.columns(), named, table.source)

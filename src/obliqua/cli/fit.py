@@ -13,7 +13,7 @@ import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray, FloatArray
 from obliqua.cli import _command as shared
-from obliqua.cli._columns import learnt_columns, print_types
+from obliqua.cli._columns import learnt_columns, print_other_types, print_types
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
 from obliqua.cli._labels import check_known, class_numbers, fit_of_numbers
@@ -30,7 +30,14 @@ from obliqua.cli._models import (
 from obliqua.cli._output import chosen_target, listed, note, print_facts
 from obliqua.cli._table import NamedTable, choose_known
 from obliqua.cli._target import choose_task, learnt_rows, read_target, said_of_target
-from obliqua.cli._types import ColumnChoice, Features, infer, plain_numbers, read_as
+from obliqua.cli._types import (
+    ColumnChoice,
+    Features,
+    UnreadableColumns,
+    infer,
+    plain_numbers,
+    read_as,
+)
 from obliqua.io.values import text_of
 
 DEFAULT_OUTPUT = "model.obliqua"
@@ -111,9 +118,15 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
     taken = [target, *([weight] if weight else [])]
     table, names = learnt_columns(table, taken, given)
     y = read_target(table, target, task)
-    X = _features(table, names, given, estimator)
+    said = {**said_of_target(target, task, y), str(weight): "weights"}
+    try:
+        X = _features(table, names, given, estimator)
+    except UnreadableColumns as error:
+        if given["types"]:
+            print_other_types(table, error, said)
+        raise
     if given["types"]:
-        print_types(table, X, {**said_of_target(target, task, y), str(weight): "weights"})
+        print_types(table, X, said)
         return
     if len(np.unique(y)) < 2:
         what = "class" if task == "classification" else "value"
@@ -251,7 +264,26 @@ def _summary(estimator: Any, rows: LabelledRows, given: dict[str, Any]) -> list[
         *features_used(estimator.model_),
         *costs_used(estimator.model_),
         _measured(estimator, f"the training rows{_caution(estimator, given)}", rows),
+        *_same_answer(estimator, rows),
     ]
+
+
+def _same_answer(estimator: Any, rows: LabelledRows) -> list[tuple[str, str]]:
+    """Say so if a tree gives all rows the same class, and what helps."""
+    if estimator.model_.task == "regression":
+        return []
+    answers = np.unique(estimator.model_.predict_index(estimator.model_.rows(rows.X.frame)))
+    if len(answers) > 1:
+        return []
+    label = text_of(estimator.classes_[answers[0]])
+    labels, counts = np.unique(rows.y, return_counts=True)
+    frequent = text_of(labels[counts.argmax()]) == label
+    text = f"always {_cut(label)}{', the class of most rows' if frequent else ''}."
+    if estimator.get_n_leaves() > 1:
+        text += " Shares of classes differ: see predict --proba."
+    if "class_weight" in estimator.get_params():
+        text += " To find the others: --set class_weight=balanced"
+    return [("answer", text)]
 
 
 def _about_target(rows: LabelledRows, given: dict[str, Any]) -> list[tuple[str, str]]:
