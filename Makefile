@@ -82,6 +82,7 @@ bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to 
 	@$(RUN) -m benchmarks.discriminants --quick
 	@$(RUN) -m benchmarks.linear_programs --quick
 	@$(RUN) -m benchmarks.wide --quick
+	@$(RUN) -m benchmarks.sparse --quick
 	@$(RUN) -m benchmarks.oc1 --quick
 	@$(RUN) -m benchmarks.eigen_tree --quick
 	@$(RUN) -m benchmarks.spectra --quick

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse
 import sklearn.ensemble
 import sklearn.tree
 
@@ -27,11 +26,9 @@ class _LikeScikitLearn:
     """Takes what scikit-learn's trees take; skips a test that wants what ours do not have."""
 
     def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
-        for name, plain in (("splitter", "best"), ("max_features", None), ("monotonic_cst", None)):
+        for name, plain in (("splitter", "best"), ("monotonic_cst", None)):
             if getattr(self, name) != plain:
                 pytest.skip(f"ours have no {name}")
-        if scipy.sparse.issparse(X):
-            pytest.skip("ours take no sparse matrices")
         if self.criterion == "log_loss":
             pytest.skip(f"ours have no criterion {self.criterion}")
         if isinstance(self, CartClassifier) and np.ndim(y) == 2 and np.shape(y)[1] > 1:
@@ -67,12 +64,11 @@ class DecisionTreeRegressor(_LikeScikitLearn, CartRegressor):
 
 
 _OURS = ("self", "__class__")
-_THEIRS = ("splitter", "max_features", "monotonic_cst")
+_THEIRS = ("splitter", "monotonic_cst")
 
 
 BY_NODE = "reads `threshold` by node; ours is by plane, and `node_threshold` by node"
 INSIDE = "reads what only their Tree has"
-DENSE = "walks a sparse matrix, which ours refuse by name"
 # Why a test is right to fail, by its name.
 REASONS = {
     "test_almost_constant_feature": "theirs pass over differences below 1e-7; ours use them",
@@ -81,14 +77,20 @@ REASONS = {
     "test_build_pruned_tree_infinite_loop": INSIDE,
     "test_build_pruned_tree_py": INSIDE,
     "test_error": "its rows and numbers differ in length, which ours see before numbers below 0",
+    "test_explicit_sparse_zeros": BY_NODE,
     "test_friedman_mse_deprecation": "their warning",
     "test_huge_allocations": "theirs ask for memory for all leaves that are allowed; ours do not",
+    "test_max_features": "reads `max_features_`, which ours do not keep",
+    "test_missing_value_errors": "theirs refuse a sparse X with missing values; ours take it",
     "test_pickle": INSIDE,
     "test_prune_single_node_tree": BY_NODE,
     "test_prune_tree_classifier_are_subtrees": BY_NODE,
     "test_prune_tree_regression_are_subtrees": BY_NODE,
-    "test_public_apply_sparse_trees": DENSE,
     "test_sample_weight": BY_NODE,
+    "test_sparse_criteria": BY_NODE,
+    "test_sparse_input": BY_NODE,
+    "test_sparse_input_reg_trees": BY_NODE,
+    "test_sparse_parameters": BY_NODE,
     "test_tree_deserialization_from_read_only_buffer": BY_NODE,
 }
 

@@ -43,8 +43,8 @@ BAD_ROWS = {
     "no columns": (X[:, :0], ValueError, re.escape("0 feature(s)")),
     "ragged lists": ([[1.0, 2.0], [3.0]], ValueError, "inhomogeneous"),
     "complex": (X + 1j, ValueError, "Complex data not supported"),
-    "sparse": (sp.csr_array(X), TypeError, re.escape("Use '.toarray()' to convert to a dense")),
-    "sparse matrix": (sp.csc_matrix(X), TypeError, "dense data is required"),
+    "sparse": (sp.csr_array(X), TypeError, re.escape("X.toarray() if there is memory")),
+    "sparse matrix": (sp.csc_matrix(X), TypeError, "takes no sparse matrix as X"),
     "a dictionary": ({"a": 1}, ValueError, r"a mapping \(dict\).*pandas.DataFrame\(X\)"),
     "dictionaries": ([{"a": 1}] * len(Y), ValueError, "a list of mappings, one for each row"),
     "dates": (np.zeros(X.shape, dtype="M8[D]"), ValueError, "dates or times in an array"),
@@ -65,7 +65,9 @@ def test_fit_refuses_rows(Estimator, name):
 @pytest.mark.parametrize("method", PREDICTING)
 def test_predicting_refuses_the_same_rows(Estimator, method):
     model = Estimator(max_depth=2).fit(X, Y)
-    for bad, error, text in BAD_ROWS.values():
+    for name, (bad, error, text) in BAD_ROWS.items():
+        if name.startswith("sparse"):  # every fitted tree takes these
+            continue
         with pytest.raises(error, match=text):
             getattr(model, method)(bad)
 

@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 
 from estimators.registry import blobs, each_estimator, each_representative, full_grown
-from obliqua import HHCartClassifier, ObliqueTreeClassifier, QuestClassifier
+from obliqua import CartClassifier, HHCartClassifier, ObliqueTreeClassifier, QuestClassifier
 from obliqua.engine import grow as growing
 
 X, Y = blobs(150, 4, 3)
@@ -257,7 +257,7 @@ def test_tags_are_honest(Estimator):
     assert tags.classifier_tags.multi_class
     assert not tags.classifier_tags.multi_label
     assert not tags.target_tags.multi_output
-    assert not tags.input_tags.sparse
+    assert tags.input_tags.sparse == (Estimator is CartClassifier)
     assert tags.input_tags.allow_nan == Estimator._takes_odd
     assert tags.input_tags.categorical == Estimator._takes_odd
     assert not tags.non_deterministic

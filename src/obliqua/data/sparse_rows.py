@@ -17,7 +17,7 @@ from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array, Rows
 __all__ = ["SparseRows", "hashes_of", "leaves_of", "means_of", "no_sparse"]
 
 #: Rows are walked as dense ones, so many bytes of them at a time.
-BLOCK_BYTES = 1 << 24
+BLOCK_BYTES = 1 << 23
 
 
 class SparseRows:
@@ -145,7 +145,7 @@ def means_of(Z: Any, weights: FloatArray | None) -> FloatArray:
 def no_sparse(what: str, instead: str = "") -> str:
     """Say that something takes no sparse X, and what to do."""
     return (
-        f"{what} takes no sparse X. {instead}CartClassifier, CartRegressor and the forests take it "
-        "as it is; others a few columns of it, for instance those that scikit-learn's "
-        "TruncatedSVD or SelectKBest makes, or X.toarray() if there is memory for that."
+        f"{what} takes no sparse matrix as X. {instead}CartClassifier, CartRegressor and the "
+        "forests take it as it is; all others take a few columns, such as scikit-learn's "
+        "TruncatedSVD or SelectKBest makes of it, or X.toarray() if there is memory for that."
     )

@@ -508,7 +508,8 @@ class _Growth:
 
     def _search(self, node: OpenNode) -> Split | None:
         """The best split; without any gain in sight, the first cut if the rules want one."""
-        for node.looked_at in self._draws(node):
+        for looked_at in self._draws(node):
+            node.looked_at = looked_at
             best = self._best_of_ways(node, exhaustive=False)
             if best is not None:
                 return best

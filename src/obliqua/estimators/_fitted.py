@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from obliqua._core.base.walk import all_finite
 from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
+from obliqua.data.sparse_rows import no_sparse
 from obliqua.data.threads import thread_count
 from obliqua.estimators._input import FLOATS, read_rows
 from obliqua.io.values import NotSaved
@@ -23,8 +24,6 @@ class TreesEstimator(BaseEstimator):
 
     #: Whether the method takes qualitative columns and missing values.
     _takes_odd: bool = False
-    #: Whether it is fitted to sparse matrices as they are; every fitted tree takes them.
-    _takes_sparse: bool = False
     #: Fitted attributes beside the model: what a fit has noted, kept in files too.
     _notes: ClassVar[dict[str, type]] = {}
 
@@ -53,8 +52,12 @@ class TreesEstimator(BaseEstimator):
         """Say what the method takes."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.categorical = self._takes_odd
-        tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.sparse = self._why_dense() is None
         return tags
+
+    def _why_dense(self) -> str | None:
+        """Say why it is not fitted to a sparse X as it is; None if it is. Fitted trees take it."""
+        return no_sparse(type(self).__name__)
 
     def _hold(self, model: Model, names: AnyArray | None) -> None:
         """Set all fitted attributes, at once: after a fit, and when a file was loaded."""

@@ -16,7 +16,7 @@ from obliqua.data.encoding import NUMERIC, Encoding
 from obliqua.data.problem import Problem
 from obliqua.data.rare_levels import pool_rare_levels
 from obliqua.data.row_numbers import counts_rows
-from obliqua.data.sparse_rows import SparseRows, no_sparse
+from obliqua.data.sparse_rows import SparseRows
 from obliqua.data.table import (
     FROM_DTYPE,
     Table,
@@ -79,8 +79,9 @@ def read_training(estimator: Any, X: Any, y: Any, **of_y: bool) -> tuple[Table, 
 
 def _check_sparse(estimator: Any, chosen: Any) -> None:
     """Refuse a sparse X where it cannot be grown from as it is."""
-    if not estimator._takes_sparse:
-        raise TypeError(no_sparse(type(estimator).__name__))
+    why = estimator._why_dense()
+    if why is not None:
+        raise TypeError(why)
     if not (chosen is None or isinstance(chosen, str)):
         raise ValueError(
             "A sparse X holds numbers only, and categorical_features asks for levels; got "
@@ -152,8 +153,8 @@ def checked(estimator: Any, X: Any, *y: Any, reset: bool = True, **of_y: bool) -
     rows = found[0] if y else found
     if not sparse.issparse(rows):
         return found
-    if reset and not estimator._takes_sparse:  # a frame of sparse columns
-        raise TypeError(no_sparse(type(estimator).__name__))
+    if reset:  # it may be a frame of sparse columns
+        _check_sparse(estimator, None)
     return (SparseRows(rows), *found[1:]) if y else SparseRows(rows)
 
 

@@ -360,12 +360,6 @@ class BaseTreeRegressor(TrainedTreesRegressor, GrownTree):
         chosen: list[LeafFit] = []  # by the first rows that a tree is grown from
 
         def grown(problem: Problem) -> "Tree":
-            if problem.is_sparse and self.leaf_model != "constant":
-                raise ValueError(
-                    "Linear functions of leaves are fitted to a dense X; got a sparse one and "
-                    f"leaf_model={self.leaf_model!r}. Set leaf_model='constant', or make a few "
-                    "columns of X, for instance with scikit-learn's TruncatedSVD."
-                )
             if not chosen:
                 fits = leaf_fits(self, problem)
                 chosen.append(best_fit(problem, fits, self._grower_of(key), key))

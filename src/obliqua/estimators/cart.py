@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
+from obliqua.data.sparse_rows import no_sparse
 from obliqua.estimators._docs import NUMBER_ATTRIBUTES, NUMBER_PARAMETERS, document
 from obliqua.estimators._input import (
     MAX_FEATURES,
@@ -77,7 +78,6 @@ class CartClassifier(BaseTreeClassifier):
     """
 
     _takes_odd = True
-    _takes_sparse = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
@@ -117,6 +117,9 @@ class CartClassifier(BaseTreeClassifier):
         self.categorical_features = categorical_features
         self.fill = fill
         self.max_features = max_features
+
+    def _why_dense(self) -> str | None:
+        return None
 
     def _proposer(self) -> object:
         from obliqua.engine.proposals import AXIS
@@ -175,7 +178,6 @@ class CartRegressor(BaseTreeRegressor):
     """
 
     _takes_odd = True
-    _takes_sparse = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeRegressor._parameter_constraints,
         **TABLE_CONSTRAINTS,
@@ -214,6 +216,11 @@ class CartRegressor(BaseTreeRegressor):
         self.categorical_features = categorical_features
         self.fill = fill
         self.max_features = max_features
+
+    def _why_dense(self) -> str | None:
+        if self.leaf_model == "constant":
+            return None
+        return no_sparse(f"leaf_model={self.leaf_model!r}", "leaf_model='constant' does. ")
 
     def _proposer(self) -> object:
         from obliqua.engine.proposals import AXIS

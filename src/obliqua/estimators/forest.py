@@ -252,7 +252,6 @@ class _Forest(Seeded, ForestQuestions):
 
     _several = True
     _takes_odd = True
-    _takes_sparse = True
 
     n_estimators: int
     criterion: str
@@ -296,6 +295,9 @@ class _Forest(Seeded, ForestQuestions):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.estimators_)
+
+    def _why_dense(self) -> str | None:
+        return None
 
     # --- what parameters mean ----------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from obliqua._sklearn_compat import Interval, StrOptions
 from obliqua._typing import AnyArray
 from obliqua.data.problem import Problem
+from obliqua.data.sparse_rows import no_sparse
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import (
     MAX_FEATURES,
@@ -159,7 +160,6 @@ class HHCartClassifier(BaseTreeClassifier):
     """
 
     _takes_odd = True
-    _takes_sparse = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
@@ -248,6 +248,17 @@ class HHCartClassifier(BaseTreeClassifier):
     ) -> tuple[Self, Problem, AnyArray]:
         seen, problem, classes = super()._encoded(X, y, sample_weight)
         return seen, replace(problem, level_squares=self.level_scale == "squares"), classes
+
+    def _why_dense(self) -> str | None:
+        name = "HHCartClassifier"
+        if self.max_features is None:
+            more = "With max_features it does: then nodes know of a few features only. "
+            return no_sparse(f"{name} with max_features=None", more)
+        for other, usual in (("reflect", "node"), ("refine", False), ("scale", None)):
+            got = getattr(self, other)
+            if got != usual:
+                return no_sparse(f"{name} with {other}={got!r}", f"With {usual!r} it does. ")
+        return no_sparse(f"{name} of this variant") if self.variant == "geometric" else None
 
     def _validate_params(self) -> None:
         """Check the parameters, and that HHCART(G) has a use for them."""

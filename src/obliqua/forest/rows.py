@@ -93,7 +93,7 @@ class ForestRows:
     def without_columns(self) -> ForestRows:
         """Return what samples are drawn from, alone."""
         names = ("source", "group", "count", "rank", "x")
-        parts: dict[str, AnyArray] = {name: getattr(self, name)[:0].copy() for name in names}
+        parts: dict[str, Any] = {name: getattr(self, name)[:0].copy() for name in names}
         parts["Z"] = np.empty((0, self.Z.shape[1]), dtype=self.Z.dtype)
         return replace(self, **parts, entries=None)
 

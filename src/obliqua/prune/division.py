@@ -48,9 +48,7 @@ class _DivisibleRows:
 
 def _hashes(problem: Problem, seed: int) -> NDArray[np.uint64]:
     """Return a random number per row; rows that are equal have equal ones."""
-    hashes: NDArray[np.uint64] = hashes_of(
-        problem.Z, problem.target.labels(), seed & (2**64 - 1)
-    )
+    hashes: NDArray[np.uint64] = hashes_of(problem.Z, problem.target.labels(), seed & (2**64 - 1))
     return hashes
 
 

@@ -34,7 +34,6 @@ def sum_levels(
     off: FloatArray,
     sums: FloatArray,
 ) -> None: ...
-
 def rank_entries(
     shape: tuple[int, int],
     ptr: Int64Array,

@@ -232,7 +232,7 @@ def rank_entries(tuple shape, const i64[::1] ptr, const i32[::1] rows, values,
     Returned are, by entry, the place of its value, the value as a float about a middle one, and as
     a double; by column the place of 0 and its float, how many values there are, and the exponent.
     """
-    cdef i64 n = shape[0], p = shape[1], j, k, m, at, count, place, n_there, n_zeros, most = 1
+    cdef i64 n = shape[0], p = shape[1], j, k, m, count, place, n_there, n_zeros, most = 1
     cdef i64 below, half, middle
     cdef int far = 0, near = 0
     cdef double value, centre, off, largest, zero_off
@@ -247,7 +247,8 @@ def rank_entries(tuple shape, const i64[::1] ptr, const i32[::1] rows, values,
     cdef i32[::1] rank_ = rank, zero_rank_ = zero_rank, n_values_ = n_values, exponent_ = exponent
     cdef float[::1] x_ = x, zero_x_ = zero_x
     cdef double[::1] there = np.empty(most), distinct = np.empty(most + 1)
-    cdef i64[::1] which = np.empty(most, dtype=np.int64), sizes = np.empty(most + 1, dtype=np.int64)
+    cdef i64[::1] which = np.empty(most, dtype=np.int64)
+    cdef i64[::1] sizes = np.empty(most + 1, dtype=np.int64)
     cdef u32[::1] order = np.empty(most, dtype=np.uint32)
     memset(&buffers, 0, sizeof(buffers))
     if not buffers_reserve(&buffers, most):
@@ -353,7 +354,6 @@ cdef class ForestData:
         self.f.min_leaf, self.f.max_leaves = rules["min_leaf"], rules["max_leaves"]
         self.f.min_leaf_share = rules["min_leaf_share"]
         self.f.min_decrease = rules["min_decrease"]
-
 
     cdef int read_dense(self, columns) except -1:
         cdef const i32[:, ::1] rank = columns.rank

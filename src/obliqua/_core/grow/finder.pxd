@@ -25,7 +25,7 @@ cdef class Finder:
     cdef double threshold
     cdef int missing         # where rows with missing values go: a MissingRows
     cdef bint looks_at_axes  # whether it looks at single columns itself, all of them
-    cdef const u8* looked_at # which columns a node looks at, if it draws some; NULL: all
+    cdef const u8* looked_at  # which columns a node looks at, if it draws some; NULL: all
     cdef const i32* taken    # which columns of the fit those of the finder are; NULL: all of them
     cdef double axis_score   # of the best axis-parallel cut that it has found itself
 
