@@ -1,8 +1,8 @@
 """Sparse X, as text is: seconds and memory of a fit, beside scikit-learn's trees and forests.
 
 ``python -m benchmarks.sparse`` makes counts of words with 20 topics, of which each row has about
-100 that are not 0, and measures each method in a process of its own: seconds of the processor, peak
-memory above what was in use before, and accuracy on a fifth of the rows.
+100 that are not 0, and measures each method in a process of its own: seconds of the processor,
+peak memory above what was in use before, and accuracy on a fifth of the rows.
 """
 
 from __future__ import annotations

@@ -124,6 +124,12 @@ class ForestQuestions(TreesEstimator):
         if isinstance(n_repeats, bool) or not isinstance(n_repeats, Integral) or n_repeats < 1:
             raise ValueError(f"n_repeats must be a whole number from 1 on; got {n_repeats!r}.")
         problem, sampling = self._same_rows(X, y, sample_weight)
+        if problem.is_sparse:
+            raise ValueError(
+                "Columns of a dense X are permuted; got a sparse one. feature_importances_ says "
+                "how much the splits of each feature gain, or give X.toarray() if there is memory "
+                "for that."
+            )
         target = problem.target
 
         def errors(said: FloatArray, rows: Int64Array) -> AnyArray:

@@ -70,7 +70,7 @@ def sparse_row_hashes(tuple shape, const i64[::1] ptr, const i32[::1] columns, v
 
     A zero costs a step too, so a few rows go side by side: one need not wait for another.
     """
-    cdef i64 n = shape[0], p = shape[1], first, row, r, count, col, end, k
+    cdef i64 n = shape[0], p = shape[1], first, r, count, col, end
     cdef u64[AT_ONCE] state
     cdef i64[AT_ONCE] at
     cdef u64 bits
@@ -93,10 +93,10 @@ def sparse_row_hashes(tuple shape, const i64[::1] ptr, const i32[::1] columns, v
                 for r in range(count):
                     if at[r] < ptr[first + r + 1]:
                         end = min(end, <i64> columns[at[r]])
-                for k in range(end - col):
+                while col < end:
                     for r in range(AT_ONCE):
                         state[r] = mix(state[r], 0)
-                col = end
+                    col += 1
                 if col == p:
                     break
                 for r in range(count):

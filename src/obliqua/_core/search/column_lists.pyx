@@ -33,7 +33,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from obliqua._core.base.sort cimport SortBuffers, buffers_free, buffers_reserve, sort_order
-from obliqua._core.base.target cimport Target, TargetRows, add_row, weight_at
+from obliqua._core.base.target cimport TargetRows, add_row, weight_at
 from obliqua._core.base.types cimport (
     ALONE_RIGHT, GO_LEFT, GO_RIGHT, STAND_IN, Cut, Scorer, allowed, better, i32, i64, make_view,
     midpoint, u8, u32, u64, view_at,
