@@ -10,9 +10,9 @@ the same holes:
 - *imputed*: before the tree, in a pipeline, numbers are filled in by the mean and levels by the
   most frequent one, both of the training rows.
 
-In the first two, a missing level is a level of its own. The trees have the library's defaults, or
-are pruned by cross-validation (*+cv*). By default a tenth of the rows is held out for pruning,
-and which ones depends on their content, so on what is filled in; that alone makes trees differ.
+In the first two, a missing level is a level of its own. The trees have the library's defaults, but
+a tenth of the rows is held out for pruning, or they are pruned by cross-validation (*+cv*). Which
+rows are held out depends on their content, so on what is filled in; that alone makes trees differ.
 Cross-validation uses all rows for both, and varies less.
 
 **Where a difference comes from.** Further methods, which run only if they are asked for, grow
@@ -56,10 +56,11 @@ __all__ = [
 ]
 
 SHARE = 0.2
+_PRUNED = {"pruning": "holdout"}
 _TREES: dict[str, tuple[str, dict[str, Any]]] = {
-    "CART": ("obliqua.CartClassifier", {}),
-    "D": ("obliqua.HHCartClassifier", {"variant": "dominant"}),
-    "A": ("obliqua.HHCartClassifier", {"variant": "all"}),
+    "CART": ("obliqua.CartClassifier", _PRUNED),
+    "D": ("obliqua.HHCartClassifier", {"variant": "dominant", **_PRUNED}),
+    "A": ("obliqua.HHCartClassifier", {"variant": "all", **_PRUNED}),
 }
 TREES = _TREES | {
     f"{name}+cv": (tree, {**params, "pruning": "cv"}) for name, (tree, params) in _TREES.items()

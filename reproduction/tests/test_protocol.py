@@ -10,6 +10,7 @@ import pytest
 
 from obliqua.select.methods import Method
 from reproduction import protocol
+from reproduction.catalogue import TABLES
 from reproduction.protocol import CellResult, DataSet, folds, run_cell, summarise
 from reproduction.rows import ExperimentRows
 from reproduction.running import TablePart
@@ -41,6 +42,17 @@ REPEATS = {"one": 3, "two": 2, "fixed": 2}
 
 def silent(line: str) -> None:
     """Say nothing."""
+
+
+def test_no_table_leaves_pruning_to_the_default() -> None:
+    """Papers hold rows out; a default that changes must not change what was measured."""
+    methods = [method for table in TABLES.values() for method in table.methods]
+    assert any(method.make(0).get_params().get("pruning") == "auto" for method in methods)
+    for method in methods:
+        model = protocol.as_published(method, 0)
+        ways = model.get_params() if hasattr(model, "get_params") else {}
+        ways = {name: way for name, way in ways.items() if name.rpartition("__")[2] == "pruning"}
+        assert "auto" not in [way for way in ways.values() if isinstance(way, str)], method.name
 
 
 def run(

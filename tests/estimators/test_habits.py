@@ -19,7 +19,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 
-from estimators.registry import blobs, each_estimator, each_representative, full_grown
+from estimators.registry import (
+    blobs,
+    each_estimator,
+    each_public_estimator,
+    each_representative,
+    full_grown,
+)
 from obliqua import CartClassifier, HHCartClassifier, ObliqueTreeClassifier, QuestClassifier
 from obliqua.engine import grow as growing
 
@@ -214,6 +220,31 @@ def test_seeds(Estimator):
     assert same(model, Estimator(random_state=7).fit(X, Y))
     assert same(model, Estimator(random_state=np.random.RandomState(7)).fit(X, Y))
     Estimator(random_state=None).fit(X, Y)
+
+
+@each_public_estimator
+def test_the_same_call_gives_the_same_tree(Estimator):
+    """Ensembles draw another seed for each fit, as scikit-learn's; what is one tree does not."""
+    ensemble = {
+        "ObliqueForestClassifier",
+        "ObliqueForestRegressor",
+        "OrthogonalTreesClassifier",
+        "RepeatedTreesClassifier",
+    }
+    model = Estimator()
+    assert model.random_state == (None if Estimator.__name__ in ensemble else 0)
+    if model.random_state == 0:
+        assert model.fit(X, Y).model_ == Estimator().fit(X, Y).model_
+
+
+def test_another_seed_may_give_another_tree():
+    noisy = np.random.default_rng(1).permutation(Y)
+    found = {
+        HHCartClassifier(random_state=seed).fit(X, noisy).get_n_leaves() for seed in range(20)
+    }
+    assert len(found) > 1
+    found = {HHCartClassifier(random_state=None).fit(X, noisy).get_n_leaves() for _ in range(20)}
+    assert len(found) > 1
 
 
 @each_representative

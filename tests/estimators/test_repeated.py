@@ -42,12 +42,12 @@ def at_random(node: Any) -> np.ndarray:
 
 
 METHODS: dict[str, Any] = {
-    "OC1": OC1Classifier(n_restarts=3, n_jumps=2),
+    "OC1": OC1Classifier(n_restarts=3, n_jumps=2, pruning="holdout"),
     "OC1 pruned by folds": OC1Classifier(n_restarts=2, pruning="cv", n_folds=3),
     "SADT": SADTClassifier(patience=200, pruning=None),
     "LMDT": LMDTClassifier(max_passes=20),
     "own": ObliqueTreeClassifier(at_random, pruning=None),
-    "HHCART": HHCartClassifier(),
+    "HHCART": HHCartClassifier(pruning="holdout"),
 }
 each_method = pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
 each_combine = pytest.mark.parametrize("combine", COMBINES)
@@ -162,7 +162,7 @@ def test_fewer_trees_are_the_first_ones(combine: str) -> None:
 
 
 def test_the_seed_is_that_of_the_whole() -> None:
-    one = repeated(OC1Classifier(n_restarts=3, n_jumps=2, random_state=1)).fit(X, Y)
+    one = repeated(clone(METHODS["OC1"]).set_params(random_state=1)).fit(X, Y)
     assert one.model_ == repeated().fit(X, Y).model_
     assert one.model_ != repeated(random_state=1).fit(X, Y).model_
     again = repeated(random_state=np.random.RandomState(0)).fit(X, Y)
@@ -172,7 +172,8 @@ def test_the_seed_is_that_of_the_whole() -> None:
 
 def test_nothing_stands_for_oc1() -> None:
     one = RepeatedTreesClassifier(n_estimators=2, random_state=0).fit(X, Y)
-    two = RepeatedTreesClassifier(OC1Classifier(), n_estimators=2, random_state=0).fit(X, Y)
+    method = OC1Classifier(pruning="holdout")
+    two = RepeatedTreesClassifier(method, n_estimators=2, random_state=0).fit(X, Y)
     assert one.model_ == two.model_
     assert one.estimator is None
 
@@ -223,7 +224,8 @@ def test_training_rows_choose_the_smallest_tree_without_errors() -> None:
 
 def test_errors_heed_weights_of_rows_and_classes() -> None:
     weights = RNG.integers(1, 5, size=240).astype(float)
-    method = OC1Classifier(n_restarts=2, class_weight={0: 1.0, 1: 4.0, 2: 1.0})
+    weighted = {0: 1.0, 1: 4.0, 2: 1.0}
+    method = OC1Classifier(n_restarts=2, class_weight=weighted, pruning="holdout")
     model = repeated(method, combine="best", selection="training").fit(X, Y, weights)
     weights = weights * np.where(Y == 1, 4.0, 1.0)
     wrong = weights[model.predict(X) != Y].sum() / weights.sum()
@@ -420,9 +422,10 @@ def test_parameters_of_the_method_are_reached() -> None:
 
 
 def test_nothing_has_no_parameters() -> None:
-    """None stands for OC1Classifier() at a fit; what is set for it would be lost."""
+    """None stands for an OC1Classifier at a fit; what is set for it would be lost."""
     model = RepeatedTreesClassifier(n_estimators=3)
-    with pytest.raises(ValueError, match=r"estimator__n_jumps .*estimator=OC1Classifier\(\)"):
+    said = r"estimator__n_jumps .*estimator=OC1Classifier\(pruning='holdout'\)"
+    with pytest.raises(ValueError, match=said):
         model.set_params(n_estimators=7, estimator__n_jumps=2)
     assert model.n_estimators == 3
     model.set_params(estimator=OC1Classifier(), estimator__n_jumps=2)

@@ -11,9 +11,25 @@ from sklearn.base import clone
 
 import problems
 from core.adapter import grow_tree, problem_of
-from obliqua import CartClassifier, HHCartClassifier, RepeatedTreesClassifier, load, save
+from obliqua import (
+    CartClassifier,
+    CartRegressor,
+    HHCartClassifier,
+    RepeatedTreesClassifier,
+    load,
+    save,
+)
 from obliqua.data.problem import Problem
-from obliqua.prune import PRUNERS, Pruned, Pruner, Seedless, get_pruner, grow_pruned, hold_out
+from obliqua.prune import (
+    PRUNERS,
+    Pruned,
+    Pruner,
+    Seedless,
+    get_pruner,
+    grow_pruned,
+    hold_out,
+    pruners,
+)
 from obliqua.tree.spread import measure_spread
 from obliqua.tree.surgery import collapse
 from obliqua.tree.tree import Tree
@@ -70,6 +86,7 @@ def test_a_price_per_leaf_takes_the_place_of_an_object() -> None:
 @pytest.mark.parametrize(
     ("pruning", "alpha", "heeds"),
     [
+        ("auto", None, True),
         ("holdout", None, True),
         ("cv", None, True),
         ("reduced_error", None, True),
@@ -112,6 +129,34 @@ def test_names_are_those_of_pruners(name: str) -> None:
     assert vars(pruner)["prune_root"] is True
 
 
+# --- by the number of rows -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("Estimator", [CartClassifier, CartRegressor])
+@pytest.mark.parametrize(("most", "kind"), [(199, "holdout"), (200, "cv")])
+def test_few_rows_are_cross_validated(
+    most: int, kind: str, Estimator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pruners, "MOST_CROSS_VALIDATED", most)
+    params: dict[str, Any] = {"prune_fraction": 0.3, "n_folds": 3, "n_se": 0.5, "prune_root": True}
+    noisy = np.where(RNG.random(200) < 0.2, 1 - Y, Y)
+    found = Estimator(**params).fit(X, noisy)
+    assert found.tree_ == Estimator(pruning=kind, **params).fit(X, noisy).tree_
+    grown = {"cv": 200, "holdout": 140}
+    assert found.tree_.n_samples[0] == grown[kind]
+
+
+def test_a_weight_of_two_is_two_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pruners, "MOST_CROSS_VALIDATED", 200)
+    weights = np.ones(200)
+    assert CartClassifier().fit(X, Y, weights).tree_.n_samples[0] == 200
+    weights[7] = 2.0
+    assert CartClassifier().fit(X, Y, weights).tree_.n_samples[0] < 200
+    # Weights of classes are no numbers of rows.
+    heavy = CartClassifier(class_weight={0: 1, 1: 5}).fit(X, Y)
+    assert heavy.tree_.n_samples[0] == 200
+
+
 # --- what is refused -----------------------------------------------------------------------
 
 
@@ -131,7 +176,7 @@ def test_a_class_in_the_place_of_an_object() -> None:
 
 
 def test_without_an_estimator() -> None:
-    with pytest.raises(ValueError, match=r"There is no pruning 'pessimism'. Use one of holdout"):
+    with pytest.raises(ValueError, match=r"There is no pruning 'pessimism'. Use one of auto"):
         get_pruner("pessimism")
     with pytest.raises(TypeError, match=r"an object with a method 'prune'. Got 3"):
         get_pruner(3)  # type: ignore[arg-type]

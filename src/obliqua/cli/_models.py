@@ -103,12 +103,13 @@ def has_own_names(model: Model) -> bool:
 
 
 def holds_out(model: Any) -> bool:
-    """Say whether an estimator holds rows out to prune its tree."""
-    from obliqua.prune.pruners import PRUNERS, OnHeldOutRows, get_pruner
+    """Say whether an estimator may hold rows out to prune its tree."""
+    from obliqua.prune.pruners import PRUNERS, BySize, OnHeldOutRows, get_pruner
 
     name = getattr(model, "pruning", None)
-    known = isinstance(name, str) and name in PRUNERS
-    return known and isinstance(get_pruner(name, ccp_alpha=model.ccp_alpha), OnHeldOutRows)
+    if not isinstance(name, str) or name not in PRUNERS:
+        return False
+    return isinstance(get_pruner(name, ccp_alpha=model.ccp_alpha), OnHeldOutRows | BySize)
 
 
 def rows_that_grew(model: Any) -> int:

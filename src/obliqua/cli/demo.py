@@ -10,7 +10,7 @@ import click
 from obliqua._extras import require
 from obliqua._typing import AnyArray
 from obliqua.cli import _command as shared
-from obliqua.cli._models import holds_out, make_estimator, rows_that_grew
+from obliqua.cli._models import make_estimator, rows_that_grew
 from obliqua.cli._output import check_target, console, note, print_text, progress, write_file
 from obliqua.cli.compare import print_result
 from obliqua.cli.show import PICTURES, can_draw_lines, draw, print_importances
@@ -82,8 +82,10 @@ def demo(data: str, picture: Path, table: Path | None, seed: int) -> None:
     tree = make_estimator(METHOD, (), seed).fit(X, y)
     screen = console()
     grown = rows_that_grew(tree)
-    pruned = f" and pruned on the other {len(y) - grown}" if holds_out(tree) else ""
-    screen.print(f"\nThe tree of {METHOD}, grown from {grown} of {len(y)} rows{pruned}:\n")
+    pruned = "all rows and pruned by cross-validation"
+    if grown < len(y):
+        pruned = f"{grown} of {len(y)} rows and pruned on the other {len(y) - grown}"
+    screen.print(f"\nThe tree of {METHOD}, grown from {pruned}:\n")
     style = "unicode" if can_draw_lines() else "ascii"
     print_text(export_text(tree, style=style, width=max(screen.width, 40)))
     print_importances(tree, X.columns)

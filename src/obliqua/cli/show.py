@@ -206,11 +206,15 @@ def _said(tree: Tree) -> FloatArray:
 
 def _rows_of(fitted: Any) -> list[tuple[str, str]]:
     """Say how many rows grew the tree; of those that pruned it a file keeps the share only."""
+    from obliqua.prune.pruners import MOST_CROSS_VALIDATED
+
     if not holds_out(fitted):
         return []
     n, share = rows_that_grew(fitted), float(fitted.prune_fraction)
     if n * share < 1 - share:  # too few to hold one out
         return []
+    if fitted.pruning == "auto" and n <= MOST_CROSS_VALIDATED:
+        return []  # cross-validated, or there were few more
     return [("rows", f"{n:,} grew the tree, about {100 * share:.3g} % of all pruned it")]
 
 

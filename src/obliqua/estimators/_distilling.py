@@ -60,7 +60,7 @@ nothing else is said, those that are qualitative for it.""",
         """\
 The seed of generated and held-out rows, of the student, and of a teacher that has none of its own.
 The same seed gives the same student from the same teacher, whatever the order of the rows and the
-number of threads.""",
+number of threads. `None` draws another one for each fit.""",
     ),
 }
 

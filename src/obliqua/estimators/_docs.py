@@ -72,9 +72,10 @@ first split found. This lets a tree get past patterns such as exclusive or, in w
 two splits together help.""",
     ),
     "pruning": (
-        "{'holdout', 'cv', 'reduced_error', 'pessimistic'}, Pruner or None",
+        "{'auto', 'holdout', 'cv', 'reduced_error', 'pessimistic'}, Pruner or None",
         """\
-How the tree is cut back after it has been grown. 'holdout': a part of the rows is held
+How the tree is cut back after it has been grown. 'auto': as 'cv' up to 3,000 rows, as 'holdout'
+with more. 'holdout': a part of the rows is held
 out, the others grow the tree, and of its cost-complexity sequence the tree with the
 fewest errors on the rows held out is taken. 'cv': all rows grow the tree, and the price
 of a leaf is chosen by cross-validation, for which `n_folds` more trees are grown.
@@ -217,7 +218,7 @@ its own where a node has seen one, and adds nothing elsewhere.""",
         "int, RandomState instance or None",
         """\
 The seed of all that is random. The same seed gives the same tree, whatever the number of
-threads.""",
+threads. `None` draws another one for each fit.""",
     ),
     "n_jobs": (
         "int or None",
@@ -311,9 +312,10 @@ from the means. It returns a number; a split is made only where the number is po
 `zero_gain_splits`, where there is no other.""",
     ),
     "pruning": (
-        "{'holdout', 'cv', 'reduced_error'}, Pruner or None",
+        "{'auto', 'holdout', 'cv', 'reduced_error'}, Pruner or None",
         """\
-How the tree is cut back after it has been grown. 'holdout': a part of the rows is held
+How the tree is cut back after it has been grown. 'auto': as 'cv' up to 3,000 rows, as 'holdout'
+with more. 'holdout': a part of the rows is held
 out, the others grow the tree, and of its cost-complexity sequence the tree with the smallest
 squared error on the rows held out is taken. 'cv': all rows grow the tree, and the price
 of a leaf is chosen by cross-validation, for which `n_folds` more trees are grown.

@@ -93,7 +93,7 @@ def refined(
     *,
     max_features_per_split: int | None = None,
     time_limit: float | None = None,
-    random_state: SeedLike = None,
+    random_state: SeedLike = 0,
     n_jobs: int | None = None,
 ) -> Any:
     """Refine the tree of a fitted classifier: the same structure, all hyperplanes moved together.
@@ -113,8 +113,8 @@ def refined(
         those that matter most; None lets all features in.
     time_limit : float, default=None
         Seconds after which refinement ends where it is.
-    random_state : int, RandomState instance or None, default=None
-        The seed of the order in which rows are looked at.
+    random_state : int, RandomState instance or None, default=0
+        The seed of the order in which rows are looked at. None draws another one for each call.
     n_jobs : int, default=None
         The number of threads; it has no influence on the result.
 

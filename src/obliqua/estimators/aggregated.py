@@ -131,7 +131,7 @@ class AggregatedTreeClassifier(SpectralClassifier):
         max_leaf_nodes: int | None = 32,
         energy: float = 1.0,
         merge: str = "value",
-        random_state: SeedLike = None,
+        random_state: SeedLike = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator

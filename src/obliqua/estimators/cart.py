@@ -51,7 +51,7 @@ class CartClassifier(BaseTreeClassifier):
     for more by the best one along the first discriminant coordinate of the levels. Rows that miss
     a number are tried on both sides of each split, and whether it is there is a split too.
 
-    With twoing, ``min_samples_split=2`` and ``pruning="holdout"``, which are the defaults, this
+    With twoing and ``min_samples_split=2``, which are the defaults, and ``pruning="holdout"`` this
     is OC1-AP: the axis-parallel trees of the OC1 system [2]_. On the data of its paper, sizes and
     accuracies are those of the original program, pruned and not. Three things differ. Where cuts
     of a feature are equally good, the program flips coins. It never splits a node that no cut
@@ -97,7 +97,7 @@ class CartClassifier(BaseTreeClassifier):
         min_impurity_decrease: float = 0.0,
         max_leaf_error: float = 0.0,
         zero_gain_splits: bool = True,
-        pruning: PruningLike = "holdout",
+        pruning: PruningLike = "auto",
         prune_fraction: float = 0.1,
         n_folds: int = 10,
         n_se: float = 0.0,
@@ -110,7 +110,7 @@ class CartClassifier(BaseTreeClassifier):
         costs: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
-        random_state: SeedLike = None,
+        random_state: SeedLike = 0,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())
@@ -201,7 +201,7 @@ class CartRegressor(BaseTreeRegressor):
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         zero_gain_splits: bool = True,
-        pruning: PruningLike = "holdout",
+        pruning: PruningLike = "auto",
         prune_fraction: float = 0.1,
         n_folds: int = 10,
         n_se: float = 0.0,
@@ -209,7 +209,7 @@ class CartRegressor(BaseTreeRegressor):
         ccp_alpha: float | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
-        random_state: SeedLike = None,
+        random_state: SeedLike = 0,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())

@@ -176,7 +176,7 @@ class CartLCClassifier(SearchingTreeClassifier):
         min_impurity_decrease: float = 0.0,
         max_leaf_error: float = 0.0,
         zero_gain_splits: bool = False,
-        pruning: PruningLike = "holdout",
+        pruning: PruningLike = "auto",
         prune_fraction: float = 0.1,
         n_folds: int = 10,
         n_se: float = 0.0,
@@ -189,7 +189,7 @@ class CartLCClassifier(SearchingTreeClassifier):
         costs: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
-        random_state: SeedLike = None,
+        random_state: SeedLike = 0,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())

@@ -118,7 +118,7 @@ class DistilledRegressor(Student, TreesRegressor):
         swap: float = 0.5,
         holdout: float = 0.2,
         categorical_features: CategoricalFeatures = FROM_DTYPE,
-        random_state: SeedLike = None,
+        random_state: SeedLike = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator

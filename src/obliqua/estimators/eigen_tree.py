@@ -126,7 +126,7 @@ all the same. `None`, as in the paper, takes the features as they are: then thei
         "int, RandomState instance or None",
         """\
 The seed of the divisions into folds. The same seed gives the same tree, whatever the number of
-threads or the order of the rows.""",
+threads or the order of the rows. `None` draws another one for each fit.""",
     ),
 )
 class EigenTreeClassifier(TrainedTreesClassifier):
@@ -222,7 +222,7 @@ class EigenTreeClassifier(TrainedTreesClassifier):
         class_weight: dict[object, float] | str | None = None,
         priors: Priors = None,
         categorical_features: CategoricalFeatures = "from_dtype",
-        random_state: SeedLike = None,
+        random_state: SeedLike = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.transformations = transformations

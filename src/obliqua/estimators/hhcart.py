@@ -123,10 +123,10 @@ class HHCartClassifier(BaseTreeClassifier):
     Notes
     -----
     The defaults are the paper's, but for `min_samples_split`, which is 3 there (its MinParent
-    is 2). What the paper leaves open is settled as follows. The sign of an eigenvector is the
-    one with which its entry for the target axis is positive. Eigenvectors whose eigenvalue is
-    0 are passed over; `zero_eigenvalues` tells these. A class whose rows are all equal has no
-    eigenvectors. Features are not scaled.
+    is 2), and `pruning`, which is 'holdout'. What the paper leaves open is settled as follows.
+    The sign of an eigenvector is the one with which its entry for the target axis is positive.
+    Eigenvectors whose eigenvalue is 0 are passed over; `zero_eigenvalues` tells these. A class
+    whose rows are all equal has no eigenvectors. Features are not scaled.
 
     Takes qualitative features and missing values. At each node the levels of a qualitative
     feature become numbers, their first discriminant coordinate (CRIMCOORD, section 3.2 of the
@@ -208,7 +208,7 @@ class HHCartClassifier(BaseTreeClassifier):
         min_impurity_decrease: float = 0.0,
         max_leaf_error: float = 0.0,
         zero_gain_splits: bool = False,
-        pruning: PruningLike = "holdout",
+        pruning: PruningLike = "auto",
         prune_fraction: float = 0.1,
         n_folds: int = 10,
         n_se: float = 0.0,
@@ -222,7 +222,7 @@ class HHCartClassifier(BaseTreeClassifier):
         categorical_features: CategoricalFeatures = "from_dtype",
         level_scale: str = "variance",
         fill: str = "side",
-        random_state: SeedLike = None,
+        random_state: SeedLike = 0,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())

@@ -114,7 +114,7 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         min_impurity_decrease: float = 0.0,
         max_leaf_error: float = 0.0,
         zero_gain_splits: bool = True,
-        pruning: PruningLike = "holdout",
+        pruning: PruningLike = "auto",
         prune_fraction: float = 0.1,
         n_folds: int = 10,
         n_se: float = 0.0,
@@ -127,7 +127,7 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         costs: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
-        random_state: SeedLike = None,
+        random_state: SeedLike = 0,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())
@@ -249,7 +249,7 @@ class ObliqueTreeRegressor(BaseTreeRegressor):
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         zero_gain_splits: bool = True,
-        pruning: PruningLike = "holdout",
+        pruning: PruningLike = "auto",
         prune_fraction: float = 0.1,
         n_folds: int = 10,
         n_se: float = 0.0,
@@ -257,7 +257,7 @@ class ObliqueTreeRegressor(BaseTreeRegressor):
         ccp_alpha: float | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
-        random_state: SeedLike = None,
+        random_state: SeedLike = 0,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())

@@ -153,7 +153,7 @@ class QuestClassifier(BaseTreeClassifier):
         costs: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
-        random_state: SeedLike = None,
+        random_state: SeedLike = 0,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())

@@ -196,7 +196,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         priors: Priors = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
-        random_state: SeedLike = None,
+        random_state: SeedLike = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

@@ -241,7 +241,7 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
         time_limit: float | None = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
-        random_state: SeedLike = None,
+        random_state: SeedLike = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

@@ -63,7 +63,8 @@ if the method has one.""",
     estimator=(
         "estimator or None",
         """\
-The method: a tree classifier of obliqua with its parameters. `None` stands for `OC1Classifier()`.
+The method: a tree classifier of obliqua with its parameters. `None` stands for
+`OC1Classifier(pruning='holdout')`: a vote gains nothing by trees that are sized with more care.
 It is cloned, never changed, and its `random_state` is not heeded. Its own `n_jobs` is the number
 of threads within a tree.""",
     ),
@@ -145,7 +146,8 @@ class RepeatedTreesClassifier(TreesClassifier):
     Takes what the method takes: weights, qualitative features, missing values. Readers such as
     :func:`obliqua.export_text` show one tree of a vote, which `tree=` names.
 
-    With `pruning='holdout'` each tree holds out other rows, so the trees of any method may differ.
+    With `pruning='holdout'` each tree holds out other rows, so the trees of any method may differ;
+    'cv', and 'auto' of few rows, grow ten more trees for each.
     The rows of `selection='holdout'` are none of these: they neither grow nor prune a tree.
 
     A seed is not a parameter that makes trees good. The tree that one seed gives from some rows
@@ -241,7 +243,7 @@ class RepeatedTreesClassifier(TreesClassifier):
         if inner and params.get("estimator", self.estimator) is None:
             raise ValueError(
                 f"{inner[0]} is a parameter of the method, and estimator is None. Set "
-                "estimator=OC1Classifier() first, which is what None stands for."
+                "estimator=OC1Classifier(pruning='holdout') first, which is what None stands for."
             )
         super().set_params(**params)
         return self
@@ -263,7 +265,7 @@ class RepeatedTreesClassifier(TreesClassifier):
             return self.estimator
         from obliqua.estimators.oc1 import OC1Classifier
 
-        return OC1Classifier()
+        return OC1Classifier(pruning="holdout")
 
     def _method(self) -> BaseTreeClassifier:
         """Return a checked copy of the method."""

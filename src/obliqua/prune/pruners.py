@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from obliqua._typing import GoodnessFunction
@@ -30,6 +30,9 @@ __all__ = [
 
 
 Grow = Callable[[Problem], Tree]
+
+#: Up to so many rows 'auto' cross-validates; `benchmarks.defaults` has measured it.
+MOST_CROSS_VALIDATED = 3_000
 
 
 class Pruned(NamedTuple):
@@ -172,6 +175,21 @@ class CrossValidation:
 
 
 @dataclass(frozen=True)
+class BySize:
+    """Cross-validation of few rows, held-out rows where there are many."""
+
+    prune_fraction: float = 0.1
+    n_folds: int = 10
+    n_se: float = 0.0
+    prune_root: bool = False
+
+    def prune(self, problem: Problem, grow: Grow, seed: int) -> Pruned:
+        """Grow a tree and cut it back; see `Pruner`."""
+        few = problem.n_counted <= MOST_CROSS_VALIDATED
+        return get_pruner("cv" if few else "holdout", **asdict(self)).prune(problem, grow, seed)
+
+
+@dataclass(frozen=True)
 class Pessimistic(Seedless):
     """Each split is cut that promises no fewer errors by C4.5's estimate."""
 
@@ -195,6 +213,7 @@ class Pessimistic(Seedless):
 
 #: The pruners by name. Their fields have the names of the estimators' parameters.
 PRUNERS: dict[str, Callable[..., Pruner]] = {
+    "auto": BySize,
     "holdout": HoldOut,
     "cv": CrossValidation,
     "reduced_error": ReducedError,
@@ -210,10 +229,11 @@ def get_pruner(pruning: str | Pruner | None, **parameters: Any) -> Pruner:
 
     Parameters
     ----------
-    pruning : {"holdout", "cv", "reduced_error", "pessimistic"}, Pruner or None
-        Cost complexity on held-out rows or by cross-validation, reduced error on held-out rows,
-        pessimistic estimates on the training rows, an object of one's own, which is returned as
-        it is, or None for a tree that stays as it has grown.
+    pruning : {"auto", "holdout", "cv", "reduced_error", "pessimistic"}, Pruner or None
+        Cost complexity on held-out rows or by cross-validation, or the one or the other by the
+        number of rows, reduced error on held-out rows, pessimistic estimates on the training rows,
+        an object of one's own, which is returned as it is, or None for a tree that stays as it
+        has grown.
     **parameters
         Parameters of pruning, as estimators have them: `prune_fraction`, `n_folds`, `n_se`,
         `prune_root`, `confidence_factor`, `subtree_raising`, `criterion`; a number as `ccp_alpha`

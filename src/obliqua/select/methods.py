@@ -131,7 +131,7 @@ METHODS: dict[str, Method] = {
             "oc1-vote",
             "OC1: the vote of several trees",
             "obliqua.select.methods.repeated",
-            {"method": "oc1", "n_estimators": 11},
+            {"method": "oc1", "n_estimators": 11, "settings": {"pruning": "holdout"}},
         ),
         Method(
             "aft",
