@@ -24,7 +24,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers bench-missing bench-regression bench-forests reproduce experiments reproduction sanitize clean bench-refined
+.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers bench-missing bench-regression bench-defaults bench-forests reproduce experiments reproduction sanitize clean bench-refined
 .DELETE_ON_ERROR:
 
 LONGER = --jobs -1 --resume --out results/experiments
@@ -92,6 +92,7 @@ bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to 
 	@$(RUN) -m benchmarks.numbers --quick
 	@$(RUN) -m benchmarks.missing --quick
 	@$(RUN) -m benchmarks.regression --quick
+	@$(RUN) -m benchmarks.defaults --quick
 	@$(RUN) -m benchmarks.forests --quick
 
 reproduce: $(VENV)/.package $(VENV)/.group-cli ## make the papers' tables again, or ARGS="hhcart-table-2 --repeats 1"
@@ -134,6 +135,9 @@ bench-missing: $(VENV)/.package $(VENV)/.group-test ## what trees make of missin
 
 bench-regression: $(VENV)/.package $(VENV)/.peers ## regression trees on sixteen tables, beside others and published figures
 	@$(RUN) -m benchmarks.regression $(ARGS)
+
+bench-defaults: $(VENV)/.package $(VENV)/.group-test ## which tree is the default, and how far a seed decides
+	@$(RUN) -m benchmarks.defaults $(ARGS)
 
 bench-forests: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers ## oblique forests beside other libraries: accuracy, time, memory
 	@$(RUN) -m benchmarks.forests $(ARGS)

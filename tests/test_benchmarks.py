@@ -238,6 +238,63 @@ def test_the_page_says_what_the_results_of_regression_say(part: str) -> None:
     assert_on_page(regression.page_text(part, result), f"regression-{part}")
 
 
+@pytest.mark.parametrize("part", ["classes", "numbers", "seeds"])
+def test_the_page_says_what_the_results_of_defaults_say(part: str) -> None:
+    from benchmarks import defaults
+
+    result = json.loads((defaults.RESULTS / f"{part}.json").read_text("utf-8"))
+    assert_on_page(defaults.page_text(part, result), f"defaults-{part}")
+
+
+@pytest.mark.parametrize(
+    ("part", "task"), [("classes", "classification"), ("numbers", "regression")]
+)
+def test_the_default_is_what_the_rules_choose(part: str, task: str) -> None:
+    from benchmarks import defaults
+
+    from obliqua.select.methods import default_method
+
+    rows = json.loads((defaults.RESULTS / f"{part}.json").read_text("utf-8"))["rows"]
+    assert len({row["table"] for row in rows}) >= 12
+    found, _ = defaults.standings(rows)
+    assert defaults.choice(found).name.split(",")[0] == default_method(task, 10)
+
+
+def test_the_size_of_cross_validation_is_what_the_rule_gives() -> None:
+    from benchmarks import defaults
+
+    from obliqua.prune.pruners import MOST_CROSS_VALIDATED
+
+    rows = json.loads((defaults.RESULTS / "seeds.json").read_text("utf-8"))["rows"]
+    most = [
+        max(each.size for each in defaults.seed_figures(rows, task) if each.cross_validates)
+        for task in defaults.SEEDED
+    ]
+    assert min(most) == MOST_CROSS_VALIDATED
+
+
+def test_ties_go_to_few_leaves_then_to_little_time() -> None:
+    from benchmarks.defaults import choice, standings
+
+    def rows(
+        name: str, scores: tuple[float, ...], leaves: int, cpu: float
+    ) -> list[dict[str, Any]]:
+        figures = {"candidate": name, "division": 0, "leaves": leaves, "cpu": cpu}
+        return [{"table": str(k), "score": score, **figures} for k, score in enumerate(scores)]
+
+    first = rows("first", (0.9, 0.8, 0.7), 20, 1.0)
+    tied = rows("tied", (0.8, 0.85, 0.7), 10, 2.0)
+    quick = rows("quick", (0.8, 0.85, 0.7), 11, 1.5)
+    worse = rows("worse", (0.8, 0.7, 0.61), 2, 0.1)
+    slow = [{**row, "cpu": None, "score": None} for row in rows("slow", (1, 1, 1), 1, 1.0)]
+    found, out = standings([*worse, *quick, *tied, *first, *slow])
+    assert out == ["slow"]
+    assert found[0].name == "first"
+    assert [each.name for each in found if not each.as_good] == ["worse"]
+    assert choice(found).name == "quick"
+    assert choice([each for each in found if each.name != "quick"]).name == "tied"
+
+
 @pytest.mark.parametrize("part", ["accuracy", "numbers", "size"])
 def test_the_page_says_what_the_results_of_forests_say(part: str) -> None:
     from benchmarks import forests

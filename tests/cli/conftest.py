@@ -36,5 +36,6 @@ def data(folder: Path) -> Path:
 
 @pytest.fixture
 def model(run: Run, data: Path, folder: Path) -> Path:
-    run("fit", "data.csv", "-t", "y", "--set", "pruning=none", "-o", "m.obliqua")
+    words = ("fit", "data.csv", "-t", "y", "-m", "hhcart-a", "--set", "pruning=none")
+    run(*words, "-o", "m.obliqua")
     return folder / "m.obliqua"

@@ -27,7 +27,7 @@ def test_the_demo(run: Run) -> None:
     assert result.stderr == ""
     for name in BY_DEFAULT:
         assert f"\n{name} " in result.stdout
-    assert "grown from 160 of 178 rows and pruned on the other 18:" in result.stdout
+    assert "grown from all rows and pruned by cross-validation:" in result.stdout
     assert "├─ yes:" in result.stdout
     assert "Importances" in result.stdout
     assert "Its picture: obliqua-demo.png" in result.stdout

@@ -11,7 +11,7 @@ import pytest
 
 import obliqua
 from cli_tools import Run, facts, people, table
-from obliqua.select.methods import METHODS
+from obliqua.select.methods import METHODS, default_method
 
 
 def test_the_model_is_the_one_that_the_library_fits(run: Run, data: Path) -> None:
@@ -31,7 +31,8 @@ def test_jobs_do_not_change_the_file(run: Run, data: Path) -> None:
 
 
 def test_the_summary(run: Run, data: Path) -> None:
-    result = run("fit", "data.csv", "-t", "y", "--set", "pruning=none", "-o", "m.obliqua")
+    whole = ("-m", "hhcart-a", "--set", "pruning=none")
+    result = run("fit", "data.csv", "-t", "y", *whole, "-o", "m.obliqua")
     assert result.stderr == ""
     said, tree = facts(result.stdout), obliqua.load("m.obliqua")
     assert said["rows"] == "60"
@@ -45,9 +46,24 @@ def test_the_summary(run: Run, data: Path) -> None:
     measured = run("fit", "data.csv", "-t", "y", "--holdout", "0.2", "-o", "h.obliqua").stdout
     assert "% on the training rows\n" in measured and "% on 12 rows held out\n" in measured
     (data.parent / "same.csv").write_text("a,y\n1,p\n1,p\n1,q\n")
-    alone = run("fit", "same.csv", "-t", "y", "--set", "pruning=none", "-o", "s.obliqua").stdout
+    alone = run("fit", "same.csv", "-t", "y", *whole, "-o", "s.obliqua").stdout
     assert "66.7 % on the training rows\n" in alone
     assert said["saved"].startswith("m.obliqua, ")
+
+
+def test_the_method_if_none_is_named(run: Run, folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    for task, names, most in (
+        ("classification", ("refined", "hhcart-d-fisher"), 5_000),
+        ("regression", ("oblique-linear", "oblique"), 400),
+    ):
+        assert [default_method(task, n) for n in (most, most + 1)] == list(names)
+        assert run("fit", "--help").stdout.count(names[0]) > 1
+    X = rng.normal(size=(30, 401)).round(3)
+    pl.DataFrame(X, [f"x{k}" for k in range(401)]).with_columns(y=X[:, 0]).write_csv("wide.csv")
+    words = ("fit", "wide.csv", "-t", "y", "-o", "m.obliqua")
+    assert facts(run(*words).stdout)["method"].startswith("oblique, ")
+    assert facts(run(*words, "--drop", "x1").stdout)["method"].startswith("oblique-linear, ")
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "sklearn"])
@@ -62,6 +78,7 @@ def test_scikit_learns_tree_cannot_be_saved(run: Run, data: Path) -> None:
 
 def test_accuracy_on_rows_held_out(run: Run, data: Path) -> None:
     words = ("fit", "data.csv", "-t", "y", "--holdout", "0.25", "-o", "m.obliqua")
+    words += ("-m", "hhcart-a", "--set", "pruning=holdout")
     result = run(*words)
     said = facts(result.stdout)
     grown = obliqua.load("m.obliqua").tree_.n_samples[0]
@@ -106,7 +123,7 @@ def test_weights(run: Run, data: Path) -> None:
     run("fit", "data.csv", "-t", "y", "--weight", "c", "-o", "m.obliqua")
     model = obliqua.load("m.obliqua")
     assert list(model.feature_names_in_) == ["a", "b"]
-    same = obliqua.HHCartClassifier(random_state=0)
+    same = obliqua.RefinedTreeClassifier()
     same.fit(frame["a", "b"], frame["y"].to_numpy(), sample_weight=frame["c"].to_numpy())
     assert model.tree_ == same.tree_
 
@@ -118,7 +135,7 @@ def test_the_summary_is_weighted(run: Run) -> None:
     )
     Path("t.csv").write_text("a,y,w\n" + rows)
     Path("plain.csv").write_text("a,y\n0,p\n0,q\n0,p\n0,p\n")
-    fit = ("fit", "t.csv", "-t", "y", "--set", "pruning=none", "-o", "m.obliqua")
+    fit = ("fit", "t.csv", "-t", "y", "-m", "cart", "--set", "pruning=none", "-o", "m.obliqua")
     assert "66.7 % on the training rows" in run(*fit, "--drop", "w").stdout
     out = run(*fit, "--weight", "w", "--test", "t.csv").stdout
     said = facts(out)
@@ -151,7 +168,7 @@ def test_negative_weights_are_refused(run: Run, data: Path) -> None:
     ],
 )
 def test_settings(run: Run, data: Path, text: str, value: object) -> None:
-    run("fit", "data.csv", "-t", "y", "--set", text, "-o", "m.obliqua")
+    run("fit", "data.csv", "-t", "y", "-m", "hhcart-a", "--set", text, "-o", "m.obliqua")
     assert obliqua.load("m.obliqua").get_params()[text.partition("=")[0]] == value
 
 
@@ -159,6 +176,11 @@ def test_settings(run: Run, data: Path, text: str, value: object) -> None:
     ("text", "code", "part"),
     [
         ("max_deph=3", 2, "Did you mean 'max_depth'?"),
+        (
+            "pruning=none",
+            2,
+            "have it: cart, c45, hhcart-a, hhcart-d, hhcart-d-fisher, hhcart-3, fdt",
+        ),
         ("max_depth", 2, "name=value"),
         ("=3", 2, "name=value"),
         ("random_state=3", 2, "--seed"),
@@ -245,12 +267,13 @@ def test_a_share_that_leaves_a_class_out(
 
 
 def test_rows_are_said_to_prune_only_if_they_do(run: Run, data: Path) -> None:
-    fit = ("fit", "data.csv", "-t", "y", "-o", "m.obliqua", "--set")
-    for setting in ("pruning=none", "pruning=cv", "ccp_alpha=0"):
+    fit = ("fit", "data.csv", "-t", "y", "-m", "hhcart-a", "-o", "m.obliqua", "--set")
+    for setting in ("pruning=none", "pruning=cv", "pruning=auto", "ccp_alpha=0"):
         assert facts(run(*fit, setting).stdout)["rows"] == "60"
         assert "pruned it" not in run("show", "m.obliqua").stdout
     for setting in ("pruning=reduced_error", "prune_fraction=0.25"):
-        said = facts(run(*fit, setting).stdout)["rows"]
+        held = ("--set", "pruning=holdout") if "=0.25" in setting else ()
+        said = facts(run(*fit, setting, *held).stdout)["rows"]
         grown = obliqua.load("m.obliqua").tree_.n_samples[0]
         assert said == f"60, {grown} of them grew the tree, the others pruned it"
         share = 25 if "=0.25" in setting else 10
@@ -262,7 +285,8 @@ def test_rows_are_said_to_prune_only_if_they_do(run: Run, data: Path) -> None:
 
 def test_rows_without_weight_do_not_prune(run: Run) -> None:
     rows = "".join(f"{k},{k % 2},{int(k < 30)}\n" for k in range(40))
-    said = run("fit", "-", "-t", "y", "--weight", "w", input="a,y,w\n" + rows).stdout
+    fit = ("fit", "-", "-t", "y", "-m", "cart", "--set", "pruning=holdout", "--weight", "w")
+    said = run(*fit, input="a,y,w\n" + rows).stdout
     grown = obliqua.load("model.obliqua").tree_.n_samples[0]
     assert grown < 30
     assert facts(said)["rows"] == f"40, {grown} of them grew the tree, {30 - grown} pruned it"
@@ -360,11 +384,11 @@ def test_a_method_that_was_taken_away_has_no_settings(run: Run, data: Path) -> N
 def test_numbers_are_recognised(run: Run, data: Path) -> None:
     frame = pl.read_csv(data)
     said = facts(run("fit", "data.csv", "-t", "a", "--drop", "y", "--holdout", "0.2").stdout)
-    assert said["method"] == "cart, CART: one feature per split"
+    assert said["method"] == "oblique-linear, oblique, linear functions in the leaves"
     assert said["numbers"].startswith("a, from ")
     assert "root mean square error" in said["R squared"]
     tree = obliqua.load("model.obliqua")
-    assert isinstance(tree, obliqua.CartRegressor)
+    assert isinstance(tree, obliqua.ObliqueTreeRegressor)
     result = run("predict", "model.obliqua", "data.csv", "--score", "a", "-o", "told.csv")
     assert "\nR squared " in result.stderr
     told = pl.read_csv("told.csv")["prediction"].to_numpy()

@@ -209,7 +209,7 @@ def test_too_little_memory(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_screen_that_lacks_letters(shell: Shell) -> None:
     Path("t.csv").write_text("größe,y\n1,あ\n2,b\n", "utf-8")
-    done = shell("obliqua fit t.csv -t y", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    done = shell("obliqua fit t.csv -t y -m cart", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert "\\u3042 (1)" in done.stdout
     done = shell(

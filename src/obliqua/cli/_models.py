@@ -47,8 +47,14 @@ def make_estimator(
             others = ", ".join(sorted(free))
             inside = f"estimator__{parameter}"
             hint = did_you_mean(inside if inside in known else parameter, known)
+            having = [
+                other.name
+                for other in methods_for(task).values()
+                if parameter in other.make(seed).get_params()
+            ]
+            elsewhere = f" Methods that have it: {', '.join(having)}." if having else ""
             raise click.UsageError(
-                f"--set: {name} has no parameter {parameter!r}.{hint} It has {others}."
+                f"--set: {name} has no parameter {parameter!r}.{hint} It has {others}.{elsewhere}"
             )
     try:
         for parameter, value in wanted:

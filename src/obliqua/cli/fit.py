@@ -41,7 +41,6 @@ from obliqua.cli._types import (
 from obliqua.io.values import text_of
 
 DEFAULT_OUTPUT = "model.obliqua"
-DEFAULT_METHODS = {"classification": "hhcart-a", "regression": "cart"}
 MOST_CLASSES = 8  # that a summary names
 MOST_COLUMNS = 12
 MOST_LETTERS = 60  # of a name
@@ -50,7 +49,7 @@ MOST_LETTERS = 60  # of a name
 @shared.command(
     "obliqua fit patients.csv --target diagnosis",
     "obliqua fit patients.csv -t diagnosis -m cart --set max_depth=3 --holdout 0.2",
-    "obliqua fit houses.csv --target price -m refined --holdout 0.2",
+    "obliqua fit houses.csv --target price --holdout 0.2",
     "zcat big.csv.gz | obliqua fit - -t y --drop id,name --output big.obliqua",
     methods="obliqua.",
 )
@@ -60,7 +59,7 @@ MOST_LETTERS = 60  # of a name
     "--method",
     "-m",
     type=shared.MethodName("obliqua."),
-    show_default="hhcart-a; cart for numbers",
+    show_default="refined; for numbers oblique-linear",
     help="How splits are found; the methods are listed below.",
 )
 @shared.task_option
@@ -92,6 +91,7 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
     features: numbers are numeric, text is categories, and cells may be empty.
     """
     from obliqua.estimators.files import save
+    from obliqua.select.methods import default_method
 
     target = given["target"]
     path = Path(DEFAULT_OUTPUT)
@@ -108,15 +108,15 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
     method = given["method"]
     task = choose_task(table, target, given["task"], [] if method is None else [method])
     given["task"] = task
-    given["method"] = given["method"] or DEFAULT_METHODS[task]
-    estimator = make_estimator(given["method"], given["settings"], given["seed"], task)
-    estimator.set_params(n_jobs=given["jobs"])
     table.require([] if weight is None else [weight], "--weight")
     if weight == target:
         raise Trouble(f"--weight: {weight!r} is the target.")
     table = learnt_rows(table, target, task, given["drop_missing_target"])
     taken = [target, *([weight] if weight else [])]
     table, names = learnt_columns(table, taken, given)
+    given["method"] = method or default_method(task, len(names))
+    estimator = make_estimator(given["method"], given["settings"], given["seed"], task)
+    estimator.set_params(n_jobs=given["jobs"])
     y = read_target(table, target, task)
     said = {**said_of_target(target, task, y), str(weight): "weights"}
     try:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BY_DEFAULT",
+    "DEFAULTS",
     "METHODS",
     "NUMBER_METHODS",
     "Method",
     "by_default",
+    "default_method",
     "find_method",
     "methods_for",
     "repeated",
@@ -181,6 +184,13 @@ NUMBER_METHODS: dict[str, Method] = {
     )
 }
 
+#: What to start with, as `benchmarks.defaults` has chosen it, up to so many features; with more it
+#: takes too long, and the next one is taken.
+DEFAULTS: dict[str, tuple[tuple[str, float], ...]] = {
+    "classification": (("refined", 5_000), ("hhcart-d-fisher", inf)),
+    "regression": (("oblique-linear", 400), ("oblique", inf)),
+}
+
 #: What `compare` runs if it is told no names. A fit of AFT and ODT grows 40 trees first: both
 #: together take twice as long as all the rest. HHCART(G) is one HHCART more among four.
 BY_DEFAULT = tuple(name for name in METHODS if name not in ("aft", "odt", "hhcart-g"))
@@ -194,6 +204,11 @@ def methods_for(task: str) -> dict[str, Method]:
 def by_default(task: str) -> tuple[str, ...]:
     """Return the names of what `compare` runs if it is told none."""
     return BY_DEFAULT if task == "classification" else tuple(NUMBER_METHODS)
+
+
+def default_method(task: str, n_features: int) -> str:
+    """Return the name of the method that is taken if none is named."""
+    return next(name for name, most in DEFAULTS[task] if n_features <= most)
 
 
 def find_method(name: str, task: str = "classification") -> Method:
