@@ -176,11 +176,7 @@ def test_settings(run: Run, data: Path, text: str, value: object) -> None:
     ("text", "code", "part"),
     [
         ("max_deph=3", 2, "Did you mean 'max_depth'?"),
-        (
-            "pruning=none",
-            2,
-            "have it: cart, c45, hhcart-a, hhcart-d, hhcart-d-fisher, hhcart-3, fdt",
-        ),
+        ("pruning=none", 2, "Methods that have it: cart, c45, hhcart-a"),
         ("max_depth", 2, "name=value"),
         ("=3", 2, "name=value"),
         ("random_state=3", 2, "--seed"),
