@@ -38,9 +38,9 @@ SETS = (
     "wine",
 )
 METHODS: dict[str, Any] = {
-    "CART": CartClassifier(random_state=0),
-    "Fisher": ObliqueTreeClassifier(Discriminants(superclasses=False), random_state=0),
-    "linear programs": ObliqueTreeClassifier(LinearPrograms(), random_state=0),
+    "CART": CartClassifier(pruning="holdout"),
+    "Fisher": ObliqueTreeClassifier(Discriminants(superclasses=False), pruning="holdout"),
+    "linear programs": ObliqueTreeClassifier(LinearPrograms(), pruning="holdout"),
 }
 
 

@@ -27,7 +27,7 @@ from benchmarks.report import ROOT, keep, number, table
 from obliqua import OC1Classifier
 from obliqua.select.methods import Method
 from reproduction.papers.oc1 import PROGRAM_1, PROGRAM_2, TABLE_1, TABLE_2
-from reproduction.protocol import folds
+from reproduction.protocol import as_published, folds
 from reproduction.rows import ExperimentRows
 
 RESULT = ROOT / "benchmarks" / "results" / "oc1" / "oc1.json"
@@ -59,7 +59,7 @@ def fit_all(method: Method, rows: ExperimentRows, rounds: int) -> dict[str, floa
         train[test] = False
         times = []
         for _ in range(rounds):
-            model = method.make(fold)
+            model = as_published(method, fold)
             started = time.process_time()
             model.fit(rows.X[train], rows.y[train])
             times.append(time.process_time() - started)
