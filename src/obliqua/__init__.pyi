@@ -48,6 +48,7 @@ from obliqua.estimators.refined import RefinedTreeClassifier as RefinedTreeClass
 from obliqua.estimators.refined_regressor import RefinedTreeRegressor as RefinedTreeRegressor
 from obliqua.estimators.repeated import RepeatedTreesClassifier as RepeatedTreesClassifier
 from obliqua.estimators.sadt import SADTClassifier as SADTClassifier
+from obliqua.export.c import export_c as export_c
 from obliqua.export.certificate import certify as certify
 from obliqua.export.dot import export_graphviz as export_graphviz
 from obliqua.export.onnx import export_onnx as export_onnx
