@@ -51,6 +51,7 @@ from obliqua.estimators.sadt import SADTClassifier as SADTClassifier
 from obliqua.export.c import export_c as export_c
 from obliqua.export.certificate import certify as certify
 from obliqua.export.dot import export_graphviz as export_graphviz
+from obliqua.export.javascript import export_javascript as export_javascript
 from obliqua.export.onnx import export_onnx as export_onnx
 from obliqua.export.onnx import run_onnx_tests as run_onnx_tests
 from obliqua.export.rules import export_rules as export_rules
