@@ -221,6 +221,18 @@ def test_infinite_numbers_are_compared_as_they_are(tmp_path: Path) -> None:
     assert json.loads(node(script, str(path))) == [[2], [1]]
 
 
+@pytest.mark.parametrize("name", ["floats", "levels and gaps", "forest"])
+def test_json_that_javascript_has_written_again_is_read(name: str) -> None:
+    """Its numbers are the same, but it writes 1 for 1.0."""
+    levels = Column("l", "qualitative", (1.0, 2.5, 3.0))
+    model = stump([levels], [1.0, 2.5]) if name == "floats" else case(name)[0]
+    script = 'import { readFileSync } from "node:fs";'
+    script += "process.stdout.write(JSON.stringify(JSON.parse(readFileSync(0))))"
+    text = node(script, stdin=obliqua.export_json(model))
+    again = Computation.of(obliqua.from_json(text)).model
+    assert again == Computation.of(model).model
+
+
 def test_the_page_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "guides" / "export_javascript.md"
     blocks = dict(re.findall(r"^```(python|js)\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S))

@@ -84,8 +84,14 @@ def _damaged(change: Any) -> str:
         (_damaged(lambda f: f.update(version=2)), "version 2"),
         (_damaged(lambda f: f.pop("trees")), "damaged"),
         (_damaged(lambda f: f["trees"][0]["nodes"][0].update(kind="fork")), "damaged"),
-        (_damaged(lambda f: f["trees"][0]["nodes"][0].update(children=[3, 4, 5])), "level order"),
-        (_damaged(lambda f: f["trees"][0]["nodes"][4].update(says=[1, 0, 0])), "its stats do not"),
+        (
+            _damaged(lambda f: f["trees"][0]["nodes"][0].update(children=[3, 4, 5])),
+            r"children\[0\] is not what",
+        ),
+        (
+            _damaged(lambda f: f["trees"][0]["nodes"][4].update(says=[1, 0, 0])),
+            r"says\[0\] is not what",
+        ),
         (_damaged(lambda f: f["trees"][0]["nodes"][1]["planes"][0].update(missing="up")), "up"),
         (_damaged(lambda f: f.update(combine="most")), "not known"),
     ],

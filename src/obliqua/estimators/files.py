@@ -15,6 +15,7 @@ from obliqua.estimators.base import GrownTree
 from obliqua.export.computation import Computation
 from obliqua.export.json import json_of_model, model_of_json
 from obliqua.export.self_test import self_test
+from obliqua.export.text import check_limits
 from obliqua.io.files import name_of, read_model, write_model
 from obliqua.io.values import NotSaved, to_json
 from obliqua.io.values import from_json as value_of_json
@@ -167,7 +168,12 @@ def export_json(
     NotFittedError
         If the estimator is not fitted.
     TypeError
-        If it is something else, or has labels of a type that JSON cannot hold.
+        If it is something else, or has labels or levels of a type that JSON cannot hold.
+
+    Warns
+    -----
+    CostWarning
+        If the text will be very long.
 
     See Also
     --------
@@ -185,6 +191,7 @@ def export_json(
     >>> from_json(export_json(tree)) == tree
     True
     """
+    check_limits(n_tests=n_tests, indent=indent)
     container, about = _with_facts(model)
     computation = Computation(container, container_of(model)[1])
     return json_of_model(computation, about, self_test(computation, test_rows, n_tests), indent)
@@ -206,7 +213,8 @@ def from_json(text: str | bytes) -> Any:
     Raises
     ------
     ModelFileError
-        If the text is not what `export_json` writes.
+        If the text is not what `export_json` writes for some model: if anything in it is missing,
+        unknown or at odds with the rest, or if its own tests do not get their answers.
     """
     model, about = model_of_json(text)
     return _saved(model, about, "The text")
@@ -217,7 +225,7 @@ def _saved(model: Model, about: dict[str, Any], name: str) -> Any:
     kind = about.get("kind", "model")
     if kind == "model":
         return model
-    if kind == "tree" and len(model.trees) == 1:
+    if kind == "tree" and model == Model.of_tree(model.trees[0]):
         return model.trees[0]
     help_ = "obliqua.io.read_model still gives its Model"
     if kind != "estimator":

@@ -7,26 +7,29 @@ holds all that the model holds, so that `model_of_json` makes the same trees of 
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from obliqua._typing import AnyArray, FloatArray, Int64Array
-from obliqua.data.encoding import Encoding
-from obliqua.errors import ModelFileError, TreeError
+from obliqua.data.encoding import QUALITATIVE, Column, Encoding
+from obliqua.errors import ModelFileError
 from obliqua.export.computation import Computation, Part, raw_value
 from obliqua.export.cost import Bytes, estimated_bytes, warn_if_large
-from obliqua.export.self_test import SelfTest
+from obliqua.export.self_test import SelfTest, answered
 from obliqua.io.values import from_json, labels_from_json, labels_to_json, to_json
 from obliqua.tree.layout import MissingSide, NodeKind, first_children, pointers
 from obliqua.tree.model import COMBINATIONS, Model
 from obliqua.tree.packed import PackedTrees
 from obliqua.tree.tree import Tree
 
-__all__ = ["FORMAT", "VERSION", "json_of_model", "model_of_json"]
+__all__ = ["FORMAT", "VERSION", "json_of_model", "model_of_json", "schema"]
 
 #: What the first fields of every text say.
 FORMAT, VERSION = "obliqua tree", 1
@@ -40,7 +43,27 @@ SIDES = {MissingSide.NONE: None, MissingSide.LEFT: "left", MissingSide.RIGHT: "r
 
 Fields = dict[str, Any]
 
+_HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _BYTES = Bytes(170, 95, 20, 9)  # as measured on forests
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of what `export_json` writes.
+
+    Returns
+    -------
+    dict
+        The schema. It is also a file of the package, ``obliqua/export/json_schema.json``.
+
+    Examples
+    --------
+    >>> from obliqua.export.json import schema
+    >>> schema()["properties"]["format"]
+    {'const': 'obliqua tree'}
+    """
+    text = Path(__file__).with_name("json_schema.json").read_text("ascii")
+    fields: dict[str, Any] = json.loads(text)
+    return fields
 
 
 # --- writing ---------------------------------------------------------------------------------
@@ -52,12 +75,28 @@ def json_of_model(
     """Write a model with its self-test as JSON."""
     size = estimated_bytes(computation, _BYTES, tables_repeat=True)
     warn_if_large(computation, "The JSON text", size)
+    fields = fields_of(computation, about, test)
+    _check_text([{**fields, "trees": None}, [tree["origins"] for tree in fields["trees"]]])
     return json.dumps(
-        fields_of(computation, about, test),
+        fields,
         allow_nan=False,
         indent=indent,
         separators=(",", ":") if indent is None else None,
     )
+
+
+def _check_text(value: Any) -> None:
+    """Raise if JSON would not give a text back as it is."""
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list):
+        for entry in value:
+            _check_text(entry)
+    elif isinstance(value, str) and _HALVES.search(value):
+        raise TypeError(
+            f"JSON cannot hold the text {value!r:.60}: of two half characters (surrogates) side "
+            "by side it makes a whole one. Strings must be valid Unicode."
+        )
 
 
 def fields_of(computation: Computation, about: Mapping[str, Any], test: SelfTest) -> Fields:
@@ -87,7 +126,7 @@ def columns_of(encoding: Encoding) -> list[Fields]:
     columns = []
     for column in encoding.columns:
         entry: Fields = {"name": column.name, "kind": column.kind}
-        if column.levels:
+        if column.kind == QUALITATIVE:
             entry["levels"] = [to_json(level) for level in column.levels]
             entry["others"] = column.others
         columns.append(entry)
@@ -216,9 +255,9 @@ def _forest_fields(packed: PackedTrees) -> Fields:
 def model_of_json(text: str | bytes) -> tuple[Model, Fields]:
     """Make the model again, and return what is said about it."""
     try:
-        fields = json.loads(text, parse_constant=_no_constant)
+        fields = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"The text is no JSON: {error}") from error
+        raise ModelFileError(f"The text is no JSON: {str(error)[:300]}") from error
     if not isinstance(fields, dict) or fields.get("format") != FORMAT:
         raise ModelFileError("The text is JSON, but none that export_json has written.")
     if type(fields.get("version")) is not int or fields["version"] != VERSION:
@@ -227,7 +266,10 @@ def model_of_json(text: str | bytes) -> tuple[Model, Fields]:
             f"{version('obliqua')}, which reads version {VERSION}. Upgrade obliqua."
         )
     try:
-        return _model(fields), _dict(fields["about"])
+        with np.errstate(all="ignore"):
+            model = _model(fields)
+            _check_said(fields, model)
+        return model, fields["about"]
     except Exception as error:
         # Whatever stumbled over a text that is none of ours, a reader shall see one error.
         raise ModelFileError(
@@ -240,27 +282,90 @@ def _no_constant(text: str) -> Any:
     raise ValueError(f"{text} is not JSON")
 
 
+def _object(pairs: list[tuple[str, Any]]) -> Fields:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("an object has the same key twice")
+    return made
+
+
 def _model(fields: Fields) -> Model:
     columns = [
         {**entry, "levels": [from_json(level) for level in entry.get("levels", [])]}
         for entry in fields["columns"]
     ]
     encoding = Encoding.from_dict({"columns": columns})
-    classes = labels_from_json(fields["classes"])
+    classes = labels_from_json(_with_floats(fields["classes"]))
     if fields["combine"] not in COMBINATIONS:
         raise ValueError(f"trees are combined as {fields['combine']!r:.60}, which is not known")
     trees: Sequence[Tree] = [_tree(tree, encoding.n_columns) for tree in fields["trees"]]
     if "forest" in fields:
         trees = _packed(trees, _dict(fields["forest"]), len(classes))
-    model = Model(trees, fields["combine"], encoding, classes)
+    return Model(trees, fields["combine"], encoding, classes)
+
+
+def _with_floats(labels: Any) -> Any:
+    """Return labels that are floats as floats: other programs write 1 for 1.0."""
+    if not isinstance(labels, dict) or str(labels.get("type"))[1:2] != "f":
+        return labels
+    values = [float(v) if type(v) is int else v for v in _list(labels.get("values"))]
+    return {**labels, "values": values}
+
+
+def _check_said(fields: Fields, model: Model) -> None:
+    """Raise unless the text is the one that the model is written as, and its tests hold."""
     computation = Computation(model, model.rows)
-    for number, part in enumerate(computation.parts()):
-        for node, entry in enumerate(fields["trees"][number]["nodes"]):
-            if entry["says"] != part.said[node].tolist() or (
-                classes.size and entry["chooses"] != int(part.chosen[node])
-            ):
-                raise TreeError(f"node {node} of tree {number} says what its stats do not")
-    return model
+    about, tests = _dict(fields["about"]), _list(fields["tests"])
+    again = fields_of(computation, about, answered(computation, _rows(computation, tests)))
+    for said, test in zip(again["tests"], tests, strict=True):
+        said["row"] = test["row"]  # in which an unknown level may be another one
+    if isinstance(fields.get("written_by"), str):
+        again["written_by"] = fields["written_by"]
+    place = _difference(fields, {**again, "about": fields["about"]})
+    if place is not None:
+        raise ValueError(f"fields{place} is not what the other fields make of it")
+
+
+def _rows(computation: Computation, tests: list[Fields]) -> FloatArray:
+    """Return the rows of the tests as trees walk them."""
+    columns = computation.columns
+    rows = [
+        [_entry(column, from_json(value)) for column, value in zip(columns, row, strict=True)]
+        for row in (test["row"] for test in tests)
+    ]
+    return np.array(rows, dtype=np.float64).reshape(len(tests), len(columns))
+
+
+def _entry(column: Column, value: Any) -> float:
+    if value is None:
+        return math.nan
+    if column.kind == QUALITATIVE:
+        return float(column.code(value))
+    if type(value) not in (int, float):
+        raise ValueError(f"a row has {value!r:.60} in the column of numbers {column.name!r:.60}")
+    return float(value)
+
+
+def _difference(given: Any, again: Any) -> str | None:
+    """Return where a value first differs from what it must be."""
+    if isinstance(again, dict):
+        if not isinstance(given, dict) or given.keys() != again.keys():
+            return ""
+        pairs = [(f".{name}", given[name], entry) for name, entry in again.items()]
+    elif isinstance(again, list):
+        if not isinstance(given, list) or len(given) != len(again):
+            return ""
+        pairs = [(f"[{k}]", *both) for k, both in enumerate(zip(given, again, strict=True))]
+    elif type(again) in (int, float) and type(given) in (int, float):
+        # What follows from other fields may differ in a last bit on another machine.
+        return None if given == again or math.isclose(given, again, abs_tol=1e-9) else ""
+    else:
+        return None if type(given) is type(again) and given == again else ""
+    for name, one, two in pairs:
+        place = _difference(one, two)
+        if place is not None:
+            return f"{name}{place}"
+    return None
 
 
 def _tree(fields: Fields, n_features: int) -> Tree:
@@ -270,14 +375,10 @@ def _tree(fields: Fields, n_features: int) -> Tree:
     n_children = np.array([len(node.get("children", ())) for node in nodes], dtype=np.int32)
     planes = [plane for node in nodes for plane in node.get("planes", ())]
     sides = {name: side for side, name in SIDES.items()}
-    first = first_children(n_children)
-    for node, start, count in zip(nodes, first.tolist(), n_children.tolist(), strict=True):
-        if node.get("children", []) != list(range(start, start + count)):
-            raise TreeError("the children of nodes do not follow one another in level order")
     arrays: Fields = {
         "n_features": n_features,
         "kind": kind,
-        "first_child": first,
+        "first_child": first_children(n_children),
         "n_children": n_children,
         "plane_ptr": pointers([len(node.get("planes", ())) for node in nodes], np.int32),
         "coef_ptr": pointers([len(plane["terms"]) for plane in planes]),
@@ -337,6 +438,12 @@ def _packed(trees: Sequence[Tree], forest: Fields, n_classes: int) -> PackedTree
 def _dict(value: Any) -> Fields:
     if not isinstance(value, dict):
         raise ValueError("an object is missing")
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError("a list is missing")
     return value
 
 
