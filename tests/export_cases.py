@@ -94,6 +94,10 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "linear machines": lambda: _plain(obliqua.LMDTClassifier(random_state=0)),
     "votes": lambda: _plain(obliqua.RepeatedTreesClassifier(random_state=0)),
     "pairs": lambda: _plain(obliqua.EigenTreeClassifier(random_state=0)),
+    # As many classes as NumPy adds up in an order of its own.
+    "pairs of many classes": lambda: obliqua.EigenTreeClassifier(random_state=0).fit(
+        np.random.default_rng(2).normal(size=(150, 3)), np.arange(150) % 10
+    ),
     "forest": lambda: _mixed(obliqua.ObliqueForestClassifier(7, random_state=0)),
     "forest of numbers": lambda: _mixed(obliqua.ObliqueForestRegressor(5, random_state=0), True),
     "numbers": lambda: _mixed(obliqua.ObliqueTreeRegressor(random_state=0), True),

@@ -137,12 +137,26 @@ def test_any_tree(data: Any) -> None:
     assert container.predict_index(Z, 2).tolist() == container.predict_index(Z).tolist()
 
 
-def test_pairs_settle_ties_by_shares() -> None:
-    def leaf(*stats: float) -> Tree:
-        builder = TreeBuilder(n_features=1, n_stats=3)
-        builder.set_leaf("root", stats)
-        return builder.build()
+def leaf(*stats: float) -> Tree:
+    builder = TreeBuilder(n_features=1, n_stats=len(stats))
+    builder.set_leaf("root", stats)
+    return builder.build()
 
+
+def test_totals_are_added_from_the_first_class_to_the_last() -> None:
+    rng = np.random.default_rng(2)
+    trees = tuple(leaf(*rng.random(20).tolist()) for _ in range(3))
+    container = Model(trees, "pairs", Encoding.identity(1), np.arange(20))
+    shares = container.predict_proba(np.zeros((1, 1)))[0]
+    sums = container._sums(np.zeros((1, 1)), 1)[0]
+    total = 0.0
+    for number in sums.tolist():
+        total += number
+    assert shares.tolist() == (sums / total).tolist()
+    assert total != sums.sum()  # another order would be noticed
+
+
+def test_pairs_settle_ties_by_shares() -> None:
     # A vote for each class; the shares are 0.6, 0.4 + 0.9 and 0.1 + 1.
     container = model(leaf(6, 4, 0), leaf(0, 0, 5), leaf(0, 9, 1), combine="pairs")
     assert container.predict_index(Z).tolist() == [1] * len(Z)
