@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 import obliqua
@@ -128,3 +129,9 @@ def raw_rows(model: Any, rows: np.ndarray) -> list[list[Any]]:
     """Rows as a user has them: levels in the place of codes, None for what is missing."""
     columns = Computation.of(model).columns
     return [[raw_value(c, v) for c, v in zip(columns, row, strict=True)] for row in rows.tolist()]
+
+
+def equal_to(model: Model, answer: np.ndarray) -> Any:
+    """What an export has to say: the same numbers, but for the last digits of exp."""
+    numbers = answer.tolist()
+    return pytest.approx(numbers, rel=1e-14) if model.combine == "log_odds" else numbers

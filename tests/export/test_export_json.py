@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import obliqua
-from export_cases import MAKERS, case, raw_rows
+from export_cases import MAKERS, case, equal_to, raw_rows
 from obliqua.errors import ModelFileError
 from obliqua.export.computation import Computation
 from reference.exported import Exported, NoAnswer
@@ -24,7 +24,7 @@ def test_the_text_computes_what_the_model_does(name: str) -> None:
     answers = inner.predict_proba(rows) if inner.n_classes else inner.predict(rows)
     for row, leaf, answer in zip(raw_rows(model, rows), leaves, answers, strict=True):
         assert exported.leaves(row) == leaf.tolist()
-        assert exported.answer(row) == np.atleast_1d(answer).tolist()
+        assert exported.answer(row) == equal_to(inner, np.atleast_1d(answer))
     if inner.n_classes:
         labels = inner.predict(rows).tolist()
         assert [exported.label(row) for row in raw_rows(model, rows)] == labels
