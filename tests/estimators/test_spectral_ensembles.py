@@ -186,21 +186,24 @@ def test_a_domain_must_hold_the_rows(Estimator: Any) -> None:
     assert fitted.fit(holed, y).domain_.size == 9
 
 
-def rows_with_missing(levels: bool) -> tuple[Any, Any]:
+def rows_with_missing(levels: bool, often: float) -> tuple[Any, Any]:
     """Rows of which those that miss the first column are nearly all of one class."""
     rng = np.random.default_rng(3)
     X = rng.integers(0, 5, (400, 3)).astype(float)
     y = (X[:, 0] + X[:, 1] > 4).astype(int)
     missing = rng.random(400) < 0.3
-    y[missing] = rng.random(missing.sum()) < 0.9
+    y[missing] = rng.random(missing.sum()) < often
     X[missing, 0] = np.nan
     return (pd.DataFrame(X).replace(dict(enumerate("abcde"))) if levels else X), y
 
 
+@pytest.mark.parametrize("often", [0.1, 0.9])
 @pytest.mark.parametrize("levels", [False, True], ids=["numbers", "levels"])
-def test_rows_that_miss_values_go_where_the_ensemble_sends_them(levels: bool) -> None:
-    X, y = rows_with_missing(levels)
-    tree = CartClassifier(random_state=0, max_depth=2).fit(X, y)
+def test_rows_that_miss_values_go_where_the_ensemble_sends_them(
+    levels: bool, often: float
+) -> None:
+    X, y = rows_with_missing(levels, often)
+    tree = CartClassifier(random_state=0, max_depth=1).fit(X, y)
     model = AggregatedTreeClassifier(tree, prefit=True, max_leaf_nodes=None).fit(X, y)
     assert model.fidelity_ == pytest.approx(1.0)
     assert model.predict(X).tolist() == tree.predict(X).tolist()

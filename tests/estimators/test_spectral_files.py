@@ -65,6 +65,7 @@ def test_all_of_it_comes_back(Estimator: Any, params: dict[str, Any]) -> None:
 
 
 @each
+@pytest.mark.filterwarnings("ignore:.* training rows with missing values:UserWarning")
 def test_tables_are_read_by_what_is_loaded(Estimator: Any) -> None:
     frame, y = table()
     model = Estimator(n_estimators=4, random_state=0).fit(frame, y)
