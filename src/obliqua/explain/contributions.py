@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,12 @@ from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
 from obliqua.words.numbers import MAX_DECIMALS
 from obliqua.words.subject import (
+    Coefficients,
     answers_of,
     container_of,
     distinct,
     goes_aside,
+    lines_of,
     read_column,
     subject_of,
 )
@@ -29,6 +32,8 @@ __all__ = ["Contributions", "contributions"]
 #: How many bits of the largest sum the contributions have; the other two are for sums.
 BITS = 51
 LEAST_EXPONENT = -1074
+#: Terms of a function that are together so many times what it can say are not shown as they are.
+FAR_OFF = 8.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +53,7 @@ class Contributions:
         the same power of two.
     remainder : ndarray of shape (n_rows, n_outputs)
         What the prediction has beyond multiples of that power of two, at most half of it: about
-        1e-15 of the largest answer.
+        1e-15 of the largest answer, or 1e-14 where leaves say linear functions.
     prediction : ndarray of shape (n_rows, n_outputs)
         What the model says: `predict_proba`, or the numbers of `predict`.
     features : tuple of str
@@ -142,8 +147,7 @@ def contributions(model: Any, X: Any, *, tree: int | None = None) -> Contributio
     Raises
     ------
     TreeError
-        If leaves say linear functions, or if trees about classes are added up, where shares
-        below 0 are cut.
+        If trees about classes are added up, where shares below 0 are cut.
 
     Notes
     -----
@@ -158,6 +162,13 @@ def contributions(model: Any, X: Any, *, tree: int | None = None) -> Contributio
     `importances`. Where a split sends a row aside because it misses something, the change belongs
     to the features that are missing. At a linear machine the push is that of the branch that won
     beyond the mean of all branches.
+
+    Where leaves say linear functions, all nodes have one, and say what it says of the row. So the
+    function of the root is taken apart first: each feature adds ``coefficient * (value - mean)``,
+    and what the limits of the function take away is taken from all, by their size. Then comes what
+    changes at each split because another function counts. Far from the training rows, where the
+    terms are together more than eight times what the function can say, they are shared out as a
+    split is.
 
     With ``combine="vote"`` a node says its class and no other, so a change is a changed vote.
 
@@ -204,15 +215,15 @@ def contributions(model: Any, X: Any, *, tree: int | None = None) -> Contributio
     raw = np.zeros((len(Z), container.encoding.n_columns, said.shape[1]))
     bias, reach = np.zeros((2, said.shape[1]))
     for member in container.trees:
-        node_values = _node_values(member, container)
-        bias += node_values[0]
-        reach += _reach(member, node_values)
+        said_by = _Answers.of(member, container)
+        bias += said_by.start
+        reach += said_by.reach
         if not np.isfinite(reach).all():
             raise TreeError(
                 "The numbers in the nodes of this model are so large that their differences are "
                 "infinite. Fit it to numbers in another unit."
             )
-        _add_changes(member, node_values, Z, raw)
+        _add_changes(said_by, Z, raw)
     values, bias, remainder = _exactly(raw, bias, reach, said)
     names = distinct(container.encoding.names)
     return Contributions(values, bias, remainder, said, names, distinct(answers_of(container)))
@@ -231,48 +242,86 @@ def _check(container: Model) -> None:
             "The trees of this model are added up to shares, and those below 0 are cut, so that "
             "contributions would not add up to them. Ask about one tree: tree=0 is the first."
         )
-    if any(member.has_lines for member in container.trees):
-        raise TreeError(
-            "Leaves of this model say linear functions, and contributions are known for constants "
-            "only. Fit it with leaf_model='constant'."
-        )
 
 
-def _node_values(tree: Tree, container: Model) -> FloatArray:
-    """Return what each node of a tree adds to the answer of the model."""
-    n_trees = len(container.trees)
-    if not container.n_classes:
-        return tree.mean / n_trees if container.combine == "mean" else tree.mean
-    if container.combine in ("single", "mean") or (container.combine == "pairs" and n_trees == 1):
-        return tree.proportion / n_trees
-    votes = np.eye(container.n_classes)[tree.leaf_label]
-    if container.combine == "vote":
-        return votes / n_trees
-    # Pairs: a vote each, and for ties shares that all together never outweigh one.
-    return (votes + tree.proportion / (n_trees + 1)) / (n_trees + n_trees / (n_trees + 1))
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """What the nodes of a tree add to the answer of a model."""
 
+    tree: Tree
+    node_values: FloatArray  # of constants: by node and output
+    factor: float  # what the values of linear functions are multiplied with
 
-def _reach(tree: Tree, node_values: FloatArray) -> FloatArray:
-    """Return a bound of what all changes on a way can add up to, whatever their signs."""
-    sums = np.abs(node_values)
-    for depth in range(1, tree.depth + 1):
-        here = np.flatnonzero(tree.node_depth == depth)
-        above = tree.parent[here]
+    @classmethod
+    def of(cls, tree: Tree, container: Model) -> _Answers:
+        """Read what the nodes of one tree of a model say."""
+        n_trees = len(container.trees)
+        alone = container.combine == "pairs" and n_trees == 1
+        if not container.n_classes:
+            factor = 1.0 / n_trees if container.combine == "mean" else 1.0
+            return cls(tree, tree.mean * factor, factor)
+        if container.combine in ("single", "mean") or alone:
+            return cls(tree, tree.proportion / n_trees, 1.0)
+        votes = np.eye(container.n_classes)[tree.leaf_label]
+        if container.combine == "vote":
+            return cls(tree, votes / n_trees, 1.0)
+        # Pairs: a vote each, and for ties shares that all together never outweigh one.
+        votes += tree.proportion / (n_trees + 1)
+        return cls(tree, votes / (n_trees + n_trees / (n_trees + 1)), 1.0)
+
+    @property
+    def start(self) -> FloatArray:
+        """What is said of any row: the mean of the root, or its function if that is constant."""
+        tree = self.tree
+        if not tree.has_lines or tree.leaf_ptr[1]:
+            return np.asarray(self.node_values[0])
+        return np.clip(tree.leaf_intercept[:1], tree.leaf_low[0], tree.leaf_high[0]) * self.factor
+
+    @cached_property
+    def largest(self) -> FloatArray:
+        """The largest size of what each node can say by its function, or of its mean."""
+        tree = self.tree
+        limits = np.maximum(np.abs(tree.leaf_low), np.abs(tree.leaf_high))[:, None] * self.factor
+        return np.maximum(limits, np.abs(self.node_values)) if tree.has_lines else limits
+
+    @property
+    def reach(self) -> FloatArray:
+        """A bound of what all changes on a way can add up to, whatever their signs."""
+        tree, values, largest = self.tree, self.node_values, self.largest
+        sums = np.abs(values)
         with np.errstate(over="ignore", invalid="ignore"):
-            sums[here] = sums[above] + np.abs(node_values[here] - node_values[above])
-    return np.asarray(sums.max(axis=0))
+            # The terms, what they leave over, and both for rounding.
+            sums[0] += 4 * FAR_OFF * largest[0] if tree.has_lines else 0.0
+            for depth in range(1, tree.depth + 1):
+                here = np.flatnonzero(tree.node_depth == depth)
+                above = tree.parent[here]
+                change = np.abs(values[here] - values[above])
+                if tree.has_lines:
+                    change = largest[here] + largest[above]
+                sums[here] = sums[above] + change
+        return np.asarray(sums.max(axis=0))
+
+    def said(self, Z: AnyArray, row: Int64Array, node: Int64Array) -> FloatArray:
+        """Return what nodes say of rows, each of one."""
+        if self.tree.has_lines:
+            return self.tree.line_values(Z[row], node)[:, None] * self.factor
+        return np.asarray(self.node_values[node])
 
 
-def _add_changes(tree: Tree, node_values: FloatArray, Z: AnyArray, raw: FloatArray) -> None:
+def _add_changes(answers: _Answers, Z: AnyArray, raw: FloatArray) -> None:
     """Add what changes on the ways of all rows to the features of the splits."""
+    tree = answers.tree
     path = tree.decision_path(Z)
     row = np.repeat(np.arange(len(Z)), np.diff(path.indptr))
+    said = answers.said(Z, row, path.indices.astype(np.int64))
+    if tree.has_lines and tree.leaf_ptr[1]:
+        _add_function(answers, said[path.indptr[:-1]] - answers.start, Z, raw)
     below = np.flatnonzero(row[1:] == row[:-1]) + 1 if len(row) else row
-    row, child = row[below], path.indices[below].astype(np.int64)
-    node = tree.parent[child]
-    change = node_values[child] - node_values[node]
+    row, child, change = row[below], path.indices[below].astype(np.int64), said[below]
+    change = change - said[below - 1]
     moved = change.any(axis=1)
-    row, child, node, change = row[moved], child[moved], node[moved], change[moved]
+    row, child, change = row[moved], child[moved], change[moved]
+    node = tree.parent[child]
     alone = tree.n_node_features[node] == 1
     first = tree.coef_ptr[tree.plane_ptr[node[alone]]]
     np.add.at(raw, (row[alone], tree.coef_idx[first]), change[alone])
@@ -284,6 +333,30 @@ def _add_changes(tree: Tree, node_values: FloatArray, Z: AnyArray, raw: FloatArr
         columns, share = _shares(tree, here, taken - int(tree.first_child[here]), Z[row[at]])
         for k, column in enumerate(columns.tolist()):
             raw[row[at], column] += share[:, k, None] * change[at]
+
+
+def _add_function(answers: _Answers, change: FloatArray, Z: AnyArray, raw: FloatArray) -> None:
+    """Add what the function of the root says beyond its mean to the features of the function."""
+    tree, lines = answers.tree, lines_of(answers.tree)
+    terms = slice(0, int(tree.leaf_ptr[1]))
+    size = np.abs(lines.coef[terms])
+    if not np.isnan(lines.spread[terms]).any():
+        size = size * lines.spread[terms]
+    with np.errstate(over="ignore", invalid="ignore"):
+        added = np.stack([lines.coef[k] * _away(lines, k, Z) for k in range(terms.stop)], axis=1)
+        added *= answers.factor
+        # The limits of the function, and rounding, leave something over.
+        left_over = change - added.sum(axis=1, keepdims=True)
+        parts = added + left_over * _proportions(np.abs(added), size)
+        usual = np.abs(added).sum(axis=1) <= FAR_OFF * answers.largest[0]
+    pushed = _proportions(np.sign(change) * added, size) * change
+    raw[:, tree.leaf_idx[terms], 0] += np.where(usual[:, None], parts, pushed)
+
+
+def _away(tree: Coefficients, k: int, Z: AnyArray) -> FloatArray:
+    """Return how far rows are from what is usual in what a coefficient is multiplied with."""
+    usual = 0.0 if tree.table_ptr[k] < tree.table_ptr[k + 1] else tree.fill[k]
+    return read_column(tree, k, Z) - usual
 
 
 def _shares(tree: Tree, node: int, branch: int, Z: AnyArray) -> tuple[Int64Array, FloatArray]:
@@ -301,8 +374,7 @@ def _shares(tree: Tree, node: int, branch: int, Z: AnyArray) -> tuple[Int64Array
     known = not np.isnan(tree.spread[first:last]).any()
     with np.errstate(over="ignore", invalid="ignore"):
         for k in range(first, last):
-            usual = 0.0 if tree.table_ptr[k] < tree.table_ptr[k + 1] else tree.fill[k]
-            away = tree.coef[k] * (read_column(tree, k, Z) - usual)
+            away = tree.coef[k] * _away(tree, k, Z)
             push[:, place[k - first]] += factor[tree.plane_of_coef[k] - planes.start] * away
             spread = tree.spread[k] if known else 1.0
             size[place[k - first]] += abs(tree.coef[k]) * spread
