@@ -39,8 +39,9 @@ from obliqua import (
 )
 from obliqua._typing import AnyArray
 from obliqua.errors import CastWarning, TreeError
-from obliqua.export import PlaneValues, differing_rows
-from obliqua.export.plane_values import _axis_cut
+from obliqua.export import differing_rows
+from obliqua.export.plane_values import PlaneValues
+from obliqua.export.planes import _axis_cut
 from obliqua.tree.binary import with_two_branches
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.model import Model

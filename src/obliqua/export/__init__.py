@@ -1,7 +1,6 @@
 """Trees for other readers: as text, as rules, for Graphviz, and as trees of scikit-learn."""
 
 from obliqua.export.dot import export_graphviz
-from obliqua.export.plane_values import PlaneValues
 from obliqua.export.rules import (
     Between,
     Condition,
@@ -20,7 +19,6 @@ __all__ = [
     "Largest",
     "LinearFunction",
     "OneOf",
-    "PlaneValues",
     "Rule",
     "differing_rows",
     "export_graphviz",

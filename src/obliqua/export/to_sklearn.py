@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from obliqua._sklearn_compat import made_tree
 from obliqua._typing import AnyArray, Int64Array
 from obliqua.data.target import Classes
 from obliqua.errors import CastWarning, TreeError
-from obliqua.export.plane_values import Cuts, PlaneValues, axis_cuts, is_plain, planned
+from obliqua.export.planes import Cuts, axis_cuts, is_plain, planned
 from obliqua.tree.binary import with_two_branches
 from obliqua.tree.layout import KIND_NAMES, NodeKind
 from obliqua.tree.model import Model
@@ -38,10 +37,10 @@ def to_sklearn(model: Any, X: Any = None, *, tree: int | None = None) -> Any:
     scikit-learn rounds rows to float32, so a float64 row may come to lie on the other side of a
     threshold: `differing_rows` finds such rows, and with `X` a warning names them.
 
-    Any other tree becomes a `Pipeline` of `obliqua.export.PlaneValues`, which computes what the
-    splits ask, and a tree over these numbers: oblique splits, and splits by levels. All rows
-    reach the same leaf there, those of float64 too. Splits into more than two branches become
-    several, so that nodes have other numbers then.
+    Any other tree becomes a `Pipeline` of `obliqua.export.plane_values.PlaneValues`, which
+    computes what the splits ask, and a tree over these numbers: oblique splits, and splits by
+    levels. All rows reach the same leaf there, those of float64 too. Splits into more than two
+    branches become several, so that nodes have other numbers then.
 
     A forest that takes the mean of trees over single numbers becomes a `RandomForestClassifier`
     or `RandomForestRegressor`.
@@ -236,6 +235,8 @@ def _estimator(tree: Tree, classes: AnyArray, cuts: Cuts, names: AnyArray | None
     """Make a fitted tree of scikit-learn."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+    from obliqua._sklearn_compat import made_tree
+
     numbers = tree.task != Classes.task
     n_features = tree.n_features if names is None else len(names)
     fitted = DecisionTreeRegressor(criterion=tree.loss) if numbers else DecisionTreeClassifier()
@@ -281,6 +282,8 @@ def _missing(tree: Tree, node: int) -> int:
 def _pipeline(tree: Tree, container: Model) -> Any:
     """Make a pipeline of what the splits ask, and a tree over that."""
     from sklearn.pipeline import Pipeline
+
+    from obliqua.export.plane_values import PlaneValues
 
     columns, cuts = planned(tree, container.encoding)
     # A tree of a sum about classes holds numbers.
