@@ -72,7 +72,10 @@ RandomForestRegressor or Pipeline
     Where a value is missing that is compared by itself, rows take the side that they take in the
     tree; if this has none and would refuse them, the side with more training rows, as in
     scikit-learn. The parameters of the result are scikit-learn's defaults: it was not fitted with
-    them.
+    them. Before version 1.9 scikit-learn takes no missing values with ``"absolute_error"``.
+
+    Parts of dates are columns of a tree of scikit-learn: it takes ``model.model_.rows(X)`` in the
+    place of a table with dates. A pipeline takes tables as the model does.
 
     Examples
     --------
