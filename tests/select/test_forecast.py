@@ -29,7 +29,7 @@ def test_times_grow_as_they_do_between_samples(power: float) -> None:
 
 
 def test_growth_stays_within_reason() -> None:
-    assert told._seconds(lambda rows: 0.01, ORDER, 16_000) == pytest.approx(0.04)
+    assert told._seconds(lambda rows: 0.01, ORDER, 16_000) == pytest.approx(0.02)
     steep = told._seconds(lambda rows: 1e-15 * len(rows) ** 4, ORDER, 16_000)
     assert steep == pytest.approx(1e-15 * 4_000**4 * 4**3)
 
@@ -114,6 +114,14 @@ def test_compare_says_how_long_before_it_starts(monkeypatch: pytest.MonkeyPatch)
     assert str(warning.message).startswith("10 fits will take about ")
     assert "cart" in str(warning.message)
     assert not steps
+
+
+def test_trees_of_all_sizes_are_one_method() -> None:
+    seconds = {"refined": 1.0, "refined@2": 2.0, "refined@4": 6.0, "axis": 1.0}
+    with pytest.warns(
+        CostWarning, match=r"40 fits will take about 100 seconds.*refined 90 %, axis"
+    ):
+        told.warn_of_time(seconds, dict.fromkeys(seconds, 10), None)
 
 
 def test_compare_says_nothing_of_short_work() -> None:
