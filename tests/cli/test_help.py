@@ -66,3 +66,15 @@ def test_help_and_version_of_the_whole(run: Run) -> None:
         assert f"  {name} " in text
     assert run("--version").stdout == f"obliqua {obliqua.__version__}\n"
     assert "Commands:" in run(code=2).output
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("plot", "It is: obliqua show MODEL --plot tree.png"),
+        ("predit", "Did you mean 'predict'?"),
+        ("xyz", "No such command 'xyz'."),
+    ],
+)
+def test_commands_that_are_not_there(run: Run, word: str, hint: str) -> None:
+    assert run(word, "model.obliqua", code=2).stderr.rstrip().endswith(hint)

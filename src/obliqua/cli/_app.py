@@ -14,7 +14,7 @@ from typing import Any, cast
 import click
 
 from obliqua.cli import INTERRUPTED
-from obliqua.cli._errors import Trouble
+from obliqua.cli._errors import Trouble, did_you_mean
 from obliqua.cli._output import DEBUG, EXPECTED, SETTINGS, close_stdout, note
 from obliqua.errors import CostWarning, ObliquaError
 
@@ -28,6 +28,13 @@ COMMANDS = {
     "distil": "Make a small model that does what another one does.",
     "demo": "Compare methods on a small data set and show a tree.",
     "reproduce": "Make tables of the papers again, in a clone.",
+}
+# What others call it, or what is an option here.
+OTHER_WORDS = {
+    "plot": "obliqua show MODEL --plot tree.png",
+    "draw": "obliqua show MODEL --plot tree.png",
+    "train": "obliqua fit",
+    "score": "obliqua predict MODEL DATA --score COLUMN",
 }
 BROKEN_PIPE = 141  # 128 + SIGPIPE
 
@@ -58,6 +65,17 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
         return command_of(cmd_name) if cmd_name in COMMANDS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; of one that is not there, say which may be meant."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            other = OTHER_WORDS.get(name.lower())
+            hint = did_you_mean(name, COMMANDS) if other is None else f" It is: {other}"
+            raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the commands do."""
