@@ -19,10 +19,10 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "guides" / "command_line.m
 BLOCK = re.compile(r"^```console\n\$ (.*?)\n(.*?)```$", re.MULTILINE | re.DOTALL)
 SCREEN = {"COLUMNS": "80", "NO_COLOR": "1"}
 
-# Times differ from run to run, sizes of packed files from one zlib to another.
+# Times differ from run to run, sizes of files from one zlib, and one version, to another.
 TIME = re.compile(r"^(.* ± .*?)(?<!±)( +\d+(?:\.\d)?)$", re.MULTILINE)
 ESTIMATE = re.compile(r"^Note: .* fits (are done; all|will) take about .*\n", re.MULTILINE)
-SIZE = re.compile(r"(?<=\.obliqua), [\d.]+ (kB|bytes)")
+SIZE = re.compile(r"(\.(?:obliqua|mjs|json)), [\d.]+ (?:kB|bytes)")
 
 
 def masked(text: str) -> str:
@@ -30,7 +30,7 @@ def masked(text: str) -> str:
     text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
     text = ESTIMATE.sub("", text)
     text = TIME.sub(lambda found: found[1] + "0.0".rjust(len(found[2])), text)
-    return SIZE.sub(", 5.0 kB", text)
+    return SIZE.sub(r"\1, 5.0 kB", text)
 
 
 def session(line: str) -> str:

@@ -26,6 +26,7 @@ COMMANDS = {
     "compare": "Cross-validate methods side by side on DATA.",
     "advise": "Say which kind of tree suits DATA, and whether one does.",
     "distil": "Make a small model that does what another one does.",
+    "export": "Write a saved model for other programs.",
     "demo": "Compare methods on a small data set and show a tree.",
     "reproduce": "Make tables of the papers again, in a clone.",
 }
