@@ -84,7 +84,7 @@ def _orthogonal(ensemble: Any) -> Any:
     rng = np.random.default_rng(8)
     X = rng.integers(0, 3, (120, 4)).astype(float)
     y = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + X[:, 3] + rng.normal(size=120), [1.5, 3])]
-    return obliqua.OrthogonalTreesClassifier(ensemble, random_state=0).fit(X, y)
+    return obliqua.OrthogonalTreesClassifier(ensemble, random_state=0).fit(X, y).model_
 
 
 MAKERS: dict[str, Callable[[], Any]] = {

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 import obliqua
 from export_cases import MAKERS, case, equal_to, raw_rows
-from obliqua.errors import ModelFileError
+from obliqua.errors import ModelFileError, TreeError
+from obliqua.explain.contributions import contributions
 from obliqua.export.computation import Computation
 from reference.exported import Exported, NoAnswer
 
@@ -110,3 +112,14 @@ def test_a_missing_value_without_a_stand_in_has_no_answer() -> None:
     assert exported.leaves([0.5]) == [1]
     with pytest.raises(NoAnswer):
         exported.leaves([None])
+
+
+def test_an_estimator_that_weighs_its_trees_is_refused() -> None:
+    X = np.random.default_rng(0).integers(0, 3, (60, 3)).astype(float)
+    ensemble = RandomForestClassifier(3, max_depth=2, random_state=0)
+    trees = obliqua.OrthogonalTreesClassifier(ensemble, random_state=0).fit(X, X[:, 0] > 1)
+    for export in (obliqua.export_json, obliqua.export_onnx, obliqua.export_c):
+        with pytest.raises(TreeError, match="weighs its trees"):
+            export(trees)
+    with pytest.raises(TreeError, match="weighs its trees"):
+        contributions(trees, X)

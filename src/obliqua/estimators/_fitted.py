@@ -27,6 +27,9 @@ class TreesEstimator(BaseEstimator):
     #: Fitted attributes beside the model: what a fit has noted, kept in files too.
     _notes: ClassVar[dict[str, type]] = {}
 
+    #: Whether its predictions are those of its model, as exports are.
+    _predicts_model: ClassVar[bool] = True
+
     #: Whether its model may have several trees.
     _several: ClassVar[bool] = False
 

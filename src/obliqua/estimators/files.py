@@ -21,7 +21,6 @@ from obliqua.io.values import NotSaved, to_json
 from obliqua.io.values import from_json as value_of_json
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
-from obliqua.words.subject import container_of
 
 __all__ = ["NotSaved", "export_json", "from_json", "load", "save"]
 
@@ -192,8 +191,8 @@ def export_json(
     True
     """
     check_limits(n_tests=n_tests, indent=indent)
-    container, about = _with_facts(model)
-    computation = Computation(container, container_of(model)[1])
+    _, about = _with_facts(model)
+    computation = Computation.of(model)
     return json_of_model(computation, about, self_test(computation, test_rows, n_tests), indent)
 
 

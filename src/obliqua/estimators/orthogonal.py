@@ -163,6 +163,7 @@ class OrthogonalTreesClassifier(FoundComponents):
         "_takes_odd": bool,
     }
     _several = True
+    _predicts_model = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **SPECTRAL_CONSTRAINTS,
         "n_components": [

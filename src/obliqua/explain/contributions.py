@@ -19,10 +19,10 @@ from obliqua.words.numbers import MAX_DECIMALS
 from obliqua.words.subject import (
     Coefficients,
     answers_of,
-    container_of,
     distinct,
     goes_aside,
     lines_of,
+    predicting,
     read_column,
     subject_of,
 )
@@ -205,7 +205,7 @@ def contributions(model: Any, X: Any, *, tree: int | None = None) -> Contributio
       +0.375  x0
       +0.375  x1
     """
-    container, rows = container_of(model)
+    container, rows = predicting(model)
     if tree is not None:
         container = _one_tree(container, subject_of(model, tree=tree).tree)
     _check(container)

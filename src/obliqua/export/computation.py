@@ -21,7 +21,7 @@ from obliqua.errors import CostWarning, TreeError
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
-from obliqua.words.subject import container_of
+from obliqua.words.subject import predicting
 
 #: The factor that keeps terms finite where they overflow, as the walk of a tree has it.
 SMALL = 2.0**-200
@@ -65,7 +65,7 @@ class Computation:
     @classmethod
     def of(cls, model: Any) -> Computation:
         """See a fitted estimator, a model or a tree as a computation."""
-        return cls(*container_of(model))
+        return cls(*predicting(model))
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -332,6 +332,17 @@ def container_of(model: Any) -> tuple[Model, Callable[[Any], AnyArray]]:
     raise _not_readable(model)
 
 
+def predicting(model: Any) -> tuple[Model, Callable[[Any], AnyArray]]:
+    """Return the same of anything whose predictions are those of its model."""
+    if not getattr(model, "_predicts_model", True):
+        raise TreeError(
+            f"{type(model).__name__} weighs its trees as it has found out, which its model does "
+            "not tell. The trees alone, counted alike, are model_; AggregatedTreeClassifier makes "
+            "one tree of them."
+        )
+    return container_of(model)
+
+
 def _not_readable(model: Any) -> Exception:
     """Return the error for something that holds no tree, or none yet."""
     what = "A fitted estimator of obliqua, a Model or a Tree can be read"
