@@ -88,10 +88,15 @@ def _require_visible(N: FloatArray) -> None:
         raise _too_far_apart(f"coefficients of 1 and of {smallest:.1g} in one system")
 
 
+def linprog(*args: Any, **more: Any) -> Any:
+    """Solve with SciPy, which is imported no earlier: that takes longer than showing a tree."""
+    from scipy.optimize import linprog as solve
+
+    return solve(*args, **more)
+
+
 def _solve(c: FloatArray, A: FloatArray, b: FloatArray) -> Any:
     given = {"A_ub": A, "b_ub": b, "bounds": (None, None), "method": "highs"}
-    from scipy.optimize import linprog  # not before: it takes longer than showing a tree
-
     found = linprog(c, **given)
     if found.status == UNCLEAR:  # such as "unbounded or infeasible", which the solver can tell
         found = linprog(c, **given, options={"presolve": False})
@@ -182,8 +187,6 @@ def is_bounded(A: FloatArray) -> bool:
         return False
     # Stiemke: there is no way to infinity if and only if the normals, with positive weights,
     # balance each other.
-    from scipy.optimize import linprog
-
     found = linprog(
         np.ones(n_rows), A_eq=N.T, b_eq=np.zeros(n_columns), bounds=(1.0, None), method="highs"
     )
