@@ -6,7 +6,6 @@ leaves say is put together as `Computation.finish` tells.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,7 @@ import numpy as np
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data.encoding import QUALITATIVE, Column
 from obliqua.data.target import Numbers
-from obliqua.errors import CostWarning, TreeError
+from obliqua.errors import TreeError
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
@@ -183,21 +182,3 @@ def unknown_level(column: Column) -> Any:
         marks = ("?" * n for n in range(1, len(known) + 2))
         return next(mark for mark in marks if mark not in known)
     return next(number for number in range(-1, -len(known) - 3, -1) if number not in known)
-
-
-#: The bytes of an export above which a warning says how large it will be.
-LARGE = 100_000_000
-
-
-def warn_if_large(computation: Computation, n_bytes: int, what: str) -> None:
-    """Say before it is written that an export will be large, and what would make it smaller."""
-    if n_bytes < LARGE:
-        return
-    n_nodes, n_coef, _ = computation.size
-    warnings.warn(
-        f"The export to {what} will take about {n_bytes / 1e6:.0f} MB: the model has "
-        f"{computation.n_trees} trees with {n_nodes} nodes and {n_coef} coefficients. Fewer "
-        "trees, max_leaf_nodes or max_depth make it smaller; distil makes one tree of a forest.",
-        CostWarning,
-        stacklevel=3,
-    )

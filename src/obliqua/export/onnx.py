@@ -22,7 +22,8 @@ from obliqua._typing import AnyArray, FloatArray
 from obliqua.data.encoding import QUALITATIVE, Column
 from obliqua.errors import TreeError
 from obliqua.export.certificate import bound_of, certified
-from obliqua.export.computation import Computation, Part, warn_if_large
+from obliqua.export.computation import Computation, Part
+from obliqua.export.cost import Bytes, estimated_bytes, warn_if_large
 from obliqua.export.json import tests_of
 from obliqua.export.self_test import answered, self_test
 from obliqua.io.format import to_bytes
@@ -38,6 +39,8 @@ _NUMBERS = {"double": np.float64, "float": np.float32}
 _LEQ = 0  # the mode of a node that goes to its first branch if a value is at most a threshold
 _MOST_LEAVES = 2**24  # of a tree: more are not whole numbers in float32
 _TESTS = "obliqua.tests"
+# A node has eight whole numbers and two others; a matrix has an entry for each column and value.
+_BYTES = Bytes(node=60, coefficient=16, entry=8, answer=8)
 
 
 def export_onnx(
@@ -98,8 +101,7 @@ def export_onnx(
         raise ValueError(f"numbers must be 'double' or 'float'; got {numbers!r}.")
     computation = Computation.of(model)
     computation.refuse_machines("ONNX")
-    n_nodes, n_coef, n_entries = computation.size
-    warn_if_large(computation, 48 * n_nodes + 16 * n_coef + 8 * n_entries, "ONNX")
+    warn_if_large(computation, "The ONNX graph", estimated_bytes(computation, _BYTES))
     require("onnx", "onnx", "export_onnx")
     graph = _OnnxGraph(_NUMBERS[numbers])
     writer = _OnnxWriter(computation, graph)
