@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import obliqua
 from obliqua import CartRegressor
-from obliqua.errors import ModelFileError, TreeError
+from obliqua.errors import ModelFileError
 from obliqua.io.files import write_model
 
 
@@ -334,5 +334,3 @@ def test_near_ties_of_held_out_rows_do_not_show_their_order() -> None:
 def test_sparse_numbers_are_refused_by_name() -> None:
     with pytest.raises(TypeError, match=r"sparse matrix .*toarray"):
         CartRegressor().fit(np.eye(3), sparse.csr_array(np.eye(3)))
-    with pytest.raises(TreeError, match=r"sparse matrix .*toarray"):
-        CartRegressor().fit(np.eye(3), [1, 2, 3]).tree_.apply(sparse.csr_array(np.eye(3)))

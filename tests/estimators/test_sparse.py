@@ -17,14 +17,19 @@ from sklearn.utils import get_tags
 
 import obliqua
 from obliqua import (
+    AggregatedTreeClassifier,
     C45Classifier,
     CartClassifier,
     CartRegressor,
+    DistilledClassifier,
+    EigenTreeClassifier,
     HHCartClassifier,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
+    OrthogonalTreesClassifier,
     RefinedTreeClassifier,
+    RepeatedTreesClassifier,
     TreeError,
 )
 
@@ -36,11 +41,17 @@ TAKE: list[Any] = [
     HHCartClassifier(variant="dominant", max_features=2, random_state=0),
     ObliqueForestClassifier(5, random_state=0),
     ObliqueForestRegressor(5, random_state=0),
+    RepeatedTreesClassifier(CartClassifier(max_features=2, pruning=None), random_state=0),
 ]
 REFUSE: list[tuple[Any, str]] = [
     (C45Classifier(), "C45Classifier takes no sparse matrix as X.*TruncatedSVD"),
     (ObliqueTreeClassifier(), "ObliqueTreeClassifier takes no sparse matrix as X"),
     (RefinedTreeClassifier(), "RefinedTreeClassifier takes no sparse matrix as X"),
+    (EigenTreeClassifier(), "EigenTreeClassifier takes no sparse matrix as X"),
+    (RepeatedTreesClassifier(), "OC1Classifier takes no sparse matrix as X"),
+    (OrthogonalTreesClassifier(CartClassifier()), "OrthogonalTreesClassifier takes no sparse"),
+    (AggregatedTreeClassifier(), "AggregatedTreeClassifier takes no sparse matrix as X"),
+    (DistilledClassifier(), "not a sparse one"),
     (HHCartClassifier(), "max_features=None takes no sparse.*With max_features it does"),
     (HHCartClassifier(max_features=2, refine=True), "refine=True takes no sparse"),
     (HHCartClassifier(max_features=2, reflect="root"), "reflect='root' takes no sparse"),

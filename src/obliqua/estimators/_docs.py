@@ -137,7 +137,8 @@ split, with all its rows, if it promises no more errors.""",
         "int, float, 'sqrt', 'log2' or None",
         """\
 How many features each node looks at, drawn anew by the seed: a number, a share of all, their root
-or logarithm. As many more are drawn while no split of them gains. `None` looks at all.""",
+or logarithm. As many more are drawn while no split of them gains. `None` looks at all. A forest is
+the quicker way to many trees of this kind.""",
     ),
     "max_features_per_split": (
         "int or None",

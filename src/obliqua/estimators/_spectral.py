@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
@@ -253,6 +254,8 @@ class SpectralClassifier(TreesClassifier):
     ) -> tuple[Ensemble, Rows, AnyArray | None]:
         """Fit or read the ensemble; also return the rows that it walks and names of columns."""
         self._check_saved()
+        if sparse.issparse(X):
+            raise TypeError(self._why_dense())
         given = self._given()
         if self.prefit:
             return self._prefit(given, X, y)

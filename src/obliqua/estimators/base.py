@@ -130,7 +130,8 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
         X : array-like of shape (n_samples, n_features)
             The training rows: an array, a list of rows, or a pandas or polars frame. A matrix
             of float64 or float32 is used as it is; rows are copied only where some of them are
-            held out for pruning.
+            held out for pruning. Methods whose tag `sparse` is set take sparse matrices too,
+            and make nothing dense.
         y : array-like of shape (n_samples,)
             What is learnt. For a classifier the class labels: integers, strings or bools. For a
             regressor numbers; with several outputs, a column for each.

@@ -30,8 +30,9 @@ class CartClassifier(BaseTreeClassifier):
     Every split compares one feature with a threshold; rows with a value less than or
     equal to it go left. All features and all thresholds are tried, and the best split
     wins; among equals the earlier feature, then the smaller threshold. The tree is pruned on
-    a tenth of the rows, which the seed chooses; nothing else is random. The same data and
-    seed give the same tree, bit for bit, in any order of the rows.
+    a tenth of the rows, which the seed chooses; nothing else is random, unless `max_features`
+    lets nodes draw features. The same data and seed give the same tree, bit for bit, in any order
+    of the rows. Sparse matrices are taken as they are.
 
     [parameters]
 
@@ -136,8 +137,9 @@ class CartRegressor(BaseTreeRegressor):
     reduces the squared error most, or what else `criterion` says; among equals the earlier
     feature, then the smaller threshold. A leaf predicts the mean of its training rows, with
     ``criterion="absolute_error"`` their median, or with ``leaf_model="linear"`` a linear function.
-    The tree is pruned on a tenth of the rows, which the seed chooses; nothing else is random. The
-    same data and seed give the same tree, bit for bit, in any order of the rows.
+    The tree is pruned on a tenth of the rows, which the seed chooses; nothing else is random,
+    unless `max_features` lets nodes draw features. The same data and seed give the same tree, bit
+    for bit, in any order of the rows. Sparse matrices are taken as they are.
 
     [parameters]
 

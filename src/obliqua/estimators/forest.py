@@ -644,7 +644,8 @@ class ObliqueForestClassifier(_Forest, TrainedTreesClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The training rows: an array, a list of rows, or a pandas or polars frame.
+            The training rows: an array, a list of rows, a pandas or polars frame, or a sparse
+            matrix, which is not made dense.
         y : array-like of shape (n_samples,)
             The class labels: integers, strings or bools.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -782,7 +783,8 @@ class ObliqueForestRegressor(_Forest, NumberQuestions, TrainedTreesRegressor):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The training rows: an array, a list of rows, or a pandas or polars frame.
+            The training rows: an array, a list of rows, a pandas or polars frame, or a sparse
+            matrix, which is not made dense.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The numbers to learn.
         sample_weight : array-like of shape (n_samples,), default=None

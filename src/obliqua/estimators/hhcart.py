@@ -108,8 +108,8 @@ class HHCartClassifier(BaseTreeClassifier):
     show the directions in which the class extends. A Householder reflection turns the axes
     so that one of them lies along such an eigenvector, and the best split is looked for along
     all turned axes, as CART does along the original ones. The best split of all wins; at ties
-    an axis-parallel one. All of it is deterministic; the seed only chooses the rows on which
-    the tree is pruned.
+    an axis-parallel one. All of it is deterministic, unless `max_features` lets nodes draw
+    features; the seed only chooses the rows on which the tree is pruned.
 
     [parameters]
 

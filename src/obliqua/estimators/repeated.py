@@ -255,6 +255,12 @@ class RepeatedTreesClassifier(TreesClassifier):
         tags.input_tags.allow_nan = tags.input_tags.categorical = taken
         return tags
 
+    def _why_dense(self) -> str | None:
+        given = self._given()
+        if isinstance(given, BaseTreeClassifier):
+            return given._why_dense()
+        return super()._why_dense()
+
     def _validate_params(self) -> None:
         super()._validate_params()
         self._method()
