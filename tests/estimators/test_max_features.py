@@ -14,6 +14,8 @@ from obliqua import CartClassifier, CartRegressor, HHCartClassifier, RepeatedTre
 from obliqua._core.base.rng import child_key, column_order
 from obliqua.data.problem import encode
 from obliqua.engine.grow import grow
+from obliqua.engine.grow_from import grow_from
+from obliqua.engine.parts import RowsInParts
 from obliqua.engine.proposals import Proposals
 from obliqua.estimators._input import number_of_features
 
@@ -119,6 +121,12 @@ def test_repeated_trees_differ() -> None:
     drawn = CartClassifier(pruning=None, max_features="sqrt")
     model = RepeatedTreesClassifier(drawn, random_state=0).fit(X, Y)
     assert len({tree.coef_idx[0] for tree in model.model_.trees}) > 1
+
+
+def test_rows_in_parts_draw_nothing() -> None:
+    parts = RowsInParts([encode(X, Y, 3)])
+    with pytest.raises(ValueError, match="a node that draws its features must see the rows"):
+        grow_from(parts, Proposals(n_drawn=2))
 
 
 def test_refusals() -> None:

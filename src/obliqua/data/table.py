@@ -618,7 +618,7 @@ def checked_rows(X: Any, missing: bool = False) -> Rows:
 
 def _check_dense(X: Any) -> None:
     if hasattr(X, "toarray"):
-        raise ValueError(no_sparse("What is asked for here"))
+        raise ValueError(no_sparse("This function"))
 
 
 def _as_matrix(X: Any) -> Rows:

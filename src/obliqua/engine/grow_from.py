@@ -140,6 +140,8 @@ def _check_sums_are_enough(outline: Problem, proposals: Proposals, criterion: Cr
         what = f"the criterion {criterion.name!r}, which is written in Python,"
     elif criterion.needs_rows:
         what = f"the criterion {criterion.name!r}, which compares medians,"
+    elif proposals.n_drawn is not None:
+        what = "a node that draws its features"
     elif proposals.at_root:
         what = "a proposer that is asked at the root only"
     elif isinstance(method, CompiledSide):
