@@ -752,11 +752,10 @@ static int ob_try_column(ob_grower *g, int64_t begin, int64_t n, int32_t column)
         missing = f->has_missing[column] && ob_has_rows(g, 0);
         ob_sweep_cells(g, &sweep, 1, 1, end, missing ? of_missing : 0);
     } else {
-        for (int64_t i = 0; i < n; i++) {
-            if (f->ptr == NULL)
-                g->grid[i] = (uint32_t) (rank[(int64_t) g->rows[begin + i].row * f->p] + 1);
+        for (int64_t i = 0; f->ptr == NULL && i < n; i++)
+            g->grid[i] = (uint32_t) (rank[(int64_t) g->rows[begin + i].row * f->p] + 1);
+        for (int64_t i = 0; i < n; i++)
             missing |= g->grid[i] == 0;
-        }
         if (!ob_sort_rows(g, n, of_missing))
             return 0;
         ob_sweep_keys(g, &sweep, begin, n, UINT32_MAX);

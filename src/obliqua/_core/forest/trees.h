@@ -86,8 +86,6 @@ static double ob_sparse_value(const ob_forest *f, int64_t row, int64_t column) {
 
 /* What a column has at a row: its value, the number of its level, or what stands in for it. */
 OB_INLINE double ob_value(const ob_forest *f, int64_t row, int64_t column, int single, int coded) {
-    if (f->ptr != NULL)
-        return ob_sparse_value(f, row, column);
     if (coded)
         return f->x[row * f->p + column];        /* numbers of levels are floats */
     int64_t at = f->source[row] * f->row_stride + column * f->col_stride;
@@ -232,20 +230,23 @@ static void ob_place_column(ob_grower *g, int64_t begin, int64_t n, ob_split *sp
     ob_term term = {1.0, NAN, column};
     double weight = 0, below = 0, above = 0;
     int coded = ob_is_coded(f, column);
-    if (f->ptr != NULL)
+    int sparse = f->ptr != NULL;
+    if (sparse)
         ob_fill_places(g, n, ob_find_entries(g, begin, n, column), column);
     for (int64_t i = 0; i < n; i++) {
-        int32_t r = f->ptr != NULL ? (int32_t) g->grid[i] - 1
-                                   : f->rank[(int64_t) g->rows[begin + i].row * f->p + column];
+        int64_t row = g->rows[begin + i].row;
+        int32_t r = sparse ? (int32_t) g->grid[i] - 1 : f->rank[row * f->p + column];
         uint32_t key = (uint32_t) r + 1;         /* 0 where it is missing */
         if (r < 0 && best->missing == OB_MISSING_RIGHT)
             key = OB_MISSING_KEY(f, column);
         g->goes_right[i] = key > best->last;
         weight += g->goes_right[i] ? g->rows[begin + i].w : 0;
         if (key == best->last)
-            below = ob_value(f, g->rows[begin + i].row, column, f->single, coded);
+            below = sparse ? ob_sparse_value(f, row, column)
+                           : ob_value(f, row, column, f->single, coded);
         if (key == best->next)
-            above = ob_value(f, g->rows[begin + i].row, column, f->single, coded);
+            above = sparse ? ob_sparse_value(f, row, column)
+                           : ob_value(f, row, column, f->single, coded);
     }
     split->missing = best->missing;
     if (best->missing == OB_STAND_IN && f->has_missing[column])

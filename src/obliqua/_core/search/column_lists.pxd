@@ -43,6 +43,7 @@ cdef class ColumnLists:
     cdef i32* place                  # where each row stands there
     cdef void* full                  # room for a node's list with its zeros
     cdef const Target* target
+    cdef Layout layout
     cdef object held
     # Set by one thread to make the others give up; a moment later is soon enough for them.
     cdef public bint stop
@@ -66,16 +67,12 @@ cdef class ColumnLists:
     cdef i64 sparse_missing(self, i64 col, const SparseWindow* window) noexcept nogil
     cdef void scan_sparse(self, i64 col, i64 start, i64 end, const Scorer* scorer, bint exhaustive,
                           i64* scratch, void* spare, Cut* best, bint* constant) noexcept nogil
-    cdef void scan_entries(self, const void* list, i64 col, i64 n, i64 n_missing,
-                           const Scorer* scorer, bint exhaustive, i64* scratch, void* spare,
-                           Cut* best, bint* constant) noexcept nogil
     cdef void write_full(self, const SparseWindow* window, i64 start, i64 end) noexcept nogil
     cdef void put_full(self, i64 at, u64 e) noexcept nogil
     cdef void mark_sparse(self, i64 col, i64 start, i64 end, const Cut* cut,
                           i64* left) noexcept nogil
     cdef void divide_order(self, i64 start, i64 end) noexcept nogil
     cdef void divide_sparse(self, i64 col, i64 start, i64 end, void* scratch) noexcept nogil
-    cdef Layout layout(self) noexcept nogil
     cdef void copy_rows(self, i64 col, i64 start, i64 end, i32* rows) noexcept nogil
     cdef i64 n_missing(self, i64 col, i64 start, i64 end) noexcept nogil
     cdef void scan(self, i64 col, i64 start, i64 end, const Scorer* scorer, bint exhaustive,

@@ -510,6 +510,11 @@ cdef class ColumnLists:
             self.row_bits = 32
         self.row_mask = ((<u64> 1) << self.row_bits) - 1
         self.class_mask = ((<u64> 1) << class_bits) - 1
+        self.layout.row_bits = self.row_bits
+        self.layout.row_mask = self.row_mask
+        self.layout.class_mask = self.class_mask
+        self.layout.weights = self.target.weights
+        self.layout.target = self.target
         self.entries = malloc(max(n_entries, 1) * self.entry_size())
         self.side = <u8*> calloc(self.n_rows, 1)
         if self.entries == NULL or self.side == NULL:
@@ -747,7 +752,7 @@ cdef class ColumnLists:
                           i64* scratch, void* spare, Cut* best, bint* constant) noexcept nogil:
         """As `scan`, for a sparse column."""
         cdef SparseWindow window = self.window(col, start, end)
-        cdef Layout layout = self.layout()
+        cdef const Layout* layout = &self.layout
         cdef i64 n_high = window.high_end - window.high
         cdef i64 n_missing = self.sparse_missing(col, &window)
         if window.n_zeros == end - start:
@@ -756,22 +761,22 @@ cdef class ColumnLists:
         if n_missing or scorer.code == ABSOLUTE_ERROR or (
                 window.n_zeros == 0 and (window.n_low == 0 or n_high == 0)):
             self.write_full(&window, start, end)
-            self.scan_entries(self.full, col, end - start, n_missing, scorer, exhaustive, scratch,
-                              spare, best, constant)
+            scan_entries(self, self.full, col, end - start, n_missing, scorer, exhaustive, scratch,
+                         spare, best, constant)
             return
         constant[0] = False
         if window.n_zeros and layout.weights == NULL and hopeless(
                 scorer, max(window.n_low, n_high), best):
             return
         if self.wide:
-            scan_side(<const u64*> self.entries + window.low, window.n_low, False, True, &layout,
+            scan_side(<const u64*> self.entries + window.low, window.n_low, False, True, layout,
                       scorer, col, scratch, best)
-            scan_side(<const u64*> self.entries + window.high, n_high, True, True, &layout, scorer,
+            scan_side(<const u64*> self.entries + window.high, n_high, True, True, layout, scorer,
                       col, scratch, best)
         else:
-            scan_side(<const u32*> self.entries + window.low, window.n_low, False, True, &layout,
+            scan_side(<const u32*> self.entries + window.low, window.n_low, False, True, layout,
                       scorer, col, scratch, best)
-            scan_side(<const u32*> self.entries + window.high, n_high, True, True, &layout, scorer,
+            scan_side(<const u32*> self.entries + window.high, n_high, True, True, layout, scorer,
                       col, scratch, best)
 
     cdef void write_full(self, const SparseWindow* window, i64 start, i64 end) noexcept nogil:
@@ -847,15 +852,6 @@ cdef class ColumnLists:
             divide_list(<u32*> self.entries + window.high, window.high_end - window.high,
                         self.side, self.row_mask, <u32*> scratch)
 
-    cdef Layout layout(self) noexcept nogil:
-        cdef Layout layout
-        layout.row_bits = self.row_bits
-        layout.row_mask = self.row_mask
-        layout.class_mask = self.class_mask
-        layout.weights = self.target.weights
-        layout.target = self.target
-        return layout
-
     cdef i64 n_missing(self, i64 col, i64 start, i64 end) noexcept nogil:
         """The number of rows in the window that miss the column's value: those at its end."""
         cdef int top = 63 if self.wide else 31
@@ -883,30 +879,8 @@ cdef class ColumnLists:
             n_missing = self.n_missing(col, start, end)
         list = <char*> self.entries + (col * self.n_rows + start) * (
             sizeof(u64) if self.wide else sizeof(u32))
-        self.scan_entries(list, col, end - start, n_missing, scorer, exhaustive, scratch, spare,
-                          best, constant)
-
-    cdef void scan_entries(self, const void* list, i64 col, i64 n, i64 n_missing,
-                           const Scorer* scorer, bint exhaustive, i64* scratch, void* spare,
-                           Cut* best, bint* constant) noexcept nogil:
-        """Offers the cuts of a list with an entry for each row of a node."""
-        cdef Layout layout = self.layout()
-        if self.wide:
-            scan_list(<const u64*> list, n, &layout, scorer, exhaustive, col, scratch, best,
-                      constant)
-            if n_missing and not constant[0]:
-                scan_missing_left(<const u64*> list, n, n_missing, &layout, scorer, exhaustive,
-                                  col, scratch, <u64*> spare, best)
-        else:
-            scan_list(<const u32*> list, n, &layout, scorer, exhaustive, col, scratch, best,
-                      constant)
-            if n_missing and not constant[0]:
-                scan_missing_left(<const u32*> list, n, n_missing, &layout, scorer, exhaustive,
-                                  col, scratch, <u32*> spare, best)
-        if n_missing and best.direction == col and best.missing != GO_LEFT:
-            best.missing = GO_RIGHT
-            if best.rows_left == n - n_missing:
-                best.missing = ALONE_RIGHT
+        scan_entries(self, list, col, end - start, n_missing, scorer, exhaustive, scratch, spare,
+                     best, constant)
 
     cdef double threshold(self, i64 col, i64 start, i64 end, const Cut* cut) noexcept nogil:
         """The number that separates the values on both sides of a cut; 0 if there is none."""
@@ -1007,6 +981,27 @@ cdef class ColumnLists:
         else:
             divide_list(<u32*> self.entries + col * self.n_rows + start, end - start, self.side,
                         self.row_mask, <u32*> scratch)
+
+
+cdef inline void scan_entries(ColumnLists lists, const void* list, i64 col, i64 n, i64 n_missing,
+                              const Scorer* scorer, bint exhaustive, i64* scratch, void* spare,
+                              Cut* best, bint* constant) noexcept nogil:
+    """Offers the cuts of a list with an entry for each row of a node."""
+    cdef const Layout* layout = &lists.layout
+    if lists.wide:
+        scan_list(<const u64*> list, n, layout, scorer, exhaustive, col, scratch, best, constant)
+        if n_missing and not constant[0]:
+            scan_missing_left(<const u64*> list, n, n_missing, layout, scorer, exhaustive, col,
+                              scratch, <u64*> spare, best)
+    else:
+        scan_list(<const u32*> list, n, layout, scorer, exhaustive, col, scratch, best, constant)
+        if n_missing and not constant[0]:
+            scan_missing_left(<const u32*> list, n, n_missing, layout, scorer, exhaustive, col,
+                              scratch, <u32*> spare, best)
+    if n_missing and best.direction == col and best.missing != GO_LEFT:
+        best.missing = GO_RIGHT
+        if best.rows_left == n - n_missing:
+            best.missing = ALONE_RIGHT
 
 
 cdef void scan_list(const entry* list, i64 n, const Layout* layout, const Scorer* scorer,
