@@ -32,8 +32,8 @@ def draw() -> Figure:
     X, y = planes(N_ROWS, 0)
     few = {"max_leaf_nodes": 8, "random_state": 0}
     trees = {
-        "CART": CartRegressor(**few),
-        "greedy, linear": ObliqueTreeRegressor(leaf_model="linear", **few),
+        "CART": CartRegressor(**few, pruning="holdout"),
+        "greedy, linear": ObliqueTreeRegressor(leaf_model="linear", **few, pruning="holdout"),
         "refined, linear": RefinedTreeRegressor(leaf_model="linear", **few),
     }
     figure = Figure(figsize=(6.8, 2.5), facecolor="white")

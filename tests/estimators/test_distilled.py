@@ -242,7 +242,7 @@ def test_a_method_with_parameters(forest: Any) -> None:
     assert student.tree_.n_node_features.max() == 2
     assert student.get_n_leaves() == 10
     assert method.max_leaf_nodes is None  # it is not changed
-    assert method.pruning == "holdout"
+    assert method.pruning == "auto"
     stump = CartClassifier(criterion="gini", max_depth=1)
     assert distil(forest, X, method=stump, **FAST).get_n_leaves() == 2
 

@@ -11,7 +11,7 @@ import pytest
 import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import AdaBoostClassifier
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
@@ -235,6 +235,11 @@ def test_the_same_call_gives_the_same_tree(Estimator):
     assert model.random_state == (None if Estimator.__name__ in ensemble else 0)
     if model.random_state == 0:
         assert model.fit(X, Y).model_ == Estimator().fit(X, Y).model_
+
+
+def test_members_of_an_ensemble_get_seeds_of_their_own():
+    bagged = BaggingClassifier(HHCartClassifier(), n_estimators=3, random_state=0).fit(X, Y)
+    assert len({member.random_state for member in bagged.estimators_}) == 3
 
 
 def test_another_seed_may_give_another_tree():

@@ -176,7 +176,7 @@ class CartRegressor(BaseTreeRegressor):
     >>> tree.get_n_leaves()
     4
     >>> tree.predict(X[:2]).round(1)
-    array([227.6,  96. ])
+    array([225.9,  96.3])
     """
 
     _takes_odd = True

@@ -170,7 +170,8 @@ class RepeatedTreesClassifier(TreesClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from obliqua import OC1Classifier, RepeatedTreesClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> vote = RepeatedTreesClassifier(OC1Classifier(n_restarts=5), n_estimators=5, random_state=0)
+    >>> method = OC1Classifier(n_restarts=5, pruning="holdout")
+    >>> vote = RepeatedTreesClassifier(method, n_estimators=5, random_state=0)
     >>> vote.fit(X, y).model_
     Model(5 trees, combine='vote', 4 columns, 3 classes)
     >>> vote.predict_proba(X[100:101])
