@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier
 
 import obliqua
 from obliqua import TreeBuilder
@@ -51,6 +51,22 @@ def _plain(estimator: Any, n_classes: int = 4) -> Any:
     X = rng.normal(size=(240, 5))
     y = (np.argmax(X[:, :n_classes] + 0.3 * X[:, 4:], axis=1) * 3 - 2).astype(np.int32)
     return estimator.fit(X, y)
+
+
+def _together(combine: str, numbers: bool = False, classes: bool = True) -> Model:
+    """Three trees of classes, or of numbers, put together in a way."""
+    rng = np.random.default_rng(9)
+    X, y = rng.normal(size=(120, 4)), rng.integers(0, 3, 120)
+    trees = []
+    for depth in (1, 2, 3):
+        if numbers:
+            aim = np.eye(3)[y] if classes else X[:, 0] * X[:, depth]
+            model = obliqua.CartRegressor(max_depth=depth, pruning=None).fit(X, aim)
+        else:
+            model = obliqua.CartClassifier(max_depth=depth, pruning=None).fit(X, y)
+        trees.append(model.tree_)
+    labels = np.array([0.5, 1.0, 7.25] if classes else [])
+    return Model(tuple(trees), combine, Encoding.identity(4), labels)
 
 
 def by_hand() -> Model:
@@ -108,8 +124,11 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "several outputs": lambda: obliqua.CartRegressor(random_state=0).fit(
         *np.split(np.random.default_rng(1).normal(size=(150, 6)), [4], axis=1)
     ),
-    "sums of shares": lambda: _orthogonal(RandomForestClassifier(4, max_depth=3, random_state=0)),
     "log odds": lambda: _orthogonal(GradientBoostingClassifier(n_estimators=4, random_state=0)),
+    "mean of trees": lambda: _together("mean"),
+    "sum of classes": lambda: _together("sum"),
+    "sum of numbers about classes": lambda: _together("sum", numbers=True),
+    "sum of numbers": lambda: _together("sum", numbers=True, classes=False),
     "by hand": by_hand,
 }
 

@@ -45,5 +45,7 @@ def run_module(text: str, rows: Sequence[Any], folder: Path) -> dict[str, Any]:
     """What an exported module says of rows, and of itself."""
     path = folder / "model.mjs"
     path.write_text(text, "ascii")
-    said: dict[str, Any] = json.loads(node(DRIVER, str(path), stdin=json.dumps(rows)))
+    said: dict[str, Any] = json.loads(
+        node(DRIVER, str(path), stdin=json.dumps(rows, allow_nan=False))
+    )
     return said

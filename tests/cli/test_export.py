@@ -31,8 +31,14 @@ def test_json(run: Run, model: Path) -> None:
 
 
 @pytest.mark.needs("node")
-def test_javascript_and_the_line_that_tests_it(run: Run, model: Path) -> None:
-    words = ("export", "m.obliqua", "-o", "it's a tree.mjs")
+@pytest.mark.parametrize("name", ["it's a tree #1 100%?.mjs", "folder"])
+def test_javascript_and_the_line_that_tests_it(run: Run, model: Path, name: str) -> None:
+    words = (
+        "export",
+        "m.obliqua",
+        "-o",
+        str(Path("t.mjs").resolve()) if name == "folder" else name,
+    )
     done = run(*words)
     assert Path(words[-1]).read_text("ascii") == obliqua.export_javascript(obliqua.load(model))
     assert len(done.stderr.splitlines()) == 1

@@ -107,6 +107,16 @@ def test_ten_thousand_levels_are_written_once(tmp_path: Path) -> None:
     assert said["tested"] == 100
 
 
+def test_other_levels_go_with_those_that_are_not_named(tmp_path: Path) -> None:
+    levels = Column("l", "qualitative", (3, 1, True, "rest"), others=True)
+    said = run_module(
+        obliqua.export_javascript(stump([levels], ["a", "b"])), [[3], [1], [8], [False]], tmp_path
+    )
+    # 1 is true, and the level true is the later one; what is not named is the last.
+    assert [levels.code(value) for value in (3, 1, 8, False)] == [0, 2, 3, 3]
+    assert said["leaves"] == [[1], [1], [2], [2]]
+
+
 def test_rows_that_are_refused(tmp_path: Path) -> None:
     """What is absent, of another type or not there at all is an error that names the column."""
     columns = [Column("town", "qualitative", ("Aa", "Bb")), Column("__proto__"), Column("age")]
@@ -157,6 +167,22 @@ def test_integers_beyond_doubles_stay_exact(tmp_path: Path) -> None:
     assert int(tested) > 3
     assert classes == f"{big},5"
     assert leaves == "1,2,1,1,2"
+
+
+def test_log_odds_become_shares(tmp_path: Path) -> None:
+    """Sums as they are, told to be log odds; models that say so have a step of their own."""
+    model, rows = case("sum of numbers about classes")
+    text = obliqua.export_javascript(model, n_tests=0)
+    text = text.replace('const FINISH = "sum"', 'const FINISH = "log_odds"')
+    text = re.sub(r"const START = .*;", "const START = 0;", text)
+    said = run_module(text, raw_rows(model, rows), tmp_path)
+    sums = sum(
+        added[tree.apply(rows)] for tree, added in zip(model.trees, model.added, strict=True)
+    )
+    odds = np.exp(sums - sums.max(axis=1, keepdims=True))
+    shares = odds / odds.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(said["answers"], shares, rtol=1e-14)
+    assert said["labels"] == model.classes[sums.argmax(axis=1)].tolist()
 
 
 def test_a_changed_module_fails_its_self_test(tmp_path: Path) -> None:

@@ -147,6 +147,13 @@ def test_a_deep_parameter_is_refused() -> None:
     assert outcome(text) is None
 
 
+def test_an_integer_that_nothing_could_write_is_refused() -> None:
+    fields = copy.deepcopy(fields_of("levels and gaps"))
+    fields["about"]["parameters"]["random_state"] = 2**1024
+    with pytest.raises(ModelFileError, match="more than 1024 bits"):
+        obliqua.from_json(json.dumps(fields))
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 def test_bytes_and_other_layouts_are_read(encoding: str) -> None:
     fields = fields_of("by hand")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import click
 
@@ -57,18 +58,16 @@ def _in_c(path: Path, given: dict[str, Any]) -> str:
 
 
 def _in_node(path: Path, given: dict[str, Any]) -> str:
-    name = _in_quotes(str(path) if path.is_absolute() else f"./{path}")
-    return f"node -e {shlex.quote(f'import({name}).then((m) => console.log(m.selfTest()))')}"
+    # Node imports addresses, in which some signs have a meaning of their own.
+    address = path.as_uri() if path.is_absolute() else f"./{quote(path.as_posix())}"
+    program = f'import("{address}").then((m) => console.log(m.selfTest()))'
+    return f"node -e {shlex.quote(program)}"
 
 
 def _in_python(path: Path, given: dict[str, Any]) -> str:
-    program = f"import obliqua; obliqua.from_json(open({_in_quotes(str(path))}).read())"
-    return f"python -c {shlex.quote(program)}"
-
-
-def _in_quotes(text: str) -> str:
-    """Write a text in double quotes, which need none around them in a shell's single ones."""
-    return json.dumps(text, ensure_ascii=False)
+    # Double quotes need none around them in the single ones of a shell.
+    name = json.dumps(str(path), ensure_ascii=False)
+    return f"python -c {shlex.quote(f'import obliqua; obliqua.from_json(open({name}).read())')}"
 
 
 FORMATS = {

@@ -154,7 +154,7 @@ def _tree(part: Part) -> str:
         "planes": tree.plane_ptr,
         "termsBegin": tree.coef_ptr,
         "threshold": tree.threshold,
-        "missing": tree.missing_side if tree.missing_side.any() else [],
+        "missing": tree.missing_side if tree.missing_side.any() else None,
         "terms": _terms(tree, "", np.arange(len(tree.coef))),
         "says": part.said[leaf].ravel(),
         "chooses": part.chosen[leaf],

@@ -64,6 +64,7 @@ export function selfTest() {
   return TESTS.length;
 }
 
+/** Whether two numbers differ by no more than `off`. */
 function isNear(value, other, off) {
   return value === other || Math.abs(value - other) <= off;
 }
@@ -145,7 +146,7 @@ function entryOf(place, value) {
   }
   const code = codes.get(keyOf(value));
   if (code !== undefined) return code;
-  return COLUMNS[place].others ? codes.size - 1 : -1;
+  return COLUMNS[place].others ? COLUMNS[place].levels.length - 1 : -1;
 }
 
 /** A value as a message shows it. */
@@ -156,14 +157,25 @@ function shown(value) {
 
 // --- trees -------------------------------------------------------------------------------------
 
-/** A tree of what stands above: its arrays, with null for NaN. */
+/** A tree of what stands above. Arrays of one type are read faster; null stands for NaN. */
 function treeOf(text) {
-  const tree = JSON.parse(text);
-  tree.terms = termsOf(tree.terms);
-  if (tree.lines) tree.lines.terms = termsOf(tree.lines.terms);
-  return tree;
+  const { kind, child, planes, termsBegin, threshold, missing, terms, says, chooses, lines } =
+    JSON.parse(text);
+  return {
+    kind: Int32Array.from(kind),
+    child: Int32Array.from(child),
+    planes: Int32Array.from(planes),
+    termsBegin: Int32Array.from(termsBegin),
+    threshold: Float64Array.from(threshold),
+    missing: missing ? Int32Array.from(missing) : new Int32Array(threshold.length),
+    terms: termsOf(terms),
+    says: Float64Array.from(says),
+    chooses: Int32Array.from(chooses),
+    lines: lines ? { ...lines, terms: termsOf(lines.terms) } : null,
+  };
 }
 
+/** The terms of splits, or of linear functions. */
 function termsOf({ column, coef, standIn, table, tableStart, tableSize }) {
   return {
     column: Int32Array.from(column),
@@ -251,6 +263,7 @@ function sumOf(terms, begin, end, z, scale, start) {
   return total;
 }
 
+/** A value that must be a number. */
 function known(value) {
   if (Number.isNaN(value)) {
     throw new Error("There is no answer: a value is missing, and nothing stands in for it.");
@@ -260,14 +273,18 @@ function known(value) {
 
 // --- answers -----------------------------------------------------------------------------------
 
-/** What the leaf of a tree says of a row. */
-function saidBy(tree, node, z) {
+/** Add what the leaf of a tree says of a row. */
+function addSaid(tree, node, z, total) {
   const leaf = -1 - tree.child[node];
-  const said = tree.says.slice(leaf * N_ANSWERS, (leaf + 1) * N_ANSWERS);
-  if (!tree.lines) return said;
-  const { terms, begin, intercept, low, high } = tree.lines;
-  const value = sumOf(terms, begin[leaf], begin[leaf + 1], z, 1, intercept[leaf]);
-  return [Math.min(Math.max(Number.isNaN(value) ? said[0] : value, low[leaf]), high[leaf])];
+  const begin = leaf * N_ANSWERS;
+  if (!tree.lines) {
+    for (let place = 0; place < N_ANSWERS; place++) total[place] += tree.says[begin + place];
+    return;
+  }
+  const { terms, begin: termsBegin, intercept, low, high } = tree.lines;
+  let value = sumOf(terms, termsBegin[leaf], termsBegin[leaf + 1], z, 1, intercept[leaf]);
+  if (Number.isNaN(value)) value = tree.says[begin];
+  total[0] += Math.min(Math.max(value, low[leaf]), high[leaf]);
 }
 
 /** What leaves say, put together, before the last step. */
@@ -277,9 +294,7 @@ function sumsOf(z, leaves) {
   FOREST.forEach((tree, number) => {
     const node = leaves[number];
     if (FINISH === "vote" || FINISH === "pairs") votes[tree.chooses[-1 - tree.child[node]]] += 1;
-    if (FINISH !== "vote") {
-      saidBy(tree, node, z).forEach((value, place) => { total[place] += value; });
-    }
+    if (FINISH !== "vote") addSaid(tree, node, z, total);
   });
   if (FINISH === "vote") return votes;
   if (FINISH === "pairs") return votes.map((n, place) => n + total[place] / (FOREST.length + 1));
@@ -288,8 +303,8 @@ function sumsOf(z, leaves) {
 
 /** The shares of classes, or numbers. */
 function answerOf(z, leaves) {
-  if (FINISH === "leaf") return saidBy(FOREST[0], leaves[0], z);
   const sums = sumsOf(z, leaves);
+  if (FINISH === "leaf") return sums;
   if (FINISH === "vote" || FINISH === "mean") return sums.map((value) => value / FOREST.length);
   if (classes.length === 0) return sums;
   let parts = sums;

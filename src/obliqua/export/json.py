@@ -357,8 +357,9 @@ def _difference(given: Any, again: Any) -> str | None:
             return ""
         pairs = [(f"[{k}]", *both) for k, both in enumerate(zip(given, again, strict=True))]
     elif type(again) in (int, float) and type(given) in (int, float):
-        # What follows from other fields may differ in a last bit on another machine.
-        return None if given == again or math.isclose(given, again, abs_tol=1e-9) else ""
+        # A number that follows from others may differ in a last bit on another machine.
+        near = type(again) is float and math.isclose(given, again, abs_tol=1e-9)
+        return None if given == again or near else ""
     else:
         return None if type(given) is type(again) and given == again else ""
     for name, one, two in pairs:

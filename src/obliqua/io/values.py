@@ -95,6 +95,8 @@ def to_json(value: Any, depth: int = 0) -> Any:
 
 def from_json(state: Any) -> Any:
     """Turn back what `to_json` has said."""
+    if isinstance(state, int) and state.bit_length() > _MAX_BITS:
+        raise ValueError(f"an integer has more than {_MAX_BITS} bits")
     if state is None or isinstance(state, bool | int | float | str):
         return state
     if isinstance(state, list):
