@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import obliqua
-from export_cases import MAKERS, case, raw_rows
+from export_cases import MAKERS, case, equal_to, raw_rows
 from node import node, run_module
 from obliqua import TreeBuilder
 from obliqua.data.encoding import Column, Encoding
@@ -31,7 +31,8 @@ def test_the_module_computes_what_the_model_does(name: str, tmp_path: Path) -> N
     said = run_module(text, raw_rows(model, rows), tmp_path)
     assert said["leaves"] == inner.apply(rows).reshape(len(rows), -1).tolist()
     answers = inner.predict_proba(rows) if inner.n_classes else inner.predict(rows)
-    assert said["answers"] == answers.reshape(len(rows), -1).tolist()
+    for said_of_row, answer in zip(said["answers"], answers.reshape(len(rows), -1), strict=True):
+        assert said_of_row == equal_to(inner, answer)
     assert said["labels"] == inner.predict(rows).tolist()
     assert said["tested"] > 3
     assert said["columns"] == list(inner.encoding.names)
