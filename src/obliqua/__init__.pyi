@@ -55,6 +55,7 @@ from obliqua.export.javascript import export_javascript as export_javascript
 from obliqua.export.onnx import export_onnx as export_onnx
 from obliqua.export.onnx import run_onnx_tests as run_onnx_tests
 from obliqua.export.rules import export_rules as export_rules
+from obliqua.export.sql import export_sql as export_sql
 from obliqua.export.text import export_text as export_text
 from obliqua.export.to_sklearn import to_sklearn as to_sklearn
 from obliqua.io.values import NotSaved as NotSaved
