@@ -215,7 +215,8 @@ def certified(
     for number, part in enumerate(computation.parts()):
         tree = part.tree
         passes = tree.decision_path(rows).tocsc()
-        for node in np.flatnonzero(tree.kind % NodeKind.LEVELS).tolist():  # planes and machines
+        adds = np.isin(tree.kind, (NodeKind.HYPERPLANE, NodeKind.MACHINE))
+        for node in np.flatnonzero(adds).tolist():
             at = np.sort(passes.indices[passes.indptr[node] : passes.indptr[node + 1]])
             close, most = _close(tree, node, rows[at], bound)
             near[at[close]] = True
@@ -237,8 +238,7 @@ def _close(tree: Tree, node: int, rows: FloatArray, bound: Bound) -> tuple[BoolA
         value, off = _value(tree, first, rows, bound)
         with np.errstate(invalid="ignore"):
             safe = np.abs(value - tree.threshold[first]) > off
-        known = off[~aside & np.isfinite(off)]
-        return (off > 0) & ~safe & ~aside, float(known.max(initial=0.0))
+        return (off > 0) & ~safe & ~aside, float(off[~aside].max(initial=0.0))
     planes = range(first, first + int(tree.n_children[node]))
     pairs = [_value(tree, plane, rows, bound) for plane in planes]
     value = (
@@ -251,7 +251,7 @@ def _close(tree: Tree, node: int, rows: FloatArray, bound: Bound) -> tuple[BoolA
     gap = value[every, best][:, None] - value
     gap[every, best] = np.inf
     close = (off > 0).any(axis=1) & ~(gap > off + off[every, best][:, None]).all(axis=1)
-    return close, float(off[np.isfinite(off)].max(initial=0.0))
+    return close, float(off.max(initial=0.0))
 
 
 def _value(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
@@ -25,11 +25,12 @@ from obliqua.export.certificate import bound_of, certified
 from obliqua.export.computation import Computation, Part
 from obliqua.export.cost import Bytes, estimated_bytes, warn_if_large
 from obliqua.export.json import tests_of
-from obliqua.export.self_test import answered, self_test
+from obliqua.export.self_test import SelfTest, answered, self_test
 from obliqua.io.format import to_bytes
 from obliqua.io.values import text_of
 from obliqua.tree.layout import MissingSide, NodeKind
 from obliqua.tree.tree import Tree
+from obliqua.words.subject import lines_of, read_column
 
 __all__ = ["export_onnx", "run_onnx_tests"]
 
@@ -94,8 +95,9 @@ def export_onnx(
     Notes
     -----
     The products are added in an order of the runtime's own. `certify` with the format ``"onnx"``
-    counts the rows that are so close to a threshold that this may matter. A row with a missing
-    value for which the model has nothing gets NaN for its shares; ONNX knows no errors.
+    counts the rows that are so close to a threshold that this may matter: for onnxruntime on a
+    CPU, whose numbers are IEEE's. A row with a missing value for which the model has nothing gets
+    NaN for its shares; ONNX knows no errors. Infinite numbers count as the largest ones.
     """
     if numbers not in _NUMBERS:
         raise ValueError(f"numbers must be 'double' or 'float'; got {numbers!r}.")
@@ -110,7 +112,10 @@ def export_onnx(
     bounds = bound_of("onnx", numbers, computation)
     near = certified(computation, test.rows, "onnx", numbers, bounds).near
     # Rows on a threshold may go elsewhere where products are added in another order.
-    tests = tests_of(computation, answered(computation, np.delete(test.rows, near, axis=0)))
+    test = answered(computation, np.delete(test.rows, near, axis=0))
+    sizes = _sizes(computation, test).tolist()
+    kept = zip(tests_of(computation, test), sizes, strict=True)
+    tests = [{**one, "size": size} for one, size in kept]
     facts = {
         "obliqua.version": version("obliqua"),
         "obliqua.numbers": numbers,
@@ -159,7 +164,7 @@ def run_onnx_tests(model: Any) -> int:
     double = kept["obliqua.numbers"] == "double"
     for number, (test, answer) in enumerate(zip(tests, answers, strict=True)):
         expected = np.array(test["answer"])
-        near = np.abs(expected) * (1e-12 if double else 1e-5) + (1e-12 if double else 1e-6)
+        near = test["size"] * (1e-12 if double else 1e-5)
         same = bool((np.abs(answer - expected) <= near).all())
         if "label" in test:
             same &= text_of(found["label"][number]) == text_of(test["label"])
@@ -169,6 +174,22 @@ def run_onnx_tests(model: Any) -> int:
                 f"got {answer.tolist()}."
             )
     return len(tests)
+
+
+def _sizes(computation: Computation, test: SelfTest) -> FloatArray:
+    """Return how large the numbers are that the answer to each row is added up of."""
+    sizes = np.maximum(np.abs(test.answers).max(axis=1, initial=0.0), 1.0)
+    for number, part in enumerate(computation.parts()):
+        tree = part.tree
+        if not tree.has_lines:
+            continue
+        lines, size = lines_of(tree), np.abs(tree.leaf_intercept[test.leaves[:, number]])
+        for row, node in enumerate(test.leaves[:, number].tolist()):
+            for k in range(int(tree.leaf_ptr[node]), int(tree.leaf_ptr[node + 1])):
+                term = lines.coef[k] * read_column(lines, k, test.rows[row : row + 1])[0]
+                size[row] += np.nan_to_num(abs(term))
+        sizes = np.maximum(sizes, size)
+    return sizes
 
 
 def onnx_inputs(session: Any, rows: Sequence[Sequence[Any]], names: Sequence[str]) -> Any:
@@ -207,20 +228,28 @@ class _OnnxGraph:
         """Add an array."""
         from onnx import numpy_helper
 
-        name = f"c{len(self.constants)}"
+        name = f"#c{len(self.constants)}"  # no input begins like this
         self.constants.append(numpy_helper.from_array(np.asarray(array), name))
         return name
 
     def numbers(self, array: Any) -> str:
         """Add an array of the numbers that the graph computes with."""
-        with np.errstate(over="ignore"):
-            return self.constant(np.asarray(array, dtype=self.dtype))
+        return self.constant(self.rounded(array))
+
+    def rounded(self, array: Any) -> AnyArray:
+        """Round numbers to those of the graph; what is too large becomes the largest.
+
+        An infinite coefficient would make NaN of every row that has 0 for it.
+        """
+        wide = np.asarray(array, dtype=np.float64)
+        most = float(np.finfo(self.dtype).max)
+        return np.where(np.isfinite(wide), np.clip(wide, -most, most), wide).astype(self.dtype)
 
     def add(self, kind: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
         """Add a node, and return the name of what it computes."""
         from onnx import helper
 
-        name = output or f"n{len(self.nodes)}"
+        name = output or f"#n{len(self.nodes)}"
         domain = "ai.onnx.ml" if kind in ("TreeEnsemble", "LabelEncoder") else ""
         self.nodes.append(
             helper.make_node(kind, list(inputs), [name], domain=domain, **attributes)
@@ -333,10 +362,13 @@ class _OnnxWriter:
             self.read_numbers("X")
             return
         for place, column in enumerate(self.columns):
-            text = column.kind == QUALITATIVE and column.text is not False
-            kind = TensorProto.STRING if text else graph.number_type()
+            levels = column.kind == QUALITATIVE
+            text = levels and not _all_doubles(column)
+            # Levels are compared, so they are not rounded.
+            kind = TensorProto.DOUBLE if levels else graph.number_type()
+            kind = TensorProto.STRING if text else kind
             graph.inputs.append(helper.make_tensor_value_info(names[place], kind, [None, 1]))
-            if column.kind == QUALITATIVE:
+            if levels:
                 self.codes[place] = self.read_levels(names[place], column, text)
         if numeric:
             self.read_numbers(graph.add("Concat", *(names[place] for place in numeric), axis=1))
@@ -349,11 +381,16 @@ class _OnnxWriter:
         """Keep a matrix with 0 where entries are missing, and one that says where."""
         graph = self.graph
         gone = graph.add("IsNaN", matrix)
-        self.plain = graph.add("Where", gone, graph.numbers(0.0), matrix)
+        there = graph.add("Where", gone, graph.numbers(0.0), matrix)
+        # Infinity times a coefficient of 0 is NaN.
+        most = float(np.finfo(graph.dtype).max)
+        self.plain = graph.add("Clip", there, graph.numbers(-most), graph.numbers(most))
         self.gone = graph.add("Cast", gone, to=graph.number_type())
 
     def read_levels(self, name: str, column: Column, text: bool) -> str:
         """Return codes: the place of a level, or one of two places behind them."""
+        from onnx import TensorProto
+
         graph, n = self.graph, len(column.levels)
         unknown, gone = n - 1 if column.others else n, n + 1
         named = column.levels[:-1] if column.others else column.levels
@@ -375,21 +412,11 @@ class _OnnxWriter:
                 default_int64=unknown,
             )
             return graph.add("Squeeze", found, graph.constant(np.array([1])))
-        levels = graph.numbers(np.array([[float(level) for level in named]]))
-        hit = graph.add("Equal", name, levels)
-        first = graph.add(
-            "ArgMax", graph.add("Cast", hit, to=graph.number_type()), axis=1, keepdims=0
-        )
-        any_ = graph.add(
-            "Cast",
-            graph.add(
-                "ReduceMax",
-                graph.add("Cast", hit, to=graph.number_type()),
-                graph.constant(np.array([1])),
-                keepdims=0,
-            ),
-            to=9,
-        )
+        levels = graph.constant(np.array([[float(level) for level in named]]))
+        hit = graph.add("Cast", graph.add("Equal", name, levels), to=graph.number_type())
+        first = graph.add("ArgMax", hit, axis=1, keepdims=0)
+        one = graph.constant(np.array([1]))
+        any_ = graph.add("Cast", graph.add("ReduceMax", hit, one, keepdims=0), to=TensorProto.BOOL)
         code = graph.add("Where", any_, first, graph.constant(np.array(unknown)))
         empty = graph.add("Squeeze", graph.add("IsNaN", name), graph.constant(np.array([1])))
         return graph.add("Where", empty, graph.constant(np.array(gone)), code)
@@ -498,6 +525,7 @@ class _OnnxWriter:
         one = graph.constant(np.array([1]))
         finish = computation.finish
         votes = np.eye(max(computation.n_answers, 1))[chosen]
+        votes[ensemble.node < 0] = np.nan
 
         def added(table: FloatArray) -> str:
             found = graph.add("Gather", graph.numbers(table), place, axis=0)
@@ -519,11 +547,19 @@ class _OnnxWriter:
         shares = self.shares(sums, finish, one)
         if not self.missing:
             # Nothing stands in for what is missing, so there is no answer.
-            gone = graph.add("ReduceMax", self.gone, one, keepdims=1) if self.numeric else None
-            if gone is not None:
-                is_gone = graph.add("Greater", gone, graph.numbers(0.5))
-                shares = graph.add("Where", is_gone, graph.numbers(np.nan), shares)
+            for gone in self.anything_missing(one):
+                shares = graph.add("Where", gone, graph.numbers(np.nan), shares)
         self.declare(shares, sums, chosen, place)
+
+    def anything_missing(self, one: str) -> Iterator[str]:
+        """Say of numbers, and of each column of levels, whether a row misses them."""
+        graph = self.graph
+        if self.numeric:
+            most = graph.add("ReduceMax", self.gone, one, keepdims=1)
+            yield graph.add("Greater", most, graph.numbers(0.5))
+        for place, code in self.codes.items():
+            gone = graph.constant(np.array([len(self.columns[place].levels) + 1]))
+            yield graph.add("Unsqueeze", graph.add("Equal", code, gone), one)
 
     def shares(self, sums: str, finish: str, one: str) -> str:
         """Return shares of classes, or numbers, of sums."""
@@ -565,18 +601,14 @@ class _OnnxWriter:
         """Return what the linear functions of leaves say, added up over the trees."""
         graph = self.graph
         n_leaves = sum(map(len, ensemble.said))
-        coef, fill = (
-            np.zeros((n_leaves, len(self.numeric))),
-            np.zeros((n_leaves, len(self.numeric))),
-        )
+        coef, fill, nothing = np.zeros((3, n_leaves, len(self.numeric)))
         limits = np.zeros((n_leaves, 4))  # intercept, low, high, otherwise
         tables = {at: np.zeros((n_leaves, len(self.columns[at].levels) + 2)) for at in self.codes}
         for row, (part, node) in enumerate(ensemble.leaf_nodes):
-            _take_line(part.tree, node, row, self.numeric, coef, fill, tables)
             tree = part.tree
-            otherwise = float(part.said[node, 0])
-            limits[row] = otherwise
-            if tree.has_lines:
+            limits[row] = float(part.said[node, 0]) if node >= 0 else np.nan
+            if tree.has_lines and node >= 0:
+                _take_line(tree, node, row, self.numeric, (coef, fill, nothing), tables)
                 limits[row, :3] = (
                     tree.leaf_intercept[node],
                     tree.leaf_low[node],
@@ -590,6 +622,12 @@ class _OnnxWriter:
                 factors = graph.add("Unsqueeze", factor, graph.constant(np.array([1])))
                 terms = graph.add("Mul", graph.add("Gather", graph.numbers(table), place), factors)
                 value = graph.add("Add", value, graph.add("ReduceSum", terms, last, keepdims=0))
+        if nothing.any():  # an entry is missing for which the function has nothing
+            factors = graph.add("Unsqueeze", self.gone, graph.constant(np.array([1])))
+            gaps = graph.add("Mul", graph.add("Gather", graph.numbers(nothing), place), factors)
+            count = graph.add("ReduceSum", gaps, last, keepdims=0)
+            odd = graph.add("Greater", count, graph.numbers(0.5))
+            value = graph.add("Where", odd, graph.numbers(np.nan), value)
         for at, table in tables.items():
             if table.any():
                 width = graph.constant(np.array(table.shape[1]))
@@ -608,21 +646,21 @@ def _take_line(
     node: int,
     row: int,
     numeric: dict[int, int],
-    coef: FloatArray,
-    fill: FloatArray,
+    numbers: tuple[FloatArray, FloatArray, FloatArray],
     tables: dict[int, FloatArray],
 ) -> None:
     """Write the linear function of a leaf into a row of the tables of all leaves."""
-    if not tree.has_lines:
-        return
+    coef, fill, nothing = numbers
     for k in range(int(tree.leaf_ptr[node]), int(tree.leaf_ptr[node + 1])):
         place, factor = int(tree.leaf_idx[k]), float(tree.leaf_coef[k])
-        stand_in = factor * float(np.nan_to_num(tree.leaf_fill[k]))
+        stand_in = factor * float(tree.leaf_fill[k])
         if place in numeric:
-            coef[row, numeric[place]], fill[row, numeric[place]] = factor, stand_in
+            at = numeric[place]
+            coef[row, at], fill[row, at] = factor, np.nan_to_num(stand_in)
+            nothing[row, at] = float(np.isnan(stand_in))
             continue
-        numbers = tree.leaf_table[tree.leaf_table_ptr[k] : tree.leaf_table_ptr[k + 1]]
-        tables[place][row, : len(numbers)] = factor * numbers
+        table = tree.leaf_table[tree.leaf_table_ptr[k] : tree.leaf_table_ptr[k + 1]]
+        tables[place][row, : len(table)] = factor * table
         tables[place][row, -1] = stand_in
 
 
@@ -732,9 +770,9 @@ class _Ensemble:
         """Return the attributes of the operator."""
         from onnx import numpy_helper
 
-        def tensor(values: Any, dtype: Any) -> Any:
-            with np.errstate(over="ignore"):
-                return numpy_helper.from_array(np.array(values, dtype=dtype))
+        def tensor(values: Any, dtype: Any = graph.dtype) -> Any:
+            rounded = graph.rounded(values) if dtype is graph.dtype else np.array(values, dtype)
+            return numpy_helper.from_array(rounded)
 
         true, false = zip(*self.branches, strict=True)
         return {
@@ -743,14 +781,14 @@ class _Ensemble:
             "n_targets": len(self.first),
             "tree_roots": self.roots,
             "nodes_featureids": self.feature,
-            "nodes_splits": tensor(self.split, graph.dtype),
+            "nodes_splits": tensor(self.split),
             "nodes_modes": tensor([_LEQ] * len(self.feature), np.uint8),
             "nodes_truenodeids": [goal for goal, _ in true],
             "nodes_trueleafs": [int(leaf) for _, leaf in true],
             "nodes_falsenodeids": [goal for goal, _ in false],
             "nodes_falseleafs": [int(leaf) for _, leaf in false],
             "leaf_targetids": self.target,
-            "leaf_weights": tensor(self.weight, graph.dtype),
+            "leaf_weights": tensor(self.weight),
         }
 
 
@@ -768,11 +806,19 @@ def _labels(classes: AnyArray) -> AnyArray:
     )
 
 
+def _all_doubles(column: Column) -> bool:
+    """Whether all named levels are numbers that a double holds."""
+    named = column.levels[:-1] if column.others else column.levels
+    return column.text is False and all(
+        isinstance(level, int | float) and float(level) == level for level in named
+    )
+
+
 def input_names(columns: Sequence[Column]) -> list[str]:
     """Return names for inputs: those of the columns, numbered if they cannot be told apart."""
     names = [column.name for column in columns]
     plain = all(name and name.isprintable() and "#" not in name for name in names)
     taken = {"label", "probabilities", "variable", "leaves", "X"}
     if plain and len(set(names)) == len(names) and not taken.intersection(names):
-        return [f"{name}" for name in names]
+        return names
     return [f"{name!r}#{place}" for place, name in enumerate(names)]
