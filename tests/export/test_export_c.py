@@ -1,4 +1,7 @@
-"""`export_c`: compiled in every way, the source computes what the model does, bit for bit."""
+"""`export_c`: compiled in every way, the source computes what the model does.
+
+With doubles bit for bit; with other numbers wherever the certificate says so.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ import obliqua
 from export_cases import MAKERS, case
 from obliqua.data.encoding import Column, Encoding
 from obliqua.errors import CostWarning
+from obliqua.export.certificate import bound_of, certified
 from obliqua.export.computation import Computation
 from obliqua.tree.model import Model
 
@@ -31,7 +35,14 @@ WAYS = {
     "clang": ["clang", "-std=c99", *FUSING],
     "clang++, sanitized": ["clang++", "-x", "c++", "-std=c++11", *SANITIZED],
 }
+#: The code of other numbers is the same for the most part.
+ROUNDED_WAYS = ("gcc", "gcc, sanitized", "clang++, sanitized")
 NAMES = {name: f"m{number}" for number, name in enumerate(MAKERS)}
+
+
+def models(numbers: str) -> dict[str, str]:
+    """The models that can be written with such numbers, with what they are called in C."""
+    return {k: v for k, v in NAMES.items() if numbers != "float" or k != "by hand"}
 
 
 def compiled(command: list[str], text: str, folder: Path, *more: str) -> Path:
@@ -45,31 +56,36 @@ def compiled(command: list[str], text: str, folder: Path, *more: str) -> Path:
     return made
 
 
-def all_models(**settings: Any) -> str:
+def all_models(numbers: str = "double") -> str:
     """All models in one file: their names do not meet, nor do those of the header and the source.
 
     The programs that test each of them become functions.
     """
     texts = []
-    for name, short in NAMES.items():
-        header = obliqua.export_c(case(name)[0], short, header=True, **settings)
-        source = obliqua.export_c(case(name)[0], short, **settings)
+    for name, short in models(numbers).items():
+        header = obliqua.export_c(case(name)[0], short, header=True, numbers=numbers)
+        source = obliqua.export_c(case(name)[0], short, numbers=numbers)
         texts += [f"#define {short.upper()}_SELFTEST", f"#define main {short}_main"]
         texts += [header, source, "#undef main"]
-    calls = " || ".join(f"{short}_main()" for short in NAMES.values())
+    calls = " || ".join(f"{short}_main()" for short in models(numbers).values())
     return "\n".join([*texts, f"int main(void) {{ return {calls}; }}", ""])
 
 
 @pytest.fixture(scope="module")
-def source() -> str:
-    return all_models()
+def sources() -> dict[str, str]:
+    return {numbers: all_models(numbers) for numbers in ("double", "float", "int16")}
 
 
 @pytest.fixture(scope="module")
-def library(source: str, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    folder = tmp_path_factory.mktemp("c")
-    command = ["gcc", "-shared", "-fPIC", *FUSING]
-    return ctypes.CDLL(str(compiled(command, source, folder, "-std=gnu11")))
+def libraries(
+    sources: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, ctypes.CDLL]:
+    command, found = ["gcc", "-std=gnu11", "-shared", "-fPIC"], {}
+    for numbers, source in sources.items():
+        way = FUSING if numbers == "double" else ["-O1"]
+        made = compiled([*command, *way], source, tmp_path_factory.mktemp("c"))
+        found[numbers] = ctypes.CDLL(str(made))
+    return found
 
 
 class Compiled:
@@ -104,9 +120,11 @@ class Compiled:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_leaves_and_answers_are_those_of_the_model(name: str, library: ctypes.CDLL) -> None:
+def test_leaves_and_answers_are_those_of_the_model(
+    name: str, libraries: dict[str, ctypes.CDLL]
+) -> None:
     model, rows = case(name)
-    there, inner = Compiled(library, NAMES[name], model), Computation.of(model).model
+    there, inner = Compiled(libraries["double"], NAMES[name], model), Computation.of(model).model
     leaves = inner.apply(rows).reshape(len(rows), -1)
     answers = inner.predict_proba(rows) if inner.n_classes else inner.predict(rows)
     labels = inner.predict_index(rows) if inner.n_classes else np.zeros(len(rows), dtype=int)
@@ -118,13 +136,63 @@ def test_leaves_and_answers_are_those_of_the_model(name: str, library: ctypes.CD
         assert there.texts("class_labels", len(known)) == known
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_every_compiler_passes_the_self_tests(way: str, source: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("way", "numbers"),
+    [(way, "double") for way in WAYS]
+    + [(way, numbers) for way in ROUNDED_WAYS for numbers in ("float", "int16")],
+)
+def test_every_compiler_passes_the_self_tests(
+    way: str, numbers: str, sources: dict[str, str], tmp_path: Path
+) -> None:
     if shutil.which(WAYS[way][0]) is None:
         pytest.skip(f"{WAYS[way][0]} is not installed")
-    run = subprocess.run([compiled(WAYS[way], source, tmp_path)], capture_output=True, text=True)
+    made = compiled(WAYS[way], sources[numbers], tmp_path)
+    run = subprocess.run([made], capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
-    assert run.stdout.count("all leaves and answers are the same") == len(NAMES)
+    assert run.stdout.count("all leaves and answers are the same") == len(models(numbers))
+
+
+@pytest.mark.parametrize("numbers", ["float", "int16"])
+@pytest.mark.parametrize("name", MAKERS)
+def test_only_rows_near_thresholds_may_go_elsewhere(
+    name: str, numbers: str, libraries: dict[str, ctypes.CDLL]
+) -> None:
+    if name not in models(numbers):
+        with pytest.raises(ValueError, match=r"1e\+308, and single precision ends"):
+            obliqua.export_c(case(name)[0], numbers=numbers)
+        return
+    model, rows = case(name)
+    computation = Computation.of(model)
+    there, inner = Compiled(libraries[numbers], NAMES[name], model), computation.model
+    bounds = bound_of("c", numbers, computation)
+    certificate = certified(computation, rows, "c", numbers, bounds)
+    assert len(certificate.near) < 0.8 * len(rows)
+    sure = np.delete(rows, certificate.near, axis=0)
+    leaves = inner.apply(sure).reshape(len(sure), -1)
+    assert [there.leaves(row) for row in sure] == leaves.tolist()
+    got = [there.answer(row) for row in sure]
+    if inner.n_classes:
+        assert [label for label, _ in got] == inner.predict_index(sure).tolist()
+    expected = inner.predict_proba(sure) if inner.n_classes else inner.predict(sure)
+    answers = np.array([answer for _, answer in got]).reshape(expected.shape)
+    np.testing.assert_allclose(answers, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_the_source_says_how_far_rounding_goes() -> None:
+    model, rows = case("one oblique tree")
+    for numbers in ("float", "int16"):
+        text = obliqua.export_c(model, numbers=numbers, rows=rows)
+        lines = [line.removeprefix(" *").strip() for line in text.splitlines()]
+        first = lines.index("The largest differences:") + 1
+        said = [float(one) for one in lines[first].split(", ")]
+        tree = Computation.of(model).model.trees[0]
+        assert len(said) == len(tree.threshold)
+        whole = rows[~np.isnan(rows).any(axis=1)]
+        found = obliqua.certify(model, whole, "c", numbers, rows=rows).bound
+        for (_, node), bound in found.items():
+            # Two digits are written.
+            assert bound <= 1.06 * said[tree.plane_ptr[node]]
+            assert said[tree.plane_ptr[node]] < 1e-3
 
 
 @pytest.mark.parametrize(
@@ -299,4 +367,4 @@ def test_without_rows_there_is_no_self_test(tmp_path: Path) -> None:
     (tmp_path / "model.c").write_text(text)
     command = ["gcc", "-DTREE_SELFTEST", "-c", "model.c"]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert "written with n_tests=0" in run.stderr
+    assert "written without rows for a self-test" in run.stderr

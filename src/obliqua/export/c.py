@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,34 +19,44 @@ from obliqua._typing import AnyArray
 from obliqua.data.encoding import QUALITATIVE, Column
 from obliqua.errors import CostWarning
 from obliqua.export.c_code import CODE, DECLARATIONS, TEST, written
-from obliqua.export.c_tables import LEVELS, TABLES, Tables, most_multiplications, tables_of
+from obliqua.export.c_tables import (
+    LEVELS,
+    TABLES,
+    Tables,
+    in_fixed_point,
+    in_single,
+    largest_bounds,
+    most_multiplications,
+    tables_of,
+)
+from obliqua.export.certificate import SINGLE, bound_of, certified
 from obliqua.export.computation import SMALL, Computation
-from obliqua.export.self_test import SelfTest, self_test
+from obliqua.export.fixed_point import MOST, FixedPoint, line_of, values_at
+from obliqua.export.self_test import SelfTest, answered, self_test
 
 __all__ = ["export_c"]
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _MOST_LETTERS = 40  # of a name, so that identifiers differ in their first 63
 _MOST_OF_A_STRING = 4095  # bytes of a literal that every compiler takes
+_SINGLE = 2.0**-24
 _LARGE = 100_000_000  # bytes of text above which the size is said first
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """What a file computes with.
+class _Types(NamedTuple):
+    """The C types of what a file computes with."""
 
-    Parameters
-    ----------
-    row, total, answer : str
-        The C types of the entries of a row, of sums at splits and of answers.
-    """
-
-    row: str
-    total: str
+    row: str  # the entries of a row
+    total: str  # sums at splits, and thresholds
+    factor: str  # coefficients
     answer: str
 
 
-NUMBERS = {"double": Numbers("double", "double", "double")}
+_TYPES = {
+    "double": _Types("double", "double", "double", "double"),
+    "float": _Types("float", "float", "float", "float"),
+    "int16": _Types("int32_t", "int64_t", "int16_t", "float"),
+}
 
 
 def export_c(
@@ -55,6 +65,7 @@ def export_c(
     *,
     header: bool = False,
     numbers: str = "double",
+    rows: Any = None,
     test_rows: Any = None,
     n_tests: int | None = None,
 ) -> str:
@@ -69,8 +80,16 @@ def export_c(
     header : bool, default=False
         Whether to write the header, which declares what the source has, in place of the source.
         The source does not need it.
-    numbers : {"double"}, default="double"
-        What to compute with.
+    numbers : {"double", "float", "int16"}, default="double"
+        What to compute with. ``"double"`` gives the leaves and answers that the model gives, to
+        the last bit. ``"float"`` has tables of half the size. ``"int16"`` has coefficients of 16
+        bits, and computes with whole numbers at all splits. With both, rows that are very close to
+        a threshold may go elsewhere: `certify` counts them, and the source says how close that is
+        for each split.
+    rows : array-like of shape (n_rows, n_features), default=None
+        Rows that show the ranges of columns, for ``"float"`` and ``"int16"``: what the source says
+        of rounding holds within them, and ``"int16"`` has its units from them. By default those
+        of rows that are made of the trees. Give `certify` the same.
     test_rows : array-like of shape (n_rows, n_features), default=None
         Rows to keep with their answers, for the self-test. By default rows are made of the
         trees, and no row of the data is in the text.
@@ -91,7 +110,7 @@ def export_c(
     TypeError
         If it is something else.
     ValueError
-        If the name is no identifier of C.
+        If the name is no identifier of C, or the model has numbers beyond single precision.
 
     Warns
     -----
@@ -116,9 +135,9 @@ def export_c(
     int risk_apply(const double *x, int32_t *leaves);
     """
     _check_name(name)
-    if numbers not in NUMBERS:
+    if numbers not in _TYPES:
         raise ValueError(
-            f"numbers must be one of {', '.join(map(repr, NUMBERS))}; got {numbers!r}."
+            f"numbers must be one of {', '.join(map(repr, _TYPES))}; got {numbers!r}."
         )
     computation = Computation.of(model)
     source = _Source(computation, name, numbers)
@@ -132,7 +151,12 @@ def export_c(
             CostWarning,
             stacklevel=2,
         )
-    return source.source(self_test(computation, test_rows, n_tests))
+    test = self_test(computation, test_rows, n_tests)
+    if numbers == "double":
+        return source.source(test, None)
+    made = rows is None and test_rows is None and n_tests is None  # both of the same rows
+    plan = FixedPoint.of_rows(computation, test.rows) if made else FixedPoint.of(computation, rows)
+    return source.source(test, plan)
 
 
 def _estimated_bytes(computation: Computation) -> float:
@@ -140,6 +164,28 @@ def _estimated_bytes(computation: Computation) -> float:
     nodes, coefs, entries = computation.size
     said = (nodes + computation.n_trees) / 2 * computation.n_answers
     return 40.0 * nodes + 50.0 * coefs + 20.0 * (entries + said)
+
+
+def _tolerance(computation: Computation, test: SelfTest, numbers: str, plan: FixedPoint) -> float:
+    """Return by how much answers to the rows of a self-test may be off."""
+    parts = list(computation.parts())
+    said = [float(np.abs(part.said).max()) for part in parts]
+    together = sum(said) if computation.finish in ("sum", "log_odds") else max(said)
+    off = 4.0 * (len(parts) + 4) * _SINGLE * (together + 1.0)
+    for number, part in enumerate(parts):
+        if not part.tree.has_lines:
+            continue
+        for leaf in np.unique(test.leaves[:, number]).tolist():
+            line = line_of(part.tree, leaf)
+            values = values_at(line, test.rows[test.leaves[:, number] == leaf])
+            whole = plan.node([line], machine=False)[0]
+            size = np.abs(line.coef) * (np.abs(values) + np.abs(whole.offset))
+            largest = float(np.nanmax(size.sum(axis=1))) + abs(line.threshold)
+            bound = SINGLE.bound(line.coef, values, line.threshold)
+            if numbers == "int16":
+                bound = whole.bound(values)
+            off += float(np.nanmax(bound)) + 8.0 * _SINGLE * largest
+    return off
 
 
 def _check_name(name: Any) -> None:
@@ -162,7 +208,7 @@ class _Source:
 
     def __init__(self, computation: Computation, name: str, numbers: str) -> None:
         self.computation, self.name, self.capitals = computation, name, name.upper()
-        self.numbers = NUMBERS[numbers]
+        self.numbers, self.types = numbers, _TYPES[numbers]
         self.columns = computation.columns
         self.exact = numbers == "double"
         self.levels = [level for column in self.columns for level in _levels(column)]
@@ -237,14 +283,15 @@ class _Source:
         """Return what stands for the words of the code."""
         what = "N_OUTPUTS" if self.computation.says_numbers else "N_CLASSES"
         return {
-            "START_OF_LINE": "@_limits[row][0]",
+            "START_OF_LINE": "0" if self.numbers == "int16" else "@_limits[row][0]",
             "START": _number(self.computation.start),
+            "MOST": str(MOST),
             "SCALE": "1, " if self.exact else "",
             "SMALL": _number(SMALL),
-            "N_ANSWERS": f"${'_'}{what}",
-            "ROW": self.numbers.row,
-            "SUM": self.numbers.total,
-            "REAL": self.numbers.answer,
+            "N_ANSWERS": f"$_{what}",
+            "ROW": self.types.row,
+            "SUM": self.types.total,
+            "REAL": self.types.answer,
             "ENDING": "" if self.exact else "_row",
             "@": self.name,
             "$": self.capitals,
@@ -252,17 +299,32 @@ class _Source:
 
     # --- the source ---------------------------------------------------------------------------
 
-    def source(self, test: SelfTest) -> str:
+    def source(self, test: SelfTest, plan: FixedPoint | None) -> str:
         """Write the file."""
         tables = tables_of(self.computation)
         has = self.has_names() | self.has(tables)
+        facts = self.facts(tables)
+        tolerance = 0.0
+        if plan is not None:
+            facts += self.rounding(plan)
+            test, left_out = self.sure(test, plan)
+            tolerance = _tolerance(self.computation, test, self.numbers, plan)
+            if left_out:
+                facts += [f"The self-test leaves {left_out} rows out that are too close to tell."]
+            fixed = self.numbers == "int16"
+            tables = in_fixed_point(tables, self.computation, plan) if fixed else in_single(tables)
         arrays = list(self.arrays(tables, has))
+        if plan is not None and self.numbers == "int16":
+            arrays += self.scales(plan)
+        n_bytes = sum(array.n_bytes for array in arrays)
+        facts += [f"The tables take {n_bytes} bytes, without names, labels and levels."]
         texts = list(self.texts(has))
         needs_nan = "number_levels" in has or (
-            "stand_ins" in has and bool(np.isnan(tables.fill).any())
+            "stand_ins" in has
+            and tables.fill.dtype.kind == "f"
+            and bool(np.isnan(tables.fill).any())
         )
         includes = ["float.h"] * self.exact + ["math.h"] * needs_nan + ["stddef.h", "stdint.h"]
-        facts = self.facts(tables, sum(array.n_bytes for array in arrays))
         if needs_nan:
             facts += ["<math.h> is there for the constant NAN; no function of it is called."]
         return "\n".join(
@@ -276,18 +338,48 @@ class _Source:
                 *(array.text for array in arrays),
                 "",
                 written(CODE, has, self.words()),
-                self.test(test),
+                self.test(test, tolerance),
             ]
         )
 
-    def facts(self, tables: Tables, size: int) -> list[str]:
+    def facts(self, tables: Tables) -> list[str]:
         """Say what the file takes and needs."""
         most = most_multiplications(tables)
         repeated = "; up to four times as many where values are missing or products overflow"
         return [
-            f"The tables take {size} bytes, without names, labels and levels.",
-            f"A row takes at most {most} multiplications{repeated if self.exact else ''}.",
             f"Compiled with -D{self.capitals}_SELFTEST this is a program that tests itself.",
+            f"A row takes at most {most} multiplications{repeated if self.exact else ''}.",
+        ]
+
+    def rounding(self, plan: FixedPoint) -> list[str]:
+        """Say how much rounding changes at splits."""
+        bounds = largest_bounds(self.computation, self.numbers, plan)
+        lines = [
+            "Rounding moves the value of a split by no more than is said here, plane by plane,"
+        ]
+        lines += ["for rows within these ranges:"]
+        for place, (low, high) in enumerate(zip(plan.low, plan.high, strict=True)):
+            scale = ""
+            if self.numbers == "int16":
+                scale = f"; (x - {plan.offset[place]!s}) * 2^{plan.exponent[place]}"
+            lines.append(f"  x[{place}]  {low!s} to {high!s}{scale}")
+        lines += ["The largest differences:"]
+        said = [f"{bound:.2g}" for bound in bounds.tolist()]
+        return lines + [f"  {line}" for line in _wrapped(said or ["0"]).split("\n    ")]
+
+    def sure(self, test: SelfTest, plan: FixedPoint) -> tuple[SelfTest, int]:
+        """Return the rows whose leaves rounding cannot change, and how many others there are."""
+        bounds = bound_of("c", self.numbers, self.computation, plan)
+        near = certified(self.computation, test.rows, "c", self.numbers, bounds).near
+        kept = np.delete(test.rows, near, axis=0)
+        return answered(self.computation, kept), len(near)
+
+    def scales(self, plan: FixedPoint) -> list[_Array]:
+        """Write what makes whole numbers of the entries of a row."""
+        scale = np.ldexp(1.0, plan.exponent)
+        return [
+            _Array.of(f"{self.name}_offset", "double", plan.offset, "What is subtracted of x."),
+            _Array.of(f"{self.name}_scale", "double", scale, "What it is multiplied with then."),
         ]
 
     def has(self, tables: Tables) -> set[str]:
@@ -300,13 +392,13 @@ class _Source:
             word
             for word, there in {
                 "exact": self.exact,
-                "floating": True,
+                "floating": self.numbers != "int16",
                 "tables": bool(len(tables.table)),
                 "stand_ins": not np.isnan(tables.fill).all(),
                 "machines": bool((n_planes > 1).any()),
                 "level_sets": bool((tables.how == LEVELS).any()),
                 "sides": bool(np.isin(tables.how % TABLES, (1, 2)).any()),
-                "plain": bool((single & (tables.how < LEVELS)).any()),
+                "plain": self.numbers != "int16" and bool((single & (tables.how < LEVELS)).any()),
                 "slow": slow,
                 "lines": bool(len(tables.line)),
                 "says": finish != "vote",
@@ -321,13 +413,13 @@ class _Source:
 
     def arrays(self, tables: Tables, has: set[str]) -> Iterator[_Array]:
         """Write the tables."""
-        name, real = self.name, self.numbers.answer
+        types = self.types
 
         def whole(what: str, values: AnyArray, about: str) -> _Array:
-            return _Array.of(f"{name}_{what}", _type_for(values), values, about)
+            return broken(what, values, about, _type_for(values))
 
-        def broken(what: str, values: AnyArray, about: str) -> _Array:
-            return _Array.of(f"{name}_{what}", real, values, about)
+        def broken(what: str, values: AnyArray, about: str, type_: str) -> _Array:
+            return _Array.of(f"{self.name}_{what}", type_, values, about)
 
         yield whole("root", tables.root, "The first node of each tree.")
         yield whole("next", tables.next, "The first child of a node; of a leaf, what it says.")
@@ -335,23 +427,24 @@ class _Source:
         if has & {"level_sets", "sides"} or has >= {"plain", "slow"}:
             about = "If a value is missing: 1 left, 2 right. 3: a set of levels. 4: has tables."
             yield whole("how", tables.how, about)
-        yield broken("threshold", tables.threshold, "The thresholds of planes.")
+        yield broken("threshold", tables.threshold, "The thresholds of planes.", types.total)
         yield whole("term", tables.term, "Where the terms of planes begin.")
         yield whole("column", tables.column, "The columns of terms.")
-        yield broken("coef", tables.coef, "The coefficients of terms.")
+        yield broken("coef", tables.coef, "The coefficients of terms.", types.factor)
         if "stand_ins" in has:
-            yield broken("stand_in", tables.fill, "What stands in for missing values.")
+            yield broken("stand_in", tables.fill, "What stands in for missing values.", types.row)
         if "tables" in has:
             yield whole("table_at", tables.table_at, "Where the tables of terms begin.")
-            yield broken("table", tables.table, "The numbers, or branches, of levels.")
+            yield broken("table", tables.table, "The numbers, or branches, of levels.", types.row)
         if has & {"leaf_chooses", "vote", "pairs"} and "classes" in has:
             yield whole("chooses", tables.chooses, "The classes that leaves choose.")
         if "says" in has:
-            yield broken("says", tables.says.ravel(), "What leaves say.")
+            yield broken("says", tables.says.ravel(), "What leaves say.", types.answer)
         if "lines" in has:
             yield whole("line", tables.line, "Where the terms of the functions of leaves begin.")
             about = "The constant of a function, the least and the largest number that it says."
-            yield broken("limits", tables.limits, about)
+            about += " The unit of its sum." if self.numbers == "int16" else ""
+            yield broken("limits", tables.limits, about, types.answer)
 
     def texts(self, has: set[str]) -> Iterator[str]:
         """Write names, labels and levels."""
@@ -374,13 +467,13 @@ class _Source:
             known = [np.nan if isinstance(v, str) else float(v) for v in self.levels]
             yield _Array.of(f"{name}_level_numbers", "double", np.array(known)).text
 
-    def test(self, test: SelfTest) -> str:
+    def test(self, test: SelfTest, tolerance: float) -> str:
         """Write the program that tests itself."""
         name, capitals = self.name, self.capitals
         if not len(test.rows):
             return (
                 f"#ifdef {capitals}_SELFTEST\n"
-                f'#error "this file has no rows for a self-test: it was written with n_tests=0"\n'
+                f'#error "this file was written without rows for a self-test"\n'
                 "#endif\n"
             )
         arrays = [
@@ -390,7 +483,7 @@ class _Source:
         ]
         if not self.computation.says_numbers:
             arrays.append(_Array.of(f"{name}_test_labels", _type_for(test.labels), test.labels))
-        words = {"TOLERANCE": _number(0.0), "N_TESTS": str(len(test.rows)), **self.words()}
+        words = {"TOLERANCE": _number(tolerance), "N_TESTS": str(len(test.rows)), **self.words()}
         code = written(TEST, self.has_names(), words)
         opened, rest = code.split("\n\n", 1)
         nan = "\n#include <math.h>" if np.isnan(test.rows).any() else ""
@@ -437,6 +530,8 @@ def _type_for(values: AnyArray) -> str:
 def _numbers(values: AnyArray, suffix: str) -> Iterable[str]:
     if values.dtype.kind in "iu":
         return map(str, values.tolist())
+    if values.dtype == np.float32:  # the shortest decimal that is read as this one
+        return ("NAN" if value != value else f"{value!s}{suffix}" for value in values)
     return (_number(value, suffix) for value in values.tolist())
 
 

@@ -50,7 +50,7 @@ int @_predict_values(const double *x, double *out);
 int @_apply(const double *x, int32_t *leaves);
 //if rounded
 
-/* Makes of a row what the trees compute with. The other functions take such rows. */
+/* Makes of a row what the trees compute with. The functions below take such rows. */
 void @_row(const double *x, ROW *row);
 //if classes
 int @_predict_row(const ROW *x);
@@ -75,12 +75,10 @@ const char *@_level(size_t column, int code);
 """
 
 CODE = """
-//if floating
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(_M_FP_FAST) \\
     || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
 #error "compile without -ffast-math: NaN is a missing value, and sums keep their order"
 #endif
-//end
 //if exact
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 1
 #error "doubles have another precision here; for 32-bit x86 compile with -msse2 -mfpmath=sse"
@@ -214,8 +212,10 @@ static int @_branch(const ROW *x, size_t node)
             if (!@_add(x, @_term[other], @_term[other + 1], SCALE&value))
                 return -1;
             value -= @_threshold[other];
+//if floating
             if (value != value)
                 return -1;
+//end
             if (other == plane || value > top) {
                 best = other;
                 top = value;
@@ -260,8 +260,10 @@ static int @_branch(const ROW *x, size_t node)
         threshold *= SMALL;
     }
 //end
+//if floating
     if (value != value)
         return -1;
+//end
     return value <= threshold ? 0 : 1;
 }
 
@@ -525,8 +527,21 @@ void @_row(const double *x, ROW *row)
 {
     size_t k;
 
+//if floating
     for (k = 0; k < $_N_FEATURES; ++k)
         row[k] = (ROW)x[k];
+//else
+    for (k = 0; k < $_N_FEATURES; ++k) {
+        double entry = (x[k] - @_offset[k]) * @_scale[k];
+
+        if (entry != entry)
+            row[k] = INT32_MIN;
+        else if (entry >= MOST || entry <= -MOST)
+            row[k] = entry > 0 ? MOST : -MOST;
+        else
+            row[k] = (int32_t)(entry < 0 ? entry - 0.5 : entry + 0.5);
+    }
+//end
 }
 //end
 """

@@ -7,17 +7,28 @@ where several say the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
+from obliqua.export.certificate import SINGLE
 from obliqua.export.computation import Computation, Part
+from obliqua.export.fixed_point import FixedPoint, Plane, Whole, line_of, planes_of
 from obliqua.tree.layout import NodeKind, lengths, pointers, ranges
 from obliqua.tree.tree import Tree
 
-__all__ = ["LEVELS", "TABLES", "Tables", "most_multiplications", "tables_of"]
+__all__ = [
+    "LEVELS",
+    "TABLES",
+    "Tables",
+    "in_fixed_point",
+    "in_single",
+    "largest_bounds",
+    "most_multiplications",
+    "tables_of",
+]
 
 #: What `Tables.how` says of a plane beside the side for missing values: that it is a set of
 #: levels, or that some of its terms have level tables.
@@ -160,6 +171,108 @@ def _said(
         return np.arange(len(said)), said, chosen
     rows, row = np.unique(np.column_stack([chosen, said]), axis=0, return_inverse=True)
     return row.ravel(), rows[:, 1:], rows[:, 0].astype(np.int64)
+
+
+def in_single(tables: Tables) -> Tables:
+    """Return tables in single precision."""
+    rounded = {}
+    for name in ("threshold", "coef", "fill", "table", "says", "limits"):
+        numbers = getattr(tables, name)
+        with np.errstate(over="ignore"):
+            rounded[name] = numbers.astype(np.float32)
+        if np.isinf(rounded[name]).any():
+            most = np.nanmax(np.abs(numbers))
+            raise ValueError(
+                f"This model has the number {most:.3g}, and single precision ends at 3.4e38. "
+                "Export it with numbers='double'."
+            )
+    return replace(tables, **rounded)
+
+
+def in_fixed_point(tables: Tables, computation: Computation, plan: FixedPoint) -> Tables:
+    """Return tables in whole numbers; what leaves say is in single precision.
+
+    Beside the constant and the limits of a function there is the unit of its sum.
+    """
+    planes: list[Whole] = []
+    lines: list[Whole] = []
+    for part in computation.parts():
+        tree = part.tree
+        for node in np.flatnonzero(tree.kind).tolist():
+            if tree.kind[node] == NodeKind.LEVELS:
+                planes += [_branches(plane) for plane in planes_of(tree, node)]
+            else:
+                own = planes_of(tree, node)
+                planes += plan.node(own, len(own) > 1)
+        if len(tables.line):
+            for leaf in np.flatnonzero(tree.is_leaf).tolist():
+                lines += plan.node([line_of(tree, leaf)], machine=False)
+    terms = planes + lines
+    limits = tables.limits
+    if lines:
+        limits = np.column_stack(
+            [_constants(lines), limits[:, 1:], np.ldexp(1.0, [w.unit for w in lines])]
+        )
+    return replace(
+        in_single(
+            replace(
+                tables,
+                threshold=np.zeros(0),
+                coef=np.zeros(0),
+                fill=np.zeros(0),
+                table=np.zeros(0),
+                limits=limits,
+            )
+        ),
+        threshold=np.array([whole.threshold for whole in planes], dtype=np.int64),
+        coef=_put_together([whole.coef for whole in terms]),
+        fill=_put_together([whole.fills() for whole in terms]),
+        table=_put_together([table for whole in terms for table in whole.tables()]),
+    )
+
+
+def _put_together(arrays: list[Int64Array]) -> Int64Array:
+    return np.concatenate([np.zeros(0, dtype=np.int64), *arrays])
+
+
+def _branches(plane: Plane) -> Whole:
+    """Return a set of levels: its numbers are branches."""
+    zero = np.zeros(1, dtype=np.int64)
+    return Whole(plane, zero, int(plane.threshold), 0, np.zeros(1), zero, 0.0)
+
+
+def _constants(lines: list[Whole]) -> list[float]:
+    """Return what functions say where all entries are 0."""
+    return [
+        float((whole.plane.coef * whole.offset).sum()) - whole.plane.threshold for whole in lines
+    ]
+
+
+def largest_bounds(computation: Computation, numbers: str, plan: FixedPoint) -> FloatArray:
+    """Return by how much rounding moves the value of each plane at most, within ranges."""
+    bounds = []
+    for part in computation.parts():
+        tree = part.tree
+        for node in np.flatnonzero(tree.kind).tolist():
+            planes = planes_of(tree, node)
+            if tree.kind[node] == NodeKind.LEVELS:
+                bounds.append(0.0)
+            elif numbers == "int16":
+                wholes = plan.node(planes, len(planes) > 1)
+                bounds += [whole.largest_bound(plan.low, plan.high) for whole in wholes]
+            else:
+                bounds += [_single_bound(plane, plan) for plane in planes]
+    return np.array(bounds)
+
+
+def _single_bound(plane: Plane, plan: FixedPoint) -> float:
+    """Return by how much single precision moves the value of a plane at most, within ranges."""
+    ends = np.maximum(np.abs(plan.low), np.abs(plan.high))[plane.columns]
+    for at, table in enumerate(plane.tables):
+        if len(table):
+            ends[at] = np.abs(table).max()
+    values = np.fmax(ends, np.abs(plane.fill))
+    return float(SINGLE.bound(plane.coef, values[None, :], plane.threshold)[0])
 
 
 def most_multiplications(tables: Tables) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.export.computation import Computation
+from obliqua.export.fixed_point import FixedPoint
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.tree import Tree
 from obliqua.words.subject import goes_aside, read_column
@@ -51,22 +52,23 @@ class Arithmetic:
         """Return by how much it and the library may differ at a split, for each row of values.
 
         Every term is rounded once, and once at most in each addition, in any order; with fused
-        multiplications less often. The library adds in its order in double precision.
+        multiplications less often. A linear machine subtracts the threshold, which rounds once
+        more. The library adds in its order in double precision.
         """
         n_terms = len(coef)
+        asks_nothing = not coef.any() and (threshold == 0.0 or abs(threshold) > self.least)
         # One product that is rounded once is the same everywhere.
-        if not self.unit or (n_terms == 1 and not self.rounds_numbers):
+        one_product = n_terms == 1 and not self.rounds_numbers
+        if not self.unit or asks_nothing or one_product:
             return np.zeros(len(values))
         factors, sizes = np.abs(coef), np.abs(values)
         with np.errstate(over="ignore", invalid="ignore"):
             size = (factors * sizes).sum(axis=1)
-            n_roundings = n_terms + (2 if self.rounds_numbers else 0)
-            own = _gamma(n_roundings, self.unit) + _gamma(n_terms, _DOUBLE)
-            off = own * size * (1.0 + 1e-9)  # `size` is itself rounded
+            n_roundings = n_terms + (3 if self.rounds_numbers else 1)
+            own = _gamma(n_roundings, self.unit) + _gamma(n_terms + 1, _DOUBLE)
+            off = own * (size + abs(threshold)) * (1.0 + 1e-9)  # `size` is itself rounded
             # What is lost below the least number: of a coefficient, a value or a product.
-            off += self.least * (2.0 * n_terms + factors.sum() + sizes.sum(axis=1))
-            if self.rounds_numbers:
-                off += self.unit * abs(threshold) + self.least
+            off += self.least * (2.0 * n_terms + 2.0 + factors.sum() + sizes.sum(axis=1))
             largest = np.maximum(size, np.maximum(sizes.max(axis=1), factors.max()))
         fits = np.maximum(largest, abs(threshold)) <= self.most
         return np.where(fits & ~np.isnan(off), off, np.inf)
@@ -75,8 +77,9 @@ class Arithmetic:
 #: The arithmetics of all exports by name.
 EXACT = Arithmetic("double precision in the library's order", 0.0)
 ANY_ORDER = Arithmetic("double precision in any order", _DOUBLE, 2.0**-1074, 2.0**1020)
+# Some processors take numbers below the least normal one for 0.
 SINGLE = Arithmetic(
-    "single precision in any order", _SINGLE, 2.0**-149, 2.0**124, rounds_numbers=True
+    "single precision in any order", _SINGLE, 2.0**-126, 2.0**124, rounds_numbers=True
 )
 
 #: Which arithmetic a format has: by format and by the numbers that it computes with.
@@ -145,7 +148,9 @@ class Certificate:
         )
 
 
-def certify(model: Any, X: Any, format: str, numbers: str = "double") -> Certificate:
+def certify(
+    model: Any, X: Any, format: str, numbers: str = "double", rows: Any = None
+) -> Certificate:
     """Count the rows that an exported model might answer differently.
 
     Parameters
@@ -158,6 +163,9 @@ def certify(model: Any, X: Any, format: str, numbers: str = "double") -> Certifi
         The format of the export.
     numbers : {"double", "float", "int16"}, default="double"
         What the export computes with: ``"float"`` for C and ONNX, ``"int16"`` for C.
+    rows : array-like of shape (n_rows, n_features), default=None
+        The rows that `export_c` was given for the ranges of columns, if any. They matter for
+        ``"int16"`` only.
 
     Returns
     -------
@@ -175,20 +183,27 @@ def certify(model: Any, X: Any, format: str, numbers: str = "double") -> Certifi
     150 rows: c (double) computes as the library does, so all leaves are the same.
     """
     computation = Computation.of(model)
-    rows = np.asarray(computation.rows(X), dtype=np.float64)
-    return certified(computation, rows, format, numbers, bound_of(format, numbers, computation))
+    encoded = np.asarray(computation.rows(X), dtype=np.float64)
+    plan = FixedPoint.of(computation, rows) if numbers == "int16" else None
+    bounds = bound_of(format, numbers, computation, plan)
+    return certified(computation, encoded, format, numbers, bounds)
 
 
 #: By how much the value of a plane may be off: of a tree, its plane, what it multiplies in rows.
 Bound = Callable[[Tree, int, FloatArray], FloatArray]
 
 
-def bound_of(format: str, numbers: str, computation: Computation) -> tuple[Bound, float]:
+def bound_of(
+    format: str, numbers: str, computation: Computation, plan: FixedPoint | None = None
+) -> tuple[Bound, float]:
     """Return how far a format may be off at a plane, and the unit roundoff of its sums."""
+    if (format, numbers) == ("c", "int16"):
+        plan = plan or FixedPoint.of(computation)
+        return lambda tree, plane, values: plan.plane(tree, plane).bound(values), _SINGLE
     try:
         arithmetic = ARITHMETICS[format, numbers]
     except KeyError as error:
-        known = ", ".join(f"{one} ({two})" for one, two in ARITHMETICS)
+        known = ", ".join(f"{one} ({two})" for one, two in [*ARITHMETICS, ("c", "int16")])
         raise ValueError(
             f"There is no format {format!r} with numbers={numbers!r}. Known are {known}."
         ) from error
