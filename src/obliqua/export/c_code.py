@@ -182,14 +182,19 @@ static int @_add(const ROW *x, size_t k, size_t end, SUM *sum)
 {
     for (; k < end; ++k) {
         ROW factor = @_factor(x, k);
-//if exact
-        @_product product = @_coef[k] * (factor * scale);
-//else
-        @_product product = (SUM)@_coef[k] * factor;
-//end
+        @_product product;
 
         if (@_missing(factor))
             return 0;
+//if exact
+        product = @_coef[k] * (factor * scale);
+//else
+//if floating
+        product = @_coef[k] * factor;
+//else
+        product = (SUM)@_coef[k] * factor * ((SUM)1 << @_shift[k]);
+//end
+//end
         *sum += product;
     }
     return 1;

@@ -67,6 +67,8 @@ class Tables:
         The class that leaves with that row choose.
     limits : ndarray of shape (n_rows, 3)
         The constant of each linear function, and the least and the largest number that it says.
+    shift : ndarray
+        By how many bits the coefficient of each term is shifted; empty if there are fractions.
     """
 
     root: Int64Array
@@ -84,6 +86,7 @@ class Tables:
     says: AnyArray
     chooses: Int64Array
     limits: AnyArray
+    shift: Int64Array
 
     @property
     def is_leaf(self) -> BoolArray:
@@ -134,6 +137,7 @@ def tables_of(computation: Computation) -> Tables:
         says=says,
         chooses=chooses,
         limits=limits,
+        shift=np.empty(0, dtype=np.int64),
         **terms,
     )
 
@@ -226,6 +230,7 @@ def in_fixed_point(tables: Tables, computation: Computation, plan: FixedPoint) -
         ),
         threshold=np.array([whole.threshold for whole in planes], dtype=np.int64),
         coef=_put_together([whole.coef for whole in terms]),
+        shift=_put_together([whole.shift for whole in terms]),
         fill=_put_together([whole.fills() for whole in terms]),
         table=_put_together([table for whole in terms for table in whole.tables()]),
     )
@@ -238,7 +243,7 @@ def _put_together(arrays: list[Int64Array]) -> Int64Array:
 def _branches(plane: Plane) -> Whole:
     """Return a set of levels: its numbers are branches."""
     zero = np.zeros(1, dtype=np.int64)
-    return Whole(plane, zero, int(plane.threshold), 0, np.zeros(1), zero, 0.0)
+    return Whole(plane, zero, zero, int(plane.threshold), 0, np.zeros(1), zero, 0.0)
 
 
 def _constants(lines: list[Whole]) -> list[float]:

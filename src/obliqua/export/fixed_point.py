@@ -2,9 +2,9 @@
 
 An entry ``x`` of a column becomes the whole number nearest to ``(x - offset) * 2**exponent``. With
 such entries the value of a plane is a sum of ``coef * 2**-exponent`` times whole numbers, and a
-constant, which moves to the threshold. Multiplied by a power of two, these coefficients are
-rounded to 16 bits. What that changes is known for each coefficient, so that the largest
-difference is known for each row.
+constant, which moves to the threshold. In a unit that is a power of two, each of these
+coefficients is a number of 16 bits, shifted to the left. What rounding changes is known for each
+coefficient, so that the largest difference is known for each row.
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ import numpy as np
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.encoding import QUALITATIVE
 from obliqua.export.computation import Computation
-from obliqua.export.self_test import self_test
+from obliqua.export.self_test import SelfTest, self_test
 from obliqua.tree.tree import Tree
 
 __all__ = ["MOST", "FixedPoint", "Plane", "Whole", "line_of", "planes_of", "values_at"]
 
 #: What a missing value is, and the largest entry.
-MISSING, MOST = -(2**31), 2**30
+MISSING, MOST_BITS = -(2**31), 24
+MOST = 2**MOST_BITS
 _ROW_BITS = 20  # of an entry within the range of the rows that the plan was made of
-_COEF_BITS, _SUM_BITS = 15, 60
+_COEF_BITS, _SUM_BITS = 15, 61
 _MOST_EXPONENT = 1000
+_SPREADS = 4  # standard deviations around the middle of a node that its rows may have
 _TINY = 1e-300  # more than what is lost below the least numbers
 _DOUBLE = 2.0**-53
 
@@ -91,8 +93,8 @@ class Whole:
     ----------
     plane : Plane
         The plane.
-    coef : ndarray of int64
-        The coefficients, of 16 bits.
+    coef, shift : ndarray of int64
+        The coefficients, of 16 bits, and by how many bits they are shifted.
     threshold : int
         The threshold.
     unit : int
@@ -105,6 +107,7 @@ class Whole:
 
     plane: Plane
     coef: Int64Array
+    shift: Int64Array
     threshold: int
     unit: int
     offset: FloatArray
@@ -139,7 +142,7 @@ class Whole:
             return np.zeros(len(values))
         entries = self.entries(values)
         with np.errstate(over="ignore", invalid="ignore"):
-            lost = np.ldexp(self.coef.astype(np.float64), self.unit) - np.ldexp(
+            lost = np.ldexp(self.coef.astype(np.float64), self.shift + self.unit) - np.ldexp(
                 plane.coef, -self.exponent
             )
             off = (
@@ -197,23 +200,41 @@ class FixedPoint:
 
     @classmethod
     def of(cls, computation: Computation, X: Any = None) -> FixedPoint:
-        """Make a plan of the ranges of a user's rows, or of rows made of the trees."""
-        rows = self_test(computation).rows if X is None else computation.rows(X)
-        return cls.of_rows(computation, np.asarray(rows, dtype=np.float64))
+        """Make a plan of the ranges of a user's rows, or of those that the trees know."""
+        if X is None:
+            return cls.of_test(computation, self_test(computation))
+        return cls.of_rows(computation, np.asarray(computation.rows(X), dtype=np.float64))
+
+    @classmethod
+    def of_test(cls, computation: Computation, test: SelfTest) -> FixedPoint:
+        """Make a plan of rows that were made of the trees, and of what terms have met."""
+        low, high = np.full((2, len(computation.columns)), np.nan)
+        for part in computation.parts():
+            tree = part.tree
+            for column, fill, spread, table_at in (
+                (tree.coef_idx, tree.fill, tree.spread, tree.table_ptr),
+                (tree.leaf_idx, tree.leaf_fill, tree.leaf_spread, tree.leaf_table_ptr),
+            ):
+                plain = np.diff(table_at) == 0
+                width = _SPREADS * np.nan_to_num(spread[plain])
+                np.fmin.at(low, column[plain], fill[plain] - width)
+                np.fmax.at(high, column[plain], fill[plain] + width)
+        ends = np.stack([low, high])
+        ends[~np.isfinite(ends)] = np.nan
+        return cls.of_rows(computation, np.concatenate([test.rows, ends]))
 
     @classmethod
     def of_rows(cls, computation: Computation, rows: FloatArray) -> FixedPoint:
         """Make a plan of the ranges of rows that trees can walk."""
         known = ~np.isnan(rows).all(axis=0)
-        low, high = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
-        low[known], high[known] = (
-            np.nanmin(rows[:, known], axis=0),
-            np.nanmax(rows[:, known], axis=0),
+        low, offset, high = np.zeros((3, rows.shape[1]))
+        low[known], offset[known], high[known] = np.nanquantile(
+            rows[:, known], [0.0, 0.5, 1.0], axis=0, method="lower"
         )
-        offset = low / 2 + high / 2
-        half = high / 2 - low / 2
+        # From the median on most entries are small, and so is what rounding coefficients does.
+        half = np.maximum(high / 2 - offset / 2, offset / 2 - low / 2)
         half = np.where(half > 0, half, np.where(offset != 0, np.abs(offset), 1.0))
-        exponent = np.minimum(_ROW_BITS - np.frexp(half)[1], _MOST_EXPONENT).astype(np.int64)
+        exponent = np.minimum(_ROW_BITS - 1 - np.frexp(half)[1], _MOST_EXPONENT).astype(np.int64)
         for place, column in enumerate(computation.columns):
             if column.kind == QUALITATIVE:  # codes stay as they are
                 offset[place], exponent[place] = 0.0, 0
@@ -240,18 +261,22 @@ class FixedPoint:
                 exponents.append(exponent)
                 coefs.append(np.ldexp(coef, -exponent))
                 constants.append(float(np.ldexp(plane.threshold, -scale) - (coef * offset).sum()))
-        bits = self._bits(coefs, constants if machine else [])
+        most = _most_shift(planes)
+        bits = _bits(coefs, constants if machine else [], most)
         found = []
         for plane, offset, exponent, coef, constant in zip(
             planes, offsets, exponents, coefs, constants, strict=True
         ):
+            shift = np.clip(np.frexp(coef)[1] + (bits - _COEF_BITS), 0, most).astype(np.int64)
+            whole = np.rint(np.ldexp(coef, bits - shift)).astype(np.int64)
             cut, sure = _threshold(constant, bits, machine)
             with np.errstate(over="ignore"):
                 rounded = float(np.ldexp(0.5 if machine else 0.0, scale - bits))
             found.append(
                 Whole(
                     plane,
-                    np.rint(np.ldexp(coef, bits)).astype(np.int64),
+                    np.clip(whole, 1 - 2**_COEF_BITS, 2**_COEF_BITS - 1),
+                    shift,
                     cut,
                     scale - bits,
                     offset,
@@ -267,17 +292,21 @@ class FixedPoint:
         planes = planes_of(tree, node)
         return self.node(planes, len(planes) > 1)[plane - int(tree.plane_ptr[node])]
 
-    @staticmethod
-    def _bits(coefs: Sequence[FloatArray], constants: Sequence[float]) -> int:
-        """Return the exponent of two with which all coefficients fit into 16 bits."""
-        largest = max(float(np.abs(coef).max(initial=0.0)) for coef in coefs)
-        bits = _COEF_BITS - math.frexp(largest)[1] if largest else 0
-        if largest and round(math.ldexp(largest, bits)) >= 2**_COEF_BITS:
-            bits -= 1
-        far = max((abs(constant) for constant in constants), default=0.0)
-        if math.isfinite(far) and far:
-            bits = min(bits, _SUM_BITS - math.frexp(far)[1])
-        return bits
+
+def _most_shift(planes: Sequence[Plane]) -> int:
+    """Return by how much coefficients can be shifted so that no sum is beyond its bits."""
+    n_terms = max(len(plane.coef) for plane in planes)
+    return max(_SUM_BITS - _COEF_BITS - MOST_BITS - n_terms.bit_length(), 0)
+
+
+def _bits(coefs: Sequence[FloatArray], constants: Sequence[float], most_shift: int) -> int:
+    """Return the exponent of two that makes whole numbers of coefficients."""
+    largest = max(float(np.abs(coef).max(initial=0.0)) for coef in coefs)
+    bits = _COEF_BITS + most_shift - math.frexp(largest)[1] if largest else 0
+    far = max((abs(constant) for constant in constants), default=0.0)
+    if math.isfinite(far) and far:
+        bits = min(bits, _SUM_BITS - 1 - math.frexp(far)[1])
+    return bits
 
 
 def _threshold(constant: float, bits: int, nearest_: bool) -> tuple[int, bool]:
@@ -286,13 +315,13 @@ def _threshold(constant: float, bits: int, nearest_: bool) -> tuple[int, bool]:
     A whole number is at most the threshold if it is at most the largest whole number below it.
     Beyond all sums it does not matter where it is.
     """
-    far = 2 ** (_SUM_BITS + 2)
+    far = 2 ** (_SUM_BITS + 1)
     if constant != constant:
         return 0, False
     if math.isinf(constant):
         return (far if constant > 0 else -far), not nearest_
     mantissa, exponent = math.frexp(constant)
-    if exponent + bits > _SUM_BITS + 1:
+    if exponent + bits > _SUM_BITS:
         return (far if constant > 0 else -far), not nearest_
     scaled = math.ldexp(mantissa, exponent + bits)
     return (round(scaled) if nearest_ else math.floor(scaled)), True
