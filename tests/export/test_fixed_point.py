@@ -10,11 +10,18 @@ import pytest
 import obliqua
 from export_cases import MAKERS, case
 from obliqua.export.computation import Computation
-from obliqua.export.fixed_point import MOST, FixedPoint, Whole, nearest, planes_of, values_at
+from obliqua.export.fixed_point import (
+    MOST,
+    FixedPointPlan,
+    WholePlane,
+    nearest,
+    planes_of,
+    values_at,
+)
 from obliqua.tree.layout import NodeKind
 
 
-def exact(whole: Whole, entries: np.ndarray) -> Fraction:
+def exact(whole: WholePlane, entries: np.ndarray) -> Fraction:
     """Value minus threshold of a plane in whole numbers, in the units of the plane."""
     terms = zip(whole.coef.tolist(), whole.shift.tolist(), entries.tolist(), strict=True)
     total = sum((coef * entry) << shift for coef, shift, entry in terms)
@@ -26,7 +33,7 @@ def exact(whole: Whole, entries: np.ndarray) -> Fraction:
 def test_no_value_is_off_by_more_than_the_bound(name: str) -> None:
     model, rows = case(name)
     computation = Computation.of(model)
-    plan = FixedPoint.of(computation)
+    plan = FixedPointPlan.of(computation)
     rows = rows[:40]
     for part in list(computation.parts())[:2]:
         tree = part.tree
@@ -57,7 +64,7 @@ def test_whole_numbers_in_rows_stay_exact() -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 16, (400, 3)).astype(float)
     tree = obliqua.CartClassifier(random_state=0).fit(X, X[:, 0] + X[:, 1] > 14)
-    plan = FixedPoint.of(Computation.of(tree), X)
+    plan = FixedPointPlan.of(Computation.of(tree), X)
     entries = np.ldexp(X - plan.offset, plan.exponent)
     assert (entries == np.rint(entries)).all()
     certificate = obliqua.certify(tree, X, "c", "int16", rows=X)

@@ -32,7 +32,7 @@ from obliqua.export.c_tables import (
 )
 from obliqua.export.certificate import SINGLE, bound_of, certified
 from obliqua.export.computation import SMALL, Computation
-from obliqua.export.fixed_point import MOST, FixedPoint, line_of, values_at
+from obliqua.export.fixed_point import MOST, FixedPointPlan, line_of, values_at
 from obliqua.export.self_test import SelfTest, answered, self_test
 
 __all__ = ["export_c"]
@@ -156,7 +156,9 @@ def export_c(
     if numbers == "double":
         return source.source(test, None)
     made = rows is None and test_rows is None and n_tests is None  # both of the same rows
-    plan = FixedPoint.of_test(computation, test) if made else FixedPoint.of(computation, rows)
+    plan = (
+        FixedPointPlan.of_test(computation, test) if made else FixedPointPlan.of(computation, rows)
+    )
     return source.source(test, plan)
 
 
@@ -167,7 +169,9 @@ def _estimated_bytes(computation: Computation) -> float:
     return 40.0 * nodes + 50.0 * coefs + 20.0 * (entries + said)
 
 
-def _tolerance(computation: Computation, test: SelfTest, numbers: str, plan: FixedPoint) -> float:
+def _tolerance(
+    computation: Computation, test: SelfTest, numbers: str, plan: FixedPointPlan
+) -> float:
     """Return by how much answers to the rows of a self-test may be off."""
     parts = list(computation.parts())
     said = [float(np.abs(part.said).max()) for part in parts]
@@ -300,7 +304,7 @@ class _Source:
 
     # --- the source ---------------------------------------------------------------------------
 
-    def source(self, test: SelfTest, plan: FixedPoint | None) -> str:
+    def source(self, test: SelfTest, plan: FixedPointPlan | None) -> str:
         """Write the file."""
         tables = tables_of(self.computation)
         has = self.has_names() | self.has(tables)
@@ -354,7 +358,7 @@ class _Source:
             f"A row takes at most {most} multiplications{repeated if self.exact else ''}.",
         ]
 
-    def rounding(self, plan: FixedPoint) -> list[str]:
+    def rounding(self, plan: FixedPointPlan) -> list[str]:
         """Say how much rounding changes at splits."""
         bounds = largest_bounds(self.computation, self.numbers, plan)
         lines = [
@@ -370,14 +374,14 @@ class _Source:
         said = [f"{bound:.2g}" for bound in bounds.tolist()]
         return lines + [f"  {line}" for line in _wrapped(said or ["0"]).split("\n    ")]
 
-    def sure(self, test: SelfTest, plan: FixedPoint) -> tuple[SelfTest, int]:
+    def sure(self, test: SelfTest, plan: FixedPointPlan) -> tuple[SelfTest, int]:
         """Return the rows whose leaves rounding cannot change, and how many others there are."""
         bounds = bound_of("c", self.numbers, self.computation, plan)
         near = certified(self.computation, test.rows, "c", self.numbers, bounds).near
         kept = np.delete(test.rows, near, axis=0)
         return answered(self.computation, kept), len(near)
 
-    def scales(self, plan: FixedPoint) -> list[_Array]:
+    def scales(self, plan: FixedPointPlan) -> list[_Array]:
         """Write what makes whole numbers of the entries of a row."""
         scale = np.ldexp(1.0, plan.exponent)
         return [

@@ -15,7 +15,7 @@ import numpy as np
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.export.certificate import SINGLE
 from obliqua.export.computation import Computation, Part
-from obliqua.export.fixed_point import FixedPoint, Plane, Whole, line_of, planes_of
+from obliqua.export.fixed_point import FixedPointPlan, Plane, WholePlane, line_of, planes_of
 from obliqua.tree.layout import NodeKind, lengths, pointers, ranges
 from obliqua.tree.tree import Tree
 
@@ -193,13 +193,13 @@ def in_single(tables: Tables) -> Tables:
     return replace(tables, **rounded)
 
 
-def in_fixed_point(tables: Tables, computation: Computation, plan: FixedPoint) -> Tables:
+def in_fixed_point(tables: Tables, computation: Computation, plan: FixedPointPlan) -> Tables:
     """Return tables in whole numbers; what leaves say is in single precision.
 
     Beside the constant and the limits of a function there is the unit of its sum.
     """
-    planes: list[Whole] = []
-    lines: list[Whole] = []
+    planes: list[WholePlane] = []
+    lines: list[WholePlane] = []
     for part in computation.parts():
         tree = part.tree
         for node in np.flatnonzero(tree.kind).tolist():
@@ -240,20 +240,20 @@ def _put_together(arrays: list[Int64Array]) -> Int64Array:
     return np.concatenate([np.zeros(0, dtype=np.int64), *arrays])
 
 
-def _branches(plane: Plane) -> Whole:
+def _branches(plane: Plane) -> WholePlane:
     """Return a set of levels: its numbers are branches."""
     zero = np.zeros(1, dtype=np.int64)
-    return Whole(plane, zero, zero, int(plane.threshold), 0, np.zeros(1), zero, 0.0)
+    return WholePlane(plane, zero, zero, int(plane.threshold), 0, np.zeros(1), zero, 0.0)
 
 
-def _constants(lines: list[Whole]) -> list[float]:
+def _constants(lines: list[WholePlane]) -> list[float]:
     """Return what functions say where all entries are 0."""
     return [
         float((whole.plane.coef * whole.offset).sum()) - whole.plane.threshold for whole in lines
     ]
 
 
-def largest_bounds(computation: Computation, numbers: str, plan: FixedPoint) -> FloatArray:
+def largest_bounds(computation: Computation, numbers: str, plan: FixedPointPlan) -> FloatArray:
     """Return by how much rounding moves the value of each plane at most, within ranges."""
     bounds = []
     for part in computation.parts():
@@ -270,7 +270,7 @@ def largest_bounds(computation: Computation, numbers: str, plan: FixedPoint) -> 
     return np.array(bounds)
 
 
-def _single_bound(plane: Plane, plan: FixedPoint) -> float:
+def _single_bound(plane: Plane, plan: FixedPointPlan) -> float:
     """Return by how much single precision moves the value of a plane at most, within ranges."""
     ends = np.maximum(np.abs(plan.low), np.abs(plan.high))[plane.columns]
     for at, table in enumerate(plane.tables):

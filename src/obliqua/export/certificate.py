@@ -16,7 +16,7 @@ import numpy as np
 
 from obliqua._typing import BoolArray, FloatArray, Int64Array
 from obliqua.export.computation import Computation
-from obliqua.export.fixed_point import FixedPoint
+from obliqua.export.fixed_point import FixedPointPlan
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.tree import Tree
 from obliqua.words.subject import goes_aside, read_column
@@ -184,7 +184,7 @@ def certify(
     """
     computation = Computation.of(model)
     encoded = np.asarray(computation.rows(X), dtype=np.float64)
-    plan = FixedPoint.of(computation, rows) if numbers == "int16" else None
+    plan = FixedPointPlan.of(computation, rows) if numbers == "int16" else None
     bounds = bound_of(format, numbers, computation, plan)
     return certified(computation, encoded, format, numbers, bounds)
 
@@ -194,11 +194,11 @@ Bound = Callable[[Tree, int, FloatArray], FloatArray]
 
 
 def bound_of(
-    format: str, numbers: str, computation: Computation, plan: FixedPoint | None = None
+    format: str, numbers: str, computation: Computation, plan: FixedPointPlan | None = None
 ) -> tuple[Bound, float]:
     """Return how far a format may be off at a plane, and the unit roundoff of its sums."""
     if (format, numbers) == ("c", "int16"):
-        plan = plan or FixedPoint.of(computation)
+        plan = plan or FixedPointPlan.of(computation)
         return lambda tree, plane, values: plan.plane(tree, plane).bound(values), _SINGLE
     try:
         arithmetic = ARITHMETICS[format, numbers]

@@ -22,7 +22,7 @@ from obliqua.export.computation import Computation
 from obliqua.export.self_test import SelfTest, self_test
 from obliqua.tree.tree import Tree
 
-__all__ = ["MOST", "FixedPoint", "Plane", "Whole", "line_of", "planes_of", "values_at"]
+__all__ = ["MOST", "FixedPointPlan", "Plane", "WholePlane", "line_of", "planes_of", "values_at"]
 
 #: What a missing value is, and the largest entry.
 MISSING, MOST_BITS = -(2**31), 24
@@ -86,7 +86,7 @@ def values_at(plane: Plane, rows: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class WholePlane:
     """A plane in whole numbers.
 
     Parameters
@@ -180,7 +180,7 @@ def nearest(numbers: FloatArray) -> Int64Array:
 
 
 @dataclass(frozen=True, eq=False)
-class FixedPoint:
+class FixedPointPlan:
     """How the columns of rows become whole numbers.
 
     Parameters
@@ -199,14 +199,14 @@ class FixedPoint:
     high: FloatArray
 
     @classmethod
-    def of(cls, computation: Computation, X: Any = None) -> FixedPoint:
+    def of(cls, computation: Computation, X: Any = None) -> FixedPointPlan:
         """Make a plan of the ranges of a user's rows, or of those that the trees know."""
         if X is None:
             return cls.of_test(computation, self_test(computation))
         return cls.of_rows(computation, np.asarray(computation.rows(X), dtype=np.float64))
 
     @classmethod
-    def of_test(cls, computation: Computation, test: SelfTest) -> FixedPoint:
+    def of_test(cls, computation: Computation, test: SelfTest) -> FixedPointPlan:
         """Make a plan of rows that were made of the trees, and of what terms have met."""
         low, high = np.full((2, len(computation.columns)), np.nan)
         for part in computation.parts():
@@ -224,7 +224,7 @@ class FixedPoint:
         return cls.of_rows(computation, np.concatenate([test.rows, ends]))
 
     @classmethod
-    def of_rows(cls, computation: Computation, rows: FloatArray) -> FixedPoint:
+    def of_rows(cls, computation: Computation, rows: FloatArray) -> FixedPointPlan:
         """Make a plan of the ranges of rows that trees can walk."""
         known = ~np.isnan(rows).all(axis=0)
         low, offset, high = np.zeros((3, rows.shape[1]))
@@ -240,7 +240,7 @@ class FixedPoint:
                 offset[place], exponent[place] = 0.0, 0
         return cls(offset, exponent, low, high)
 
-    def node(self, planes: Sequence[Plane], machine: bool) -> list[Whole]:
+    def node(self, planes: Sequence[Plane], machine: bool) -> list[WholePlane]:
         """Put the planes of a node into whole numbers, all in the same unit."""
         offsets, exponents, coefs, constants = [], [], [], []
         largest = max(
@@ -273,7 +273,7 @@ class FixedPoint:
             with np.errstate(over="ignore"):
                 rounded = float(np.ldexp(0.5 if machine else 0.0, scale - bits))
             found.append(
-                Whole(
+                WholePlane(
                     plane,
                     np.clip(whole, 1 - 2**_COEF_BITS, 2**_COEF_BITS - 1),
                     shift,
@@ -286,7 +286,7 @@ class FixedPoint:
             )
         return found
 
-    def plane(self, tree: Tree, plane: int) -> Whole:
+    def plane(self, tree: Tree, plane: int) -> WholePlane:
         """Put a plane of a tree into whole numbers."""
         node = int(np.searchsorted(tree.plane_ptr, plane, side="right")) - 1
         planes = planes_of(tree, node)
